@@ -26,17 +26,11 @@ EVENT_VERBS: dict[type[Change], str] = {
     Contradict: "contradicts",
     Resolve: "conflicts-resolve",
 }
-"""The verb of each type of change in the events."""
 _APPLIERS = {Revert: "revert", Contradict: "contradict", Resolve: "contradict"}
-"""The modules that carry out what is not the edit of one file."""
 
 
 def carry_out(workspace: Workspace, change: Change, say: Say) -> WriteResult:
-    """Carry out one change, by the module for its type.
-
-    Raises:
-        MdmemError: it was refused or failed, and nothing is changed.
-    """
+    """Carry out one change, all of it or nothing. Raises: MdmemError."""
     result: WriteResult = import_module(
         f"mdmem.changes.{_APPLIERS.get(type(change), 'apply')}"
     ).apply(workspace, change, say)

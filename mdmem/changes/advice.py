@@ -1,6 +1,4 @@
-"""Advice on tidying curated files, for a person or an agent to decide on, each piece with the
-command that does it. Pure.
-"""
+"""Advice on tidying curated files, each piece with the command that does it. Pure."""
 
 from __future__ import annotations
 
@@ -25,16 +23,12 @@ from mdmem.text.scan import BlockKind
 from mdmem.wording import number_of
 
 _MAX_LINES = 30
-"""The most lines that a command quotes to tell an item from others like it; nobody reads a longer
-command.
-"""
+"""The maximum of lines that a command quotes; nobody reads a longer command."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Address:
-    """The path of a section (None: the text before the first heading), and its number where several
-    have that path.
-    """
+    """The path of a section (None: the text before the first heading), and its number there."""
 
     section: str | None
     nth: int | None = None
@@ -43,9 +37,7 @@ class _Address:
 def find_removal(
     document: Document, path: FilePath, item: Item, section: Section | None
 ) -> Forget | EditSection | None:
-    """The change that takes one item out: by its id, where that names it alone in the file or in
-    its section, else by its words.
-    """
+    """The change that removes an item: by its id where that is unique, else by its words."""
     same_id = [each for each in items(document) if each.fact.id == item.fact.id]
     if len(same_id) == 1:
         return Forget(fact=item.fact.id, file=path)
@@ -54,16 +46,15 @@ def find_removal(
         in_section = [each for each in same_id if section.body <= each.start < section.end]
         if len(in_section) == 1:
             return Forget(fact=item.fact.id, file=path, section=address.section)
-    return _cut(document, path, item, section)
+    return _removal_edit(document, path, item, section)
 
 
-def _cut(
+def _removal_edit(
     document: Document, path: FilePath, item: Item, section: Section | None
 ) -> EditSection | None:
-    """An edit that takes the lines of an item out, named with the line above (or below) and as many
-    more as make them unique.
+    """An edit that removes the lines of an item, named with as many lines around as are unique.
 
-    None where no words name them, or where something else would come to be read in another way.
+    None where no words name them, or where other text would then be read differently.
     """
     address = _address(document, section)
     if address is None:
@@ -81,7 +72,9 @@ def _cut(
         and (end == item.end or is_blank(document.lines[end - 1]))
     ):
         end += 1  # there is no line above
-    while not _is_unique(document.slice(start, end), own_text):
+    while (
+        len(section_editor.find_words(_without_line_end(document.slice(start, end)), own_text)) != 1
+    ):
         if end - start >= _MAX_LINES:
             return None
         start, end = (start - 1, end) if start > first else (start, end + 1)
@@ -103,18 +96,12 @@ def _cut(
     return change if [_without_line_end(each.raw) for each in items(result)] == rest else None
 
 
-def _is_unique(words: str, text: str) -> bool:
-    return len(section_editor.find_words(_without_line_end(words), text)) == 1
-
-
 def _without_line_end(text: str) -> str:
     return text.rstrip("\r\n")
 
 
 def _address(document: Document, section: Section | None) -> _Address | None:
-    """The address of a section, None where it has none of its own (its path, as it is written,
-    means another).
-    """
+    """The address of a section; None where its path, as written, means another."""
     if section is None:
         return _Address(None)
     address = address_of(document, section)
@@ -155,16 +142,12 @@ def _option(name: str, value: str | None) -> tuple[str, ...]:
 
 
 UNTOUCHED_DAYS = 180
-"""A section that was not changed for so many days is worth a look."""
+"""A section unchanged for so many days is worth a look."""
 _NEAR = 0.8
-"""The `word_overlap` from which on two facts may be one. No two lines of conversation, taken at
-random, reach it.
-"""
+"""The `word_overlap` of likely duplicates; random lines of conversation do not reach it."""
 _NAMED = 3
 _MAX_REMOVALS = 50
-"""The most removals that come with the change that carries them out; the next review, once these
-are done, has the next ones.
-"""
+"""The maximum of removals in one review; the next review has the next ones."""
 _REMOVALS = frozenset(
     (
         AdviceKind.SUPERSEDED,
@@ -179,10 +162,7 @@ _QUOTED = 60
 
 @dataclass(frozen=True, slots=True)
 class FactState:
-    """A fact in a file, and whether it still holds. `superseded_by` took its place by a mark.
-
-    `is_forgotten`: a merge brought it back after somebody had forgotten it.
-    """
+    """A fact in a file. `is_forgotten`: a merge brought it back after it was forgotten."""
 
     entry: Entry
     status: Status
@@ -192,12 +172,10 @@ class FactState:
 
 @dataclass(frozen=True, slots=True)
 class CuratedFile:
-    """A curated file as it is on disk, `size` in bytes; `changed` has the day on which the own text
-    of each section last changed.
+    """A curated file on disk, `size` in bytes, with the day when each section's own text changed.
 
-    A section is named by its path and by its number among those of that path, from 1; the text
-    before the first heading by the empty path. A section that is missing there is not committed
-    yet. A `read_only` file is looked at and not changed.
+    A section is named by its path and its number among those of that path, from 1; uncommitted ones
+    are missing from `changed`. A `read_only` file is read and not changed.
     """
 
     path: FilePath
@@ -209,7 +187,7 @@ class CuratedFile:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The most that a file in an agent's prompt may hold."""
+    """The maximum size of a file in an agent's prompt."""
 
     lines: int
     bytes: int
@@ -240,22 +218,13 @@ def find_advice(
     budget: Budget,
     today: date,
 ) -> tuple[Advice, ...]:
-    """Say what could be tidied, by kind, file and line.
+    """Advise on the files as they are now, by kind, file and line.
 
-    Each piece of advice is worked out on the files as they are now: once one is carried out, the
-    rest is to be worked out again.
-
-    Args:
-        curated: the files to be tidied.
-        facts: the facts in them; those of other files are left alone.
-        conflicts: the contradictions in force, of any files.
-        budget: the most that the curated file may hold.
-        today: the user's day.
+    After one piece is carried out, work out the rest again. `conflicts` may be of any files.
     """
     located = _locate(curated, facts)
     ended = [each for each in map(_no_longer_holds, located) if each is not None]
-    holding = _without(located, ended)
-    unique = [fact for fact in holding if not may_repeat(fact.item.fact.text)]
+    unique = [fact for fact in _without(located, ended) if not may_repeat(fact.item.fact.text)]
     duplicates = list(_duplicates(unique))
     single = _without(unique, duplicates)
     of_files = [
@@ -277,9 +246,7 @@ def find_advice(
 
 
 def _with_removals(advice: Iterable[Advice], located: Iterable[_LocatedFact]) -> Iterator[Advice]:
-    """The advice, the first pieces to take something out with the change that does it; each is
-    worked out on a whole file.
-    """
+    """Each removal is worked out on a whole file, so only the first ones get theirs."""
     facts = {(fact.file.path, fact.line): fact for fact in located}
     remaining = _MAX_REMOVALS
     for each in advice:
@@ -298,7 +265,6 @@ def _with_removals(advice: Iterable[Advice], located: Iterable[_LocatedFact]) ->
 
 
 def _locate(curated: Iterable[CuratedFile], facts: Iterable[FactState]) -> list[_LocatedFact]:
-    """The facts that are in the files where they are said to be, in the order of the files."""
     states: dict[tuple[FilePath, int], FactState] = {
         (state.entry.path, state.entry.start_line - 1): state for state in facts
     }
@@ -312,7 +278,6 @@ def _locate(curated: Iterable[CuratedFile], facts: Iterable[FactState]) -> list[
 
 
 def _without(located: Iterable[_LocatedFact], advice: Iterable[Advice]) -> list[_LocatedFact]:
-    """The facts that no advice is about."""
     lines = {(each.path, each.line) for each in advice}
     return [fact for fact in located if (fact.file.path, fact.line) not in lines]
 
@@ -376,9 +341,7 @@ def _removal_advice(
 
 
 def _duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
-    """Advise on facts that repeat the id of an earlier one: in one section superfluous, in two
-    perhaps two facts, by their headings.
-    """
+    """Facts with the id of an earlier one; in two sections they may be two facts."""
     first: dict[FactId, _LocatedFact] = {}
     first_in_section: dict[tuple[FactId, tuple[FilePath, int]], _LocatedFact] = {}
     for fact in located:
@@ -401,9 +364,7 @@ def _where(fact: _LocatedFact) -> str:
 
 
 def _adds_nothing(later: Item, first: Item) -> bool:
-    """True if an item says no more than the first one of its id: neither kind nor tag, expiry,
-    comment or block id of its own.
-    """
+    """True if an item has no kind, tag, expiry, comment or block id that the first lacks."""
     text = normalise(item_text(later.raw))
     return text == normalise(item_text(first.raw)) or (
         text == normalise(later.fact.text) and later.fact.until == first.fact.until
@@ -411,9 +372,7 @@ def _adds_nothing(later: Item, first: Item) -> bool:
 
 
 def _near_duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
-    """Advise on the later ones of facts that say nearly the same. Two values of one key are a
-    contradiction, of two keys two facts.
-    """
+    """Facts that say nearly the same. Two values of one key are a contradiction instead."""
     texts = [fact.item.fact.text for fact in located]
     nearest: dict[int, tuple[float, int]] = {}
     for pair in candidate_pairs(texts, texts):
@@ -432,7 +391,7 @@ def _near_duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
 
 
 def _is_settled_by_keys(left: _LocatedFact, right: _LocatedFact) -> bool:
-    """True if the keys of two facts say what they are to each other."""
+    """True if the keys of two facts already say how they relate."""
     first, second = left.item.fact, right.item.fact
     if first.key and second.key and normalise(first.key) != normalise(second.key):
         return True
@@ -466,9 +425,7 @@ def _contradiction(conflict: ConflictView) -> Advice:
 
 @dataclass(frozen=True, slots=True)
 class _SectionText:
-    """The own text of a section, or (None) what comes before the first heading. `has_text`: more
-    than headings and comments.
-    """
+    """The own text of a section. `has_text`: more than headings and comments."""
 
     section: Section | None
     start: int

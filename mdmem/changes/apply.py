@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 def write_result(
     plan: Plan, commit: CommitId | None, diff: str | None = None, notes: tuple[str, ...] = ()
 ) -> WriteResult:
-    """The answer for a plan that was carried out in `commit`, or (None) changed nothing or was only
-    to be shown.
-    """
+    """The answer for a plan; `commit` is None where nothing changed or in a dry run."""
     return WriteResult(
         changed=plan.changes or plan.marks,
         path=plan.path,
@@ -64,9 +62,6 @@ def _file_diff(plan: Plan) -> str:
 
 
 def _etag(plan: Plan) -> str | None:
-    """The etag, after the edit, of the section that it changed, or of the text before the first
-    heading.
-    """
     if plan.edit.op is Op.DELETE:
         return None
     if not plan.edit.section:
@@ -78,9 +73,7 @@ def _etag(plan: Plan) -> str | None:
 
 
 def _changed_section(plan: Plan) -> Section | None:
-    """The section that the edit changed; of several with its path the one where the texts differ
-    first.
-    """
+    """Of several sections with one path, the one where the texts differ first."""
     sections = [section for section in plan.new.sections if section.path == plan.edit.section]
     if len(sections) > 1 and plan.old is not None:
         first, _ = history.common_ends(plan.old.lines, plan.new.lines)
@@ -93,11 +86,9 @@ _TRIES, _OVERTAKEN_TRIES = 50, 5
 
 
 def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
-    """Carry out one change: the file read, modified, written and committed, or nothing at all. A
-    repeat of a change just made does nothing.
+    """Read, modify, write and commit one file, or nothing at all. Raises: MdmemError.
 
-    Raises:
-        MdmemError: the change is refused or failed; file, git index and HEAD are as they were.
+    A repeat of the last change does nothing.
     """
     verb = verb_of(change)
     dated = verb.with_iso_day(workspace, change)
@@ -135,12 +126,7 @@ def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
 def apply_all(
     workspace: Workspace, changes: Sequence[FileEdit], options: WriteOptions, say: Say
 ) -> list[WriteResult]:
-    """Carry out several changes with the same options, each by a commit of its own: all of them, or
-    nothing at all.
-
-    Raises:
-        MdmemError: one is refused or failed; files, git index and HEAD are as they were.
-    """
+    """Carry out several changes, one commit each, or nothing at all. Raises: MdmemError."""
     own_work = all(isinstance(change, DigestDay) for change in changes)
     options = complete_options(workspace, options, own_work)
     edits = [replace(change, options=options) for change in changes]
@@ -151,7 +137,7 @@ def apply_all(
 
 
 def preview(workspace: Workspace, edit: FileEdit) -> WriteResult:
-    """Say what would come of a change; nothing is written."""
+    """Work out a change without writing it."""
     plan, like = (
         plan_edit(workspace, edit, target_path(workspace, edit)),
         _like_search(workspace, edit),
@@ -166,10 +152,9 @@ def preview(workspace: Workspace, edit: FileEdit) -> WriteResult:
 def apply_edit(
     workspace: Workspace, edit: FileEdit, say: Say, transaction: Transaction
 ) -> WriteResult:
-    """Carry out a change of one file as part of a transaction. The caller holds the lock.
+    """Change one file as part of a transaction, which undoes it on failure.
 
-    Raises:
-        MdmemError: the change is refused or failed; the caller's transaction undoes what was done.
+    The caller holds the lock. Raises: MdmemError.
     """
     recover(workspace, say)
     path, overtaken = target_path(workspace, edit), 0
@@ -213,7 +198,11 @@ def apply_edit(
         if result.overtaken:
             overtaken += 1
             if overtaken == _OVERTAKEN_TRIES:
-                raise result.problem or _never_committed(path)
+                raise result.problem or RepositoryProblem(
+                    "commit-failed",
+                    f"git committed something other than what was written to {path}",
+                    "A hook removes the change, or another program keeps saving the file.",
+                )
     raise RepositoryProblem(
         "busy", f"another program keeps saving {path}", "Close it there and try again."
     )
@@ -232,9 +221,7 @@ def _plan(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
 
 
 def _like_search(workspace: Workspace, edit: FileEdit) -> LikeSearch | None:
-    """The search for what a new line resembles, where nothing says yet what it takes the place of,
-    and somebody reads the answer.
-    """
+    """None where `supersedes` says already what is replaced, or nobody reads the answer."""
     if edit.options.pipeline is not None:
         return None
     match edit:
@@ -244,9 +231,7 @@ def _like_search(workspace: Workspace, edit: FileEdit) -> LikeSearch | None:
 
 
 def _with_likes(result: WriteResult, plan: Plan, like: LikeSearch) -> WriteResult:
-    """The answer with the standing facts that the new line resembles; none where it has superseded
-    one.
-    """
+    """Add the current facts similar to the new line; none where it superseded one."""
     if result.supersedes:
         return result
     facts = like.facts(plan.path, plan.new, {*result.added, *result.removed, *result.contradicts})
@@ -254,19 +239,10 @@ def _with_likes(result: WriteResult, plan: Plan, like: LikeSearch) -> WriteResul
 
 
 def _only_companion(plan: Plan, companion: Plan) -> Plan:
-    """The plan of the companion alone, where the first file stays as it is, with the statements of
-    the whole change.
-    """
+    """The companion's plan, with the whole change's statements; the first file is unchanged."""
     edit = replace(companion.edit, confirms=plan.edit.confirms)
     return replace(
         companion, edit=edit, supersedes=plan.supersedes, ended=plan.ended, marks=plan.marks
-    )
-
-
-def _never_committed(path: FilePath) -> RepositoryProblem:
-    hint = "A hook removes the change, or another program keeps saving the file."
-    return RepositoryProblem(
-        "commit-failed", f"git committed something other than what was written to {path}", hint
     )
 
 

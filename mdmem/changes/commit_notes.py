@@ -1,6 +1,4 @@
-"""Notes of commits: whose statement a change is, and commits that state something and change no
-file.
-"""
+"""Provenance of commits, and commits that state something and change no file."""
 
 from __future__ import annotations
 
@@ -18,14 +16,10 @@ from mdmem.workspace import Workspace
 def complete_options(
     workspace: Workspace, options: WriteOptions, own_work: bool = False
 ) -> WriteOptions:
-    """Fill in what the caller left open: the confidence by the source, the actor by MDMEM_ACTOR or
-    the setting.
+    """Fill in the confidence by the source, the actor by MDMEM_ACTOR or the setting.
 
-    What mdmem does of its own accord (`own_work`) is nobody's order: it has no actor who could
-    claim what a person typed.
-
-    Raises:
-        WorkspaceProblem: `reserved-actor`.
+    mdmem's `own_work` gets no actor, who could claim it. Raises: WorkspaceProblem
+    (`reserved-actor`).
     """
     confidence = options.source.confidence if options.confidence is None else options.confidence
     own_work = own_work or options.pipeline is not None
@@ -39,9 +33,7 @@ def complete_options(
 def with_provenance(
     workspace: Workspace, note: history.CommitNote, options: WriteOptions
 ) -> history.CommitNote:
-    """Add the provenance of complete options to a note, and the agent as claimant where an agent
-    names the user as the source.
-    """
+    """Add provenance to a note; an agent that names the user as source is the claimant."""
     provenance = Provenance(
         source=options.source,
         confidence=options.source.confidence if options.confidence is None else options.confidence,
@@ -56,7 +48,7 @@ def with_provenance(
 def with_pipeline(
     note: history.CommitNote, pipeline: PipelineNote, facts: Sequence[FactId]
 ) -> history.CommitNote:
-    """Add what a pipeline's commit says of the fact that its change is about, the last of some."""
+    """Add what a pipeline states of the last of some facts."""
     fact = facts[-1] if facts else None
     return replace(
         note,
@@ -76,8 +68,9 @@ def saved_message(
     files: Iterable[tuple[bytes | None, bytes | None]],
     actor: str | None,
 ) -> str:
-    """The message for a commit of pending edits, from the bytes of their files before and after. An
-    agent that commits them claims them.
+    """The message for pending edits, by their files' bytes before and after.
+
+    An agent claims them.
     """
     if actor is None or not workspace.is_agent(actor):
         return f"{text}\n"
@@ -92,9 +85,7 @@ def _text(data: bytes | None) -> str:
 def commit_note(
     workspace: Workspace, note: history.CommitNote, *changes: tuple[str, str]
 ) -> CommitId:
-    """Make a commit that says something of facts and changes no file; what is staged stays staged.
-    It quotes what texts differ in.
-    """
+    """Commit a note that changes no file, leaving staged files staged, and quoting `changes`."""
     repository, settings = workspace.repository, workspace.settings
     repository.require_ready(settings.allow_detached, repository.branch())
     order = commits.CommitOrder(

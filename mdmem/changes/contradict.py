@@ -1,6 +1,4 @@
-"""Marks on two facts, which change no text: that they contradict each other, or that
-they do not.
-"""
+"""Marks on two facts: that they contradict each other, or do not. No text changes."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ from mdmem.workspace import Say, Workspace
 
 @dataclass(frozen=True, slots=True)
 class MarkPlan:
-    """The note that marks two facts; `changes` is False where that mark is in force. `etag` is of
-    the section of the first fact.
-    """
+    """A mark to make; `changes` is False if it is in force. `etag`: the first fact's section."""
 
     note: history.CommitNote
     etag: str
@@ -35,11 +31,7 @@ class MarkPlan:
 
 
 def apply(workspace: Workspace, change: Contradict | Resolve, say: Say) -> WriteResult:
-    """Mark two facts as contradicting each other, or as not doing so.
-
-    Raises:
-        MdmemError: the change is refused, or git failed; nothing is changed.
-    """
+    """Mark two facts as contradicting each other, or as not doing so. Raises: MdmemError."""
     options = complete_options(workspace, change.options)
     with lock_workspace(workspace, say):
         recover(workspace, say)
@@ -65,8 +57,7 @@ def apply(workspace: Workspace, change: Contradict | Resolve, say: Say) -> Write
 def plan_mark(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
     """Plan a mark of two facts; nothing is written.
 
-    Raises:
-        FactProblem: `fact-not-found`, `fact-ambiguous`; `same-fact`: both names mean one fact.
+    Raises: FactProblem (`fact-not-found`, `fact-ambiguous`, `same-fact`).
     """
     kinds = tuple(FileKind)
     resolves = isinstance(change, Resolve)
@@ -102,7 +93,6 @@ def plan_mark(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
 
 
 def _mark_in_force(workspace: Workspace, pair: tuple[FactId, FactId]) -> MarkKind | None:
-    """The last mark on two facts that is in force."""
     with trails.fresh_trail(workspace) as trail:
         kinds = [mark.kind for mark in trail.pair_marks() if {mark.fact, mark.other} == set(pair)]
     return kinds[-1] if kinds else None

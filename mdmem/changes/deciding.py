@@ -1,6 +1,4 @@
-"""Decide on the parts of a proposal: take them onto memory, a commit a part, or reject them by a
-commit that says so.
-"""
+"""Accept parts of a proposal, one commit each, or reject them by a commit that says so."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace, open_at
 
 _PARTS_A_COMMIT = 20
-"""The parts that one rejecting commit names: as many lines as a message quotes."""
+"""The maximum of parts in a rejecting commit: as many lines as a message quotes."""
 _LEAST_DIGITS = 6
 _OPS = {
     PartOp.ADD: Op.REMEMBER,
@@ -46,14 +44,10 @@ _OPS = {
 
 
 def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
-    """Take parts of a proposal onto memory as it is now, each by a commit of its own: all of them,
-    or nothing at all.
+    """Apply parts of a proposal to current memory, one commit each, or nothing at all.
 
-    Raises:
-        WorkspaceProblem: `not-allowed`: an agent accepts nothing.
-        ProposalProblem: `proposal-not-found`, `part-not-found`, `overtaken`.
-        MdmemError: a part is refused as any write would be; files, git index and HEAD are as they
-        were.
+    Raises: WorkspaceProblem (`not-allowed`: agents cannot accept), ProposalProblem
+    (`proposal-not-found`, `part-not-found`, `overtaken`), MdmemError as any write.
     """
     options = complete_options(workspace, request.options)
     workspace.require_person(options.actor, "accept")
@@ -69,7 +63,7 @@ def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
             for part in _named(proposal, name)
         ]
         if not names:
-            proposal = _with_met_parts(workspace, proposal)
+            proposal = _with_conflicts_marked(workspace, proposal)
         chosen = [
             part
             for part in proposal.parts
@@ -90,8 +84,7 @@ def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
         with Transaction() as transaction:
             results = [apply_edit(workspace, edit, say, transaction) for edit in edits]
         decision = _decision(proposal, edits, results)
-        closed = _settle(workspace, proposal)
-        return replace(decision, closed=closed)
+        return replace(decision, closed=_settle(workspace, proposal))
 
 
 def _edit(
@@ -101,9 +94,7 @@ def _edit(
     request: Accept,
     options: WriteOptions,
 ) -> AcceptEdit:
-    """The edit that takes one part, with its own source, or the person's where they vouch for it or
-    edit it.
-    """
+    """The source is the part's own, or the person's where they vouch for it or edit it."""
     origin = part.view.origin
     is_persons = request.vouch or text is not None
     source = Source.USER_STATED if is_persons else origin.source
@@ -143,9 +134,7 @@ def _decision(
 
 
 def _find(workspace: Workspace, named: str) -> Proposal:
-    """The proposal that is named; by the name of a night, that which holds its parts, with these
-    alone (its view has all).
-    """
+    """By a run's name: the proposal that holds its parts, with these alone (its view has all)."""
     if is_night(named):
         return _of_night(workspace, named)
     ref = branches.find_proposal(workspace.repository, named)
@@ -176,11 +165,9 @@ def _of_night(workspace: Workspace, night: str) -> Proposal:
 
 
 def part_to_edit(workspace: Workspace, named: str, name: str, anyway: bool) -> PartView:
-    """The part of a proposal that a name means, before a person edits it.
+    """The part that a name means.
 
-    Raises:
-        ProposalProblem: `proposal-not-found`, `part-not-found`, `ambiguous`; `overtaken`, unless it
-        is taken `anyway`.
+    Raises: ProposalProblem (`proposal-not-found`, `part-not-found`, `ambiguous`, `overtaken`).
     """
     proposal = _find(workspace, named)
     part = _named(proposal, name)[0]
@@ -189,12 +176,8 @@ def part_to_edit(workspace: Workspace, named: str, name: str, anyway: bool) -> P
     return part.view
 
 
-def _with_met_parts(workspace: Workspace, proposal: Proposal) -> Proposal:
-    """A proposal whose fresh parts that cannot be taken one after the other are overtaken too: only
-    the merge itself shows it of some.
-
-    Its view stays as it was read.
-    """
+def _with_conflicts_marked(workspace: Workspace, proposal: Proposal) -> Proposal:
+    """Mark fresh parts as overtaken if only merging one after the other shows a conflict."""
     texts: dict[FilePath, Document | None] = {}
     met: list[Part] = []
     for part in rewriting.in_order(
@@ -224,15 +207,10 @@ def _with_met_parts(workspace: Workspace, proposal: Proposal) -> Proposal:
 
 
 def _named(proposal: Proposal, name: str) -> list[Part]:
-    """The parts that a name means: in full, six digits or more of an id, a section, or its etag.
-
-    Raises:
-        ProposalProblem: `part-not-found`, `ambiguous`.
-    """
+    """The parts named in full, by six or more digits of an id, by section or by etag."""
     word = name.strip()
     exact = [part for part in proposal.parts if part.name == word]
-    others = [part for part in proposal.parts if _fits(part.name, word)]
-    parts = exact or others
+    parts = exact or [part for part in proposal.parts if _fits(part.name, word)]
     _require_readable(proposal, parts)
     if not parts:
         raise ProposalProblem(
@@ -250,9 +228,7 @@ def _named(proposal: Proposal, name: str) -> list[Part]:
 
 
 def _is_fresh(part: Part, proposal: Proposal) -> bool:
-    """True for a part that can be taken unnamed. A decision counts for all parts of its name, so
-    none of these may be overtaken.
-    """
+    """A decision covers all parts of its name, so none of these may be overtaken."""
     is_overtaken = any(
         other.name == part.name and other.view.state is PartState.OVERTAKEN
         for other in proposal.parts
@@ -261,9 +237,7 @@ def _is_fresh(part: Part, proposal: Proposal) -> bool:
 
 
 def _require_single(proposal: Proposal, parts: Sequence[Part]) -> None:
-    """Refuse a decision on one of several parts that have one name: it would count for
-    all of them.
-    """
+    """Refuse one of several parts with one name: the decision would cover all of them."""
     waiting = [part.view for part in parts if part.view.state.waits]
     if len(waiting) > 1:
         places = ", ".join(
@@ -280,7 +254,7 @@ def _require_single(proposal: Proposal, parts: Sequence[Part]) -> None:
 
 
 def _require_readable(proposal: Proposal, parts: Sequence[Part]) -> None:
-    """Refuse to decide on nothing while a memory file cannot be read, in which parts may wait."""
+    """An unreadable memory file may have open parts, so nothing can be decided unnamed."""
     if not parts and proposal.problems:
         raise proposal.problems[0]
 
@@ -296,13 +270,10 @@ def _fits(part: PartName, word: str) -> bool:
 
 
 def reject(workspace: Workspace, request: Reject, say: Say) -> Decision:
-    """Reject parts of a proposal: an empty commit says so, and the proposal's branch goes on
-    without them.
+    """Reject parts by an empty commit, and remove them from the proposal's branch.
 
-    Raises:
-        WorkspaceProblem: `not-allowed`.
-        ProposalProblem: `proposal-not-found`, `part-not-found`.
-        RepositoryProblem: git cannot take a commit now.
+    Raises: WorkspaceProblem (`not-allowed`), ProposalProblem (`proposal-not-found`,
+    `part-not-found`), RepositoryProblem.
     """
     options = complete_options(workspace, request.options)
     workspace.require_person(options.actor, "reject")
@@ -354,7 +325,6 @@ def _rejected(view: PartView, commit: CommitId | None) -> WriteResult:
 
 
 def _groups(parts: Sequence[Part]) -> Iterator[list[Part]]:
-    """Parts of one section together, as many as one message quotes."""
     ordered = sorted(parts, key=lambda part: (part.view.path, part.view.section))
     for _, same in groupby(ordered, key=lambda part: (part.view.path, part.view.section)):
         group = list(same)
@@ -365,7 +335,7 @@ def _groups(parts: Sequence[Part]) -> Iterator[list[Part]]:
 
 
 def _texts(group: Sequence[Part]) -> tuple[str, str]:
-    """The lines of some parts: those that do not come (quoted as gone), and those that stay."""
+    """The lines of some parts: those rejected (quoted as removed), and those kept."""
     pieces = [part.piece for part in group if isinstance(part.piece, FactPiece)]
     return (
         "".join(f"{piece.new.item.raw.rstrip()}\n" for piece in pieces if piece.new),
@@ -392,11 +362,9 @@ def _rejection(
 
 
 def _settle(workspace: Workspace, proposal: Proposal) -> bool:
-    """Bring a proposal's branch to what was decided: without its rejected parts; away, where no
-    part waits. True where it is gone.
+    """Remove rejected parts from the branch, and the branch once nothing is open (True).
 
-    What a killed process left undone is done here too. A branch that a work tree has checked out
-    stays as it is.
+    This completes what a killed process began. A branch checked out in a work tree is unchanged.
     """
     repository, before = workspace.repository, proposal.ref
     if branch_commits.checked_out_in(repository, before.name):
@@ -411,7 +379,7 @@ def _settle(workspace: Workspace, proposal: Proposal) -> bool:
             for folder in after.branch.shared_with
         ):
             return False
-        return branches.close(repository, before, _kept(workspace, before.id, before.tip))
+        return branches.close(repository, before, _closing_commit(workspace, before.id, before.tip))
     gone = [
         part
         for part in after.parts
@@ -421,25 +389,22 @@ def _settle(workspace: Workspace, proposal: Proposal) -> bool:
 
 
 def withdraw_parts(workspace: Workspace, proposal: Proposal, parts: Sequence[Part]) -> bool:
-    """Take parts out of a proposal's branch, without a decision on them. True where the branch is
-    gone.
+    """Remove undecided parts from a proposal's branch; True where the branch is gone.
 
-    A branch that a work tree has checked out stays as it is.
+    A branch checked out in a work tree is unchanged.
     """
     repository, before = workspace.repository, proposal.ref
     if branch_commits.checked_out_in(repository, before.name):
         return False
     tip = rewriting.rewrite(repository, proposal, parts, _message)
     if tip is None:
-        return branches.close(repository, before, _kept(workspace, before.id, before.tip))
+        return branches.close(repository, before, _closing_commit(workspace, before.id, before.tip))
     branches.move(repository, before, replace(before, tip=tip))
     return False
 
 
-def _kept(workspace: Workspace, proposal: str, tip: CommitId) -> CommitId:
-    """A commit on top of a closed proposal, made now: by its date it is known how long
-    it is kept.
-    """
+def _closing_commit(workspace: Workspace, proposal: str, tip: CommitId) -> CommitId:
+    """Commit on top of a closed proposal: the commit's date says how long it is kept."""
     repository = workspace.repository
     author, committer = branch_commits.identity_lines(
         repository, f"@{int(time.time())} +0000", workspace.identity()
@@ -450,7 +415,6 @@ def _kept(workspace: Workspace, proposal: str, tip: CommitId) -> CommitId:
 
 
 def _message(part: Part, before: str, after: str) -> str:
-    """The message of a commit that proposes one part."""
     origin = part.view.origin
     provenance = Provenance(
         source=origin.source,

@@ -1,6 +1,4 @@
-"""The places of a fact that a write forgets or removes: its copies in logs, and other lines with
-the same words.
-"""
+"""Places of a forgotten or removed fact: its copies in logs, and lines with the same words."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ def forgotten_places(
     after: Document,
     facts: Sequence[FactId],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The places, as PATH:LINE, of a line that is forgotten and of its copies in logs, and those
-    where the same words still stand.
-    """
+    """The PATH:LINEs of a forgotten line and its log copies, and of other lines like it."""
     assert before is not None  # a fact stands in it
     if not facts:
         return (), ()
@@ -54,7 +50,7 @@ def forgotten_places(
 
 
 def still_logged(workspace: Workspace, facts: Sequence[FactId]) -> list[str]:
-    """The places of the entries of logs that still say some facts."""
+    """The places of log entries that still state some facts."""
     places = [
         _place(each) for fact in facts[:_MOST_FACTS] for each in lookup.log_copies(workspace, fact)
     ]
@@ -62,11 +58,9 @@ def still_logged(workspace: Workspace, facts: Sequence[FactId]) -> list[str]:
 
 
 def every_line(workspace: Workspace, edit: Forget) -> list[Forget]:
-    """The edits that forget a fact in every file that is edited in place; the edit itself where it
-    stands in none.
+    """Edits that forget a fact in every editable file; the edit itself where none has it.
 
-    Raises:
-        WorkspaceProblem: `not-allowed`: an agent asks.
+    Raises: WorkspaceProblem (`not-allowed`: an agent asks).
     """
     workspace.require_person(
         workspace.given_actor(edit.options.actor), "forgets one line at a time"
@@ -85,7 +79,7 @@ def every_line(workspace: Workspace, edit: Forget) -> list[Forget]:
 
 
 def joined_answer(results: Sequence[WriteResult]) -> WriteResult:
-    """The answer to a change that took several edits."""
+    """Join the answers of one change's edits."""
     forgotten = tuple(dict.fromkeys(place for each in results for place in each.forgotten))
     return replace(
         results[-1],

@@ -1,6 +1,4 @@
-"""One plan on its way to disk and git: pending edits, write-ahead record, files, commit. Each step
-registers how it is undone.
-"""
+"""Write and commit one plan, with pending edits before it; each step registers its undo."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from pathlib import Path
 from mdmem import history, repo
 from mdmem.changes import pending as pulled_lines
 from mdmem.changes import write_outcome
-from mdmem.changes.pending import PendingCommit, commit_pending_edits
+from mdmem.changes.pending import commit_pending_edits
 from mdmem.changes.plan import Plan
 from mdmem.changes.recover import WriteSteps
 from mdmem.changes.write_outcome import WriteEvidence, WriteOutcome, holds_write, judge_write
@@ -26,11 +24,7 @@ from mdmem.workspace import Workspace, read_committed
 
 @dataclass(frozen=True, slots=True)
 class WrittenChange:
-    """A plan that was written and committed.
-
-    `pending`: the files whose pending edits were committed before it; `saved`: those to which
-    somebody saved meanwhile, committed after it. `notes` are lines for the user on pending edits.
-    """
+    """A committed plan; `pending` files were committed before, `saved` ones after it."""
 
     commit: CommitId
     pending: tuple[FilePath, ...] = ()
@@ -40,11 +34,9 @@ class WrittenChange:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A change must be planned again: somebody saved the file before ours was written, or
-    (`overtaken`) before git read it.
+    """Plan again: somebody saved the file before the write, or (`overtaken`) before git read it.
 
-    `problem` is why git failed, if it did. `note` is a line for the user where a save was merged
-    with what it was saved over.
+    `problem` is why git failed, `note` says that a save was merged with what it overwrote.
     """
 
     overtaken: bool
@@ -60,18 +52,10 @@ def write_plan(
     steps: WriteSteps,
     meanwhile: Callable[[], None] | None = None,
 ) -> WrittenChange | Retry:
-    """Write and commit a plan.
+    """Write and commit a plan in a locked workspace. Raises: MdmemError.
 
-    Args:
-        workspace: the workspace, which is locked.
-        plan: what is to be written.
-        note: what the commit says.
-        allow: the refusals of the check that are let through.
-        steps: collects how each step is undone. The caller undoes them if this raises.
-        meanwhile: called while git commits, at each attempt.
-
-    Raises:
-        MdmemError: it was refused or failed.
+    The caller undoes `steps` if this raises. `allow`: check errors to override. `meanwhile` is
+    called while git commits, at each attempt.
     """
     repository, settings = workspace.repository, workspace.settings
     states = [repository.state(each.path) for each in plan.files]
@@ -120,9 +104,6 @@ def _write(
     allow: frozenset[str],
     steps: WriteSteps,
 ) -> WrittenChange | Retry:
-    """Commit pending edits, if there are any, each file's by a commit of its own, and write and
-    commit the plan after them.
-    """
     repository, parent, paths = workspace.repository, states[0].commit, []
     pending_plans = [
         (each, state) for each, state in zip(plan.files, states, strict=True) if state.pending
@@ -136,7 +117,7 @@ def _write(
         if pending := commit_pending_edits(
             workspace, each.before, replace(state, commit=parent), its_order, allow, plan.actor
         ):
-            steps.add(partial(_undo_pending, repository, each.path, pending, parent))
+            steps.add(partial(pending.undo, repository, each.path, parent))
             parent = pending.id
             paths += [] if pending.is_pulled else [each.path]
             notes += [pending.note] if pending.note else []
@@ -147,9 +128,7 @@ def _write(
 def _keep_pulled_lines(
     workspace: Workspace, plan: Plan, state: PathState, steps: WriteSteps
 ) -> Retry | None:
-    """Merge an old text that was saved over what a pull brought in with that, so that both are
-    planned on; None for any other text.
-    """
+    """If an old text was saved over pulled lines, merge the two and retry, else None."""
     committed = read_committed(workspace, plan.path, state.commit)
     if plan.before is None or committed is None or workspace.settings.direct_edits == "refuse":
         return None
@@ -160,31 +139,21 @@ def _keep_pulled_lines(
         return None
     if not files.replace(plan.full_path, kept.data, plan.before, files.temporary_name()):
         return Retry(overtaken=False)
-    steps.add(partial(_take_out_kept, plan, kept.data))
+    steps.add(partial(_restore_save, plan, kept.data))
     return Retry(overtaken=False, note=kept.note)
 
 
-def _take_out_kept(plan: Plan, kept: bytes, _: BaseException) -> bool:
+def _restore_save(plan: Plan, kept: bytes, _: BaseException) -> bool:
     return plan.before is None or files.replace(
         plan.full_path, plan.before, kept, files.temporary_name()
     )
-
-
-def _undo_pending(
-    repository: Repository,
-    path: FilePath,
-    pending: PendingCommit,
-    parent: CommitId | None,
-    _: BaseException,
-) -> bool:
-    return commits.undo_commit(repository, pending.id, parent, path, pending.entry)
 
 
 @contextmanager
 def _without_bits(
     repository: Repository, path: FilePath, bits: tuple[str, ...], steps: WriteSteps
 ) -> Iterator[None]:
-    """Have git look at a file that it was told not to look at, until all is written, or undone."""
+    """Clear a file's skip-worktree and assume-unchanged bits until it is written or undone."""
 
     def restore(_: BaseException) -> bool:
         commits.set_bits(repository, path, bits)
@@ -197,13 +166,13 @@ def _without_bits(
 
 
 def _is_hookless(repository: Repository) -> bool:
-    """True if no hook takes part in a commit of ours; False also where only git could tell."""
+    """True if no hook runs on our commits; False also where only git could tell."""
     folder = repository.known_hooks_dir
     return folder is not None and hook_files.has_only_our_hooks(folder)
 
 
 class _Target:
-    """One file of a write: what it is to hold, and how that is undone."""
+    """One file of a write, with its new bytes and its undo."""
 
     def __init__(self, workspace: Workspace, plan: Plan) -> None:
         self._workspace = workspace
@@ -222,12 +191,11 @@ class _Target:
         self._new_folders = files.make_folders(self.plan.full_path.parent)
 
     def prepare(self) -> None:
-        """Write the new bytes beside the file, durably."""
         files.prepare(self.plan.full_path, self.plan.after, self.record.temporary)
         files.sync(self.plan.full_path.parent)
 
     def put_in_place(self, is_prepared: bool) -> bool:
-        """Give the file its new bytes; False where somebody saved it since it was read."""
+        """False where somebody saved the file since it was read."""
         return files.replace(
             self.plan.full_path,
             self.plan.after,
@@ -239,7 +207,6 @@ class _Target:
     def evidence(
         self, data: bytes | None, is_committed: bool = False, problem: BaseException | None = None
     ) -> WriteEvidence:
-        """The evidence of a write: git committed `data`, or the file holds it."""
         plan = self.plan
         # Hooks are looked for only where they may have changed the file, since that may take a git
         # process.
@@ -256,30 +223,25 @@ class _Target:
         )
 
     def committed(self, commit: CommitId) -> bytes | None:
-        """The file's bytes in a commit of the write."""
         plan, repository = self.plan, self._workspace.repository
         if commits.commit_has_bytes(repository, commit, plan.path, plan.after):
             return plan.after
         return read_committed(self._workspace, plan.path, commit)
 
     def on_disk(self) -> bytes | None:
-        """The bytes of the file; None where it is none that mdmem edits: somebody has made a link
-        of it, say.
-        """
+        """None also where the file is now a link or the like, which mdmem does not edit."""
         try:
             return files.read(self.plan.full_path)
         except PathProblem:
             return None
 
     def holds_write(self) -> bool:
-        """True if the file holds what was written, or what a hook made of it."""
+        """True also for what a hook made of the write."""
         data = self.on_disk()
         return holds_write(self.evidence(data), data)
 
     def take_out(self) -> bool:
-        """Take our change out of the file as somebody, or a hook, left it; False where that could
-        not be done.
-        """
+        """Remove our change from what somebody or a hook saved; False where that is impossible."""
         self._may_hold_write = False
         plan = self.plan
         data = self.on_disk()
@@ -294,7 +256,6 @@ class _Target:
         return data == theirs or files.replace(plan.full_path, theirs, data, files.temporary_name())
 
     def put_back(self) -> None:
-        """Restore the file, if it holds our change, and the folders."""
         plan = self.plan
         if files.identity(str(plan.full_path.parent / self.record.temporary)):
             write_ahead.recover_temporaries(plan.full_path, self.record)
@@ -312,7 +273,7 @@ class _Target:
 
 
 class _Write:
-    """The write of one file, or two, and its commit, which is to follow the commit `parent`."""
+    """The write of one file, or two, and its commit on top of `parent`."""
 
     def __init__(
         self,
@@ -330,7 +291,6 @@ class _Write:
         self._commit: CommitId | None = None
 
     def run(self, pending: tuple[FilePath, ...], notes: tuple[str, ...]) -> WrittenChange | Retry:
-        """Write, commit, and judge the outcome."""
         try:
             if not self._put_in_place():
                 return self._retry(overtaken=False)
@@ -345,11 +305,10 @@ class _Write:
         return self._settle_commit(WrittenChange(committed.id, pending, notes=notes))
 
     def _put_in_place(self) -> bool:
-        """Give the files their new bytes; False, with none changed, where somebody saved one since
-        it was read.
+        """Return False, with no file changed, where somebody saved one since it was read.
 
-        The record names both of two files, and the new bytes of the second are on the disk before
-        the first is put in place: after a crash the next command can finish the write.
+        The record names both of two files, and the second's new bytes are on disk before the first
+        is put in place: after a crash the next command can finish the write.
         """
         self._steps.add(self._put_back)
         self._steps.add(self._undo_commit)
@@ -380,12 +339,11 @@ class _Write:
         )
 
     def _retry(self, overtaken: bool, problem: RepositoryProblem | None = None) -> Retry:
-        """Leave everything as somebody has saved it, to be planned again."""
+        """Leave all files as somebody saved them, to plan again."""
         self._steps.keep()
         return Retry(overtaken, problem)
 
     def _withdraw(self, targets: Sequence[_Target]) -> None:
-        """Take our change out of some files: what holds just that is as it was before."""
         for target in targets:
             if target.holds_write():
                 target.put_back()
@@ -393,7 +351,6 @@ class _Write:
                 target.take_out()
 
     def _settle_commit(self, written: WrittenChange) -> WrittenChange | Retry:
-        """Compare what git committed with what was meant."""
         commit = written.commit
         overtaken, mixed = [], []
         for target in self._targets:
@@ -411,7 +368,7 @@ class _Write:
         return self._separate(mixed, written) if mixed else written
 
     def _separate(self, mixed: Sequence[_Target], written: WrittenChange) -> WrittenChange:
-        """Commit the change alone, and what somebody saved on top of it as theirs."""
+        """Commit the change alone, then what somebody saved on top of it as theirs."""
         repository, commit, saved = self._workspace.repository, written.commit, []
         for target in mixed:
             plan = target.plan
@@ -436,9 +393,7 @@ class _Write:
         return replace(written, commit=commit, saved=tuple(saved))
 
     def _settle_failure(self, problem: BaseException) -> Retry | None:
-        """Find out how far the write came: to be undone (None), or to be tried again on what
-        somebody saved.
-        """
+        """Find how far the write came: None to undo it, or a retry on what somebody saved."""
         # If this process was interrupted, git may have committed before that.
         interrupted = not isinstance(problem, MdmemError | OSError)
         order = self._order
@@ -471,9 +426,7 @@ class _Write:
         raise RepositoryProblem(problem.code, problem.message, hint) from problem
 
     def _undo_commit(self, _: BaseException) -> bool:
-        """Take back the commit, if there is one, in git's index too; where somebody has built on
-        it, it stays.
-        """
+        """Remove the commit, also from git's index, unless somebody built on it."""
         if self._commit is None:
             return True
         repository, (first, *others) = self._workspace.repository, self._order.paths
@@ -487,9 +440,7 @@ class _Write:
         return True
 
     def _put_back(self, problem: BaseException) -> bool:
-        """Restore the files, and drop the record. Where the disk does not even take that, the
-        record stays for the next command.
-        """
+        """Restore files, then drop the record; it stays for recovery if the disk fails."""
         try:
             for target in self._targets:
                 target.put_back()

@@ -1,6 +1,4 @@
-"""Put mdmem's own instructions to agents into a file of the workspace, or take them out; `init`
-does so on request.
-"""
+"""Add mdmem's instructions to agents to a file of the workspace, or remove them."""
 
 from __future__ import annotations
 
@@ -23,15 +21,9 @@ from mdmem.text.entries import INSTRUCTIONS_BEGIN
 from mdmem.verbs import InstructionsEdit
 from mdmem.workspace import Say, Workspace
 
-_MEMORY = (FileKind.DAILY, FileKind.EVERGREEN, FileKind.PROFILE)
-
 
 def require_possible(root: Path, name: str, remove: bool) -> None:
-    """Refuse what `set_instructions` would refuse, while there is no workspace in the folder yet.
-
-    Raises:
-        MdmemError: as `set_instructions`.
-    """
+    """Refuse what `set_instructions` would, before there is a workspace. Raises: MdmemError."""
     path = layout.parse_path(name)
     _require_no_memory(path, layout.kind_of(path, root.name))
     document = _read(root, path)
@@ -42,12 +34,9 @@ def require_possible(root: Path, name: str, remove: bool) -> None:
 
 
 def set_instructions(workspace: Workspace, name: str, remove: bool, say: Say) -> WriteResult:
-    """Put the instructions into a file, in place of older ones, or (`remove`) take them out. A file
-    that was made for them goes too.
+    """Write or replace the instructions, or remove them, with the file if made for them.
 
-    Raises:
-        MdmemError: the file is none that takes them, its delimiters are broken, or git cannot take
-        the change; nothing is changed.
+    Raises: MdmemError: unsuitable file, broken delimiters, or git refused; nothing is changed.
     """
     path = layout.parse_path(name)
     _require_no_memory(path, FileKind.OTHER if workspace.is_note(path) else workspace.kind_of(path))
@@ -70,7 +59,7 @@ def set_instructions(workspace: Workspace, name: str, remove: bool, say: Say) ->
 
 
 def files_with_instructions(workspace: Workspace) -> list[str]:
-    """The files, of those that agents' hosts read, in which the instructions stand."""
+    """Files read by agents' hosts that contain the instructions."""
     names = [name for name in layout.BOOTSTRAP_NAMES if (workspace.root / name).is_file()]
     return [
         name
@@ -81,7 +70,7 @@ def files_with_instructions(workspace: Workspace) -> list[str]:
 
 
 def _require_no_memory(path: FilePath, kind: FileKind) -> None:
-    if kind in _MEMORY:
+    if kind in (FileKind.DAILY, FileKind.EVERGREEN, FileKind.PROFILE):
         hint = f"Name a file that an agent's host reads, such as {layout.BOOTSTRAP_NAMES[0]}."
         raise PathProblem("bad-path", f"{path} is memory, and takes no instructions", hint)
 
@@ -92,11 +81,7 @@ def _read(root: Path, path: FilePath) -> Document | None:
 
 
 def _remove_file(workspace: Workspace, path: FilePath, options: WriteOptions) -> CommitId | None:
-    """Remove a file that holds nothing but the instructions, as it is in HEAD, and that a commit of
-    `init` made; None where it is none.
-
-    The caller holds the lock.
-    """
+    """Remove a file that `init` made for the instructions if it has nothing else, else None."""
     repository, full_path = workspace.repository, files.path_on_disk(workspace.root, path)
     document, state = _read(workspace.root, path), repository.state(path)
     if (
@@ -133,7 +118,6 @@ def _remove_file(workspace: Workspace, path: FilePath, options: WriteOptions) ->
 
 
 def _was_made_for_it(workspace: Workspace, path: FilePath) -> bool:
-    """True if the newest commit that brought the file in is one of `init`."""
     trailer = "--format=%(trailers:key=Mdmem-Op,valueonly)"
     (pathspec,) = literal_pathspecs([path])
     return (

@@ -1,6 +1,4 @@
-"""Move or remove a file or a folder by one commit, after its pending edits were committed; or
-change nothing at all.
-"""
+"""Move or remove a file or a folder in one commit, after its pending edits, or nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from pathlib import Path
 from mdmem import history, repo
 from mdmem.changes.apply import apply_all
 from mdmem.changes.commit_notes import complete_options, with_provenance
-from mdmem.changes.pending import PendingCommit, commit_pending_edits
+from mdmem.changes.pending import commit_pending_edits
 from mdmem.changes.plan import refuse_errors, secrets_in_options
 from mdmem.changes.recover import (
     Contents,
@@ -38,7 +36,7 @@ from mdmem.model.writes import (
     WriteOptions,
     WriteResult,
 )
-from mdmem.repo import commits, git_files
+from mdmem.repo import Repository, commits, git_files
 from mdmem.repo.ignored import ignored
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
@@ -50,26 +48,22 @@ from mdmem.workspace import Say, Workspace
 
 @dataclass(frozen=True, slots=True)
 class MovePlan:
-    """A move that is worked out: from where, to where (`target` None: a removal), and what is in
-    it.
-    """
+    """A move of `source` to `target` (None: a removal), with its contents."""
 
     path: FilePath
     target: FilePath | None
     contents: Contents
 
     def below(self, start: FilePath) -> tuple[FilePath, ...]:
-        """The paths of the files, as they stand below a path."""
+        """The files' paths, below a given path."""
         return tuple(FilePath(f"{start}/{inner}" if inner else start) for inner in self.contents)
 
 
 def move(workspace: Workspace, change: MovePath, say: Say) -> WriteResult:
-    """Carry out a move, or a removal.
+    """Carry out a move or a removal, or change nothing.
 
-    Raises:
-        PathProblem: `file-not-found`, `file-exists`, `bad-path`, `ignored-path`. SectionProblem:
-        `append-only`.
-        MdmemError: it was refused or failed; files, git index and HEAD are as they were.
+    Raises: PathProblem (`file-not-found`, `file-exists`, `bad-path`, `ignored-path`),
+    SectionProblem (`append-only`), MdmemError.
     """
     options = complete_options(workspace, change.options)
     with lock_workspace(workspace, say), Transaction() as transaction:
@@ -106,9 +100,7 @@ def _plan(workspace: Workspace, change: MovePath, options: WriteOptions) -> Move
 
 
 def _refuse_unmovable(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> None:
-    """Refuse to move days' logs, what git does not keep, what marks a workspace, what hosts read,
-    and names with secrets.
-    """
+    """Refuse daily logs, ignored files, workspace marks, hosts' files, names with secrets."""
     olds = plan.below(plan.path)
     news = plan.below(plan.target) if plan.target is not None else olds
     made = () if plan.target is None else (plan.target, *news)
@@ -141,7 +133,7 @@ def _refuse_unmovable(workspace: Workspace, plan: MovePlan, options: WriteOption
 
 
 def _warnings(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> tuple[str, ...]:
-    """`weaker-source` where a removal takes out a fact that is better founded than it."""
+    """`weaker-source` where a removal takes out a better founded fact."""
     if plan.target is not None or not foundations.own_foundation(workspace, options).may_be_weaker:
         return ()
     for path, data in zip(plan.below(plan.path), plan.contents.values(), strict=True):
@@ -156,7 +148,7 @@ def _warnings(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> tu
 
 
 class _Move:
-    """One move and its commit. Each step registers how it is undone."""
+    """One move and its commit; each step registers its undo."""
 
     def __init__(
         self, workspace: Workspace, plan: MovePlan, options: WriteOptions, steps: WriteSteps
@@ -179,9 +171,7 @@ class _Move:
         self._commit: CommitId | None = None
 
     def run(self) -> CommitId | None:
-        """Move, commit, and delete what is to be removed; the commit, None where a folder without
-        files was moved.
-        """
+        """Return the commit, or None where a folder without files was moved."""
         record, state = self._record, self._workspace.state
         order = self._order()
         self._commit_pending(order)
@@ -198,9 +188,8 @@ class _Move:
                 raise
             self._commit, is_indexed = committed.id, committed.is_indexed
         self._steps.keep()
-        with suppress(
-            OSError
-        ):  # it is done; what the disk does not take now, the next command settles by the record
+        # The move is done; if the disk fails now, the next command settles it by the record.
+        with suppress(OSError):
             if record.is_removal:
                 discard(self._workspace.root, record)
             if is_indexed:
@@ -217,12 +206,9 @@ class _Move:
         )
 
     def _commit_pending(self, order: commits.CommitOrder) -> None:
-        """Commit what persons have not committed of the files that are moved, each file's by a
-        commit of its own.
-        """
         workspace, repository = self._workspace, self._workspace.repository
         for path, bits in git_files.read_bits(repository.folder, order.paths).items():
-            self._steps.add(partial(_restore_bits, workspace, path, bits))
+            self._steps.add(partial(_restore_bits, repository, path, bits))
             commits.clear_bits(repository, path, bits)
         self._parent = repository.head()
         for path in repository.pending():
@@ -233,7 +219,7 @@ class _Move:
                 if pending := commit_pending_edits(
                     workspace, data, state, its_order, frozenset(), self._actor
                 ):
-                    self._steps.add(partial(_undo_pending, workspace, path, pending, self._parent))
+                    self._steps.add(partial(pending.undo, repository, path, self._parent))
                     self._parent = pending.id
 
     def _put_in_place(self) -> None:
@@ -251,9 +237,7 @@ class _Move:
             )
 
     def _put_back(self, folders: tuple[Path, ...], problem: BaseException) -> bool:
-        """Give what was moved its old name, and drop the record. Where the disk does not take that,
-        the record stays for the next command.
-        """
+        """Restore the old name, then drop the record; it stays for recovery if the disk fails."""
         root, record = self._workspace.root, self._record
         try:
             if not files.identity(str(root / record.path)) and files.identity(
@@ -273,33 +257,20 @@ class _Move:
         return True
 
     def _undo_commit(self, _: BaseException) -> bool:
-        """Take the commit back; where somebody has built on it, it stays, and so does the move."""
+        """Remove the commit, unless somebody built on it: then the move stays too."""
         return self._commit is None or commits.withdraw(
             self._workspace.repository, self._commit, self._parent
         )
 
 
 def _restore_bits(
-    workspace: Workspace, path: FilePath, bits: tuple[str, ...], _: BaseException
+    repository: Repository, path: FilePath, bits: tuple[str, ...], _: BaseException
 ) -> bool:
-    commits.set_bits(workspace.repository, path, bits)
+    commits.set_bits(repository, path, bits)
     return True
 
 
-def _undo_pending(
-    workspace: Workspace,
-    path: FilePath,
-    pending: PendingCommit,
-    parent: CommitId | None,
-    _: BaseException,
-) -> bool:
-    return commits.undo_commit(workspace.repository, pending.id, parent, path, pending.entry)
-
-
 def _message(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> str:
-    """The message of the commit: it quotes what a removal takes out, and names where a
-    move leads.
-    """
     note = history.CommitNote(
         op=Op.MEMORY_TOOL, path=plan.target or plan.path, section=(), provenance=Provenance()
     )
@@ -317,11 +288,7 @@ _LINES_AROUND = 2
 
 
 def apply(workspace: Workspace, change: WholeFileEdit | MovePath, say: Say) -> WriteResult:
-    """Carry out a change of a whole file.
-
-    Raises:
-        MdmemError: it was refused or failed; files, git index and HEAD are as they were.
-    """
+    """Change a whole file, or nothing. Raises: MdmemError."""
     if isinstance(change, MovePath):
         return move(workspace, change, say)
     path = layout.parse_any_path(change.path)
@@ -338,11 +305,7 @@ def apply(workspace: Workspace, change: WholeFileEdit | MovePath, say: Say) -> W
 
 
 def _require_kind(workspace: Workspace, path: FilePath, change: WholeFileEdit) -> None:
-    """Refuse a folder, and to edit what is not there.
-
-    Raises:
-        PathProblem: `file-exists`, `is-folder`, `file-not-found`.
-    """
+    """Refuse a folder, an existing file for a new one, or a missing one (PathProblem)."""
     full_path = workspace.root / path
     is_new = isinstance(change, CreateFile)
     if not is_new and files.identity(str(full_path)) is None:
@@ -354,9 +317,7 @@ def _require_kind(workspace: Workspace, path: FilePath, change: WholeFileEdit) -
 def _excerpt(
     workspace: Workspace, path: FilePath, change: ReplaceText, result: WriteResult
 ) -> tuple[tuple[int, str], ...]:
-    """The lines around the words that were replaced, as they were committed, each with
-    its number.
-    """
+    """The numbered lines around the replaced words, as committed."""
     after = before = files.read(workspace.root / path)
     if result.commit is not None:
         repository = workspace.repository

@@ -1,6 +1,4 @@
-"""Commit a person's pending edits as theirs: by `save`, and before a write of the same file. An
-agent that does so claims them.
-"""
+"""Commit a person's pending edits: by `save`, and before a write of the same file."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
 
 
 _SECONDS = 86_400
-"""The time after a pull in which an editor may still hold the text of before."""
+"""The time after a pull in which an editor may still hold the earlier text."""
 
 
 # A pull that was killed.
@@ -44,10 +42,10 @@ _SECONDS = 86_400
 def message_of_pulled_text(
     workspace: Workspace, path: FilePath, head: CommitId, committed: bytes | None, data: bytes
 ) -> str | None:
-    """The message for the commit of a text that no person typed; None where they did.
+    """The message for the commit of a text that no person typed; None where one did.
 
-    Each line has the source that its own commit gives it. A commit of ours has the name of none but
-    the user: what others stated is inferred.
+    Each line keeps its own commit's source, but other users' statements become inferred: our commit
+    names the user alone.
     """
     commit = incoming.find_text(workspace.repository, path, data)
     if commit is None:
@@ -87,7 +85,7 @@ def _note(origin: LineOrigin, is_own: bool) -> tuple[Provenance, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class KeptText:
-    """A saved text with the lines that it was saved over, and a line for the user."""
+    """A save merged with the lines it overwrote, and a line for the user."""
 
     data: bytes
     note: str
@@ -96,23 +94,15 @@ class KeptText:
 def with_pulled_lines(
     workspace: Workspace, path: FilePath, branch: str | None, committed: bytes, data: bytes
 ) -> KeptText | None:
-    """A person's save merged with what a pull of the last day brought into the file, of which the
-    save knows nothing.
+    """Merge a person's save with the last day's pull that the save knows nothing of.
 
-    None where it takes out only some of that, or nothing but that, or the person has saved the file
-    since: that is meant.
-
-    Args:
-        workspace: the workspace.
-        path: the file.
-        branch: the branch that HEAD is on.
-        committed: what HEAD holds of the file.
-        data: what was saved.
+    None where it removes only some of those lines, nothing else, or is not the first save since:
+    then the removal is intended. `committed` is the file in HEAD, `data` what was saved.
     """
     moves = (
         incoming.branch_moves(workspace.repository, branch) if branch and is_markdown(path) else []
     )
-    for move, base, since in _landings(workspace, path, moves):
+    for move, base, since in _recent_pulls(workspace, path, moves):
         if (
             base == data
             or not (undone := _undone_lines(base, committed, data))
@@ -125,12 +115,10 @@ def with_pulled_lines(
     return None
 
 
-def _landings(
+def _recent_pulls(
     workspace: Workspace, path: FilePath, moves: Sequence[BranchMove]
 ) -> Iterator[tuple[BranchMove, bytes, Sequence[BranchMove]]]:
-    """The pulls of the last day, oldest first, each with the file as it was before and the moves
-    since.
-    """
+    """The last day's pulls, oldest first, each with the file before it and the moves since."""
     now = workspace.now().timestamp()
     recent = [
         number
@@ -145,16 +133,14 @@ def _landings(
 
 @dataclass(frozen=True, slots=True)
 class _UndoneLines:
-    """The numbers of lines of HEAD that a save takes out, and of lines that it brings back."""
+    """The line numbers in HEAD that a save removes, and those that it brings back."""
 
     added: int
     removed: int
 
 
 def _undone_lines(base: bytes, committed: bytes, data: bytes) -> _UndoneLines | None:
-    """All that came into a file since a version of it, if a save has none of that; None where it
-    has some, or nothing came.
-    """
+    """Everything added since a version if a save lacks it all; None where it has some."""
     before, after, saved = (
         Counter(filter(None, map(bytes.strip, text.splitlines())))
         for text in (base, committed, data)
@@ -171,7 +157,7 @@ def _undone_lines(base: bytes, committed: bytes, data: bytes) -> _UndoneLines | 
 
 
 def _was_saved(workspace: Workspace, path: FilePath, moves: Sequence[BranchMove]) -> bool:
-    """True if a person's edits of a file were committed in some moves of a branch."""
+    """True if some moves of a branch committed a person's edits of a file."""
     own = [move.after for move in moves if not move.is_landing]
     return any(
         parse_message(message).is_by_hand
@@ -192,21 +178,23 @@ def _kept(workspace: Workspace, move: BranchMove, undone: _UndoneLines) -> str:
     )
 
 
-_SHORT = 10
-
-
 @dataclass(frozen=True, slots=True)
 class PendingCommit:
-    """A person's edits of one file as they were committed, and what git's index said of the file
-    before.
+    """A person's edits as committed, and the file's former entry in git's index.
 
-    `is_pulled`: git had put them there, and no person. `note` is a line for the user.
+    `is_pulled`: git wrote the lines, not a person. `note` is a line for the user.
     """
 
     id: CommitId
     entry: commits.IndexEntry
     is_pulled: bool = False
     note: str | None = None
+
+    def undo(
+        self, repository: Repository, path: FilePath, parent: CommitId | None, _: BaseException
+    ) -> bool:
+        """Remove the commit, unless somebody built on it."""
+        return commits.undo_commit(repository, self.id, parent, path, self.entry)
 
 
 def commit_pending_edits(
@@ -217,19 +205,10 @@ def commit_pending_edits(
     allow: frozenset[str],
     actor: str | None,
 ) -> PendingCommit | None:
-    """Commit a person's pending edits of a file that is about to be written, or that it is gone;
-    None where there are none.
+    """Commit pending edits (or the removal) of a file to be written; None without any.
 
-    Args:
-        workspace: the workspace.
-        data: what the file holds.
-        state: how git sees the file.
-        order: the commit of the write itself, for path, date and identity.
-        allow: the refusals of the check that are let through.
-        actor: who has the edits committed; an agent claims them.
-
-    Raises:
-        RepositoryProblem: `pending-edits`, `pending-secret`, or git cannot take them.
+    `order` is of the write itself. `actor`: an agent claims the edits.
+    Raises: RepositoryProblem (`pending-edits`, `pending-secret`, or as git says).
     """
     (path,) = order.paths
     if not state.pending:
@@ -259,7 +238,7 @@ def commit_pending_edits(
     return PendingCommit(
         commit,
         entry,
-        note=None if data is None else _loss(workspace, path, committed, data, commit),
+        note=None if data is None else _lost_entries_note(workspace, path, committed, data, commit),
     )
 
 
@@ -270,16 +249,16 @@ def _pulled_note(path: FilePath) -> str:
     )
 
 
-def _loss(
+def _lost_entries_note(
     workspace: Workspace, path: FilePath, committed: bytes | None, data: bytes, commit: CommitId
 ) -> str | None:
-    """A line for the user where their edits took earlier entries out of a day's log."""
+    """A note if a person's edits removed earlier entries from a daily log."""
     problems = check.find_errors(
         path, committed, data, workspace.kind_of(path), is_note=workspace.is_note(path)
     )
     if not any(problem.code == "append" and problem.level == "error" for problem in problems):
         return None
-    return f"your edits of {path} removed earlier entries. To see them: git show {commit[:_SHORT]}"
+    return f"your edits of {path} removed earlier entries. To see them: git show {commit[:10]}"
 
 
 def _refuse_pending(
@@ -316,13 +295,10 @@ def save(
     allow: frozenset[str] = frozenset(),
     named_actor: str | None = None,
 ) -> tuple[CommitId | None, tuple[FilePath, ...]]:
-    """Commit the pending edits of memory files, new and deleted ones included, as the person's own.
+    """Commit all pending edits of memory files, new and deleted ones included, as the person's.
 
-    Raises:
-        WorkspaceProblem: `reserved-actor`.
-        RefusedChange: the check refuses them, and neither `allow` nor MDMEM_ALLOW lets that
-        through.
-        RepositoryProblem: git cannot take them now, or a hook refused.
+    Raises: WorkspaceProblem (`reserved-actor`), RefusedChange (by the check, unless overridden by
+    `allow` or MDMEM_ALLOW), RepositoryProblem.
     """
     actor = workspace.given_actor(named_actor)
     with lock_workspace(workspace, say):
@@ -381,7 +357,7 @@ def _messages_of_pulled_texts(
     before: Mapping[FilePath, bytes | None],
     pending: Mapping[FilePath, bytes | None],
 ) -> dict[FilePath, str]:
-    """The messages for those of some files whose text a stopped pull left there."""
+    """Messages for files whose text a stopped pull left there."""
     messages = (
         (path, message_of_pulled_text(workspace, path, head, before[path], data))
         for path, data in pending.items()
@@ -395,9 +371,7 @@ def _kept_texts(
     before: Mapping[FilePath, bytes | None],
     after: Mapping[FilePath, bytes | None],
 ) -> dict[FilePath, KeptText]:
-    """The texts of those of some files that were saved over what a pull brought in, merged with
-    that.
-    """
+    """Texts that were saved over pulled lines, merged with those."""
     branch = workspace.repository.branch()
     texts: dict[FilePath, KeptText] = {}
     for path, data in after.items():
@@ -412,11 +386,7 @@ def _kept_texts(
 def _put_in_place(
     workspace: Workspace, saved: Mapping[FilePath, bytes | None], kept: Mapping[FilePath, KeptText]
 ) -> Iterator[None]:
-    """Give files their merged texts; they are as they were saved where what follows fails.
-
-    Raises:
-        RepositoryProblem: `busy`: one was saved meanwhile.
-    """
+    """Write merged texts; the saved ones are restored if what follows fails."""
     with Transaction() as transaction:
         steps = transaction.begin_write()
         for path, text in kept.items():
@@ -436,18 +406,8 @@ def _put_back(
     return True
 
 
-def _commit(
-    repository: Repository, order: commits.CommitOrder, bits: Mapping[FilePath, tuple[str, ...]]
-) -> CommitId:
-    return (
-        _commit_overlooked(repository, order, bits)
-        if bits
-        else commits.commit(repository, order).id
-    )
-
-
 def _overlooked(workspace: Workspace) -> Mapping[FilePath, tuple[str, ...]]:
-    """The files with pending edits that git was told not to look at, with the bits that say so."""
+    """Files with pending edits that git ignores by these index bits."""
     repository = workspace.repository
     bits = git_files.read_bits(repository.folder)
     return {
@@ -457,10 +417,9 @@ def _overlooked(workspace: Workspace) -> Mapping[FilePath, tuple[str, ...]]:
     }
 
 
-def _commit_overlooked(
+def _commit(
     repository: Repository, order: commits.CommitOrder, bits: Mapping[FilePath, tuple[str, ...]]
 ) -> CommitId:
-    """Commit files that git was told not to look at, and tell it so again."""
     overlooked = [path for path in order.paths if path in bits]
     try:
         for path in overlooked:
@@ -474,9 +433,7 @@ def _commit_overlooked(
 def _pending_files(
     workspace: Workspace, overlooked: Iterable[FilePath], say: Say
 ) -> dict[FilePath, bytes | None]:
-    """The memory files that differ from HEAD, with what they hold (None: gone). Links and the like
-    are no memory: named, and left out.
-    """
+    """Memory files that differ from HEAD (None: deleted); links and the like are only named."""
     pending: dict[FilePath, bytes | None] = {}
     for path in (*workspace.repository.pending(), *overlooked):
         if workspace.kind_of(path).is_memory:
@@ -493,9 +450,7 @@ def _check_pending(
     after: Mapping[FilePath, bytes | None],
     allow: frozenset[str],
 ) -> None:
-    """Refuse what `check` refuses in a person's edits. A file that is gone is not lost where its
-    lines stand in a new one: it was renamed.
-    """
+    """A deleted file is not a loss where a new one has its lines: it was renamed."""
     new = [data for path, data in after.items() if before[path] is None]
     for path, data in after.items():
         errors = check.find_errors(

@@ -1,4 +1,4 @@
-"""Plan a change on its file as it is; nothing is written yet."""
+"""Plan a change of a file in its current state; nothing is written."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _BLOCK_MARKS = ("<mdmem-context", "</mdmem-context")
 
 
 def secrets_in_options(options: WriteOptions) -> Iterator[Problem]:
-    """Find secrets in what goes into the commit message besides the change."""
+    """Find secrets in what the commit message gets besides the change."""
     for name, text in (
         ("reason", options.reason),
         ("session", options.session),
@@ -52,7 +52,7 @@ def secrets_in_options(options: WriteOptions) -> Iterator[Problem]:
 
 
 def secrets_in_text(name: str, text: str) -> Iterator[Problem]:
-    """Find secrets in a text that goes into a commit message; `name` is the field that holds it."""
+    """Find secrets in a text for a commit message; `name` is its field."""
     for secret in secrets.find(text):
         message = f"possible secret ({secret.kind})"
         hint = f"Remove it. False alarm? {field('allow')} secret"
@@ -68,11 +68,7 @@ def secrets_in_text(name: str, text: str) -> Iterator[Problem]:
 
 
 def refuse_errors(problems: Iterable[Problem], allow: frozenset[str]) -> None:
-    """Refuse the first error that is not allowed.
-
-    Raises:
-        RefusedChange: with the code of `check`, the line, and the kind of a secret.
-    """
+    """Raise the first error that is not allowed as a RefusedChange."""
     refused = check.refusals(problems, allow)
     if refused:
         first = refused[0]
@@ -87,12 +83,7 @@ def refuse_errors(problems: Iterable[Problem], allow: frozenset[str]) -> None:
 
 
 def refuse_recalled(texts: Iterable[str], before: bytes | None) -> None:
-    """Refuse texts with the mark of a block: what was given of memory is not stored again. A file
-    that has such marks may keep them.
-
-    Raises:
-        TextProblem: `recalled-text`.
-    """
+    """Raise TextProblem (`recalled-text`) if texts add blocks that came from memory."""
     marks = sum(map(_count_marks, texts))
     if marks and marks > _count_marks((before or b"").decode("utf-8", "replace")):
         raise TextProblem(
@@ -112,28 +103,12 @@ _QUOTED, _MOST_NAMED = 60, 3
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A change that is worked out, and not written yet.
+    """A planned change of the file `path`, `before` (None: no file) becoming `new`.
 
-    Args:
-        path: the file.
-        full_path: where it is on disk.
-        before: its bytes, None where it is not there.
-        old: the document that they hold.
-        new: the document afterwards.
-        edit: the text afterwards as the editor made it, with section and op.
-        added: the facts that it brings in.
-        removed: the facts that it takes out.
-        supersedes: which fact takes the place of which.
-        ended: facts that are superseded without a successor.
-        retracts: lines of a day's log that are to count no more.
-        marks: whether it states something of facts whose text stays.
-        warnings: codes of what `check` would refuse in a person's edit.
-        actor: who makes the change; an agent claims the pending edits that are committed along the
-        way.
-        companion: the change of another file that belongs to it, of the same commit.
-        notes: lines for the user.
-        forgotten: the places of a line that is forgotten and of its copies in logs.
-        also: the places where the same words still stand.
+    `ended` facts are superseded without a successor, `retracts` are log lines no longer counted,
+    `marks` means statements about unchanged text, `warnings` are overridden check errors.
+    `companion` is another file's part of the same commit. `forgotten` and `also` are places, of the
+    forgotten line with its log copies, and of the same words elsewhere.
     """
 
     path: FilePath
@@ -157,17 +132,17 @@ class Plan:
 
     @property
     def files(self) -> tuple[Plan, ...]:
-        """The plans of the files that are to be written: this one's, and the companion's."""
+        """The plan and its companion."""
         return (self, self.companion) if self.companion else (self,)
 
     @property
     def after(self) -> bytes:
-        """The file's bytes afterwards."""
+        """The file's new bytes."""
         return self.edit.text.encode()
 
     @property
     def op(self) -> Op:
-        """The operation that its commit states."""
+        """The operation that the commit states."""
         if self.changes or self.retracts:
             return self.edit.op
         return Op.CONFIRM if self.edit.confirms else Op.SUPERSEDE
@@ -181,11 +156,7 @@ class Plan:
 
 
 def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
-    """Plan an edit of a file as it stands; nothing is written.
-
-    Raises:
-        MdmemError: the edit cannot be made, or `check` refuses it.
-    """
+    """Plan an edit of a file in its current state; nothing is written. Raises: MdmemError."""
     full_path = files.path_on_disk(workspace.root, path)
     before = lookup.read_file(workspace, path, full_path)
     refuse_recalled(verb_of(edit).new_texts(edit), before)
@@ -254,12 +225,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
 
 
 def _with_places(workspace: Workspace, edit: FileEdit, plan: Plan) -> tuple[Plan, list[str]]:
-    """A plan with the places of what it forgets; and a line that names the entries of logs that
-    still say what it takes out otherwise.
-
-    Raises:
-        RepositoryProblem: history cannot be read.
-    """
+    """Add the places of what is forgotten, and a line naming log entries that still state it."""
     if workspace.contents is not None or isinstance(edit, RevertEdit):
         return plan, []
     if isinstance(edit, Forget):
@@ -282,10 +248,9 @@ def _find_better_founded(
     removed: Sequence[Item],
     bases: list[Foundations],
 ) -> list[Item]:
-    """The facts that a change takes out, or marks as over in a day's log, though they are better
-    founded than it.
+    """Facts that a change removes, or ends in a daily log, though better founded than it.
 
-    `bases`: the foundations known so far; those that had to be looked up are added.
+    Foundations that had to be looked up are added to `bases`.
     """
     over = {*plan.retracts, *plan.ended, *(pair.old for pair in plan.supersedes)} - {
         fact for each in plan.files for fact in each.removed
@@ -319,7 +284,6 @@ def _find_better_founded(
 
 
 def _removed_locations(plan: Plan) -> list[lookup.FactLocation]:
-    """The locations of the facts that a companion takes out."""
     document = plan.old or plan.new
     return [
         lookup.FactLocation(plan.path, document, item)
@@ -335,10 +299,9 @@ def _stated_supersession(
     successor: FactId | None,
     superseded: Collection[FactId],
 ) -> tuple[tuple[Supersession, ...], tuple[FactId, ...], Plan | None]:
-    """The supersession that the option `supersedes` adds to those of the edit itself: a pair, or a
-    fact that ends without a successor.
+    """The option `supersedes` as a pair, or as a fact that ends without a successor.
 
-    With it the plan that takes the fact out of another file, if it stands in one.
+    With it the plan that removes that fact from another file, if it is in one.
     """
     if edit.options.supersedes is None or isinstance(
         edit, RevertEdit | InstructionsEdit | DigestDay | AcceptEdit
@@ -358,7 +321,6 @@ def _stated_supersession(
 def _plan_removal(
     workspace: Workspace, options: WriteOptions, location: lookup.FactLocation
 ) -> Plan:
-    """Plan to take an item out of a file, as a part of the change of another one."""
     document = location.document
     result = fact_editor.forget(document, location.item)
     new = parse(result.text)
@@ -376,9 +338,7 @@ def _plan_removal(
 
 
 def _check(workspace: Workspace, options: WriteOptions, plan: Plan) -> tuple[str, ...]:
-    """Refuse what `check` refuses, and return the codes of what is let through: an edit of mdmem's
-    names its section, and may shrink it.
-    """
+    """Return the codes that are let through; mdmem's edits may shrink the section they name."""
     if not plan.changes:
         return ()
     problems = check.find_errors(

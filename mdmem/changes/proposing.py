@@ -1,6 +1,4 @@
-"""Propose an edit: through the same planning and the same checks as the verb itself, but onto a
-branch of its own. HEAD, index and files stay.
-"""
+"""Propose an edit on a branch, planned and checked as a write; HEAD, index, files stay."""
 
 from __future__ import annotations
 
@@ -42,16 +40,15 @@ _TRIES = 20
 
 
 def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
-    """Propose an edit as a commit of a new branch, or of that of a standing proposal.
+    """Propose an edit on a new branch, or on that of an open proposal.
 
-    Raises:
-        MdmemError: the verb itself would refuse it. ProposalProblem: `already-rejected`,
-            `too-many-proposals`, `too-many-parts`, `proposal-not-found`, `nothing-committed`.
+    Raises: MdmemError as the verb itself, ProposalProblem (`already-rejected`,
+    `too-many-proposals`, `too-many-parts`, `proposal-not-found`, `nothing-committed`).
     """
     options = complete_options(workspace, request.edit.options)
-    verb = verb_of(request.edit)
-    edit = verb.with_entry(
-        workspace, verb.with_iso_day(workspace, replace(request.edit, options=options))
+    edit_verb = verb_of(request.edit)
+    edit = edit_verb.with_entry(
+        workspace, edit_verb.with_iso_day(workspace, replace(request.edit, options=options))
     )
     repository = workspace.repository
     with lock_workspace(workspace, say):
@@ -59,7 +56,11 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
             ref = _ref(workspace, request)
             tip = ref.tip if ref else repository.head()
             if tip is None:
-                raise _nothing_committed()
+                raise ProposalProblem(
+                    "nothing-committed",
+                    "a proposal needs a first commit",
+                    f"To create one: {verb('save')}",
+                )
             view = replace(workspace, contents=branch_commits.CommitFiles(repository, tip))
             plan = plan_edit(view, edit, target_path(view, edit))
             if not plan.changes and not plan.marks:
@@ -92,11 +93,7 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
 
 
 def _ref(workspace: Workspace, request: Propose) -> ProposalRef | None:
-    """The standing proposal that an edit goes to; None where it begins one.
-
-    Raises:
-        ProposalProblem: `proposal-not-found`, `too-many-proposals`.
-    """
+    """The open proposal to extend; None to begin one."""
     if request.own is None:
         return (
             branches.find_proposal(workspace.repository, request.to)
@@ -107,12 +104,6 @@ def _ref(workspace: Workspace, request: Propose) -> ProposalRef | None:
     if request.own not in standing:
         branches.require_few(standing)
     return standing.get(request.own)
-
-
-def _nothing_committed() -> ProposalProblem:
-    return ProposalProblem(
-        "nothing-committed", "a proposal needs a first commit", f"To create one: {verb('save')}"
-    )
 
 
 def _moved_again() -> RepositoryProblem:
@@ -126,9 +117,7 @@ def _message(
     edit: FileEdit,
     decided: Mapping[tuple[str, PartName], DecidedPart],
 ) -> str:
-    """The message that the verb's own commit would have. What was decided of this very proposal is
-    proposed to it once more.
-    """
+    """The verb's own message; what this proposal decided before is proposed again."""
     note = change_note(workspace, plan, edit)
     if proposal is not None:
         names = dict.fromkeys(
@@ -150,7 +139,7 @@ def _commit(
     name: str,
     actor: str | None,
 ) -> CommitId | None:
-    """Make the commit of a proposal; None where its branch moved meanwhile."""
+    """Return None where the proposal's branch moved meanwhile."""
     repository, before = workspace.repository, branch_commits.CommitFiles(workspace.repository, tip)
     changed: dict[bytes, StoredFile | None] = {}
     for each in plan.files:
@@ -185,7 +174,6 @@ def _own_commit(
 
 
 def _require_room(workspace: Workspace, ref: ProposalRef, plan: Plan) -> None:
-    """Refuse more parts than a proposal may have."""
     (proposal,) = reading.read_proposals(workspace, [ref])
     more = len(set(plan.added) - {part.name for part in proposal.parts}) or 1
     number = sum(part.view.state.waits for part in proposal.parts)
@@ -211,7 +199,7 @@ def _is_users_own(workspace: Workspace, options: WriteOptions) -> bool:
 
 
 def _refuse_rejected(workspace: Workspace, plan: Plan) -> None:
-    """Refuse to propose again what a person rejected, unless the user said it anew since."""
+    """Rejected parts are proposed again only if the user stated them since."""
     texts = {item.fact.id: item.fact.text for item in items(plan.new) if item.fact.id in plan.added}
     gone = frozenset(plan.removed) | frozenset(plan.retracts)
     _refuse_parts(workspace, texts, gone if not texts else frozenset())
@@ -244,9 +232,7 @@ def _same(part: DecidedPart, texts: dict[FactId, str], gone: frozenset[FactId]) 
 
 
 def is_said_anew(trail: Trail, part: DecidedPart, text: str | None) -> bool:
-    """True if the user stated what a rejected part says, after it was rejected; `text` is what it
-    says now, None for a removal.
-    """
+    """True if the user stated a rejected part since; `text` None is a removal."""
     commit = trail.commit_with_id(part.commit)
     facts = {FactId(part.name)} | {
         each.entry.fact
@@ -273,12 +259,10 @@ def is_said_anew(trail: Trail, part: DecidedPart, text: str | None) -> bool:
 
 
 def propose_branch(workspace: Workspace, request: ProposeBranch, say: Say) -> Proposal:
-    """Make a proposal of what stands on a branch; the branch itself stays.
+    """Make a proposal of a branch, which stays.
 
-    Raises:
-        RefusedChange: the checks of a write refuse what it changes.
-        ProposalProblem: `proposal-not-found`: there is no such branch; `nothing-to-propose`,
-        `already-rejected`, `too-many-parts`.
+    Raises: RefusedChange, ProposalProblem (`proposal-not-found`, `nothing-to-propose`,
+    `already-rejected`, `too-many-parts`).
     """
     repository = workspace.repository
     options = complete_options(
@@ -342,7 +326,6 @@ def propose_branch(workspace: Workspace, request: ProposeBranch, say: Say) -> Pr
 def _check_branch(
     workspace: Workspace, proposal: Proposal, options: WriteOptions, allow: frozenset[str]
 ) -> None:
-    """Refuse what the check refuses in a write: in what a branch changes, and in the reason."""
     repository = workspace.repository
     paths = list(
         dict.fromkeys(

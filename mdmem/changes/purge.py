@@ -1,4 +1,4 @@
-"""`forget --purge`: look up the fact, and purge it under the workspace's lock."""
+"""`forget --purge`: find the fact, and purge it under the workspace lock."""
 
 from __future__ import annotations
 
@@ -37,16 +37,13 @@ from mdmem.workspace import Say, Workspace
 
 _TRIES = 50
 _LOCK_SECONDS = 30.0
-_STATE = "mdmem"
 _KEPT_STATE = (files.LOCK_NAME, write_ahead.RECORD_NAME, "workspace")
 
 
 def files_holding(
     root: Path, paths: Sequence[str], target: PurgeTarget
 ) -> Iterator[tuple[Path, bytes | None]]:
-    """The files of a folder that hold the target, with their bytes; None where they cannot be
-    rewritten.
-    """
+    """Files that hold the target, with their bytes (None: they cannot be rewritten)."""
     rules = purge_rules(target)
     for path in paths:
         full_path = root / path
@@ -67,11 +64,7 @@ def files_holding(
 
 
 def purge_file(full_path: Path, target: PurgeTarget) -> None:
-    """Rewrite one file without the target, whatever else it holds by now.
-
-    Raises:
-        RepositoryProblem: `busy`.
-    """
+    """Rewrite a file without the target. Raises: RepositoryProblem (`busy`)."""
     for _ in range(_TRIES):
         data = files.read(full_path)
         if data is None:
@@ -87,13 +80,9 @@ def purge_file(full_path: Path, target: PurgeTarget) -> None:
 
 
 def require_no_record(repository: Repository, state: Path, target: PurgeTarget) -> None:
-    """Refuse while another workspace has an unfinished write whose commit would bring the target
-    back.
+    """Refuse while another workspace's unfinished write would bring the target back.
 
-    That of the workspace with the folder `state` is settled already.
-
-    Raises:
-        RepositoryProblem: `repository-busy`.
+    `state` is this workspace's folder. Raises: RepositoryProblem (`repository-busy`).
     """
     for folder in _state_folders(repository):
         record = write_ahead.load_record(folder) if folder.resolve() != state.resolve() else None
@@ -109,11 +98,7 @@ def require_no_record(repository: Repository, state: Path, target: PurgeTarget) 
 
 
 def empty_state(repository: Repository, target: PurgeTarget, kept: Collection[str]) -> None:
-    """Remove the index and every other cache, to be built again from the files and from history;
-    locks, records and events stay.
-
-    Files with the names `kept` stay too, unless they hold the target.
-    """
+    """Remove all caches, but not locks, records, events, or `kept` files without the target."""
     for state in _state_folders(repository):
         with ExitStack() as locks:
             for name in (files.MESSAGES_LOCK, files.INDEX_LOCK, files.TRAIL_LOCK):
@@ -130,19 +115,17 @@ def empty_state(repository: Repository, target: PurgeTarget, kept: Collection[st
 
 
 def _state_folders(repository: Repository) -> list[Path]:
-    """The state folder of every workspace in every work tree."""
+    """The state folders of all workspaces in all work trees."""
     return [
         folder
         for top in ref_rewrite.git_folders(repository)
-        for folder in sorted((top / _STATE).glob("*"))
+        for folder in sorted((top / "mdmem").glob("*"))
         if folder.is_dir()
     ]
 
 
 def _may_hold(data: bytes, target: PurgeTarget) -> bool:
-    """True if a file of the state folder may hold the target; a query in the events, which is
-    escaped and cut, always may.
-    """
+    """Queries in the events are escaped and cut, so these always may."""
     return purge_rules(target).holds(data) or events.holds_queries(data)
 
 
@@ -152,9 +135,7 @@ _TRAILER = "Mdmem-Op: purge"
 
 @dataclass(frozen=True, slots=True)
 class PurgeScope:
-    """The reach of a purge: the repository, the state folder of the workspace at work, its memory
-    files wherever they are.
-    """
+    """The repository, this workspace's state folder, and its memory files anywhere."""
 
     repository: Repository
     state: Path
@@ -163,13 +144,10 @@ class PurgeScope:
 
 @dataclass(frozen=True, slots=True)
 class HeldTranscripts:
-    """The transcripts of sessions that still hold the words, and what keeps a digest from bringing
-    them back.
+    """Session transcripts that still hold the words, and the state that stops redigesting.
 
-    - `reads`: their last lines, for the note. `purged`: the number of the words and a short hash of
-      them, for the note (empty: none is left).
-    - `kept_state`: the files of the state folder that tell what is read. They stay, unless they
-      hold the words.
+    `reads` are their last lines; `purged` is the words' number and short hash (empty: none left).
+    `kept_state` files stay unless they hold the words.
     """
 
     paths: tuple[str, ...] = ()
@@ -183,9 +161,7 @@ FindTranscripts: TypeAlias = "Callable[[PurgeTarget], HeldTranscripts]"
 
 @dataclass(frozen=True, slots=True)
 class PurgeNote:
-    """The note that a purge leaves in a commit: when (in git's raw form), who (`identity` where git
-    does not know), and why.
-    """
+    """The purge's note in a commit: when (git's raw form), who, and why."""
 
     date: str
     identity: Identity | None = None
@@ -199,9 +175,7 @@ def plan_rewrite(
 ) -> PurgePlan:
     """Plan a purge; nothing is changed.
 
-    Raises:
-        TextProblem: `bad-text`. FactProblem: `fact-not-found`. RepositoryProblem: `cannot-purge`,
-        or git failed.
+    Raises: TextProblem (`bad-text`), FactProblem (`fact-not-found`), RepositoryProblem.
     """
     target = purge_target(words, fact)
     plan = _plan(scope, target, Objects(scope.repository.root, keep=False))[0]
@@ -215,22 +189,12 @@ def purge_everywhere(
     note: PurgeNote,
     find_transcripts: FindTranscripts,
 ) -> PurgeResult:
-    """Take words out everywhere, and leave a commit that says that something was purged.
+    """Remove words everywhere, and leave a commit that says that something was purged.
 
-    The caller holds the workspace lock, has settled the write-ahead record, and has seen that the
-    repository is not busy. Killed before the refs have moved, nothing has changed; killed after
-    that, a second run completes it.
-
-    Args:
-        scope: the repository and the workspace.
-        words: the text to purge.
-        fact: its id, where it is a fact.
-        note: for the commit.
-        find_transcripts: finds the transcripts of sessions that hold the words.
-
-    Raises:
-        TextProblem: `bad-text`. FactProblem: `fact-not-found`. RepositoryProblem: `cannot-purge`,
-        `repository-busy`: nothing has changed.
+    The caller holds the lock, has settled the write-ahead record, and knows the repository is not
+    busy. Killed before the refs move, nothing has changed; after, a second run completes it.
+    Raises: TextProblem (`bad-text`), FactProblem (`fact-not-found`), RepositoryProblem
+    (`cannot-purge`, `repository-busy`).
     """
     started = int(time.time())
     repository, target = scope.repository, purge_target(words, fact)
@@ -342,9 +306,7 @@ def _not_found(target: PurgeTarget, unreachable: int) -> FactProblem:
 
 
 def _count_outside(scope: PurgeScope, paths: Collection[str], target: PurgeTarget) -> int:
-    """Count the memory files that git does not have (of extra paths, or of a repository within this
-    one) and that hold the target.
-    """
+    """Count files with the target in extra paths or nested repositories, unknown to git."""
     root, inside = scope.repository.root.resolve(), frozenset(paths)
     outside = [
         path
@@ -377,7 +339,7 @@ def _id_notices(repository: Repository, target: PurgeTarget) -> Iterator[str]:
 def _limit_notices(
     repository: Repository, rewrite: RewrittenHistory, unreadable: int
 ) -> Iterator[str]:
-    """Notices of everything that the purge does not reach, or loses."""
+    """Notices of everything that the purge misses or loses."""
     common = repository.common_dir
     remotes = git(repository.root, "remote").split()
     remote_refs = history_rewrite.remote_refs(repository)
@@ -441,7 +403,6 @@ def _transcript_notices(transcripts: HeldTranscripts) -> Iterator[str]:
 
 
 def _remaining_notices(repository: Repository, rules: RewriteRules) -> Iterator[str]:
-    """Notices of what still holds the words, counted."""
     if count := len(ref_rewrite.objects_holding(repository, rules)):
         yield (
             f"{number_of(count, 'object')} in this repository still contain it (remote-tracking"
@@ -465,9 +426,7 @@ def _move_refs(
     note: PurgeNote,
     message: str,
 ) -> CommitId | None:
-    """Move the refs, with the note on HEAD; where an earlier run has done so and was killed, its
-    note stands already.
-    """
+    """Move the refs, with the note on HEAD unless a killed earlier run left one."""
     has_note = not rewrite.moved and has_purge_note(repository)
     tips = (
         {}
@@ -482,7 +441,6 @@ def _move_refs(
 
 
 def _note_message(note: PurgeNote, target: PurgeTarget, transcripts: HeldTranscripts) -> str:
-    """The message of the commit that says that something was purged."""
     trailers = [_TRAILER]
     for name, value in (("Actor", note.actor), ("Session", note.session), ("Reason", note.reason)):
         text = " ".join(
@@ -495,9 +453,7 @@ def _note_message(note: PurgeNote, target: PurgeTarget, transcripts: HeldTranscr
 
 
 def has_purge_note(repository: Repository) -> bool:
-    """True if the newest commit is the note of a purge: one that was cut short is completed by
-    running it again.
-    """
+    """True if HEAD is a purge's note: running it again completes an interrupted one."""
     head = repository.head()
     return (
         head is not None
@@ -511,9 +467,7 @@ def plan_purge(
 ) -> PurgePlan:
     """Plan a purge; nothing is changed.
 
-    Raises:
-        FactProblem: no such fact, or several. TextProblem: the words are too short to be purged.
-        RefusedChange: `secret-found`: the note would hold a secret.
+    Raises: FactProblem, TextProblem (too short), RefusedChange (`secret-found` in the note).
     """
     _require_clean_note(arguments)
     return plan_rewrite(
@@ -524,13 +478,10 @@ def plan_purge(
 def run_purge(
     workspace: Workspace, arguments: Purge, say: Say, find_transcripts: FindTranscripts
 ) -> PurgeResult:
-    """Take a text out of files, index and all history. It cannot be undone. What `find_transcripts`
-    finds is not changed, but named.
+    """Remove a text from files, index and all history for good; transcripts are only named.
 
-    Raises:
-        WorkspaceProblem: `not-allowed`: an agent purges nothing.
-        FactProblem: no such fact, or several.
-        MdmemError: it cannot be purged, or not to the end; running it again completes it.
+    Raises: WorkspaceProblem (`not-allowed`: agents cannot purge), FactProblem, MdmemError (if
+    incomplete, running it again completes it).
     """
     _require_clean_note(arguments)
     actor = workspace.given_actor(arguments.actor)
@@ -560,7 +511,6 @@ def _scope(workspace: Workspace) -> PurgeScope:
 
 
 def _require_clean_note(arguments: Purge) -> None:
-    """Refuse a note that would bring a secret into history."""
     for name, text in (
         ("reason", arguments.reason),
         ("session", arguments.session),
@@ -570,9 +520,7 @@ def _require_clean_note(arguments: Purge) -> None:
 
 
 def _words_and_fact(workspace: Workspace, reference: str) -> tuple[str, FactId | None]:
-    """The words and the id of the fact that is meant; words that no file holds may still stand in
-    history.
-    """
+    """Words that no file holds may still be in history."""
     kinds = tuple(kind for kind in FileKind if kind.is_memory)
     facts = {
         location.item.fact.id: location.item.fact

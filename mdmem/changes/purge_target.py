@@ -1,11 +1,9 @@
-"""The words that a purge takes out, as patterns, and bytes without them. Pure.
+"""The words that a purge removes, as patterns, and bytes without them. Pure.
 
-What goes: in Markdown, a list item whose fact has the given id, as whole lines (marker,
-continuation lines). In every other place of every text file and message the words themselves, which
-become `[PURGED]`: as given, in NFC and NFD, and wherever only the white space between them differs,
-line ends included (a last `(until …)` does not count; the `>` of a quote and, in messages, the `+`
-and `-` of quoted lines count as white space). Messages lose quoted lines that are that fact, and
-the beginning of the words where it was cut short with `…`, too.
+A Markdown list item that states the fact goes as whole lines. Everywhere else the words become
+`[PURGED]`: as given, in NFC and NFD, with any white space between them, line ends included (a last
+`(until …)` is ignored; `>` of quotes and, in messages, `+` and `-` of quoted lines count as white
+space). Messages also lose quoted lines of that fact, and beginnings cut short with `…`.
 """
 
 from __future__ import annotations
@@ -24,25 +22,22 @@ from mdmem.text.document import clean_input, parse_bytes
 PURGED_MARK = "[PURGED]"
 _LEAST = 4
 _LEAST_CUT = 12
-"""The shortest beginning of the words that is looked for before a `…`."""
+"""The minimum length of the beginning that is searched before `…`."""
 _SQUEEZED = late.pattern(r"[\s*_\\]+")
 _QUOTED_LINE = late.pattern(r"(?m)^([-+] )(\S.*)$")
-_BLANK = rb"(?:[\t\x0b\x0c\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
-"""A white space character in UTF-8 (what str.split() splits at), line ends aside."""
+_BLANK = (
+    rb"(?:[\t\x0b\x0c\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80"
+    rb"|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
+)
+"""A white space character (as of str.split()) in UTF-8, except line ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class PurgeTarget:
-    """The words to be purged and the fact that they state.
+    """The words to purge, without `(until …)`, and the id of their fact, if any.
 
-    Args:
-        words: without `(until …)`.
-        fact: its id; None where they are no fact's.
-        in_text: matches the words in the bytes of a text file.
-        in_message: matches them in the message of a commit or a tag.
-        binary: their bytes in every encoding that is looked for in binary files.
-        anchor: a part of their letters and digits that every ASCII text which states the fact has.
-        squeezed: the words without white space and marks of Markdown.
+    `binary` has their bytes in each encoding searched in binary files, `anchor` letters and digits
+    that every ASCII text with the fact has, `squeezed` no white space or Markdown marks.
     """
 
     words: str
@@ -55,12 +50,7 @@ class PurgeTarget:
 
 
 def purge_target(words: str, fact: FactId | None) -> PurgeTarget:
-    """Make patterns of words and a fact's id.
-
-    Raises:
-        TextProblem: `bad-text`: too short, not UTF-8, or not to be told from the mark that takes
-        their place.
-    """
+    """Compile words. Raises: TextProblem (`bad-text`): too short, or like `[PURGED]`."""
     core = clean_input(facts.UNTIL.sub("", words)).strip()
     if len("".join(core.split())) < _LEAST:
         raise TextProblem(
@@ -91,9 +81,7 @@ def purge_target(words: str, fact: FactId | None) -> PurgeTarget:
 
 
 def _overlaps(words: str) -> bool:
-    """True if the mark `[PURGED]` and the text beside it could make up the words again, so that a
-    purge would never end.
-    """
+    """True if `[PURGED]` and its surroundings could form the words: a purge would never end."""
     ends = range(1, len(PURGED_MARK))
     return words in PURGED_MARK or any(
         words.startswith(PURGED_MARK[-n:]) or words.endswith(PURGED_MARK[:n]) for n in ends
@@ -101,7 +89,6 @@ def _overlaps(words: str) -> bool:
 
 
 def _forms(words: str) -> tuple[str, ...]:
-    """The words as they are, in NFC and in NFD."""
     return tuple(
         dict.fromkeys(
             (words, unicodedata.normalize("NFC", words), unicodedata.normalize("NFD", words))
@@ -110,9 +97,7 @@ def _forms(words: str) -> tuple[str, ...]:
 
 
 def _pattern(words: str, quoting: bytes) -> re.Pattern[bytes]:
-    """The words in UTF-8, each character composed or not, with any white space between them; after
-    a line end `quoting` may stand.
-    """
+    """The words in UTF-8, NFC or NFD, with any white space; `quoting` may follow a line end."""
     gap = rb"(?:%b*[\r\n](?:%b|[\r\n]|%b(?=%b|[\r\n]))*|%b+)" % (
         _BLANK,
         _BLANK,
@@ -121,12 +106,12 @@ def _pattern(words: str, quoting: bytes) -> re.Pattern[bytes]:
         _BLANK,
     )
     exact = gap.join(re.escape(word.encode()) for word in words.split())
-    folded = gap.join(_either(word) for word in words.split())
+    folded = gap.join(_composed_or_not(word) for word in words.split())
     return re.compile(exact if exact == folded else exact + rb"|" + folded)
 
 
-def _either(word: str) -> bytes:
-    """A word of which each character may stand in NFC or in NFD."""
+def _composed_or_not(word: str) -> bytes:
+    """Each character in NFC or NFD."""
     clusters: list[str] = []
     for character in unicodedata.normalize("NFC", word):
         if clusters and unicodedata.combining(character):
@@ -143,9 +128,7 @@ def _either(word: str) -> bytes:
 
 
 def purged_text(target: PurgeTarget, data: bytes, markdown: bool) -> bytes:
-    """The bytes of a text file without the target. Every line that does not hold it stays as it is;
-    a second time changes nothing.
-    """
+    """A text file without the target, other lines unchanged. Idempotent."""
     if b"\0" in data:
         return data
     while True:
@@ -158,7 +141,6 @@ def purged_text(target: PurgeTarget, data: bytes, markdown: bool) -> bytes:
 
 
 def _without_items(target: PurgeTarget, data: bytes) -> bytes:
-    """The bytes of a Markdown file without the list items that state the fact."""
     if not _may_state(target, data):
         return data
     try:
@@ -178,9 +160,7 @@ def _without_items(target: PurgeTarget, data: bytes) -> bytes:
 
 
 def _may_state(target: PurgeTarget, data: bytes) -> bool:
-    """True if a parse could find the fact: parsing every version of every file would
-    take too long.
-    """
+    """True if a parse could find the fact: parsing every version would take too long."""
     if target.fact is None:
         return False
     if data.isascii():
@@ -189,9 +169,7 @@ def _may_state(target: PurgeTarget, data: bytes) -> bool:
 
 
 def purged_message(target: PurgeTarget, data: bytes) -> bytes:
-    """The bytes of a commit's or a tag's message without the target; a second time
-    changes nothing.
-    """
+    """A commit's or a tag's message without the target. Idempotent."""
     while True:
         text = target.in_message.sub(PURGED_MARK.encode(), data).decode("utf-8", "surrogateescape")
         if target.fact is not None:
@@ -210,9 +188,7 @@ def purged_message(target: PurgeTarget, data: bytes) -> bytes:
 
 
 def _without_cut(target: PurgeTarget, text: str) -> str:
-    """`text` without the beginnings of the words that end in `…`, as mdmem shortens
-    what it quotes.
-    """
+    """`text` without beginnings that end in `…`, as mdmem shortens what it quotes."""
     if "…" not in text:
         return text
     *cut, last = text.split("…")
@@ -220,7 +196,6 @@ def _without_cut(target: PurgeTarget, text: str) -> str:
 
 
 def _without_beginning(target: PurgeTarget, text: str) -> str:
-    """`text` without the beginning of the words that it ends with."""
     for form in _forms(" ".join(target.words.split())):
         for length in range(len(form), _LEAST_CUT - 1, -1):
             if text.endswith(form[:length]):
@@ -229,7 +204,7 @@ def _without_beginning(target: PurgeTarget, text: str) -> str:
 
 
 def purge_rules(target: PurgeTarget) -> RewriteRules:
-    """The target as rules for the rewriting of history."""
+    """The target as rules for rewriting history."""
     return RewriteRules(
         blob=lambda data, markdown: purged_text(target, data, markdown),
         message=lambda data: purged_message(target, data),

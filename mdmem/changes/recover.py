@@ -1,6 +1,4 @@
-"""Recovery: finish, or drop, a write that a killed process left; and the lock under which
-everything is written.
-"""
+"""Recovery of a write that a killed process left, and the lock for all writes."""
 
 from __future__ import annotations
 
@@ -21,33 +19,27 @@ from mdmem.workspace import Say, Workspace, read_committed
 
 
 class WriteSteps:
-    """The steps of one write that were taken so far, each with its undoing."""
+    """The steps of one write, each with its undo."""
 
     def __init__(self) -> None:
         self._undoings: list[Callable[[BaseException], bool]] = []
 
     def add(self, undo: Callable[[BaseException], bool]) -> None:
-        """Register how a step is undone. `undo` gets the failure, and returns False where the step
-        cannot be undone any more.
-        """
+        """Register an undo; it gets the failure, and returns False if it cannot undo."""
         self._undoings.append(undo)
 
     def keep(self) -> None:
-        """Let the steps stand, whatever happens later."""
+        """Never undo the steps."""
         self._undoings.clear()
 
     def undo(self, problem: BaseException) -> None:
-        """Undo the steps, the newest first, up to one that cannot be undone: those before it are
-        what it stands on.
-        """
+        """Undo the steps, newest first, up to one that cannot be: it depends on those before."""
         while self._undoings and self._undoings.pop()(problem):
             pass
 
 
 class Transaction:
-    """Several writes: where the block ends by an exception, all of them are undone, the newest
-    first.
-    """
+    """Several writes, undone newest first where the block raises."""
 
     def __init__(self) -> None:
         self._writes = ExitStack()
@@ -65,7 +57,7 @@ class Transaction:
             self._writes.__exit__(kind, problem, traceback)
 
     def begin_write(self) -> WriteSteps:
-        """Add a write. One whose undoing fails does not keep the others from being undone."""
+        """Add a write; if its undo fails, the others are still undone."""
         steps = WriteSteps()
 
         def undo(_: object, problem: BaseException | None, __: object) -> None:
@@ -77,15 +69,13 @@ class Transaction:
 
 
 Contents = Mapping[str, bytes]
-"""The files in a folder by their paths below it; a file that is moved itself has an empty path."""
+"""Files by path below a folder; a single file has an empty path."""
 
 
 def read_contents(root: Path, path: FilePath) -> Contents:
     """Read all files of a folder, or one file.
 
-    Raises:
-        PathProblem: `bad-path`: another repository, a link or a device is in it;
-        `unsupported-file`.
+    Raises: PathProblem (`bad-path`: a repository, link or device; `unsupported-file`).
     """
     full_path = root / path
     if not stat.S_ISDIR(full_path.lstat().st_mode):
@@ -119,7 +109,7 @@ def digests_of(contents: Contents) -> Mapping[str, str]:
 
 
 def holds(root: Path, path: FilePath, digests: Mapping[str, str]) -> bool:
-    """True if a folder, or a file, holds just these bytes."""
+    """True if a path holds exactly these bytes."""
     try:
         return digests_of(read_contents(root, path)) == digests
     except (PathProblem, OSError):
@@ -127,16 +117,14 @@ def holds(root: Path, path: FilePath, digests: Mapping[str, str]) -> bool:
 
 
 def discard(root: Path, record: MoveRecord) -> None:
-    """Delete what was moved away to be removed; what somebody saved into it meanwhile goes back to
-    its old path.
-    """
+    """Delete what a removal moved away; files saved into it meanwhile return to the old path."""
     _remove(root, record)
     if files.identity(str(root / record.target)) and not files.identity(str(root / record.path)):
         files.move(root / record.target, root / record.path)
 
 
 def _remove(root: Path, record: MoveRecord) -> None:
-    """Delete what has the new name, if it holds what was moved."""
+    """Delete what has the new name, if it is what was moved."""
     removed = root / record.target
     if not holds(root, record.target, record.digests):
         return
@@ -148,9 +136,7 @@ def _remove(root: Path, record: MoveRecord) -> None:
 
 
 def settle(workspace: Workspace, record: MoveRecord, identity: Identity | None) -> str | None:
-    """Finish or drop a move that a killed process left. Return a line for the user; None where
-    there is nothing to say.
-    """
+    """Finish or drop a killed process's move; return a line for the user, if any."""
     root, repository = workspace.root, workspace.repository
     paths = moved(record)
     is_there, is_moved = (
@@ -187,9 +173,7 @@ def settle(workspace: Workspace, record: MoveRecord, identity: Identity | None) 
 def _settle_unmoved(
     workspace: Workspace, record: MoveRecord, is_there: bool, is_moved: bool
 ) -> None:
-    """Settle a move that had not begun, or of which the disk kept a half: both names,
-    or neither.
-    """
+    """The move had not begun, or the disk kept both names, or neither."""
     root = workspace.root
     if is_there and is_moved and record.is_removal:
         _remove(root, record)
@@ -207,32 +191,26 @@ def _settle_unmoved(
 
 
 def moved(record: MoveRecord) -> tuple[FilePath, ...]:
-    """The paths that the commit of a move is of."""
+    """The paths in a move's commit."""
     return (record.path,) if record.is_removal else (record.path, record.target)
 
 
 def _is_committed(workspace: Workspace, record: MoveRecord) -> bool:
-    """True if HEAD has nothing any more at the old path."""
+    """True if HEAD has nothing at the old path."""
     listed = workspace.repository.run("ls-tree", "-z", "--name-only", "HEAD", "--", record.path)
     return listed.status == 0 and not listed.output
 
 
 def lock_workspace(workspace: Workspace, say: Say) -> AbstractContextManager[None]:
-    """Hold the workspace's lock.
-
-    Raises:
-        RepositoryProblem: `busy`.
-    """
+    """Hold the workspace's lock. Raises: RepositoryProblem (`busy`)."""
     workspace.ensure_state()
     return files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout, say)
 
 
 def recover(workspace: Workspace, say: Say) -> None:
-    """Finish, or drop, what a killed process left, and say so at once: what comes after it may be
-    refused.
+    """Finish or drop what a killed process left, and say so at once.
 
-    Raises:
-        RepositoryProblem: git cannot take a commit now; the record stays.
+    Raises: RepositoryProblem: git cannot take a commit now; the record stays.
     """
     record = write_ahead.load_record(workspace.state)
     message = None
@@ -253,9 +231,7 @@ def recover(workspace: Workspace, say: Say) -> None:
 def _settle(
     workspace: Workspace, record: write_ahead.Record, identity: Identity | None
 ) -> str | None:
-    """Finish or drop the write of a record. Return a line for the user; None where there is nothing
-    to say.
-    """
+    """Return a line for the user, if any."""
     paths = [file.path for file in record.files]
     try:
         contents = _settle_files(workspace, record)
@@ -293,7 +269,7 @@ def _settle(
             raise
     else:
         for path, data in zip(paths, contents, strict=True):
-            made = _leave_saves_out(workspace, made, path, data, order)
+            made = _without_saves(workspace, made, path, data, order)
     return f"finished an interrupted write of {' and '.join(paths)}"
 
 
@@ -302,12 +278,7 @@ def _kept(paths: Sequence[FilePath]) -> str:
 
 
 def _settle_files(workspace: Workspace, record: write_ahead.Record) -> list[bytes | None]:
-    """Put the second of two files in place where the first is, and saves that were displaced; what
-    the files hold now.
-
-    Raises:
-        PathProblem: one is no file that mdmem edits.
-    """
+    """Put the second file in place if the first is, and displaced saves; return the bytes."""
     full_paths = [files.path_on_disk(workspace.root, file.path) for file in record.files]
     if record.second:
         write_ahead.put_second_in_place(full_paths, record)
@@ -317,9 +288,7 @@ def _settle_files(workspace: Workspace, record: write_ahead.Record) -> list[byte
 
 
 def _put_back(workspace: Workspace, file: write_ahead.FileRecord) -> None:
-    """Give one of two files its former bytes back, those of HEAD, since the other one was changed
-    by somebody.
-    """
+    """Restore one of two files from HEAD, as somebody changed the other one."""
     full_path, repository = workspace.root / file.path, workspace.repository
     ours, committed = files.read(full_path), read_committed(workspace, file.path, repository.head())
     if file.before is None and committed is None:
@@ -328,16 +297,14 @@ def _put_back(workspace: Workspace, file: write_ahead.FileRecord) -> None:
         files.replace(full_path, committed, ours, files.temporary_name())
 
 
-def _leave_saves_out(
+def _without_saves(
     workspace: Workspace,
     commit: CommitId,
     path: FilePath,
     data: bytes | None,
     order: commits.CommitOrder,
 ) -> CommitId:
-    """Take out of our commit what somebody saved before git read the file: it is theirs, and
-    pending. Return the commit.
-    """
+    """Remove what somebody saved before git read the file from our commit: it is pending."""
     repository = workspace.repository
     if (
         data is None

@@ -1,9 +1,7 @@
-"""Recognise commands that were sent again because their answer was lost. Loaded only where a
-command fails.
+"""Recognise commands sent again after a lost answer. Loaded only where a command fails.
 
-A command is a repeat if the newest commit that touched the same part of the file was made by it:
-actor and session are the same, and the command, carried out on the file before the commit, gives
-the file after it. Its result must still be there.
+A command is a repeat if the newest commit of the same part of the file is by the same actor and
+session, the command makes that commit's file of the one before, and its result is still there.
 """
 
 from __future__ import annotations
@@ -56,13 +54,13 @@ _MAYBE_REPEATED = {
     ),
     "fact-not-found",
 }
-"""The failures that a repeat can run into."""
+"""Failures that a repeat can cause."""
 _MOST_COMMITS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class _FileChange:
-    """A commit that changed a file, with the file before and after it (None: it was not there)."""
+    """A commit of a file, with the file before and after (None: no file)."""
 
     commit: CommitChanges
     note: ParsedNote
@@ -71,9 +69,7 @@ class _FileChange:
 
 
 def find_repeat(workspace: Workspace, edit: FileEdit, problem: MdmemError) -> WriteResult | None:
-    """The answer to a command that failed with `problem`, if it only repeats what was done; else
-    None. Its options are complete.
-    """
+    """The answer to a failed command (with complete options) if it is a repeat, else None."""
     if problem.code not in _MAYBE_REPEATED:
         return None
     try:
@@ -92,7 +88,7 @@ def find_repeat(workspace: Workspace, edit: FileEdit, problem: MdmemError) -> Wr
 def _newest_changes(
     workspace: Workspace, path: FilePath, is_ours: Callable[[ParsedNote], bool]
 ) -> Iterator[_FileChange]:
-    """The newest changes of a file, newest first, down to the last whose note `is_ours`."""
+    """Newest first, up to and including the last whose note `is_ours`."""
     repository = workspace.repository
     commits = first_parent.read_commits(
         repository, first_parent.newest_commits(repository, path, _MOST_COMMITS)
@@ -114,9 +110,7 @@ def _newest_changes(
 
 
 def _is_by(note: ParsedNote, options: WriteOptions) -> bool:
-    """True for a commit of mdmem by the same actor in the same session; having none counts as
-    having the same.
-    """
+    """True for the same actor in the same session; none equals none."""
     made_by, session = note.provenance, " ".join((options.session or "").split())
     is_same_actor = fold_actor(made_by.actor or "") == fold_actor(options.actor or "")
     return note.op is not None and is_same_actor and (made_by.session or "") == session
@@ -125,9 +119,7 @@ def _is_by(note: ParsedNote, options: WriteOptions) -> bool:
 def _carried_out(
     workspace: Workspace, edit: EditSection | Remember, path: FilePath, change: _FileChange
 ) -> EditResult | None:
-    """The result of an edit on the file as it was before a change; None if that is not what the
-    change made of it.
-    """
+    """The edit's result on the file before a change, or None if the change differs."""
     try:
         edited = edit_text(workspace, edit, path, change.before)
     except MdmemError:
@@ -150,7 +142,6 @@ def _carried_out(
 def _unchanged(
     path: FilePath, document: Document, section: SectionPath, options: WriteOptions, op: Op
 ) -> WriteResult:
-    """The answer to a repeat."""
     sections = [each for each in document.sections if each.path == section]
     etag = (
         section_etag(document, sections[0])
@@ -175,23 +166,14 @@ def _on_disk(workspace: Workspace, path: FilePath) -> Document | None:
     return None if data is None else parse_bytes(data)
 
 
-def _edited_path(workspace: Workspace, edit: EditSection | Remember) -> FilePath:
-    return workspace.curated if edit.file is None else layout.parse_path(edit.file)
-
-
 def _find_own_change(
     workspace: Workspace,
     edit: EditSection | Remember,
     is_ours: Callable[[ParsedNote], bool],
     read_part: Callable[[Document | None, SectionPath], list[str]],
 ) -> WriteResult | None:
-    """The answer if the newest commit that touched a part of the file made the edit, and its result
-    is still there.
-
-    `read_part` reads that part of a document; its second argument is the path that the section has
-    after the edit.
-    """
-    path = _edited_path(workspace, edit)
+    """`read_part` gets the section's path after the edit."""
+    path = workspace.curated if edit.file is None else layout.parse_path(edit.file)
     document = _on_disk(workspace, path)
     if document is None:
         return None
@@ -223,9 +205,7 @@ def _repeated_edit(workspace: Workspace, edit: EditSection) -> WriteResult | Non
         return _is_by(note, edit.options) and _plain(note.section).endswith(name)
 
     def etags(document: Document | None, renamed: SectionPath) -> list[str]:
-        """The etags of the sections that the edit names, and of those with the path that they have
-        after it.
-        """
+        """The etags of the sections named, before and after a renaming."""
         if document is None or edit.section is None:
             return [preamble_etag(document)] if document else []
         sections = [
@@ -251,7 +231,6 @@ def _repeated_remember(workspace: Workspace, edit: Remember) -> WriteResult | No
         return _is_by(note, edit.options) and note.op == Op.REMEMBER
 
     def stated(document: Document | None, _: SectionPath) -> list[str]:
-        """The items that the command is about."""
         listed = items(document) if document else ()
         named = items_matching(listed, superseded) if superseded else ()
         return [
@@ -282,9 +261,7 @@ def _repeated_forget(workspace: Workspace, edit: Forget) -> WriteResult | None:
 def _last_end(
     trail: Trail, fact: FactId, file: FilePath | None, address: str | None
 ) -> tuple[int, FilePath, SectionPath] | None:
-    """The number of the commit that last ended or retracted an occurrence of a fact (in a file, a
-    section), and where that was.
-    """
+    """The commit number, file and section where a fact last ended or was retracted."""
     ends = []
     for occurrence in trail.occurrences_of(fact):
         entry = occurrence.entry
@@ -310,10 +287,9 @@ def _last_end(
 def find_finished_task(
     workspace: Workspace, name: str, outcome: str, options: WriteOptions
 ) -> WriteResult | None:
-    """The answer to a repeated `task done`: this actor ended the task with this outcome, and
-    nothing was done to it since; else None.
+    """The answer to a repeated `task done` (options complete), else None.
 
-    The options are complete.
+    The same actor ended the task with this outcome, and nothing was done to it since.
     """
 
     def is_ours(note: ParsedNote) -> bool:
@@ -339,7 +315,7 @@ def find_finished_task(
 def _outcome_in(
     workspace: Workspace, commit: CommitId, entry: Log, options: WriteOptions
 ) -> WriteResult | None:
-    """The answer if a commit logged the outcome of a task, and it counts still."""
+    """The answer if a commit logged the outcome and it still counts."""
     (changes,) = first_parent.read_commits(workspace.repository, [commit])
     note = parse_message(changes.commit.message)
     if not _is_by(note, options) or note.op != Op.LOG or len(changes.changes) != 1:

@@ -1,9 +1,8 @@
-"""`revert`: take one change back, or those of a run."""
+"""`revert`: undo one change, or those of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from mdmem import history
@@ -40,9 +39,7 @@ _MOST_NAMED, _QUOTED = 8, 80
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """The plans by which commits of a run are taken back, the newest first. `held` is what later
-    edits hold fast.
-    """
+    """Plans that revert a run's commits, newest first. `held`: what later edits block."""
 
     plans: tuple[RevertPlan, ...]
     held: tuple[HeldChange, ...]
@@ -50,9 +47,7 @@ class RunPlan:
 
 @dataclass(frozen=True, slots=True)
 class RunCommits:
-    """The commits of a run that led to HEAD, the newest first; merged ones too. In the `squashed`
-    ones, other work was squashed with the run's.
-    """
+    """A run's commits in HEAD, newest first; `squashed` ones include other work."""
 
     ids: tuple[CommitId, ...]
     squashed: tuple[CommitId, ...]
@@ -79,12 +74,9 @@ def run_commits(workspace: Workspace, run: str) -> RunCommits:
 
 
 def plan_run(workspace: Workspace, commits: RunCommits, change: Revert) -> RunPlan:
-    """Plan how the commits of a run are taken back; nothing is written.
+    """Plan the revert of a run's commits; nothing is written.
 
-    Raises:
-        HistoryProblem: `cannot-revert`.
-        SectionProblem: `revert-conflict`: later edits hold some of it fast, and these are not to be
-        skipped.
+    Raises: HistoryProblem (`cannot-revert`), SectionProblem (`revert-conflict`, unless skipped).
     """
     texts: dict[FilePath, str] = {}
     plans: list[RevertPlan] = []
@@ -116,20 +108,17 @@ def plan_run(workspace: Workspace, commits: RunCommits, change: Revert) -> RunPl
         plan = replace(plan, edits=tuple(edits))
         plans += [plan] if plan.does_something else []
     if held and not change.skip:
-        raise _held_fast(change.reference, held)
+        raise _conflict(change.reference, held)
     return RunPlan(tuple(plans), tuple(held))
 
 
 def _first_line(problem: SectionProblem) -> str:
-    """The first line that a change made and that is no more as it made it; where it made none, the
-    problem's own words.
-    """
+    """The first changed line of the change; without one, the problem's own words."""
     made = str(problem.details.get("made", problem.message))
     return made.strip().partition("\n")[0] or problem.message
 
 
-def _held_fast(run: str, held: Sequence[HeldChange]) -> SectionProblem:
-    """The refusal that names all that later edits hold fast."""
+def _conflict(run: str, held: Sequence[HeldChange]) -> SectionProblem:
     named = "\n".join(held_lines(held))
     details = [{"commit": each.commit, "path": each.path, **each.details} for each in held]
     hint = f"{named}\nTo keep these and undo the rest, use {field('skip')}."
@@ -142,7 +131,7 @@ def _held_fast(run: str, held: Sequence[HeldChange]) -> SectionProblem:
 
 
 def held_lines(held: Sequence[HeldChange]) -> list[str]:
-    """A line for each of the first changes that later edits hold fast."""
+    """A line for each of the first changes that later edits block."""
     lines = [
         f"{each.path or each.commit[:10]}: {' '.join(each.what.split())[:_QUOTED]}" for each in held
     ]
@@ -154,12 +143,7 @@ def held_lines(held: Sequence[HeldChange]) -> list[str]:
 
 
 def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:
-    """Take one change back, file by file, and what it stated without changing a text by a commit
-    that says so. All of it, or nothing.
-
-    Raises:
-        MdmemError: it cannot be taken back, or failed; files, git index and HEAD are as they were.
-    """
+    """Revert a change in all its files and statements, or nothing. Raises: MdmemError."""
     options = complete_options(workspace, change.options)
     change = replace(change, options=options)
     if change.may_be_run:
@@ -167,20 +151,15 @@ def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:
         if run.ids or run.squashed:
             return _apply_run(workspace, change, run, say)
     plan = plan_revert(workspace, change)
-    for edit in plan.edits:
-        plan_edit(
-            workspace, edit, target_path(workspace, edit)
-        )  # what cannot be done is refused before anything is
-    results = _carry_out(workspace, [plan], options, say)
-    return _combine(plan, results, options.dry_run)
+    for edit in plan.edits:  # refuse impossible edits before any is written
+        plan_edit(workspace, edit, target_path(workspace, edit))
+    return _combine(plan, _carry_out(workspace, [plan], options, say), options.dry_run)
 
 
 def _carry_out(
     workspace: Workspace, plans: Sequence[RevertPlan], options: WriteOptions, say: Say
 ) -> list[WriteResult]:
-    """Carry out plans in their order, or (a dry run) say what would come of each. All of them, or
-    nothing.
-    """
+    """All plans in order, or nothing. A dry run only previews them."""
     if any(plan.note is not None for plan in plans):
         refuse_errors(secrets_in_options(options), options.allow)
     if options.dry_run:
@@ -203,21 +182,13 @@ def _previews(workspace: Workspace, plan: RevertPlan) -> list[WriteResult]:
 def _state(
     workspace: Workspace, note: history.CommitNote, options: WriteOptions, transaction: Transaction
 ) -> WriteResult:
-    """Commit a note, as part of a transaction."""
     steps, before = transaction.begin_write(), workspace.repository.head()
     commit = commit_note(workspace, with_provenance(workspace, note, options))
-    steps.add(partial(_withdraw, workspace, commit, before))
+    steps.add(lambda _: commits.withdraw(workspace.repository, commit, before))
     return _note_result(note, commit)
 
 
-def _withdraw(
-    workspace: Workspace, commit: CommitId, before: CommitId | None, _: BaseException
-) -> bool:
-    return commits.withdraw(workspace.repository, commit, before)
-
-
 def _note_result(note: history.CommitNote, commit: CommitId | None) -> WriteResult:
-    """The answer for a note that changes no text."""
     return WriteResult(
         changed=True,
         path=note.path,
@@ -229,11 +200,7 @@ def _note_result(note: history.CommitNote, commit: CommitId | None) -> WriteResu
 
 
 def _apply_run(workspace: Workspace, change: Revert, run: RunCommits, say: Say) -> WriteResult:
-    """Take back what the commits of a run did, as far as it still stands.
-
-    Raises:
-        FactProblem: `ambiguous`: its name is a fact's or a commit's too.
-    """
+    """Revert a run's commits as far as their changes are current."""
     if is_commit_or_fact(workspace, change.reference):
         message = f"{change.reference[:80]!r} is both a run and a fact or commit"
         raise FactProblem("ambiguous", message, "Name the commit by its id, or the fact by its id.")
@@ -266,9 +233,7 @@ def _apply_run(workspace: Workspace, change: Revert, run: RunCommits, say: Say) 
 
 
 def _combine(plan: RevertPlan, results: Sequence[WriteResult], dry_run: bool) -> WriteResult:
-    """Join the results of several files: the last that changed, with what all of them did; notes
-    name the other commits.
-    """
+    """The last file's result, with what all files did; notes name the other commits."""
     if not results:
         diff = "" if dry_run else None
         return WriteResult(

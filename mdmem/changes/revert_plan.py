@@ -1,4 +1,4 @@
-"""Find the change that is to be taken back, and plan how; nothing is written."""
+"""Find the change to revert, and plan how; nothing is written."""
 
 from __future__ import annotations
 
@@ -26,14 +26,12 @@ from mdmem.wording import number_of, verb
 from mdmem.workspace import Workspace
 
 _MOST_NAMED = 3
-"""The most commits of a merge that are named for whoever wants to undo it."""
+"""The maximum of a merge's commits named in the hint."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldChange:
-    """A change of a commit that later edits hold fast: `what` it was, and details for a program.
-    `path` is None where it is the whole commit.
-    """
+    """A change blocked by later edits, with details for programs. `path` None: a whole commit."""
 
     commit: CommitId
     path: FilePath | None
@@ -43,10 +41,9 @@ class HeldChange:
 
 @dataclass(frozen=True, slots=True)
 class RevertPlan:
-    """The edits that take a change back, what is to be stated besides (None: nothing), and what the
-    user should know.
+    """Edits that revert a change, statements to commit besides, and notes for the user.
 
-    `path` is a file that the change is about. `held` is what later edits hold fast.
+    `path` is one of the change's files. `held` is blocked by later edits.
     """
 
     path: FilePath
@@ -63,12 +60,10 @@ class RevertPlan:
 
 @dataclass(frozen=True, slots=True)
 class _RevertTarget:
-    """The commit whose change is to be taken back; with `fact`, only what it did to that fact in
-    the file `path`.
+    """The commit to revert; with `fact`, only what it did to that fact in the file `path`.
 
-    `reverted_by`: the commit that has taken it back already. `of_run`: the commits of the run, if
-    it is one's: what others have stated again stays, and what one of them supersedes is not to
-    count again.
+    `of_run`: the run's commits, if any: what others stated again stays, and what a commit of the
+    run supersedes is not restored.
     """
 
     commit: CommitId
@@ -80,9 +75,7 @@ class _RevertTarget:
 
 @dataclass(frozen=True, slots=True)
 class _FileReverts:
-    """The edits that take back the changes of files, and the lines of a day's log, which only
-    grows, to retract.
-    """
+    """Edits that revert files, and lines to retract from append-only daily logs."""
 
     edits: tuple[RevertEdit, ...]
     retracts: tuple[FactId, ...]
@@ -91,13 +84,10 @@ class _FileReverts:
 
 
 def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
-    """Plan how a change is taken back; nothing is written.
+    """Plan a revert; nothing is written.
 
-    Raises:
-        FactProblem: `fact-not-found`; `fact-ambiguous`: several facts; `ambiguous`: a word that is
-        a fact and a commit.
-        HistoryProblem: `commit-not-found`; `cannot-revert`: a merge, or a commit that changed no
-        Markdown.
+    Raises: FactProblem (`fact-not-found`, `fact-ambiguous`; `ambiguous`: both a fact and a commit),
+    HistoryProblem (`commit-not-found`; `cannot-revert`: a merge, or no Markdown).
     """
     with trails.fresh_trail(workspace) as trail:
         target = _find_target(workspace, trail, change)
@@ -119,20 +109,18 @@ def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
 
 
 def plan_reverts(workspace: Workspace, ids: Sequence[CommitId], change: Revert) -> list[RevertPlan]:
-    """Plan how the commits of a run are taken back, in their order; those that did nothing that
-    still stands have no plan.
-
-    Raises:
-        HistoryProblem: `cannot-revert`: one is a merge.
-    """
+    """Plan reverts of a run's commits that have a current effect. Raises: HistoryProblem."""
     with trails.fresh_trail(workspace) as trail:
         commits = first_parent.read_commits(workspace.repository, ids)
-        targets = [
-            _RevertTarget(commit=commit.commit.id, of_run=frozenset(ids)) for commit in commits
-        ]
         plans = [
-            _plan_commit(workspace, trail, commit, target, change)
-            for commit, target in zip(commits, targets, strict=True)
+            _plan_commit(
+                workspace,
+                trail,
+                commit,
+                _RevertTarget(commit=commit.commit.id, of_run=frozenset(ids)),
+                change,
+            )
+            for commit in commits
         ]
     return [plan for plan in plans if plan.does_something or plan.held]
 
@@ -187,9 +175,7 @@ def _revert_files(
     target: _RevertTarget,
     change: Revert,
 ) -> _FileReverts:
-    """Take back what a commit did to files, which are given with their names now; of one fact
-    alone, if there is one.
-    """
+    """The files are given with their current names; `target` may be one fact alone."""
     fact = target.fact
     edits: list[RevertEdit] = []
     retracts: list[FactId] = []
@@ -243,9 +229,7 @@ def _revert_files(
 
 
 def _stated_again(trail: Trail, path: FilePath) -> frozenset[FactId]:
-    """The facts of a log that somebody stated besides a digest: these are theirs, and cite no
-    session.
-    """
+    """Facts of a log that somebody stated besides a digest, without a session."""
     return frozenset(
         each.entry.fact
         for each in trail.live_occurrences(path)
@@ -254,7 +238,7 @@ def _stated_again(trail: Trail, path: FilePath) -> frozenset[FactId]:
 
 
 def _is_removed(trail: Trail, path: FilePath, fact: FactId) -> bool:
-    """True if a fact was taken out of a file, and not only reworded."""
+    """True if a fact was removed and not only reworded."""
     here = [each for each in trail.occurrences_of(fact) if each.entry.path == path]
     return (
         bool(here)
@@ -271,7 +255,7 @@ def _reverted_already(path: FilePath, commit: CommitId, reverted_by: CommitId) -
 
 
 def _last_revert(trail: Trail, commit: CommitId) -> CommitId | None:
-    """The last commit that took a commit back, and was not taken back itself."""
+    """The last revert of a commit that was not itself reverted."""
     reverts = trail.reverts()
     over = taken_back(reverts)
     return next(
@@ -287,7 +271,7 @@ def _last_revert(trail: Trail, commit: CommitId) -> CommitId | None:
 def _with_partners(
     commit: CommitChanges, before: str, after: str, fact: FactId
 ) -> frozenset[FactId]:
-    """A fact and those that took its place or gave theirs to it with a commit."""
+    """A fact, and those that a commit made it replace or be replaced by."""
     pairs = [
         (pair.old, pair.new) for pair in fact_difference(parse(before), parse(after)).supersedes
     ]
@@ -326,7 +310,7 @@ def _require_revertible(
 
 
 def _hint_of_merge(workspace: Workspace, trail: Trail, merge: CommitId) -> str:
-    """The commands that undo the changes to memory which a merge brought, the newest ones first."""
+    """Commands that undo a merge's memory changes, newest first."""
     brought = first_parent.commits_brought_by(workspace.repository, merge)
     commits = {
         each.number: each
@@ -351,7 +335,6 @@ def _hint_of_merge(workspace: Workspace, trail: Trail, merge: CommitId) -> str:
 
 
 def _texts(workspace: Workspace, changed: ChangedFile) -> tuple[str, str]:
-    """The texts of a file before and after a commit; empty where it was not there."""
     contents = workspace.repository.contents(
         [blob for blob in (changed.before, changed.after) if blob]
     )
@@ -369,9 +352,7 @@ def _live_additions(
     only: frozenset[FactId] | None,
     run: frozenset[CommitId],
 ) -> list[FactId]:
-    """The entries of a day's log that a commit brought in and that still count, or would once the
-    commits of a run are taken back.
-    """
+    """Log entries a commit added that still count, or will once the run is reverted."""
     added = [item.fact.id for item in fact_difference(parse(before), parse(after)).added]
     live = {
         each.entry.fact
@@ -389,9 +370,7 @@ def _note(
     retracts: tuple[FactId, ...],
     trail: Trail,
 ) -> history.CommitNote | None:
-    """The note besides the edits: it retracts lines of a log, or takes back what a commit that
-    changed no text states; None without either.
-    """
+    """Retracts log lines, or reverts statements without text; None without either."""
     marks = trail.marks_stated_by(commit.commit.id)
     only_marks = not changed_files and any(mark.ended is None for mark in marks)
     states_more = not changed_files and bool(parsed.confirms or parsed.reverts)
@@ -413,7 +392,6 @@ def _note(
 
 
 def _find_target(workspace: Workspace, trail: Trail, change: Revert) -> _RevertTarget:
-    """Find what is meant: a fact by its text, its key or its id, or a commit."""
     reference = change.reference
     readings = {
         "the text": lookup.fact_by_text(trail, reference),
@@ -446,9 +424,7 @@ def _find_target(workspace: Workspace, trail: Trail, change: Revert) -> _RevertT
 
 
 def _last_change(trail: Trail, occurrences: Sequence[Occurrence]) -> _RevertTarget:
-    """The last change of a fact: its beginning, its end, a mark or a confirmation. A revert of a
-    change does not count as one.
-    """
+    """A fact's last beginning, end, mark or confirmation; reverts are no changes."""
     told = [each for each in occurrences if each.fate is not Fate.JOINED]
     last = max(
         told,
@@ -476,7 +452,7 @@ def _last_change(trail: Trail, occurrences: Sequence[Occurrence]) -> _RevertTarg
 
 
 def _confirmation(trail: Trail, occurrence: Occurrence) -> TrailCommit | None:
-    """The commit that confirmed an occurrence; None where it began in another way."""
+    """None where the occurrence began otherwise than by a confirmation."""
     commit = trail.commit_numbered(occurrence.begun)
     return (
         commit

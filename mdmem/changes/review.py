@@ -1,6 +1,4 @@
-"""`review`: gather advice on the curated files by what the trail says of them, and carry out the
-safe part.
-"""
+"""`review`: advice on the curated files by their history, and its safe part carried out."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from mdmem.model.writes import Change, WriteOptions, WriteResult
 from mdmem.proposals import branches
 from mdmem.queries import search
 from mdmem.startup.records import replace
-from mdmem.text.document import Document, parse_bytes
+from mdmem.text.document import parse_bytes
 from mdmem.text.entries import entries
 from mdmem.trail import Trail
 from mdmem.workspace import Say, Workspace
@@ -28,12 +26,12 @@ _KINDS = (FileKind.EVERGREEN, FileKind.PROFILE)
 
 
 def review(workspace: Workspace, say: Say) -> ReviewResult:
-    """Advise on what could be tidied in the curated files; nothing is changed."""
+    """Advise on tidying the curated files; nothing is changed."""
     return ReviewResult(gather_advice(workspace, say), waiting=branches.waiting(workspace))
 
 
 def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
-    """Say what could be tidied in the curated files as they are."""
+    """The advice on the curated files in their current state."""
     today = workspace.now().date()
     conflicts = search.conflicts(workspace, say).conflicts
     budget = Budget(workspace.settings.budget_lines, workspace.settings.budget_bytes)
@@ -47,11 +45,9 @@ def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
 def apply_safe_advice(
     workspace: Workspace, options: WriteOptions, apply: Callable[[Change], WriteResult], say: Say
 ) -> ReviewResult:
-    """Do what is safe of the advice, one commit each, each worked out on what the one before left;
-    the rest is left to decide.
+    """Carry out safe advice, one commit each, working it out again after each.
 
-    Raises:
-        MdmemError: a change was refused; those before it are done.
+    Raises: MdmemError: a change was refused; those before it are done.
     """
     done: list[tuple[Advice, WriteResult]] = []
     remaining = gather_advice(workspace, say)
@@ -87,9 +83,7 @@ def _curated_files(workspace: Workspace, trail: Trail) -> Iterator[CuratedFile]:
 def _last_changes(
     workspace: Workspace, trail: Trail, path: FilePath
 ) -> Mapping[tuple[SectionPath, int], date]:
-    """The day on which the text of each section last changed; that the section moved does not
-    count.
-    """
+    """The day each section's text last changed; moving the section does not count."""
     days: dict[tuple[SectionPath, int], date] = {}
     for revision in trail.live_revisions(path):
         (newest,) = trail.revisions(revision.lineage, 1)
@@ -105,8 +99,7 @@ def _last_changes(
 def _fact_states(
     trail: Trail, file: CuratedFile, again: Collection[int], today: date
 ) -> Iterator[FactState]:
-    """The facts of a file, each with what the trail says of it."""
-    facts = _fact_entries(file.document, file.path)
+    facts = [entry for entry in entries(file.document, file.path) if entry.fact is not None]
     overruled = {mark.occurrence: mark for mark in trail.overruled_marks(file.path)}
     for entry, state in zip(facts, match_entries(trail, file.path, facts)[0], strict=True):
         mark = overruled.get(state.occurrence.number) if state.occurrence else None
@@ -117,7 +110,6 @@ def _fact_states(
 
 
 def _current_successor(trail: Trail, mark: Mark | None) -> FactId | None:
-    """The fact by which a statement says that another is superseded, if it holds."""
     if mark is None or mark.other is None:
         return None
     holds = any(
@@ -125,10 +117,6 @@ def _current_successor(trail: Trail, mark: Mark | None) -> FactId | None:
         for each in trail.occurrences_of(mark.other)
     )
     return mark.other if holds else None
-
-
-def _fact_entries(document: Document, path: FilePath) -> list[Entry]:
-    return [entry for entry in entries(document, path) if entry.fact is not None]
 
 
 def _status(entry: Entry, mark: Mark | None, today: date) -> Status:

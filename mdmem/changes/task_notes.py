@@ -1,17 +1,11 @@
-"""Working notes of a task: a section of its own in `memory/tasks.md` until it is done, for an
-interrupted agent to go on from.
-
-    # Tasks
+"""Working notes of a task: a section in `memory/tasks.md` until it is done.
 
     ## Move the sessions
-
     - 2026-03-05 10:00 goal: sessions live in Redis
     - 10:12 the migration is written
-    - 2026-03-06 09:30 all tests pass
 
-Nothing is written here: for each verb there are the edits that carry it out, in an order in which
-an interruption between two of them loses nothing, and in which all of them may be carried out
-again.
+Nothing is written here: the edits for each verb are in an order in which an interruption loses
+nothing, and all of them can be repeated.
 """
 
 from __future__ import annotations
@@ -30,7 +24,6 @@ from mdmem.text.document import Document, Section, clean_input, fold_space, plai
 from mdmem.text.facts import item_text, section_items, write_item
 from mdmem.wording import verb
 
-_KIND = "task"
 _LEVEL = 2
 _MOST_NAMED = 8
 _DAY = late.pattern(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2} ")
@@ -39,19 +32,9 @@ _DAY = late.pattern(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2} ")
 def start_edits(
     document: Document | None, name: str, goal: str, now: datetime, options: WriteOptions
 ) -> tuple[EditSection, ...]:
-    """Begin a task: its section, with the goal. No edit where the task is there already: it is
-    continued.
+    """Begin a task: its section, with the goal; no edit where the task exists.
 
-    Args:
-        document: the file of tasks as it is, None where there is none.
-        name: of the task, one line.
-        goal: what is to be reached.
-        now: the user's time.
-        options: what all writing verbs share.
-
-    Raises:
-        TextProblem: `empty-text`; `bad-text`: a name that cannot be a heading. SectionProblem:
-        `section-ambiguous`.
+    Raises: TextProblem (`empty-text`, `bad-text`), SectionProblem (`section-ambiguous`).
     """
     if document and tasks_named(document, name):
         _find(document, name)
@@ -74,12 +57,9 @@ def start_edits(
 def note_edits(
     document: Document | None, name: str, text: str, now: datetime, options: WriteOptions
 ) -> tuple[EditSection, ...]:
-    """Add a note to a task: a line with its time, and with its day where that is not the day of the
-    line before.
+    """Add a note with its time, and its day if that differs from the line before.
 
-    Raises:
-        TextProblem: `empty-text`. SectionProblem: `task-not-found` with the nearest names,
-        `section-ambiguous`.
+    Raises: TextProblem (`empty-text`), SectionProblem (`task-not-found`, `section-ambiguous`).
     """
     tasks, section = _find(document, name)
     line = _line(_clean(text, "note"), now, _last_day(tasks, section))
@@ -99,12 +79,9 @@ def note_edits(
 def finish_edits(
     document: Document | None, name: str, outcome: str, options: WriteOptions
 ) -> tuple[Log, EditSection]:
-    """End a task: a line in the day's log, and then its section taken out, if that is still as it
-    is here.
+    """Log the outcome, then remove the task's section if still as it is here.
 
-    Raises:
-        TextProblem: `empty-text`. SectionProblem: `task-not-found` with the nearest names,
-        `section-ambiguous`.
+    Raises: TextProblem (`empty-text`), SectionProblem (`task-not-found`, `section-ambiguous`).
     """
     tasks, section = _find(document, name)
     address, nth = _address(tasks, section)
@@ -124,27 +101,19 @@ def finish_edits(
 
 
 def outcome_entry(section: Section, outcome: str, options: WriteOptions) -> Log:
-    """The line of a day's log that tells the outcome of a task.
-
-    Raises:
-        TextProblem: `empty-text`.
-    """
+    """The log line of a task's outcome. Raises: TextProblem (`empty-text`)."""
     text = f"{plain_title(section.title)}: {fold_space(_clean(outcome, 'outcome'))}"
-    return Log(text=text, kind=_KIND, options=options)
+    return Log(text=text, kind="task", options=options)
 
 
 def show_arguments(document: Document | None, name: str) -> Show:
-    """The arguments that show the notes of a task.
-
-    Raises:
-        SectionProblem: `task-not-found` with the nearest names, `section-ambiguous`.
-    """
+    """Show a task. Raises: SectionProblem (`task-not-found`, `section-ambiguous`)."""
     address, nth = _address(*_find(document, name))
     return Show(TASKS_PATH, address, nth)
 
 
 def open_task_names(document: Document | None) -> tuple[str, ...]:
-    """The names of the tasks that are not done, in the order of the file."""
+    """The open tasks' names, in file order."""
     return tuple(plain_title(section.title) for section in _tasks(document)) if document else ()
 
 
@@ -153,7 +122,7 @@ def _tasks(document: Document) -> list[Section]:
 
 
 def tasks_named(document: Document, name: str) -> list[Section]:
-    """The sections of the tasks with a name, by the first rule that matches any."""
+    """The tasks with a name, by the first rule that matches any."""
     for rule in MATCH_RULES:
         sections = [section for section in _tasks(document) if rule(section.title) == rule(name)]
         if sections:
@@ -162,7 +131,6 @@ def tasks_named(document: Document, name: str) -> list[Section]:
 
 
 def _find(document: Document | None, name: str) -> tuple[Document, Section]:
-    """The file and the section of a task."""
     sections = tasks_named(document, name) if document else []
     if document is None or not sections:
         titles = {
@@ -198,9 +166,7 @@ def _find(document: Document | None, name: str) -> tuple[Document, Section]:
 
 
 def _address(document: Document, section: Section) -> tuple[str, int | None]:
-    """The whole path of a task, and its number where its notes hold another section of
-    that path.
-    """
+    """The task's path, and its number where its notes have a section with that path."""
     address = address_of(document, section)
     if address is None:
         message = (
@@ -212,7 +178,6 @@ def _address(document: Document, section: Section) -> tuple[str, int | None]:
 
 
 def _new_address(document: Document | None, name: str) -> str:
-    """The address for a new task: below the file's title."""
     heading(_LEVEL, name)
     title = fold_space(name)
     if PATH_SEPARATOR in title:
@@ -245,15 +210,13 @@ def _clean(text: str, field: str) -> str:
 
 
 def _line(text: str, now: datetime, day: date | None) -> str:
-    """A list item with the time `now`, and with its day unless the item before it is of the same
-    `day`.
-    """
+    """A list item with its time, and its day unless that is `day`, that of the item before."""
     stamp = f"{now:%H:%M}" if now.date() == day else f"{now:%Y-%m-%d %H:%M}"
     return write_item(f"{stamp} {text}")
 
 
 def _last_day(document: Document, section: Section) -> date | None:
-    """The day of the last note of a task that names one."""
+    """The last day that a note of the task names."""
     days = [
         match[1]
         for item in section_items(document, section)

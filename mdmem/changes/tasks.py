@@ -1,6 +1,4 @@
-"""`task`: the file of tasks, and the edits of it that `task_notes` works out, carried out one after
-the other.
-"""
+"""`task`: read the file of tasks, and carry out the edits of `task_notes`."""
 
 from __future__ import annotations
 
@@ -27,10 +25,9 @@ Apply = Callable[[Change], WriteResult]
 def start_task(
     workspace: Workspace, name: str, goal: str, options: WriteOptions, apply: Apply
 ) -> WriteResult:
-    """Begin a task; one that is there already is gone on with, and nothing is changed.
+    """Begin a task, or continue the one there with nothing changed.
 
-    Raises:
-        TextProblem: `empty-text`, `bad-text`. SectionProblem: `section-ambiguous`.
+    Raises: TextProblem (`empty-text`, `bad-text`), SectionProblem (`section-ambiguous`).
     """
     edits = task_notes.start_edits(_document(workspace), name, goal, workspace.now(), options)
     if not edits:
@@ -44,11 +41,7 @@ def start_task(
 def add_task_note(
     workspace: Workspace, name: str, text: str, options: WriteOptions, apply: Apply
 ) -> WriteResult:
-    """Add a note to a task.
-
-    Raises:
-        TextProblem: `empty-text`. SectionProblem: `task-not-found`, `section-ambiguous`.
-    """
+    """Add a note to an open task. Raises: as `task_notes.note_edits`."""
     (edit,) = task_notes.note_edits(_document(workspace), name, text, workspace.now(), options)
     return apply(edit)
 
@@ -56,12 +49,9 @@ def add_task_note(
 def finish_task(
     workspace: Workspace, name: str, outcome: str, options: WriteOptions, say: Say
 ) -> WriteResult:
-    """End a task: log its outcome, then take its notes out, or nothing at all. The answer says
-    where it is logged.
+    """Log a task's outcome, then remove its notes; all or nothing.
 
-    Raises:
-        TextProblem: `empty-text`. SectionProblem: `task-not-found`, `section-ambiguous`;
-        `section-changed`: a note came in meanwhile.
+    Raises: as `task_notes.finish_edits`, and `section-changed`: there is a new note.
     """
     document = _document(workspace)
     try:
@@ -91,9 +81,7 @@ def finish_task(
 
 
 def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: str) -> bool:
-    """True if the outcome of a task was logged since it began: an earlier call was interrupted
-    after that.
-    """
+    """True if an earlier, interrupted call logged this outcome since the task began."""
     path = workspace.log_path(workspace.now().date())
     data = files.read(files.path_on_disk(workspace.root, path))
     item = write_item(entry.text)
@@ -113,16 +101,12 @@ def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: s
 
 
 def show_task(workspace: Workspace, name: str) -> SectionView:
-    """The notes of a task.
-
-    Raises:
-        SectionProblem: `task-not-found`, `section-ambiguous`.
-    """
+    """Show a task. Raises: SectionProblem (`task-not-found`, `section-ambiguous`)."""
     return show_section(workspace, task_notes.show_arguments(_document(workspace), name))
 
 
 def task_names(workspace: Workspace) -> tuple[str, ...]:
-    """The names of the tasks that are not done."""
+    """The names of open tasks."""
     return task_notes.open_task_names(_document(workspace))
 
 

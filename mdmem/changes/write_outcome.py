@@ -1,6 +1,4 @@
-"""The outcome of a write, judged from what is on disk, what git committed, what was meant and what
-failed. Pure.
-"""
+"""The outcome of a write, judged by the disk, git, the plan and the failure. Pure."""
 
 from __future__ import annotations
 
@@ -20,43 +18,28 @@ class WriteOutcome(Enum):
     """The end of a write."""
 
     COMMITTED = auto()
-    """The commit holds the change, in another form perhaps where a hook of the user's had a hand in
-    it.
-    """
+    """The commit has the change, perhaps reformatted by a user's hook."""
     REWORDED = auto()
-    """A hook of the user's put the change into other words, and git committed those."""
+    """A user's hook changed the words, and git committed those."""
     MIXED = auto()
-    """Somebody saved the file with the change in it before git read it: git committed their save
-    and the change as one.
-    """
+    """A save after the write: git committed it and the change as one."""
     OVERTAKEN = auto()
-    """Somebody saved over the file before git read it: git committed their save."""
+    """A save over the write: git committed the save."""
     INTERRUPTED = auto()
     """Git committed it, but the process was interrupted before it could say so."""
     FAILED = auto()
     """Nothing is committed; the file holds what was written, or never did."""
     SAVED_OVER = auto()
-    """Git did not commit as somebody saved over the file before git read it: it can be
-    tried again.
-    """
+    """No commit, as somebody saved over the file: it can be tried again."""
     ABANDONED = auto()
-    """Somebody saved over the file, and trying again is of no use: hooks took too long, or the
-    process was interrupted.
-    """
+    """Saved over, and no use to retry: slow hooks, or an interruption."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteEvidence:
-    """The traces of a write once git has answered, or something has failed.
+    """The evidence of a write once git has answered, or something has failed.
 
-    Args:
-        before: the bytes that the file held before; None where it was not there.
-        after: the bytes that were written.
-        has_user_hooks: whether a commit runs hooks of the user's.
-        problem: what failed; None where git says that it committed.
-        is_committed: whether there is a commit of the write.
-        committed: what that commit holds of the file.
-        on_disk: what the file holds now; looked at only where nothing is committed.
+    `problem` is None where git says it committed. `on_disk` is read only without a commit.
     """
 
     before: bytes | None
@@ -91,7 +74,7 @@ def _judge_commit(evidence: WriteEvidence) -> WriteOutcome:
 
 
 def holds_write(evidence: WriteEvidence, data: bytes | None) -> bool:
-    """True if a file holds what was written, or what a hook of the user's made of that."""
+    """True if a file holds what was written, or what a user's hook made of it."""
     if data == evidence.after:
         return True
     if data is None or data == evidence.before or not evidence.has_user_hooks:
@@ -100,15 +83,12 @@ def holds_write(evidence: WriteEvidence, data: bytes | None) -> bool:
 
 
 _WORD = late.pattern(r"\w+")
-_OTHER_MARKERS = ("* ", "+ ")
 _ALIKE = 0.6
-"""The ratio from which on two lines are alike: the one that `difflib` takes for close matches."""
+"""The minimum ratio of similar lines: that of `difflib` for close matches."""
 
 
 def contains_change(data: bytes | None, before: bytes | None, after: bytes) -> bool:
-    """True if a text has the change in it, in another form perhaps: a hook may format Markdown in
-    its own way.
-    """
+    """True if a text has the change, perhaps reformatted by a hook."""
     removed, added = _changed_lines(before, after)
     words, meant = f" {_words(data)} ", f" {_words(after)} "
     added_words, removed_words = (
@@ -121,11 +101,9 @@ def contains_change(data: bytes | None, before: bytes | None, after: bytes) -> b
 
 
 def looks_like_work_of_hook(data: bytes, before: bytes | None, after: bytes) -> bool:
-    """True if a hook may have turned what was written into this, rather than somebody who saved the
-    file meanwhile.
+    """True if a hook, rather than a person's save, may have made this of the write.
 
-    All that differs then is white space, list markers, and the words of lines that the change
-    added, which are alike.
+    Only white space, list markers and words of similar added lines then differ.
     """
     ours, theirs = _forms(after), _forms(data)
     if "".join(ours) == "".join(theirs):
@@ -139,9 +117,7 @@ def looks_like_work_of_hook(data: bytes, before: bytes | None, after: bytes) -> 
 
 
 def without_change(data: bytes, before: bytes | None, after: bytes) -> bytes | None:
-    """Take a change out of a file that somebody, or a hook, saved with it, and leave theirs; None
-    where the two cannot be separated.
-    """
+    """A change removed from what was saved with it; None where the two are inseparable."""
     try:
         return inverse_patch.undo(parse_bytes(data), after.decode(), _text(before)).text.encode()
     except MdmemError:
@@ -149,7 +125,7 @@ def without_change(data: bytes, before: bytes | None, after: bytes) -> bytes | N
 
 
 def reworded_problem(path: FilePath, committed: bytes | None, after: bytes) -> RepositoryProblem:
-    """The failure of a change that a hook put into other words."""
+    """The failure of a change that a hook reworded."""
     lines = zip(_lines(after), _lines(committed), strict=False)
     reworded = next(
         (their_line for our_line, their_line in lines if _words(our_line) != _words(their_line)), ""
@@ -167,20 +143,18 @@ def _changed_lines(before: bytes | None, after: bytes) -> tuple[list[str], list[
 
 
 def _lines(text: bytes | str | None) -> list[str]:
-    """The lines that are not blank."""
     return [line for line in map(str.strip, _text(text).splitlines()) if line]
 
 
 def _forms(text: bytes | str) -> list[str]:
-    """The lines without white space, and with one sign, a dash, for all list markers."""
+    """The lines without white space, every list marker a dash."""
     return [
-        "".join((f"-{line[1:]}" if line[:2] in _OTHER_MARKERS else line).split())
+        "".join((f"-{line[1:]}" if line[:2] in ("* ", "+ ") else line).split())
         for line in _lines(text)
     ]
 
 
 def _words(text: bytes | str | None) -> str:
-    """The words of a text alone, a space between them."""
     return " ".join(_WORD.findall(_text(text)))
 
 

@@ -1,10 +1,8 @@
-"""Digests: what is new in the transcripts of sessions, as entries of the days on which it was said.
+"""Digests: new transcript lines of sessions become entries of their days' logs.
 
-`sources` finds the transcripts, `cursors` keeps how far each is read, `marks` in which session each
-message was, and `rebuilding` makes that again from commits. `news` reads what is new in one and
-draws the entries, `judging` says which of them are written, `days` makes changes of logs from them,
-and `writing` carries these out, each as a commit. `work` goes from one transcript to the next,
-`digesting` is the verb, a step of a pipeline (`mdmem.steps`); `overview` sums up for `status`. Kill
-it anywhere: commits that exist count, and the rest is read again. `purging` keeps digests from
-bringing back what was purged.
+`cursors` stores how far each transcript is read (`news` rebuilds that from commits) and the session
+of each message. `news` draws entries, `judging` selects and groups them by day, `writing` commits
+them. `work` handles one transcript after another, `digesting` is the verb, and `overview` sums up
+for `status`. It can be killed anywhere: existing commits count, and the rest is read again.
+`purging` keeps digests from restoring purged text.
 """

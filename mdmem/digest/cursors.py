@@ -1,11 +1,9 @@
-"""Cursors: the end of what is read of each transcript, kept in `transcripts.json`. A cache:
-`rebuilding` makes it again.
-"""
+"""Cursors: how far each transcript is read, in `transcripts.json`, a rebuildable cache."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, MutableMapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,19 +17,15 @@ MARKS_NAME = "marks.json"
 _VERSION = 1
 _DAYS = 60
 """A mark is kept for so many days."""
-_PREFIX, _REST, _SESSION, _DAY = 2, 10, 5, 4
-"""The digits of a mark by which it is filed, its other digits, and in hexadecimal the number of its
-session and the day.
-"""
-_WIDTH = _REST + _SESSION + _DAY
+_PREFIX_DIGITS, _REST_DIGITS, _SESSION_DIGITS, _DAY_DIGITS = 2, 10, 5, 4
+"""The lengths of a mark's prefix and rest, and of the hexadecimal session number and day."""
+_WIDTH = _REST_DIGITS + _SESSION_DIGITS + _DAY_DIGITS
 _MANY = 2_000
-"""Look-ups after which a table is worth its making."""
+"""Look-ups after which a table pays off."""
 
 
 class Marks(MutableMapping[str, tuple[str, int]]):
-    """The session in which each message was read, by the message's mark, and the day, counted from
-    1970.
-    """
+    """The session in which each marked message was read, and the day since 1970."""
 
     def __init__(self, sessions: list[str], filed: dict[str, str], day: int) -> None:
         self._sessions = sessions
@@ -50,7 +44,7 @@ class Marks(MutableMapping[str, tuple[str, int]]):
         if self._lookups > _MANY:
             self._table = dict(self._all_filed()) | self._table
             return self._table[mark]
-        filed, rest = self._filed.get(mark[:_PREFIX], ""), mark[_PREFIX:]
+        filed, rest = self._filed.get(mark[:_PREFIX_DIGITS], ""), mark[_PREFIX_DIGITS:]
         at = filed.find(rest)
         while at % _WIDTH and at >= 0:
             at = filed.find(rest, at + 1)
@@ -72,7 +66,7 @@ class Marks(MutableMapping[str, tuple[str, int]]):
         return sum(1 for _ in self)
 
     def values_on(self, today: int) -> dict[str, Any]:
-        """The marks as they are kept; those that are too old are dropped once a day."""
+        """The marks to store; old ones are dropped once a day."""
         if today != self._day:
             kept = {mark: self[mark] for mark in self if self[mark][1] > today - _DAYS}
             self._sessions, self._filed, self._day = [], {}, today
@@ -82,8 +76,8 @@ class Marks(MutableMapping[str, tuple[str, int]]):
         for mark in dict.fromkeys(self._new):
             session, day = self._table[mark]
             number = numbers.setdefault(session, len(numbers))
-            added.setdefault(mark[:_PREFIX], []).append(
-                f"{mark[_PREFIX:]}{number:0{_SESSION}x}{day:0{_DAY}x}"
+            added.setdefault(mark[:_PREFIX_DIGITS], []).append(
+                f"{mark[_PREFIX_DIGITS:]}{number:0{_SESSION_DIGITS}x}{day:0{_DAY_DIGITS}x}"
             )
         for prefix, records in added.items():
             self._filed[prefix] = self._filed.get(prefix, "") + "".join(records)
@@ -96,17 +90,19 @@ class Marks(MutableMapping[str, tuple[str, int]]):
         }
 
     def _parse(self, record: str) -> tuple[str, int]:
-        return self._sessions[int(record[_REST:-_DAY], 16)], int(record[-_DAY:], 16)
+        return self._sessions[int(record[_REST_DIGITS:-_DAY_DIGITS], 16)], int(
+            record[-_DAY_DIGITS:], 16
+        )
 
     def _all_filed(self) -> Iterator[tuple[str, tuple[str, int]]]:
         for prefix, filed in self._filed.items():
             for at in range(0, len(filed), _WIDTH):
                 record = filed[at : at + _WIDTH]
-                yield prefix + record[:_REST], self._parse(record)
+                yield prefix + record[:_REST_DIGITS], self._parse(record)
 
 
 def read_marks(state: Path) -> Marks:
-    """The marks that are kept; none where they cannot be read."""
+    """The stored marks; none where they cannot be read."""
     try:
         values = json.loads((state / MARKS_NAME).read_bytes())
         sessions, filed, day = values["sessions"], values["marks"], values["day"]
@@ -122,17 +118,13 @@ def read_marks(state: Path) -> Marks:
 
 
 def write_marks(state: Path, marks: Marks, today: int) -> None:
-    """Keep the marks that are not too old.
-
-    Raises:
-        OSError
-    """
+    """Store recent marks. Raises: OSError."""
     files.write_cache(state / MARKS_NAME, json.dumps(marks.values_on(today), separators=(",", ":")))
 
 
 DUE_NAME = "model-due.json"
 MOST_TRIES = 3
-"""After so many more runs in which the model gave no answer, lines are left to the rules."""
+"""After so many runs without an answer, lines are left to the rules."""
 FEWEST_BYTES = 500
 """Fewer bytes are not sent."""
 _MANY_BYTES, _MANY_TURNS = 50_000, 10
@@ -144,12 +136,10 @@ _VERSION_MODEL_DUE = 2
 class DueLines:
     """The lines of a session that the model has not read.
 
-    - `path`: of the transcript. `line`: the last line that it has read, or that were left to the
-      rules.
-    - `turns`, `size`: messages of the user behind it, and the bytes of texts that would be sent.
+    - `line`: the last one in `path` that it has read, or that was left to the rules.
+    - `turns`, `size`: user messages behind it, and bytes of texts to send.
     - `compacted`: the agent's context was compacted behind it.
-    - `tries`: runs in which it gave no answer. `given_up`: the bytes that were left to the rules
-      for that.
+    - `tries`: runs without an answer. `given_up`: bytes left to the rules for that.
     """
 
     path: str
@@ -197,11 +187,7 @@ def read_due(state: Path) -> dict[str, DueLines]:
 
 
 def write_due(state: Path, due: dict[str, DueLines]) -> None:
-    """Keep the due lines of sessions whose transcripts are still there.
-
-    Raises:
-        OSError
-    """
+    """Store due lines of sessions with transcripts. Raises: OSError."""
     sessions = {
         session: [
             each.path,
@@ -236,17 +222,14 @@ class ReadEnd:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """The end of what is read of a file.
+    """The progress of reading a file.
 
-    - `device`, `inode`, `size`, `changed`: of the file when it was read; `changed` in nanoseconds.
-      `read_size`: of its lines that are read.
-    - `start`: where the next reading begins (None: at the first byte, and only what stands behind
-      `end` is new).
-    - `has_entries`: some were drawn from what is read.
-    - `settled`: nothing more can be drawn from what is read, were it by permissive rules.
-    - `problem`: the code of why nothing of it is read (empty: it is); `OTHER_PROJECT` if it is the
-      session of another project.
-    - `skipped`: the lines that were not read (None: all were).
+    - `device` to `changed` (ns): of the file when read; `read_size`: of the lines read.
+    - `start`: the next reading's first byte (None: the first, and only lines behind `end` are new).
+    - `has_entries`: some were drawn. `settled`: permissive rules can draw no more.
+    - `problem`: why nothing was read (empty: it was); `OTHER_PROJECT` for another project's
+      session.
+    - `skipped`: the lines not read (None: all were).
     """
 
     device: int
@@ -263,16 +246,16 @@ class Cursor:
 
     @property
     def read_end(self) -> ReadEnd | None:
-        """The last line that is read; None where none is."""
+        """The last line read, or None."""
         return ReadEnd(self.start.read_line, self.start.read_hash) if self.start else self.end
 
     @property
     def read_line(self) -> int:
-        """The number of that line, 0 where there is none."""
+        """Its number, or 0."""
         return self.read_end.line if self.read_end else 0
 
     def fits(self, file: TranscriptFile) -> bool:
-        """True if a file is the one that was read, and has not become shorter."""
+        """True if a file is the one read, and is not shorter."""
         return (self.device, self.inode) == (file.device, file.inode) and file.size >= self.size
 
 
@@ -282,43 +265,32 @@ def cursor_of(file: TranscriptFile) -> Cursor:
 
 
 class Cursors(MutableMapping[str, Cursor]):
-    """Cursors by the path of their file, each parsed when it is asked for: most files have nothing
-    new, which the first values of a row tell.
-    """
+    """Cursors by path, parsed on demand: a row's first values tell that a file has no news."""
 
     def __init__(self, rows: dict[str, list[Any]]) -> None:
-        if not all(isinstance(row, list) and len(row) == _WIDTH_CURSORS for row in rows.values()):
+        if not all(isinstance(row, list) and len(row) == _ROW_WIDTH for row in rows.values()):
             raise ValueError("a row of another form")
         self.rows = rows
         """The cursors as they are kept."""
 
     def problem(self, file: TranscriptFile) -> str:
-        """The code of why nothing was read of a file that is as it was then; else empty."""
-        row = self.rows.get(file.path)
-        return (
-            row[_STAMP]
-            if row is not None and isinstance(row[_STAMP], str) and row[:_STAMP] == list(file[1:])
-            else ""
-        )
+        """The stored problem of an unchanged file, else empty."""
+        problem = self.rows[file.path][_STAMP_WIDTH] if self.has_stamp(file) else ""
+        return problem if isinstance(problem, str) else ""
 
     def has_stamp(self, file: TranscriptFile) -> bool:
-        """True if a file is as it was when it was read."""
+        """True if a file is unchanged since it was read."""
         row = self.rows.get(file.path)
-        return row is not None and row[:_STAMP] == list(file[1:])
+        return row is not None and row[:_STAMP_WIDTH] == list(file[1:])
 
     def is_read(self, file: TranscriptFile, ended: int) -> bool:
-        """True if nothing can be new in a file. Sessions whose files were last written before
-        `ended` (ns) are over.
-        """
-        row = self.rows.get(file.path)
-        return (
-            row is not None
-            and row[:_STAMP] == list(file[1:])
-            and (row[_STAMP] or file.modified > ended)
+        """True if a file has no news; sessions last written before `ended` (ns) are over."""
+        return self.has_stamp(file) and (
+            self.rows[file.path][_STAMP_WIDTH] or file.modified > ended
         )
 
     def with_skipped_lines(self) -> Iterator[tuple[str, SkippedLines]]:
-        """The paths of files with lines that were not read, and these."""
+        """The paths of files with unread lines, and these."""
         for path, row in self.rows.items():
             if isinstance(row[-1], str) and row[-1].split("|", 4)[3:4] not in ([], [""]):
                 cursor = self.get(path)
@@ -346,16 +318,14 @@ class Cursors(MutableMapping[str, Cursor]):
 
 @dataclass(frozen=True, slots=True)
 class ReadState:
-    """The cursors by the path of their file, and the ends of sessions that commits tell and no
-    cursor has taken over (None: not looked for).
-    """
+    """Cursors by path, and committed session ends without one (None: not looked for)."""
 
     cursors: Cursors
     ends: dict[str, tuple[ReadEnd, ...]] | None
 
 
 def read_state(state: Path) -> ReadState:
-    """The cursors and ends that are kept; none where they cannot be read."""
+    """The stored cursors and ends; none where they cannot be read."""
     values = _read(state / CURSORS_NAME)
     try:
         ends = {
@@ -368,21 +338,21 @@ def read_state(state: Path) -> ReadState:
 
 
 def read_cursors(state: Path) -> Cursors:
-    """The cursors by the path of their file; none where they cannot be read."""
+    """The cursors by path; none where they cannot be read."""
     return read_state(state).cursors
 
 
 def write_state(state: Path, read: ReadState) -> None:
-    """Keep cursors and ends.
-
-    Raises:
-        OSError
-    """
+    """Store cursors and ends. Raises: OSError."""
     ends = {
         session: [[end.line, end.hash] for end in ends]
         for session, ends in (read.ends or {}).items()
     }
-    _write(state / CURSORS_NAME, {"cursors": read.cursors.rows, "ends": ends})
+    values = {"cursors": read.cursors.rows, "ends": ends}
+    files.write_cache(
+        state / CURSORS_NAME,
+        json.dumps({"version": _VERSION_CURSORS, "values": values}, separators=(",", ":")),
+    )
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -398,20 +368,12 @@ def _read(path: Path) -> dict[str, Any]:
     return kept if isinstance(kept, dict) else {}
 
 
-def _write(path: Path, values: Mapping[str, Any]) -> None:
-    files.write_cache(
-        path, json.dumps({"version": _VERSION_CURSORS, "values": values}, separators=(",", ":"))
-    )
-
-
-_STAMP, _WIDTH_CURSORS = 4, 6
-"""The values of a row that are the file's, device, inode, size and time; and all, with `settled`
-and the rest as one text.
+_STAMP_WIDTH, _ROW_WIDTH = 4, 6
+"""The values of a row that are the file's, and all: with `settled`, and the rest as one text.
 
 One text costs a third of what its values would, each time that all rows are read.
 """
 _FLAGS = "-01"
-"""None, False, True."""
 
 
 def _row(cursor: Cursor) -> list[Any]:
@@ -514,7 +476,7 @@ def _parse_start(
 
 
 def _escaped(text: str | None) -> str:
-    """A text without the sign between two values; None is empty."""
+    """None is empty, so other texts begin with `=`."""
     return "" if text is None else "=" + text.replace("%", "%25").replace("|", "%7C")
 
 

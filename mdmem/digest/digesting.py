@@ -1,4 +1,4 @@
-"""Read what is new in transcripts, and write it into the logs of its days."""
+"""Read new lines of transcripts, and write them to the logs of their days."""
 
 from __future__ import annotations
 
@@ -31,10 +31,9 @@ from mdmem.workspace import Progress, Say, Workspace
 
 
 def due_files(workspace: Workspace) -> list[TranscriptFile]:
-    """The transcripts that the settings name; none where they switch digests off.
+    """The configured transcripts; none where the settings switch digests off.
 
-    Raises:
-        WorkspaceProblem: `no-sessions`: they name none, or there are none.
+    Raises: WorkspaceProblem (`no-sessions`: none configured, or none exist).
     """
     environment = workspace.environment
     if workspace.settings.digest == "off":
@@ -57,18 +56,12 @@ _STEP = "digest"
 def digest(
     workspace: Workspace, request: Digest, say: Say, progress: Progress | None = None
 ) -> DigestResult:
-    """Digest what is new in transcripts, one after another.
+    """Digest new lines of transcripts, one after another.
 
-    A transcript that cannot be read is left alone and named; the others are done. What a hook
-    reports meanwhile is digested too, as a step of its own.
-
-    Raises:
-        PathProblem: `file-not-found`: there is no such transcript. TranscriptProblem: `ambiguous`:
-        several fit a name.
-        RepositoryProblem: `running`: another digest is at work.
-        WorkspaceProblem: `no-model`, PackageProblem: `missing-package`: the model that is asked for
-        is not set, or its package is missing.
-        MdmemError: the workspace cannot be written.
+    An unreadable transcript is only named. Transcripts reported by hooks meanwhile are digested as
+    a step of their own.
+    Raises: PathProblem (`file-not-found`), TranscriptProblem (`ambiguous`), RepositoryProblem
+    (`running`), WorkspaceProblem (`no-model`), PackageProblem (`missing-package`), MdmemError.
     """
     if request.model:
         endpoints.configured(workspace.settings, workspace.environment)
@@ -110,10 +103,9 @@ def is_due(workspace: Workspace) -> bool:
 def digest_due(
     workspace: Workspace, step: StepRecorder, say: Say, progress: Progress | None = None
 ) -> DigestResult:
-    """Digest what is new in the transcripts that the settings name, in the turn of the caller.
+    """Digest the configured transcripts, in the turn of the caller.
 
-    Raises:
-        MdmemError: there are none, or the workspace cannot be written.
+    Raises: MdmemError: there are none, or the workspace cannot be written.
     """
     return _digest(workspace, Digest(), None, step, say, progress)
 
@@ -121,9 +113,7 @@ def digest_due(
 def digest_reported(
     transcripts: Sequence[str],
 ) -> Callable[[Workspace, StepRecorder, Say, Progress | None], DigestResult]:
-    """A function that does the same with the transcripts that a hook reported, as far as they are
-    still there.
-    """
+    """A function that digests transcripts reported by a hook, if they still exist."""
     files = [stat_file(path) for path in transcripts if Path(path).is_file()]
 
     def digest_them(
@@ -149,9 +139,7 @@ def _digest(
     say: Say,
     progress: Progress | None,
 ) -> DigestResult:
-    """Digest some transcripts (None: those that the settings name), and give the step its figures,
-    whatever ends it.
-    """
+    """`files` None: the configured ones. The step gets its figures, whatever ends it."""
     step.run = new_name(workspace.state, _STEP)
     work = Work(workspace, request, step.run, say)
     is_whole = False
@@ -167,7 +155,7 @@ def _digest(
 
 
 def figures(result: DigestResult) -> Mapping[str, int]:
-    """The figures that the event of a digest keeps."""
+    """The figures for the event of a digest."""
     return {
         "sessions": result.sessions,
         "messages": result.messages,
@@ -182,32 +170,22 @@ def figures(result: DigestResult) -> Mapping[str, int]:
 
 
 _STARTED_NAME = "digest-started"
-"""The folder in the state folder with an empty file for each transcript whose digest was just
-started; the time of the file is that of the start.
-"""
+"""The state folder's folder with a file per transcript, timed by its digest's start."""
 _SECONDS = 60.0
-"""The digest of one session is started no more often than this."""
+"""The minimum between two digests of one session."""
 _NAME_DIGITS = 16
 
 
 def start_digest(workspace: Workspace, transcript: Path, is_last: bool = False) -> bool:
-    """Start a detached digest of a transcript, where the user's own settings name it, and at most
-    once a minute. It is never a reason to fail.
+    """Start a detached digest of a configured transcript; return True if started.
 
-    Args:
-        transcript: of a session.
-        is_last: the session has ended, and nothing will start a later digest of it: it is started
-        whenever the one before was.
-
-    Returns:
-        True if one was started.
+    It never fails, and runs at most once a minute, except for an ended session (`is_last`), which
+    nothing would digest later.
     """
     settings = workspace.settings
     if settings.digest == "off" or not settings.sessions or not sys.executable:
         return False
-    if workspace.environment.get(
-        BELOW_RUN
-    ):  # the session of what a run has started: no pipeline eats its own words
+    if workspace.environment.get(BELOW_RUN):  # no pipeline digests its own session
         return False
     try:
         workspace.ensure_state()
@@ -259,7 +237,7 @@ def _is_recent(started: Path) -> bool:
 
 
 def _note_start(started: Path) -> None:
-    """Note the start of a digest, and forget those that are not recent any more."""
+    """Note the start of a digest, and drop old notes."""
     if started.parent.is_file():  # as an earlier version kept it
         started.parent.unlink()
     started.parent.mkdir(mode=0o700, exist_ok=True)

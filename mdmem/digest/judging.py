@@ -1,6 +1,4 @@
-"""Judge which of the entries that were drawn are written: what is new, what a person took out, and
-how many a day takes.
-"""
+"""Select drawn entries to write: new ones, not removed by a person, up to a daily maximum."""
 
 from __future__ import annotations
 
@@ -27,11 +25,9 @@ from mdmem.workspace import Say, Workspace
 
 @dataclass(frozen=True, slots=True)
 class HeldSession:
-    """The entries of a session, CLIENT/SESSION, that are to be written with those of others.
+    """Drafts of a session (CLIENT/SESSION) to write with others', in order of time.
 
-    - `drafts`: in the order in which they were said.
-    - `read`: how far the transcript is read with them, as CLIENT/SESSION#LINE HASH (None: not all
-      of it is).
+    `read` is how far the transcript is read with them: CLIENT/SESSION#LINE HASH (None: not all).
     """
 
     session: str
@@ -43,9 +39,8 @@ class HeldSession:
 class DayChange:
     """A change of a log.
 
-    - `holds`: the numbers of the sessions, in the order in which they are held, that have entries
-      in it.
-    - `ends`: the numbers of those that have no entries in a later one.
+    `holds` are the numbers of the held sessions with entries in it, `ends` those without later
+    ones.
     """
 
     change: DigestDay
@@ -54,15 +49,10 @@ class DayChange:
 
 
 def day_changes(held: Sequence[HeldSession], run: str, zone: tzinfo | None) -> list[DayChange]:
-    """Put the entries of sessions under the days on which they were said, oldest day first.
+    """Group sessions' entries by the day they were said, oldest day first.
 
-    Of a day the best founded come first, but none before those that it supersedes: only what stands
-    in a log can be superseded.
-
-    Args:
-        held: the sessions.
-        run: the name of the run.
-        zone: of the user, whose days count; None is the system's.
+    The best founded come first, but never before what they supersede: only logged entries can be
+    superseded. `zone` None is the system's.
     """
     groups: _Groups = {}
     for number, session in enumerate(held):
@@ -95,7 +85,7 @@ _Groups = dict[_GroupKey, list[tuple[int, DayEntry]]]
 
 
 def _in_order(groups: _Groups) -> list[_GroupKey]:
-    """The groups of entries in the order in which they are to be written."""
+    """The groups in writing order."""
     left = sorted(groups, key=lambda key: (key[0], -key[1].strength, -key[2]))
     facts = {key: {fact_id(entry.text) for _, entry in entries} for key, entries in groups.items()}
     superseded = {
@@ -142,7 +132,7 @@ MOST_OF_DAY = 200
 
 
 class Verdict(Enum):
-    """The outcome for an entry that was drawn."""
+    """The outcome for a drawn entry."""
 
     NEW = auto()
     REPEATED = auto()
@@ -152,11 +142,9 @@ class Verdict(Enum):
 
 @dataclass(slots=True)
 class _DayLog:
-    """The log of a day as it stands, with what is to be written into it.
+    """The log of a day, with what is to be added.
 
-    - `data`: its bytes. `facts`, `statements`: those of its items.
-    - `added`: how many entries are to be written, by session. `written`: how many digests wrote
-      (None: not counted yet).
+    `added` counts entries by session, `written` those of digests (None: not counted yet).
     """
 
     data: bytes | None
@@ -167,7 +155,7 @@ class _DayLog:
 
 
 class _NewEntries:
-    """Entries of a run, among which those are found that a text says again."""
+    """The run's entries, searched for repeats."""
 
     def __init__(self) -> None:
         self._facts: set[FactId] = set()
@@ -180,18 +168,17 @@ class _NewEntries:
         self._statements.add(text)
 
     def holds(self, text: str) -> bool:
-        """True if a text says what one of them says (see `guard.restates`)."""
+        """True if an entry restates the text (see `guard.restates`)."""
         return guard.text_id(text) in self._facts or any(
             guard.restates(text, self._texts[at]) for at in self._statements.find(text)
         )
 
 
 class EntryJudge:
-    """Judges the entries of one session after the other, in the order in which they were said.
+    """Judges entries of one session after another, in order of time.
 
-    What was judged holds until somebody else changes memory: under the workspace's lock
-    `is_outdated` tells that, and `judge_again` helps. It counts as written with the entries of
-    later sessions, until `discard` or `note_written` says what came of it.
+    Judgements hold until somebody changes memory: under the lock `is_outdated` tells that, and
+    `judge_again` helps. They count as written for later sessions until `discard` or `note_written`.
     """
 
     def __init__(self, workspace: Workspace, zone: tzinfo | None, say: Say, dry_run: bool) -> None:
@@ -213,28 +200,24 @@ class EntryJudge:
         """
 
     def begin_session(self, session: str, given: frozenset[str]) -> None:
-        """Go on with another session, CLIENT/SESSION, which was given the entries with
-        these ids.
-        """
+        """Begin a session, CLIENT/SESSION, which was given entries with these ids."""
         self._session, self._given = session, given
 
     def note_written(self) -> None:
-        """Note that what was judged is written."""
+        """Keep all judgements as written."""
         for day in () if self._dry_run else self._days:
             if self._logs[day].written is None:
                 self._logs[day].added.clear()  # they are committed, and counted when it matters
         self._days = set()
 
     def discard(self, day: date) -> None:
-        """Forget what was judged for a day, as it is not written: another session may
-        say the same.
-        """
+        """Discard a day's judgements, not written: another session may say the same."""
         self._logs.pop(day, None)
         self._days.discard(day)
         self._memory, self._new = None, _NewEntries()
 
     def discard_all(self) -> None:
-        """Forget what was judged since the last writing."""
+        """Discard judgements since the last writing."""
         for day in tuple(self._days):
             self.discard(day)
 
@@ -260,18 +243,14 @@ class EntryJudge:
         return Verdict.NEW
 
     def is_outdated(self, day: date) -> bool:
-        """True if somebody else has committed something, or changed the log of a day, since its
-        entries were judged.
-        """
+        """True if somebody committed, or changed the log of a day, since it was judged."""
         return (
             self._workspace.repository.head() != self._commit
             or self._read_log(day) != self._log(day).data
         )
 
     def judge_again(self, entries: Iterable[DayEntry]) -> Iterator[tuple[DayEntry, Verdict]]:
-        """Judge entries once more, by memory as it is; those that stand in the log by now are left
-        to the write.
-        """
+        """Judge entries by current memory; those logged by now are left to the write."""
         self._taken_out = self._memory = None
         for entry in entries:
             is_own = not entry.by_agent and entry.sender is None
@@ -290,9 +269,8 @@ class EntryJudge:
                 )
 
     def note_write(self, day: date, result: WriteResult) -> None:
-        """Note what the digest itself wrote into the log of a day."""
-        is_alone = result.commit is not None and not result.notes
-        self._commit = result.commit if is_alone else None
+        """Note what the digest itself wrote to a day's log."""
+        self._commit = None if result.notes else result.commit
         self._log(day).data = self._read_log(day)
 
     def _facts_taken_out(self) -> logged.TakenOutFacts:
@@ -302,13 +280,10 @@ class EntryJudge:
         return self._taken_out
 
     def _restates(self, text: str) -> bool:
-        """True if an agent says again what its session was given, what was said before, or what
-        memory says.
-        """
+        """True if an agent repeats what its session was given, earlier entries, or memory."""
         return guard.text_id(text) in self._given or self._new.holds(text) or self._is_current(text)
 
     def _is_current(self, text: str) -> bool:
-        """True if memory says a text already."""
         if self._memory is None:
             self._memory = fresh_index(self._workspace, self._say, current=True)
         nearest = nearest_in(self._workspace, self._memory, text, self._say)
@@ -333,7 +308,7 @@ class EntryJudge:
         return self._logs[day]
 
     def _has_room(self, day: date, log: _DayLog) -> bool:
-        """True if the day takes one more entry, of this session and of all."""
+        """The maximum is per session and per day."""
         if len(log.facts) < min(MOST_OF_SESSION, MOST_OF_DAY):
             return True
         if log.written is None:

@@ -1,6 +1,4 @@
-"""Sessions as digests and commits know them: how much of each is read, and those whose transcripts
-are gone.
-"""
+"""Sessions known to digests and commits: how far read, and whether the transcript is gone."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ from mdmem.transcripts.records import whole_lines
 from mdmem.workspace import Workspace
 
 FEWEST_CHARACTERS = 6
-"""A session is named by so many characters of its id or more, or by all of them."""
+"""The minimum of an id's characters that name a session, unless it is shorter."""
 _LINES = late.pattern(r"#([0-9]{1,9})(?:-([0-9]{1,9}))?$")
 _BEFORE_ID = late.pattern(r"[-_T](?=[0-9a-f])")
 _MOST_NAMED = 10
@@ -44,9 +42,7 @@ _TOO_SHORT_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class SessionName:
-    """A session as a user names it; `first_line` and `last_line` are None where no
-    lines are named.
-    """
+    """A session as a user names it; the lines are None if not named."""
 
     client: str | None
     session: str
@@ -68,7 +64,7 @@ class SessionName:
 
 @dataclass(frozen=True, slots=True)
 class NamedTranscript:
-    """A transcript and what its first records tell."""
+    """A transcript and its first records."""
 
     path: Path
     head: TranscriptHead
@@ -80,11 +76,7 @@ class NamedTranscript:
 
 
 def parse_name(text: str) -> SessionName:
-    """Parse `[CLIENT/]SESSION[#LINE[-LINE]]`.
-
-    Raises:
-        UsageProblem: the last line comes before the first.
-    """
+    """Parse `[CLIENT/]SESSION[#LINE[-LINE]]`. Raises: UsageProblem: lines in wrong order."""
     lines = _LINES.search(text)
     name = text[: lines.start()] if lines else text
     first = int(lines[1]) if lines else None
@@ -101,14 +93,9 @@ def parse_name(text: str) -> SessionName:
 
 
 def find_transcript(workspace: Workspace, name: SessionName) -> NamedTranscript | None:
-    """The one transcript of a session: of the clients that the settings name, and all others that
-    are known.
+    """The transcript of a session of any known client, by file names before contents.
 
-    Its file is looked for by the name first, as clients name their files, and only then by what all
-    files say.
-
-    Raises:
-        TranscriptProblem: `ambiguous`: several sessions begin so, or several files are of one.
+    Raises: TranscriptProblem (`ambiguous`: several sessions begin so, or several files are of one).
     """
     if not name.session:
         return None
@@ -128,9 +115,7 @@ def find_transcript(workspace: Workspace, name: SessionName) -> NamedTranscript 
 
 
 def _only(name: SessionName, transcripts: list[NamedTranscript]) -> NamedTranscript:
-    """The only transcript of a session; of several, the one whose file is named after it, or the
-    one in which something is said.
-    """
+    """Of several files, the one named after the session, or the one with messages."""
     if len({each.session for each in transcripts}) == 1 and len(transcripts) > 1:
         transcripts = [
             each for each in transcripts if each.head.session in each.path.stem
@@ -145,7 +130,7 @@ def _only(name: SessionName, transcripts: list[NamedTranscript]) -> NamedTranscr
 
 
 def ambiguous(name: SessionName, names: Sequence[str]) -> TranscriptProblem:
-    """The failure that a name fits several sessions, or several files of one."""
+    """A name fits several sessions, or several files of one."""
     named = ", ".join((*names[:_MOST_NAMED], *(["…"] if len(names) > _MOST_NAMED else [])))
     message = f"{name.session[:80]} matches several: {named}"
     return TranscriptProblem(
@@ -164,7 +149,7 @@ def _has_messages(transcript: NamedTranscript) -> bool:
 
 
 def read_heads(paths: Iterable[Path]) -> Iterator[NamedTranscript]:
-    """The transcripts of which the first records can be read."""
+    """The transcripts whose first records can be read."""
     for path in paths:
         try:
             head = read_head(str(path))
@@ -175,9 +160,7 @@ def read_heads(paths: Iterable[Path]) -> Iterator[NamedTranscript]:
 
 
 def may_be_of(path: Path, session: str) -> bool:
-    """True if a file may be named after a session that begins so. Some files have only the
-    beginning of an id in their name.
-    """
+    """True if a file's name fits a session; some names have only an id's beginning."""
     parts = name_parts(path.stem)
     return any(
         part.startswith(session) or (len(part) >= FEWEST_CHARACTERS and session.startswith(part))
@@ -186,18 +169,15 @@ def may_be_of(path: Path, session: str) -> bool:
 
 
 def name_parts(stem: str) -> list[str]:
-    """The name of a file, and its parts that may be the id of a session: `rollout-TIME-ID`,
-    `TIME_ID`, `session-TIME-ID`.
-    """
+    """A file name and its possible ids: `rollout-TIME-ID`, `TIME_ID`, `session-TIME-ID`."""
     return [stem[at:] for at in (0, *(match.end() for match in _BEFORE_ID.finditer(stem)))]
 
 
 def named_transcript(workspace: Workspace, name: str) -> Path:
     """The transcript at a path, or that of a session.
 
-    Raises:
-        PathProblem: `file-not-found`: there is none. TranscriptProblem: `ambiguous`. UsageProblem:
-        the name has lines.
+    Raises: PathProblem (`file-not-found`), TranscriptProblem (`ambiguous`), UsageProblem: the name
+    has lines.
     """
     if is_file(name):
         return Path(name)
@@ -221,7 +201,7 @@ def is_file(name: str) -> bool:
 
 
 def not_found(name: str) -> PathProblem:
-    """The failure that there is no session of a name."""
+    """No session has this name."""
     return PathProblem("file-not-found", f"no transcript {name[:200]}", _TOO_SHORT_HINT)
 
 
@@ -229,24 +209,20 @@ Answer = TypeVar("Answer", bound=SectionHistory | FactHistory | Blame)
 
 
 def with_gone(workspace: Workspace, answer: Answer) -> Answer:
-    """An answer that tells which of the lines that it cites are of transcripts that are not there
-    any more.
-    """
+    """Mark cited lines whose transcripts are gone."""
     gone = _gone_sessions(workspace, map(_session, answer.cites))
     return replace(answer, gone=tuple(cited for cited in answer.cites if _session(cited) in gone))
 
 
 def _session(cited: str) -> str:
-    """The CLIENT/SESSION of a cited line."""
     return cited.rpartition("#")[0]
 
 
 def _gone_sessions(workspace: Workspace, sessions: Iterable[str]) -> set[str]:
-    """Those of some sessions that have no transcript.
+    """The sessions without a transcript.
 
-    A transcript is looked for by its name in the folders of its client. Only where there is none of
-    that name, the first records are read of those that the settings name, and of those that were
-    digested.
+    Files are searched by name; only without a match are the first records read of configured and
+    digested files.
     """
     by_client: dict[str, set[str]] = {}
     for session in sessions:
@@ -263,15 +239,14 @@ def _gone_sessions(workspace: Workspace, sessions: Iterable[str]) -> set[str]:
 
 
 def _named_sessions(sessions: Iterable[str], files: Iterable[TranscriptFile]) -> set[str]:
-    """Those of some sessions of a client after which one of its files may be named."""
+    """A client's sessions that its file names fit."""
     paths = [Path(file.path) for file in files]
     ids = {session: session.partition("/")[2] for session in sessions}
     return {
         session
         for session, name in ids.items()
-        if any(
-            name[:FEWEST_CHARACTERS] in path.stem and may_be_of(path, name) for path in paths
-        )  # the first is quicker than the second
+        # The first test is quicker than the second.
+        if any(name[:FEWEST_CHARACTERS] in path.stem and may_be_of(path, name) for path in paths)
     }
 
 
@@ -322,7 +297,7 @@ class KnownSessions:
         )
 
     def _read_line(self, path: Path, transcript: Transcript) -> int:
-        """The last line that was read: by the cursor of the file, else by commits."""
+        """The last line read, by the cursor of the file, else by commits."""
         cursor = self._cursors.get(str(path.resolve()))
         if cursor is not None and not cursor.problem:
             return cursor.read_line if cursor.fits(stat_file(path)) else 0
@@ -330,40 +305,26 @@ class KnownSessions:
         return cited.read_line if cited else 0
 
     def gone(self, files: Iterable[TranscriptFile]) -> Iterator[SessionSummary]:
-        """The sessions whose transcripts are not there any more; `files` are those that are."""
+        """Sessions whose transcripts are gone; `files` are those that exist."""
         existing = self._existing_names([file.path for file in files])
         for name, session in self._all().items():
-            if not existing.isdisjoint(
-                (
-                    name,
-                    session.session,
-                    session.session[:_SHORT_ID],
-                    session.session.partition("_")[0],
-                )
+            id_ = session.session
+            if existing.isdisjoint((name, id_, id_[:_SHORT_ID], id_.partition("_")[0])) and (
+                session.path is None or not Path(session.path).exists()
             ):
-                continue
-            if session.path is None or not Path(session.path).exists():
                 yield session
 
     def _existing_names(self, paths: Iterable[str]) -> set[str]:
-        """Names by which sessions of files can be told: parts of the names of files, and for files
-        with other names what is in them.
-        """
+        """Possible session names in file names, or in the files with other names."""
         names: set[str] = set()
-        for path in paths:
-            stem = Path(path).stem
-            names.update(name_parts(stem))
-            if not _ID.search(stem):
-                try:
-                    head = read_head(path)
-                except (TranscriptProblem, OSError):
-                    continue
-                if head is not None:
-                    names.add(f"{head.client}/{head.session}")
+        for path in map(Path, paths):
+            names.update(name_parts(path.stem))
+            if not _ID.search(path.stem):
+                names.update(each.session for each in read_heads([path]))
         return names
 
     def _all(self) -> dict[str, SessionSummary]:
-        """All sessions that cursors and commits know, by CLIENT/SESSION, as if they were gone."""
+        """All known sessions by CLIENT/SESSION, as if they were gone."""
         sessions = {
             name: SessionSummary(
                 client=name.partition("/")[0],
@@ -399,11 +360,9 @@ class KnownSessions:
         return sessions
 
     def gone_session(self, name: SessionName, reference: str) -> SessionSummary:
-        """The session of a name whose transcript is not there any more.
+        """The session of a name whose transcript is gone.
 
-        Raises:
-            PathProblem: `file-not-found`: nothing knows such a session. TranscriptProblem:
-            `ambiguous`.
+        Raises: PathProblem (`file-not-found`), TranscriptProblem (`ambiguous`).
         """
         files = find_files(
             (*self._workspace.settings.sessions, *CLIENT_NAMES), self._workspace.environment
@@ -424,7 +383,7 @@ class KnownSessions:
 
 
 def _size_through(path: Path, read_line: int) -> int:
-    """The bytes of a transcript up to a line and with it."""
+    """The bytes of a transcript up to and including a line."""
     if read_line == 0:
         return 0
     return next(

@@ -1,8 +1,7 @@
-"""The model step of a digest: the model reads what the rules have not settled, and what it suggests
-becomes entries as far as code can check it.
+"""The model step of a digest: checked suggestions on what the rules leave become entries.
 
-It comes when the rules are done and their entries written. So a model that is down or slow keeps
-nothing back, and no lock of the workspace is held while it is waited for.
+It runs once the rules' entries are written: a slow model delays nothing, and no workspace lock is
+held meanwhile.
 """
 
 from __future__ import annotations
@@ -41,16 +40,14 @@ _IDLE_SECONDS = 15 * 60
 _MOST_SECONDS = 5 * 60
 """After so long no more is asked in a run: a timer ends one that takes 15 minutes."""
 _MOST_KNOWN = 30
-"""The most entries that a request names as drawn already."""
+"""The maximum of known entries in a request."""
 _CONTEXT_LINES = 40
-"""They are of this many lines before the first line of a request, or behind that."""
+"""Known entries are from this many lines before a request's first one, or behind it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelNews:
-    """The entries that the model suggests for a session, and what is due of it when they are
-    written.
-    """
+    """A session's suggested entries, and what is due once they are written."""
 
     session: str
     session_id: str
@@ -60,7 +57,7 @@ class ModelNews:
 
 
 class _Asked(NamedTuple):
-    """The requests for a session, and the entries of those that were answered."""
+    """The requests for a session, and entries of those answered."""
 
     requests: tuple[tuple[RequestLine, ...], ...]
     answered: int
@@ -69,12 +66,12 @@ class _Asked(NamedTuple):
 
 
 def is_wanted(settings: Settings, request: Digest) -> bool:
-    """True if a digest keeps note of what is due for the model, or asks it."""
+    """True if a digest notes what is due for the model, or asks it."""
     return request.since is None and (settings.digest == "model" or request.model is True)
 
 
 class ModelStep:
-    """Keeps note of the lines that are due for the model, and asks it about them."""
+    """Notes lines that are due for the model, and asks it about them."""
 
     def __init__(
         self,
@@ -98,7 +95,7 @@ class ModelStep:
         """True after a failure that the next request would meet too."""
 
     def add(self, news: News, path: str) -> None:
-        """Note what the rules have left of a transcript."""
+        """Note what the rules leave of a transcript."""
         due, after_line = self._due.get(news.session), news.transcript.after_line
         is_compacted = (news.transcript.compacted_line or 0) > after_line
         if news.outside or not (news.messages or (due and is_compacted)):
@@ -119,7 +116,7 @@ class ModelStep:
 
     @property
     def waiting(self) -> int:
-        """The number of sessions about which the model is still to be asked."""
+        """The number of sessions to ask about."""
         return sum(due.is_pending for due in self._due.values())
 
     def is_pending(self, session: str) -> bool:
@@ -129,9 +126,7 @@ class ModelStep:
     def news(
         self, paths: Collection[str] | None, marks: Mapping[str, tuple[str, int]]
     ) -> Iterator[ModelNews]:
-        """Ask the model about one session after the other, as far as they are due and (unless
-        `paths` is None) in these files.
-        """
+        """Ask about each due session, or (unless `paths` is None) those in these files."""
         if self._request.model is False:
             return
         try:
@@ -168,7 +163,6 @@ class ModelStep:
             asker.close()
 
     def _count(self, asker: Asker) -> None:
-        """Note what was sent so far."""
         self._tally.tokens, self._tally.requests, self._tally.request_bytes = (
             asker.tokens,
             asker.sent,
@@ -177,9 +171,7 @@ class ModelStep:
 
     @property
     def _is_late(self) -> bool:
-        """True if the run has taken so long that what is left waits for the next one; somebody who
-        asks for the model waits.
-        """
+        """True if the rest waits for the next run; an explicit request goes on."""
         return self._request.model is not True and time.monotonic() > self._deadline
 
     def settle(self, news: ModelNews) -> None:
@@ -188,13 +180,13 @@ class ModelStep:
         self.has_changed = True
 
     def save(self) -> None:
-        """Keep what is due."""
+        """Store what is due."""
         if self.has_changed:
             cursors.write_due(self._workspace.state, self._due)
             self.has_changed = False
 
     def _add_named(self, paths: Collection[str]) -> None:
-        """Take in sessions that were named, and that the rules alone have read before."""
+        """Add named sessions that the rules alone have read before."""
         due_paths = {due.path for due in self._due.values()}
         for path in paths:
             transcript = (
@@ -214,7 +206,7 @@ class ModelStep:
     def _ask_about(
         self, session: str, asker: Asker, marks: Mapping[str, tuple[str, int]]
     ) -> ModelNews | None:
-        """Ask about what is due of a session; None where its transcript cannot be read."""
+        """None where the transcript cannot be read."""
         due = self._due[session]
         transcript = _read(due.path, self._workspace.settings.owner)
         if transcript is None or f"{transcript.client}/{transcript.session}" != session:
@@ -247,9 +239,7 @@ class ModelStep:
         )
 
     def _due_after(self, due: DueLines, asked: _Asked, last_line: int) -> DueLines:
-        """The lines that are still due when the entries of the requests that were answered are
-        written.
-        """
+        """The lines still due once the answered requests' entries are written."""
         if asked.answered == len(asked.requests):
             return DueLines(path=due.path, line=last_line, given_up=due.given_up)
         line = max(due.line, last_whole_line(asked.requests, asked.answered))
@@ -267,7 +257,7 @@ class ModelStep:
                 time = message.time.astimezone(self._zone)
                 yield RequestLine(
                     number=message.line,
-                    who=_who(message),
+                    who=_role(message),
                     day=time.date(),
                     minute=f"{time:%H:%M}",
                     text=text,
@@ -290,7 +280,7 @@ class ModelStep:
         for number, lines in enumerate(requests):
             if self._is_late:
                 return _Asked(requests, number, tuple(drafts), None)
-            request = extract_request(ExtractData(zone, lines, _known(drawn, lines)))
+            request = extract_request(ExtractData(zone, lines, _nearby_entries(drawn, lines)))
             try:
                 answer = asker.ask(request, tries)
             except ModelFailure as failure:
@@ -311,16 +301,16 @@ def _read(path: str, owners: Collection[str]) -> Transcript | None:
     return None
 
 
-def _who(message: Message) -> str:
+def _role(message: Message) -> str:
     if message.speaker is Speaker.AGENT:
         return AGENT
     return USER if message.sender is None else OTHER
 
 
-def _known(drawn: Sequence[Draft], lines: Sequence[RequestLine]) -> tuple[tuple[str, str], ...]:
-    """The entries that the rules drew around some lines. They depend on the transcript alone, so
-    that the same request is made again.
-    """
+def _nearby_entries(
+    drawn: Sequence[Draft], lines: Sequence[RequestLine]
+) -> tuple[tuple[str, str], ...]:
+    """Drawn entries around some lines: by the transcript alone, so that requests repeat exactly."""
     first, last = lines[0].number - _CONTEXT_LINES, lines[-1].number
     near = [
         draft
@@ -331,9 +321,7 @@ def _known(drawn: Sequence[Draft], lines: Sequence[RequestLine]) -> tuple[tuple[
 
 
 def _draft(fact: SuggestedFact, by_line: Mapping[int, Message]) -> Draft:
-    """A suggested fact as an entry. It is said when the last of its lines was said: of a person,
-    where persons say it.
-    """
+    """A suggested fact, said at its last line (of a person's, if any)."""
     cited = [by_line[line] for line in fact.lines]
     spoken = (
         [message for message in cited if message.speaker is Speaker.USER] if fact.by_person else []

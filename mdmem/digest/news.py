@@ -1,6 +1,4 @@
-"""Read a transcript: what is new in it, and the entries that are drawn from that. Nothing is
-written here.
-"""
+"""Read a transcript's new messages, and draw entries from them. Nothing is written."""
 
 from __future__ import annotations
 
@@ -24,13 +22,12 @@ from mdmem.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """The news of a transcript: the entries that were drawn, and the messages that nobody had read.
+    """The news of a transcript: drawn entries and unread messages.
 
-    - `marks`: of all messages that are read with it, those that were read before included.
-    - `size`: the bytes that are new. `noise`: the messages among the new ones that say nothing.
-    - `has_entries`: some were drawn, now or before. `settled`: what is read now gives no more, were
-      it by permissive rules.
-    - `outside`: it is the session of another project.
+    - `marks`: of all messages read with it, earlier ones included.
+    - `size`: the new bytes. `noise`: the new messages without content.
+    - `has_entries`: some were drawn, now or before. `settled`: permissive rules can draw no more.
+    - `outside`: it is another project's session.
     """
 
     transcript: Transcript
@@ -50,7 +47,7 @@ class News:
 
     @property
     def skipped(self) -> tuple[SkippedLine, ...]:
-        """The lines that are new and were not read."""
+        """The new lines that were not read."""
         return tuple(
             skipped
             for skipped in self.transcript.skipped
@@ -73,26 +70,12 @@ def read_news(
     ended: int,
     permissive: bool = True,
 ) -> News | None:
-    """Read what is new in a file.
+    """Read what is new in a file behind its cursor; None: it is empty so far.
 
-    Args:
-        workspace: whose settings say whose sessions are read.
-        request: what the digest was asked for.
-        file: the file as it was before it is read.
-        cursor: the end of what is read of it (None: nothing).
-        marks: the session in which each message was read already, here or in another file, by its
-        mark.
-        zone: of the user, whose days count; None is the system's.
-        ended: sessions whose files were last written before this time (ns) are over.
-        permissive: draw by permissive rules from one that is over and gives nothing else; False:
-        leave that to a later reading.
-
-    Returns:
-        None: it holds nothing yet.
-
-    Raises:
-        TranscriptProblem: `unknown-format`.
-        OSError: it cannot be read.
+    `marks` are the sessions of messages already read, `zone` None is the system's, `ended` (ns)
+    means sessions last written before are over, and `permissive` draws from these by permissive
+    rules if nothing else does.
+    Raises: TranscriptProblem (`unknown-format`), OSError.
     """
     owners = workspace.settings.owner
     transcript = read_file(file.path, cursor.start if cursor else None, owners)
@@ -107,7 +90,11 @@ def read_news(
         and has_line(file.path, cursor.end.line, cursor.end.hash)
     ):
         transcript = replace(transcript, after_line=cursor.end.line)
-    if transcript.own or not _is_in_scope(workspace, request, transcript.project):
+    # Named sessions are read whatever project they are of.
+    scope = Scope(
+        "all" if request.sessions else workspace.settings.session_scope, workspace.repository.root
+    )
+    if transcript.own or not scope.includes(transcript.project):
         return News(transcript=transcript, outside=not transcript.own)
     rules = DraftRules(
         zone=zone, keep_lines=request.keep == LINES, tools_line=transcript.tools_line
@@ -138,9 +125,7 @@ def read_news(
 def _draw_permissively(
     transcript: Transcript, rules: DraftRules, marks: Mapping[str, tuple[str, int]]
 ) -> tuple[Draft, ...]:
-    """The best of a session that has ended, if it has nothing better; what another session said
-    first is left to that.
-    """
+    """The best of an ended session without other entries, unless another said it first."""
     if draw(transcript.messages, rules).drafts:
         return ()
     session = f"{transcript.client}/{transcript.session}"
@@ -152,19 +137,8 @@ def _draw_permissively(
     return draw_permissively(own, rules)
 
 
-def _is_in_scope(workspace: Workspace, request: Digest, project: str | None) -> bool:
-    """True if the sessions of a project are to be read: those that were named, else those of this
-    work tree, or all.
-    """
-    return Scope(
-        "all" if request.sessions else workspace.settings.session_scope, workspace.repository.root
-    ).includes(project)
-
-
 def _fresh_messages(transcript: Transcript, marks: Collection[str]) -> tuple[Message, ...]:
-    """The messages that nobody has read yet: not of a fork or a copy of another session, nor
-    written once more by the client.
-    """
+    """Unread messages: not of a fork or copy of another session, nor a client's repeat."""
     fresh = {
         message.mark: message
         for message in transcript.messages
@@ -177,7 +151,7 @@ _Ends = dict[str, tuple[ReadEnd, ...]]
 
 
 def committed_ends(workspace: Workspace) -> _Ends:
-    """The last lines that were read of each session, CLIENT/SESSION, by the commits of digests."""
+    """The last lines read of each session, CLIENT/SESSION, by the commits of digests."""
     ends: dict[str, list[ReadEnd]] = {}
     for name, hash_ in logged.lines_read(workspace):
         session, _, line = name.rpartition("#")
@@ -187,11 +161,9 @@ def committed_ends(workspace: Workspace) -> _Ends:
 
 
 def rebuilt_cursor(file: TranscriptFile, ends: _Ends) -> Cursor | None:
-    """The cursor at the last line of a transcript that was read and is still the same one; None
-    where there is none.
+    """The cursor at a transcript's last committed line, if unchanged, else None.
 
-    Raises:
-        TranscriptProblem: `unknown-format`. OSError: it cannot be read.
+    Raises: TranscriptProblem (`unknown-format`), OSError.
     """
     head = read_head(file.path)
     hashes = (

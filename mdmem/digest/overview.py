@@ -1,6 +1,4 @@
-"""The state of the pipelines, for `status`: the last step, what is unread for long, what was
-skipped, a step that finds nothing. Nothing is read.
-"""
+"""The pipelines' state for `status`: last step, unread and skipped parts, silent steps."""
 
 from __future__ import annotations
 
@@ -18,17 +16,13 @@ from mdmem.steps import run_log
 from mdmem.transcripts.files import TranscriptFile, find_files
 from mdmem.workspace import Workspace
 
-_UNREAD = timedelta(days=20)
+_UNREAD_AGE = timedelta(days=20)
 """Claude Code deletes a transcript 30 days after the last word in it."""
-_SILENT = timedelta(days=3)
+_SILENT_AGE = timedelta(days=3)
 
 
 def pipeline_status(workspace: Workspace) -> PipelineStatus:
-    """The state of the pipelines, by the cursors, the records of steps, and what is on disk.
-
-    Raises:
-        OSError: the records of steps cannot be read.
-    """
+    """By cursors, step records and files; no transcript is read. Raises: OSError."""
     records, kept, now = (
         run_log.read_steps(workspace.state),
         cursors.read_cursors(workspace.state),
@@ -53,7 +47,6 @@ def pipeline_status(workspace: Workspace) -> PipelineStatus:
 
 
 def _model_status(workspace: Workspace) -> ModelStatus:
-    """The state of the model, by the log of requests and what is due."""
     settings, due = workspace.settings, cursors.read_due(workspace.state).values()
     today = config.now(settings, workspace.environment)
     records = list(asking.read_records(workspace.state))
@@ -69,11 +62,11 @@ def _model_status(workspace: Workspace) -> ModelStatus:
 
 
 def _unread(files: Iterable[TranscriptFile], kept: Cursors, now: datetime) -> list[TranscriptFile]:
-    """The files that are not read as they are, and were last written long ago."""
+    """Changed files that were last written long ago."""
     return [
         file
         for file in files
-        if file.size and _time(file) < now - _UNREAD and not kept.has_stamp(file)
+        if file.size and _time(file) < now - _UNREAD_AGE and not kept.has_stamp(file)
     ]
 
 
@@ -82,21 +75,19 @@ def _time(file: TranscriptFile) -> datetime:
 
 
 def _silent(records: Sequence[StepRecord], now: datetime) -> Iterator[SilentStep]:
-    """The steps that have found nothing for three days or more, while there was
-    something to read.
-    """
+    """Steps that found nothing for three days or more, while there was something to read."""
     for step in dict.fromkeys(record.step for record in records):
         since, size = None, 0
         for record in reversed([record for record in records if record.step == step]):
             if record.entries or record.doubled:
                 break
             since, size = record.time, size + record.size
-        if since is not None and size and now - since >= _SILENT:
+        if since is not None and size and now - since >= _SILENT_AGE:
             yield SilentStep(step, since, size)
 
 
 def _skipped(kept: Cursors) -> Iterator[SkippedPart]:
-    """The transcripts with lines that were not read, as far as they are still there."""
+    """Existing transcripts with unread lines."""
     for path, skipped in kept.with_skipped_lines():
         if Path(path).exists():
             yield SkippedPart(path, skipped.count, skipped.first, skipped.reason)

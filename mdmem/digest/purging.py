@@ -1,9 +1,7 @@
-"""Purge a text, and see to it that no digest brings it back: transcripts that still hold it count
-as read to their end.
+"""Purge a text, and keep digests from restoring it: its transcripts count as read.
 
-Their last lines stand in the note of the purge as those of a digest do, so that this holds without
-the state folder too; and the note keeps a short hash of the words, so that it holds for a
-transcript that is rewritten later.
+The purge's note has their last lines, as a digest's has, so that this works without the state
+folder; and a short hash of the words, for transcripts that are rewritten later.
 """
 
 from __future__ import annotations
@@ -38,8 +36,8 @@ _ASCII_RUN = late.pattern(rb"[a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """A transcript that holds a purged text, with its last line and the end of that."""
+class _HeldTranscript:
+    """A transcript with a purged text, its last line and the end of that."""
 
     path: Path
     session: str
@@ -48,24 +46,18 @@ class _Held:
 
 
 def plan_purge(workspace: Workspace, arguments: Purge) -> PurgePlan:
-    """Plan a purge; nothing is changed.
-
-    Raises:
-        MdmemError: as `changes.purge.plan_purge`.
-    """
+    """Plan a purge; nothing is changed. Raises: MdmemError as `changes.purge.plan_purge`."""
     return purge.plan_purge(
         workspace, arguments, lambda target: _for_note(target, list(_held(workspace, target)))
     )
 
 
 def run_purge(workspace: Workspace, arguments: Purge, say: Say) -> PurgeResult:
-    """Take a text out of files, index and all history, and count the transcripts that hold it as
-    read to their end.
+    """Purge a text, and count the transcripts that hold it as read to their end.
 
-    Raises:
-        MdmemError: as `changes.purge.run_purge`.
+    Raises: MdmemError as `changes.purge.run_purge`.
     """
-    held: list[_Held] = []
+    held: list[_HeldTranscript] = []
 
     def find(target: PurgeTarget) -> HeldTranscripts:
         held[:] = _held(workspace, target)
@@ -73,17 +65,13 @@ def run_purge(workspace: Workspace, arguments: Purge, say: Say) -> PurgeResult:
 
     result = purge.run_purge(workspace, arguments, say, find)
     if held:
-        with suppress(
-            RepositoryProblem
-        ):  # a digest that is long at work: the note of the purge keeps the words out
+        # While a long digest runs, the note of the purge keeps the words out.
+        with suppress(RepositoryProblem):
             _count_as_read(workspace, held, say)
     return result
 
 
-def _for_note(target: PurgeTarget, held: list[_Held]) -> HeldTranscripts:
-    """The part of a purge's note by which its words are known again, and the transcripts that hold
-    them.
-    """
+def _for_note(target: PurgeTarget, held: list[_HeldTranscript]) -> HeldTranscripts:
     return HeldTranscripts(
         paths=tuple(str(each.path) for each in held),
         reads=tuple(
@@ -96,10 +84,8 @@ def _for_note(target: PurgeTarget, held: list[_Held]) -> HeldTranscripts:
     )
 
 
-def _held(workspace: Workspace, target: PurgeTarget) -> Iterator[_Held]:
-    """The transcripts that the settings name, or that were digested, and that hold a text or were
-    cited for it.
-    """
+def _held(workspace: Workspace, target: PurgeTarget) -> Iterator[_HeldTranscript]:
+    """Configured or digested transcripts that hold a text or were cited for it."""
     cited = logged.sessions_cited(workspace, target.fact or fact_id(target.words))
     named = (file.path for file in find_files(workspace.settings.sessions, workspace.environment))
     paths = dict.fromkeys((*map(os.path.realpath, named), *cursors.read_cursors(workspace.state)))
@@ -111,7 +97,7 @@ def _held(workspace: Workspace, target: PurgeTarget) -> Iterator[_Held]:
                 continue
             session = f"{head.client}/{head.session}"
             if session in cited or _holds(data, target):
-                yield _Held(
+                yield _HeldTranscript(
                     path,
                     session,
                     ReadEnd(last.number, line_hash(last.data)),
@@ -120,9 +106,7 @@ def _held(workspace: Workspace, target: PurgeTarget) -> Iterator[_Held]:
 
 
 def _holds(data: bytes, target: PurgeTarget) -> bool:
-    """True if a string of a transcript holds words, with or without the days that a digest added to
-    them.
-    """
+    """True if a transcript's string has the words, with or without a digest's ISO days."""
     words = normalise(without_meant_days(target.words))
     anchor = max(_ASCII_RUN.findall(words.encode()), key=len, default=b"")
     folded = tuple(dict.fromkeys((words, normalise(target.words))))
@@ -136,7 +120,6 @@ def _holds(data: bytes, target: PurgeTarget) -> bool:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """All strings in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -147,12 +130,8 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(each)
 
 
-def _count_as_read(workspace: Workspace, held: list[_Held], say: Say) -> None:
-    """Move the cursors of transcripts to their end, while no digest is at work.
-
-    Raises:
-        RepositoryProblem: `busy`: one is, for longer than a lock is waited for.
-    """
+def _count_as_read(workspace: Workspace, held: list[_HeldTranscript], say: Say) -> None:
+    """Move cursors to the end, while no digest runs. Raises: RepositoryProblem (`busy`)."""
     with files.lock(workspace.state / LOCK_NAME, workspace.settings.lock_timeout, say):
         read = cursors.read_state(workspace.state)
         for each in held:

@@ -1,4 +1,4 @@
-"""Look at sessions: list those that count, or show the messages of one."""
+"""List sessions, or show the messages of one."""
 
 from __future__ import annotations
 
@@ -35,17 +35,15 @@ from mdmem.transcripts.files import (
 from mdmem.wording import field, number_of
 from mdmem.workspace import Say, Workspace
 
-_AROUND = 5
-"""Messages that are shown before and behind the lines that are named."""
+_CONTEXT_MESSAGES = 5
+"""Messages shown before and behind the named lines."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def list_sessions(workspace: Workspace, request: ShowSessions) -> SessionList:
-    """List the sessions that the settings name, the newest first. Where they name none, tell what
-    there could be; no transcript is read.
+    """List configured sessions, newest first; without any, possible ones, unread.
 
-    Raises:
-        UsageProblem: there is no such client, or `since` is no day.
+    Raises: UsageProblem: there is no such client, or `since` is no day.
     """
     if request.client is not None and request.client not in CLIENT_NAMES:
         raise UsageProblem(
@@ -75,7 +73,7 @@ def list_sessions(workspace: Workspace, request: ShowSessions) -> SessionList:
 
 
 def _folders(workspace: Workspace) -> Iterator[ClientFolder]:
-    """The folders of all clients in which there are transcripts, or could be."""
+    """All clients' transcript folders, existing or possible."""
     for client in CLIENT_NAMES:
         paths = [file.path for file in find_files((client,), workspace.environment)]
         for folder in searched_folders((client,), workspace.environment):
@@ -109,9 +107,7 @@ class _Listing:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Lines for the user about transcripts that could not be read, and about sessions that work
-        elsewhere.
-        """
+        """Notes about unreadable transcripts, and sessions of other projects."""
         unread = (
             f"{number_of(len(self._unread), 'transcript')} could not be read, such as"
             f" {next(iter(self._unread), '')}"
@@ -123,9 +119,7 @@ class _Listing:
         return (*((unread,) if self._unread else ()), *((elsewhere,) if self._elsewhere else ()))
 
     def newest_first(self) -> Iterator[SessionSummary]:
-        """The sessions by the time of the last change, one more than are to be shown; those that
-        are gone stand among them.
-        """
+        """By last change, gone ones included, one more than shown."""
         gone = [session for session in self._known.gone(self.files) if self._counts(session)]
         gone.sort(key=lambda session: session.ended or _LONG_AGO, reverse=True)
         count = 0
@@ -150,9 +144,7 @@ class _Listing:
         )
 
     def _existing(self) -> Iterator[tuple[SessionSummary, datetime]]:
-        """The sessions whose transcripts are there, each with the time at which its file was
-        changed.
-        """
+        """Sessions with transcripts, and their files' times of change."""
         for file in self.files:
             modified = datetime.fromtimestamp(file.modified / 1e9, UTC)
             if modified < self._since:
@@ -169,7 +161,7 @@ class _Listing:
                 yield session, modified
 
     def _summary(self, file: TranscriptFile) -> SessionSummary | None:
-        """The summary of a session; None where it does not count, or nothing is said in it yet."""
+        """None where a session does not count, or has no messages yet."""
         head = read_head(file.path)
         if head is None or self._request.client not in (None, head.client):
             return None
@@ -190,11 +182,10 @@ class _Listing:
 def show_session(
     workspace: Workspace, request: ShowSessions, reference: str, say: Say
 ) -> SessionView:
-    """Show the newest messages of a session, or those around the lines that are named.
+    """Show a session's newest messages, or those around named lines.
 
-    Raises:
-        PathProblem: `file-not-found`: there is no such session. TranscriptProblem: `ambiguous`,
-        `unknown-format`, `bad-line`.
+    Raises: PathProblem (`file-not-found`), TranscriptProblem (`ambiguous`, `unknown-format`,
+    `bad-line`).
     """
     sessions, zone = KnownSessions(workspace), config.zone(workspace.settings.timezone)
     name = (
@@ -234,9 +225,7 @@ def show_session(
 
 
 def _part(messages: Sequence[Message], name: SessionName, limit: int) -> tuple[int, int]:
-    """The positions between which messages are shown: the newest, or those in the lines that are
-    named and a few around them.
-    """
+    """The range of messages: the newest, or those in the named lines and a few around."""
     if name.first_line is None or name.last_line is None:
         return max(0, len(messages) - limit), len(messages)
     positions = [
@@ -251,8 +240,8 @@ def _part(messages: Sequence[Message], name: SessionName, limit: int) -> tuple[i
     first, last = (positions[0], positions[-1] + 1) if positions else (behind, behind)
     first = max(first, last - limit)
     room = limit - (last - first)
-    return max(0, first - min(_AROUND, room // 2)), min(
-        len(messages), last + min(_AROUND, room - room // 2)
+    return max(0, first - min(_CONTEXT_MESSAGES, room // 2)), min(
+        len(messages), last + min(_CONTEXT_MESSAGES, room - room // 2)
     )
 
 

@@ -18,8 +18,6 @@ from mdmem.startup.records import dataclass, field
 if TYPE_CHECKING:
     from mdmem.digest.news import News
 
-_UNKNOWN_FORMAT, _UNREADABLE = "unknown-format", "unreadable"
-
 
 @dataclass(slots=True)
 class Tally:
@@ -64,9 +62,9 @@ class Tally:
         """The outcome of a step with these figures."""
         if self.left:
             return (
-                _UNKNOWN_FORMAT
-                if any(left.why == _UNKNOWN_FORMAT for left in self.left)
-                else _UNREADABLE
+                "unknown-format"
+                if any(left.why == "unknown-format" for left in self.left)
+                else "unreadable"
             )
         if self.model_outcome:
             return self.model_outcome

@@ -1,6 +1,4 @@
-"""The work of a digest: from one transcript to the next, with what is read of each. What reads and
-writes is loaded where something is new.
-"""
+"""A digest's work, one transcript after another. Readers and writers are loaded for news only."""
 
 from __future__ import annotations
 
@@ -29,22 +27,18 @@ if TYPE_CHECKING:
     from mdmem.digest.writing import EntryWriter
 
 _IDLE_NS = 24 * 3600 * 10**9
-"""A session in which nothing was said for so long has ended."""
+"""A session without messages for so long has ended."""
 _SAVING_SECONDS = 5.0
-"""The pause between two savings of what is read, in a long run."""
+"""The pause between two savings of cursors, in a long run."""
 
 
 _MOST_HELD = 500
-"""Entries that are held before they are written: so many share few commits, and are soon read again
-after an interruption.
-"""
+"""Entries held before writing: they share few commits, and are soon read again if lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class _HeldPart:
-    """A part of a transcript whose entries are not written yet, and the file's cursor when they
-    are.
-    """
+    """A part whose entries are not written yet, and the file's cursor once they are."""
 
     file: TranscriptFile
     cursor: Cursor
@@ -73,8 +67,12 @@ class Work:
         """
         self.tally = Tally()
         self._model: ModelStep | None = None
-        if workspace.settings.digest == "model" or request.model:
-            self._begin_model_step()
+        # Only the first test loads no module.
+        if (workspace.settings.digest == "model" or request.model) and model_step.is_wanted(
+            workspace.settings, request
+        ):
+            self._model = model_step.ModelStep(workspace, request, run, self._zone, self.tally, say)
+            self.tally.asks_model = request.model is not False
 
     @cached_property
     def _marks(self) -> Marks:
@@ -87,9 +85,7 @@ class Work:
         )
 
     def digest_files(self, files: Iterable[TranscriptFile], progress: Progress | None) -> None:
-        """Digest what is new in transcripts, one after another, and write the entries of several
-        together. The oldest come first.
-        """
+        """Digest transcripts oldest first, and write several ones' entries together."""
         changed = sorted(
             {file for file in files if not self._is_read(file)}, key=attrgetter("modified", "path")
         )
@@ -103,17 +99,8 @@ class Work:
                 progress(number, len(changed))
         self._write_held()
 
-    def _begin_model_step(self) -> None:
-        if model_step.is_wanted(self._workspace.settings, self._request):
-            self._model = model_step.ModelStep(
-                self._workspace, self._request, self._run, self._zone, self.tally, self._say
-            )
-            self.tally.asks_model = self._request.model is not False
-
     def ask_model(self, files: Iterable[TranscriptFile] | None) -> None:
-        """Ask the model what the rules have left of transcripts (None: of all), where it is set;
-        then draw by permissive rules where nothing was found.
-        """
+        """Ask a configured model what the rules left (None: of all), then draw permissively."""
         if self._model is None:
             return
         for part in self._model.news(
@@ -131,9 +118,7 @@ class Work:
         self.tally.waiting = self._model.waiting
 
     def _is_written(self, part: ModelNews) -> bool:
-        """Write the entries that the model suggests for a session; False where its log cannot take
-        them.
-        """
+        """Write a session's suggestions; False where its log cannot take them."""
         if not part.drafts:
             return True
         cursor = self._cursors.get(part.path)
@@ -154,7 +139,7 @@ class Work:
         return problem is None
 
     def _is_read(self, file: TranscriptFile) -> bool:
-        """True if nothing can be new in a file; one that could not be read is left alone again."""
+        """True if a file has no news; unreadable ones are not tried again."""
         if not self._cursors.is_read(file, self._ended):
             return False
         problem = self._cursors.problem(file)
@@ -167,11 +152,10 @@ class Work:
 
     @property
     def _is_every_project(self) -> bool:
-        """True if sessions are read whatever project they are of: those that were named, or all."""
+        """True if sessions are read whatever project they are of: named ones, or all."""
         return bool(self._request.sessions) or self._workspace.settings.session_scope == "all"
 
     def _digest_file(self, file: TranscriptFile, permissive: bool = False) -> None:
-        """Digest what is new in one transcript, or note why it is left alone."""
         try:
             cursor = self._cursor(file)
             if cursor is not None and self._is_read(file):  # by what commits tell
@@ -206,11 +190,10 @@ class Work:
             self._keep(file, after, part)
 
     def _write_held(self) -> None:
-        """Write the entries that are held; what was read with them counts as read. Keep how far all
-        is read.
+        """Write held entries, and store how far all is read.
 
-        A transcript that shares messages with one whose entries could not be written, as a fork of
-        it does, is read again.
+        A transcript that shares messages with one whose entries could not be written, as a fork
+        does, is read again.
         """
         held, self._held = self._held, []
         self._held_marks.clear()
@@ -229,9 +212,7 @@ class Work:
         self._save()
 
     def _cursor(self, file: TranscriptFile) -> Cursor | None:
-        """The end of what is read of a file (None: nothing); by what commits tell where it was
-        lost.
-        """
+        """The progress in a file (None: unread); by commits if the cursor was lost."""
         cursor = self._cursors.get(file.path)
         if cursor is not None:
             is_unread = cursor.problem == OTHER_PROJECT and self._is_every_project
@@ -246,9 +227,7 @@ class Work:
     def _cursor_behind(
         self, file: TranscriptFile, before: Cursor | None, part: News | None
     ) -> Cursor:
-        """The cursor of a file behind the part that was read of it; `before` is the one that it
-        had.
-        """
+        """The cursor behind the part that was read; `before` is the former one."""
         if part is None:
             return replace(cursors.cursor_of(file), settled=file.modified <= self._ended)
         return replace(
@@ -277,9 +256,7 @@ class Work:
         self._changed = True
 
     def finish(self, is_whole: bool) -> None:
-        """Keep the cursors. Where all transcripts were looked at, what commits tell is not needed
-        any more.
-        """
+        """Store cursors; after all transcripts, committed ends are not needed any more."""
         if is_whole:
             self._ends = {}
         self._save()
@@ -299,14 +276,14 @@ class Work:
 
 
 def _add_marks(seen: MutableMapping[str, tuple[str, int]], part: News) -> None:
-    """Note the session in which messages were read, but for those that an earlier one has."""
+    """Note the messages' session, unless an earlier one has them."""
     read = part.session, _today()
     for mark in part.marks:
         seen.setdefault(mark, read)
 
 
 def _add_skipped(before: SkippedLines | None, part: News) -> SkippedLines | None:
-    """The lines of a transcript that were not read, those before included."""
+    """The unread lines of a transcript, earlier ones included."""
     if not part.skipped:
         return before
     if before is not None:

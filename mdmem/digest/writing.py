@@ -1,4 +1,4 @@
-"""Write the entries that were drawn from sessions into the logs of their days."""
+"""Write drawn entries into the logs of their days."""
 
 from __future__ import annotations
 
@@ -21,14 +21,12 @@ from mdmem.text import secrets
 from mdmem.verbs import digest_day
 from mdmem.workspace import Say, Workspace
 
-_UNWRITABLE = "secret-found"
-
 
 class EntryWriter:
-    """Writes the entries of sessions, and adds up what came of them.
+    """Writes the entries of sessions, and counts outcomes.
 
-    Those of several sessions are held and written together, so that a day's entries of one source
-    and confidence share a commit.
+    Several sessions are held and written together, so that a day's entries of one source and
+    confidence share a commit.
     """
 
     def __init__(
@@ -51,11 +49,11 @@ class EntryWriter:
 
     @property
     def held(self) -> int:
-        """The number of entries that are held."""
+        """The number of held entries."""
         return sum(len(session.drafts) for session in self._held)
 
     def hold(self, news: News) -> None:
-        """Judge the entries of a session, and hold those that are new until they are written."""
+        """Judge a session's entries, and hold new ones."""
         transcript = news.transcript
         read = (
             None
@@ -67,15 +65,12 @@ class EntryWriter:
     def hold_drafts(
         self, session: str, session_id: str, drafts: Sequence[Draft], read: str | None = None
     ) -> None:
-        """Judge entries of CLIENT/SESSION, and hold those that are new; `read`: how far the
-        transcript is read with them (see `HeldSession`).
-        """
+        """Judge drafts of CLIENT/SESSION, and hold new ones; `read` as in `HeldSession`."""
         self._held.append(
             HeldSession(session, self._judged(session, session_id, drafts) if drafts else (), read)
         )
 
     def _judged(self, session: str, session_id: str, drafts: Sequence[Draft]) -> tuple[Draft, ...]:
-        """The entries of a session that are to be written."""
         if secrets.find(session):  # commits would name it
             self._tally.refused += len(drafts)
             return ()
@@ -85,14 +80,9 @@ class EntryWriter:
         )
 
     def write(self) -> list[MdmemError | None]:
-        """Write the entries that are held.
+        """Write the held entries. Raises: MdmemError.
 
-        Returns:
-            For each session that was held, in their order, why the log of a day could not take its
-            entries; None where they are written.
-
-        Raises:
-            MdmemError: the workspace cannot be written.
+        Return, for each held session in order, why a log could not take its entries, or None.
         """
         held, self._held = self._held, []
         problems: list[MdmemError | None] = [None] * len(held)
@@ -112,7 +102,7 @@ class EntryWriter:
         return problems
 
     def _since(self, drafts: Iterable[Draft]) -> Iterator[Draft]:
-        """The drafts of the days that are asked for."""
+        """The drafts of the requested days."""
         first = None if self._request.since is None else date.fromisoformat(self._request.since)
         return (
             draft
@@ -128,7 +118,6 @@ class EntryWriter:
         return verdict is Verdict.NEW
 
     def _write_day(self, change: DigestDay) -> None:
-        """Carry out one change, without the entries that may not be written."""
         options = replace(change.options, dry_run=self._request.dry_run)
         change = replace(change, options=complete_options(self._workspace, options, own_work=True))
         if self._request.dry_run:
@@ -151,9 +140,7 @@ class EntryWriter:
     def _apply(
         self, change: DigestDay, carry_out: Callable[[DigestDay], WriteResult]
     ) -> WriteResult | None:
-        """Carry out a change, without the entries that may not be written; None where no entry is
-        left.
-        """
+        """Carry out a change without refused entries; None where none is left."""
         if not change.entries:
             return None
         try:
@@ -172,7 +159,7 @@ class EntryWriter:
         return result
 
     def _is_writable(self, change: DigestDay) -> bool:
-        """True if nothing forbids the text of an entry, whatever its log is like."""
+        """True if nothing forbids an entry's text, whatever its log is like."""
         try:
             apply.preview(self._workspace, change)
         except (TextProblem, RefusedChange) as problem:
@@ -191,8 +178,8 @@ class EntryWriter:
 
 
 def _is_of_entry(problem: TextProblem | RefusedChange) -> bool:
-    """True if a text may not be written, wherever it is to go."""
-    return isinstance(problem, TextProblem) or problem.code == _UNWRITABLE
+    """True if a text may not be written anywhere."""
+    return isinstance(problem, TextProblem) or problem.code == "secret-found"
 
 
 def _written_entry(change: DigestDay, entry: DayEntry) -> DigestedEntry:

@@ -1,6 +1,4 @@
-"""Candidates for curated memory: the entries of days' logs that still count, with what their
-commits say of them.
-"""
+"""Candidates for curated memory: current entries of daily logs, with their provenance."""
 
 from __future__ import annotations
 
@@ -24,29 +22,23 @@ from mdmem.workspace import Workspace
 
 KINDS = frozenset({"preference", "decision", "fact", "lesson"})
 """The kinds of entries that may become curated memory."""
-_LAST_MICROSECOND = 999_999
 WEEK = timedelta(days=7)
 """An entry that was not taken is judged once more, so long after its day."""
 
 
 @dataclass(frozen=True, slots=True)
 class DreamCandidate:
-    """An entry of a day's log that may become curated memory.
+    """An entry of a daily log that may become curated memory.
 
-    - `begun`: the number of the commit that brought it in. `said`: when it was said, as its place
-      in the log tells; entries of one minute are microseconds apart, in the order in which they
-      came in.
-    - `source`, `confidence`: user-stated only where a digest cites the person's own message, or
-      where the person committed it; what an agent calls so is inferred.
-    - `cites`: the lines of sessions where it was said; `sessions`: those sessions, as far as they
-      are told.
-    - `attribute`: what it is about, as a rule or its own key names it. `sender`: the name of
-      another person who said it.
-    - `is_claim`: somebody wrote it down as the user's statement, and no message or commit of theirs
-      shows that.
-    - `origin`: where its words come from.
-    - `corrects`: facts that it takes the place of, or contradicts, as its commit states.
-    - `is_new`: it has not been judged on an earlier night.
+    - `begun`: the number of its commit. `said`: when it was said, by its place in the log; entries
+      of one minute are microseconds apart, in their order of arrival.
+    - `source`: user-stated only where the person's own message is cited, or they committed it; an
+      agent's claim of that is inferred.
+    - `cites`: the lines in sessions; `sessions`: those sessions, as far as known.
+    - `attribute`: what it is about, by a rule or its own key. `sender`: another person who said it.
+    - `is_claim`: called user-stated without a message or commit of theirs.
+    - `corrects`: facts that it replaces or contradicts, by its commit.
+    - `is_new`: no earlier night judged it.
     """
 
     fact: FactId
@@ -81,11 +73,9 @@ class DreamCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """The entries that a night judges: those of `days`, or (without) all up to `day` that came
-    since the last night.
+    """The entries to judge: those of `days`, or (without) new ones up to the ended day `day`.
 
-    - `day`: the ended day after which it is named. `seen`: the last commit that the last night
-      knew, and `seen_day` its day; None where none is known.
+    `seen` is the last night's newest commit, `seen_day` its day; None where unknown.
     """
 
     day: date
@@ -95,11 +85,11 @@ class Night:
 
     @property
     def run(self) -> str:
-        """The name of the night, as its commits have it."""
+        """The name of the night in its commits."""
         return f"dream/{self.day.isoformat()}"
 
     def is_new(self, entry: DreamCandidate) -> bool:
-        """True for an entry that is to be judged for the first time."""
+        """True if an entry is judged for the first time."""
         if self.days or self.seen_day is None:
             return entry.day in (self.days or (self.day,))
         return entry.day <= self.day and (not self._knew(entry) or entry.day > self.seen_day)
@@ -108,13 +98,13 @@ class Night:
         return self.seen is not None and self.seen.reaches(entry.begun)
 
     def is_a_week_old(self, entry: DreamCandidate) -> bool:
-        """True for an entry that is to be judged once more."""
+        """True if an entry is judged once more."""
         if self.days or self.seen_day is None:
             return entry.day + WEEK in (self.days or (self.day,))
         return self.seen_day < entry.day + WEEK <= self.day
 
     def choose(self, entries: Iterable[DreamCandidate]) -> list[DreamCandidate]:
-        """The entries that are to be judged, in the order in which they were said."""
+        """The entries to judge, in the order in which they were said."""
         chosen = [
             replace(entry, is_new=is_new)
             for entry in entries
@@ -124,7 +114,7 @@ class Night:
 
 
 class LogEntries:
-    """All entries of days' logs that still count, up to a day."""
+    """All current entries of daily logs, up to a day."""
 
     def __init__(self, entries: Iterable[DreamCandidate]) -> None:
         self.entries = tuple(entries)
@@ -135,22 +125,18 @@ class LogEntries:
 
     @property
     def candidates(self) -> Iterator[DreamCandidate]:
-        """Those of the kinds that may become curated memory."""
+        """Entries of the kinds that may become curated memory."""
         return (entry for entry in self.entries if (entry.kind or "").casefold() in KINDS)
 
     def saying(self, candidate: DreamCandidate) -> list[DreamCandidate]:
-        """The entries that say what a candidate says, in these or nearly these words, itself
-        included.
-        """
+        """The entries that say nearly what a candidate says, itself included."""
         if self._statements is None:
             self._statements = StatementIndex(entry.text for entry in self.entries)
         alike = {number: self.entries[number] for number in self._statements.find(candidate.text)}
         return list(dict.fromkeys([*self._by_fact.get(candidate.fact, ()), *alike.values()]))
 
     def is_lasting(self, candidate: DreamCandidate, own: bool = False) -> bool:
-        """True if it was said on two days, and in two sessions; `own`: by the person, what an agent
-        or another sender said left out.
-        """
+        """True if said on two days and in two sessions; `own`: by the person alone."""
         alike = [entry for entry in self.saying(candidate) if entry.is_own or not own]
         return (
             len({entry.day for entry in alike}) > 1
@@ -158,15 +144,13 @@ class LogEntries:
         )
 
     def cites(self, candidate: DreamCandidate) -> tuple[str, ...]:
-        """The lines of sessions where it was said, all times."""
+        """All lines of sessions where it was said."""
         return tuple(
             dict.fromkeys(cited for entry in self.saying(candidate) for cited in entry.cites)
         )
 
     def times_of_cites(self) -> dict[str, datetime]:
-        """The times at which the lines of sessions that entries cite were said; of several entries
-        of a line the first one's.
-        """
+        """When cited session lines were said; the first entry of a line counts."""
         times: dict[str, datetime] = {}
         for entry in self.entries:
             times |= {cited: min(entry.said, times.get(cited, entry.said)) for cited in entry.cites}
@@ -178,7 +162,7 @@ class LogEntries:
 
 
 def read_log_entries(workspace: Workspace, trail: Trail, last: date) -> LogEntries:
-    """Read the entries of days' logs that still count, up to a day. The trail is up to date."""
+    """Read current entries of daily logs up to a day. The trail is up to date."""
     today = workspace.now().date()
     kinds: dict[FilePath, FileKind] = {}
     occurrences = []
@@ -213,9 +197,7 @@ def read_log_entries(workspace: Workspace, trail: Trail, last: date) -> LogEntri
 
 
 def _of_other_author(candidate: DreamCandidate, author: str) -> DreamCandidate:
-    """An entry that another person committed: what it says of its speaker is said of
-    that person.
-    """
+    """Another person's entry about its speaker is about that person."""
     is_personal = (
         candidate.attribute is not None and attribute_named(candidate.attribute) is not None
     )
@@ -225,15 +207,14 @@ def _of_other_author(candidate: DreamCandidate, author: str) -> DreamCandidate:
 
 
 def _in_order(candidates: Sequence[DreamCandidate]) -> list[DreamCandidate]:
-    """Tell the times of entries of one minute apart: what came in later was said later."""
+    """Separate the times of entries of one minute: later commits are later."""
     counts: Counter[datetime] = Counter()
     ordered = []
     for candidate in candidates:
         ordered.append(
             replace(
                 candidate,
-                said=candidate.said
-                + timedelta(microseconds=min(counts[candidate.said], _LAST_MICROSECOND)),
+                said=candidate.said + timedelta(microseconds=min(counts[candidate.said], 999_999)),
             )
         )
         counts[candidate.said] += 1
@@ -241,9 +222,7 @@ def _in_order(candidates: Sequence[DreamCandidate]) -> list[DreamCandidate]:
 
 
 class _Zones:
-    """The zones in which the minutes of entries were written: the user's now, or the one of a
-    commit that was made in another.
-    """
+    """The time zones of entries' minutes: the user's, or that of another zone's commit."""
 
     def __init__(self, workspace: Workspace, occurrences: Iterable[Occurrence]) -> None:
         self._zone = config.zone(workspace.settings.timezone)
@@ -252,21 +231,20 @@ class _Zones:
         )
 
     def of(self, occurrence: Occurrence) -> tzinfo | None:
-        """The zone for one entry; None is the system's."""
+        """None is the system's zone."""
         offset = self._offsets.get(occurrence.origin.commit)
         committed = datetime.fromtimestamp(occurrence.origin.time, UTC).astimezone(self._zone)
         return self._zone if offset is None or offset == committed.utcoffset() else timezone(offset)
 
 
 class _Notes:
-    """The notes of commits, each read once."""
+    """Notes of commits, cached."""
 
     def __init__(self, trail: Trail) -> None:
         self._trail = trail
         self._notes: dict[CommitId, ParsedNote | None] = {}
 
     def of(self, commit: CommitId) -> ParsedNote | None:
-        """The note of a commit; None where it cannot be told."""
         if commit not in self._notes:
             stating = self._trail.commit_with_id(commit)
             self._notes[commit] = parse_message(stating.message) if stating else None
@@ -307,9 +285,7 @@ def _candidate(
 
 
 def _is_persons(occurrence: Occurrence, note: ParsedNote | None) -> bool:
-    """True if a user-stated entry is the person's own: a digest cites their message, or they
-    committed it themselves.
-    """
+    """True if a digest cites the person's message, or they committed the entry."""
     if note is None or occurrence.origin.claimed_by is not None:
         return False
     return note.op is None or (note.op == Op.DIGEST and bool(occurrence.origin.cites))
@@ -321,7 +297,7 @@ def _origin(
     note: ParsedNote | None,
     is_agent: Callable[[str | None], bool],
 ) -> TextOrigin:
-    """The origin of an entry. Of a message, a digest calls only plain statements `user-stated`."""
+    """Of messages, a digest calls only plain statements `user-stated`."""
     if note is None or occurrence.origin.claimed_by is not None:
         return TextOrigin.AGENT
     if candidate.sender is not None:
@@ -349,9 +325,7 @@ def _corrected(fact: FactId, note: ParsedNote | None) -> frozenset[FactId]:
 
 
 def _time_of(occurrence: Occurrence, day: date, zone: tzinfo | None) -> datetime:
-    """The time at which an entry was said: that of the heading above it, else of its commit if on
-    that day, else the start of the day.
-    """
+    """The heading's time, else the commit's if on that day, else the start of the day."""
     section = occurrence.entry.section
     if section and is_minute_title(section[-1]):
         minute = time.fromisoformat(section[-1])

@@ -1,6 +1,4 @@
-"""The change of curated memory that each entry asks for, by rules: by its id, what it is about, and
-what it resembles. Pure.
-"""
+"""The changes that entries ask for, by id, attribute and likeness: rules alone. Pure."""
 
 from __future__ import annotations
 
@@ -18,8 +16,9 @@ from mdmem.startup.records import replace
 from mdmem.text.facts import fact_id, normalise, parse_item
 
 RELATED = 0.6
-"""The likeness from which on two statements may be about one thing (`likeness`). From 0.8 on, with
-the same names and numbers, they say the same.
+"""The minimum `likeness` of statements about one thing.
+
+From 0.8 on, with the same names and numbers, they say the same.
 """
 SAID_ONCE, FORGETS_NOTHING = (
     "it was said only once",
@@ -27,7 +26,6 @@ SAID_ONCE, FORGETS_NOTHING = (
 )
 """Why an entry is left, as far as the rules can tell."""
 _WORD = late.pattern(r"\w{3,}")
-_KEY_MARKS, _VALUE_ENDS = "*_", " .,;!"
 
 
 def judge(
@@ -36,13 +34,9 @@ def judge(
     log: LogEntries,
     is_taken_out: Callable[[DreamCandidate], bool],
 ) -> list[Suggestion]:
-    """Suggest a change for each entry, and one for each fact that stands twice in a file.
+    """Suggest a change for each entry (in order of time), and one for each duplicate line.
 
-    Args:
-        candidates: the entries, in the order in which they were said.
-        memory: what stands.
-        log: all entries that count, which tell how often something was said.
-        is_taken_out: tells of an entry that a person took out what it says, after it was said.
+    `is_taken_out` tells if a person removed what an entry says, after it was said.
     """
     judge_of_night = _Judge(memory, log, is_taken_out)
     standing = {id(fact) for fact in memory.facts}
@@ -55,20 +49,20 @@ def judge(
 def supersedes_safely(candidate: DreamCandidate, old: CuratedFact) -> bool:
     """True if an entry may replace a fact with the same key unasked.
 
-    Its key has to count, and it has to be newer, and as well founded or better. An agent's word
-    that the user said it is no foundation.
+    Its key has to count, and it has to be newer, and as well founded or better. An agent's claim of
+    the user's word is no foundation.
     """
     is_founded = candidate.source.strength >= old.source.strength and not candidate.is_claim
     return candidate.has_key and is_founded and candidate.said > old.said and old.is_changeable
 
 
 def key_in_place(old: CuratedFact, attribute: str | None) -> str | None:
-    """The key under which a fact stands, where it is that of an attribute."""
+    """The fact's key, if it is that of an attribute."""
     return old.key if old.key is not None and canonical_attribute(old.key) == attribute else None
 
 
 class _Judge:
-    """Judges one entry after another, by what will stand once those before it are settled."""
+    """Judges entries in turn by memory as it will be once earlier ones are settled."""
 
     def __init__(
         self, memory: CuratedMemory, log: LogEntries, is_taken_out: Callable[[DreamCandidate], bool]
@@ -106,7 +100,7 @@ class _Judge:
         return [fact for fact in self._facts if fact is not None]
 
     def duplicates(self) -> Iterator[Suggestion]:
-        """The facts that stand twice in a file: of two, the weaker or later line goes."""
+        """Facts that are twice in a file: the weaker or later line goes."""
         first: dict[tuple[FilePath, FactId], CuratedFact] = {}
         for fact in self._memory.facts:
             kept = first.setdefault((fact.path, fact.fact), fact)
@@ -126,7 +120,6 @@ class _Judge:
                 yield removal
 
     def all(self, candidates: Sequence[DreamCandidate]) -> Iterator[Suggestion]:
-        """The suggestions for some entries."""
         older = _older_values(each for each in candidates if not self._is_taken_out(each))
         for candidate in candidates:
             suggestion = self._settled(candidate)
@@ -141,9 +134,7 @@ class _Judge:
             yield suggestion
 
     def _settled(self, candidate: DreamCandidate) -> Suggestion | None:
-        """The suggestion to leave an entry whose words stand already, or were taken out; None for
-        any other.
-        """
+        """Leave an entry whose words are current, or were removed; else None."""
         if self._stands(candidate):
             return leave(candidate, STANDS)
         if self._is_taken_out(candidate):
@@ -160,7 +151,9 @@ class _Judge:
         alike = (
             self._facts[self._numbers[number]] for number in self._statements.find(candidate.text)
         )
-        return any(fact is not None and _in_one_order(candidate.text, fact.text) for fact in alike)
+        return any(
+            fact is not None and _has_same_order(candidate.text, fact.text) for fact in alike
+        )
 
     def _settle(self, suggestion: Suggestion) -> None:
         """Count a change as done."""
@@ -200,9 +193,7 @@ class _Judge:
         return self._add_new(candidate)
 
     def _holders(self, candidate: DreamCandidate) -> tuple[str | None, list[CuratedFact]]:
-        """The attribute of an entry, as a rule names it or else its own text, with the facts about
-        it.
-        """
+        """The attribute of an entry, by a rule or its own text, with the facts about it."""
         named = (
             canonical_attribute(candidate.attribute),
             canonical_attribute(parse_item(f"- {candidate.text}").key),
@@ -259,7 +250,7 @@ class _Judge:
         )
 
     def _corrected(self, candidate: DreamCandidate) -> CuratedFact | None:
-        """The only fact that an entry corrects, as its commit states."""
+        """The only fact that an entry corrects, by its commit."""
         if not candidate.corrects:
             return None
         corrected = [
@@ -303,15 +294,13 @@ class _Judge:
 
 
 def subject_to_forget(text: str) -> str | None:
-    """The words behind a request to forget something; None where a text is none."""
+    """The words behind a request to forget something, or None."""
     match = FORGET_REQUEST.match(text)
     return match["subject"].rstrip(" .!") or None if match else None
 
 
 def _older_values(candidates: Iterable[DreamCandidate]) -> dict[DreamCandidate, str]:
-    """The entries about an attribute of which another one, said later and at least as well founded,
-    is about the same; with its name.
-    """
+    """Entries replaced by a later, as well founded entry on an attribute, with its name."""
     newest: dict[str, DreamCandidate] = {}
     about: dict[DreamCandidate, str] = {}
     for candidate in candidates:
@@ -334,22 +323,16 @@ def _older_values(candidates: Iterable[DreamCandidate]) -> dict[DreamCandidate, 
 
 
 def _value(text: str, attribute: str) -> str:
-    """The value that a text gives an attribute, folded: that of a statement, or what stands behind
-    the name of the attribute.
-    """
+    """A text's value for an attribute, folded: of a statement, or behind the attribute's name."""
     stated = attribute_value(text, attribute)
     if stated is None:
         name, colon, rest = text.partition(": ")
-        stated = (
-            rest if colon and canonical_attribute(name.strip(_KEY_MARKS)) == attribute else text
-        )
-    return normalise(stated).strip(_VALUE_ENDS)
+        stated = rest if colon and canonical_attribute(name.strip("*_")) == attribute else text
+    return normalise(stated).strip(" .,;!")
 
 
 def _as_curated(suggestion: Suggestion, candidate: DreamCandidate, path: FilePath) -> CuratedFact:
-    """The fact that a change brings in, as it will stand in a file; where there is only
-    told then.
-    """
+    """The place is only known once it is written."""
     text = suggestion.statement
     return CuratedFact(
         fact=fact_id(text),
@@ -366,10 +349,8 @@ def _as_curated(suggestion: Suggestion, candidate: DreamCandidate, path: FilePat
     )
 
 
-def _in_one_order(left: str, right: str) -> bool:
-    """True if two texts have the words that they share in one order: tea over coffee is not coffee
-    over tea.
-    """
+def _has_same_order(left: str, right: str) -> bool:
+    """Word order counts: tea over coffee is not coffee over tea."""
     a, b = ([word.casefold() for word in _WORD.findall(text)] for text in (left, right))
     shared = {word for word in a if a.count(word) == b.count(word) == 1}
     return [word for word in a if word in shared] == [word for word in b if word in shared]

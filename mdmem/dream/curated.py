@@ -1,6 +1,4 @@
-"""Curated memory as it stands on disk: the facts of files that are edited in place, with what
-commits say of them.
-"""
+"""Curated memory on disk: the facts of editable files, with their provenance."""
 
 from __future__ import annotations
 
@@ -27,13 +25,11 @@ _KINDS = (FileKind.EVERGREEN, FileKind.PROFILE, FileKind.BOOTSTRAP)
 
 @dataclass(frozen=True, slots=True)
 class CuratedFact:
-    """A fact that stands in a file which is edited in place.
+    """A fact in a file that is edited in place.
 
-    - `text`: with its `key`. `attribute`: what it is about, as its commit or its key tells.
-    - `source`: as its commit states it, claims included; what no commit has yet is the person's
-      own.
-    - `said`: when it was said, where a session is cited or a night took it from a day's log, else
-      when it was committed.
+    - `text`: with its `key`. `attribute`: what it is about, by its commit or its key.
+    - `source`: by its commit, claims included; uncommitted text is the person's own.
+    - `said`: when it was said, by cited sessions or daily logs, else when it was committed.
     - `line`: from 1. `is_changeable`: dreams may change the file.
     """
 
@@ -57,9 +53,7 @@ class CuratedFact:
 
 @dataclass(frozen=True, slots=True)
 class FileExtent:
-    """A file that is edited in place, with the number of its facts; `size` in bytes, `lines` of all
-    its text.
-    """
+    """An editable file with its number of facts; `size` in bytes, `lines` of all text."""
 
     path: FilePath
     size: int
@@ -69,9 +63,7 @@ class FileExtent:
 
 @dataclass(frozen=True, slots=True)
 class CuratedMemory:
-    """All facts that count in files which are edited in place, and these files by their paths;
-    `curated` is the one that new facts go to.
-    """
+    """Current facts in editable files by path; new ones go to `curated`."""
 
     facts: tuple[CuratedFact, ...]
     files: Mapping[FilePath, FileExtent]
@@ -80,16 +72,14 @@ class CuratedMemory:
 
 @dataclass(frozen=True, slots=True)
 class SaidTimes:
-    """The times at which the lines of sessions that entries of days' logs cite were said, and those
-    of the facts that these entries state.
-    """
+    """When cited session lines were said, and the facts that entries state."""
 
     cites: Mapping[str, datetime]
     facts: Mapping[FactId, Sequence[datetime]]
 
 
 def canonical_attribute(name: str | None) -> str | None:
-    """The name of an attribute for one of its names, as a rule or a person writes it."""
+    """The canonical name for any name of an attribute."""
     folded = normalise(name or "")
     return SAME_KEYS.get(folded, folded) or None
 
@@ -169,7 +159,6 @@ def _said(
 
 
 def _is_nights(trail: Trail, occurrence: Occurrence) -> bool:
-    """True if a night brought a line in."""
     commit = trail.commit_with_id(occurrence.origin.commit)
     run = parse_message(commit.message).run if commit else None
     return run is not None and is_night(run)

@@ -1,4 +1,4 @@
-"""`dream`: take what lasts of ended days into curated memory, as a verb and as a step of a run."""
+"""`dream`: promote lasting entries to curated memory, as a verb and as a step of a run."""
 
 from __future__ import annotations
 
@@ -20,14 +20,10 @@ STEP = "dream"
 
 
 def dream(workspace: Workspace, request: Dream, say: Say) -> DreamResult:
-    """Judge the entries of ended days, and carry out or propose what they ask for.
+    """Judge the entries of ended days, and apply or propose their changes.
 
-    Raises:
-        UsageProblem: a day has not ended. RepositoryProblem: `running`: another pipeline is at
-        work.
-        WorkspaceProblem: `no-model`, PackageProblem: `missing-package`: the model that is asked for
-        is not set, or its package is missing.
-        MdmemError: memory cannot be written.
+    Raises: UsageProblem (a day has not ended), RepositoryProblem (`running`), WorkspaceProblem
+    (`no-model`), PackageProblem (`missing-package`), MdmemError.
     """
     if request.model:
         endpoints.configured(workspace.settings, workspace.environment)
@@ -37,18 +33,14 @@ def dream(workspace: Workspace, request: Dream, say: Say) -> DreamResult:
 
     def work() -> DreamResult:
         with StepRecorder(workspace.state, STEP, keep=not request.dry_run) as step:
-            return _dream(workspace, NightWork(workspace, days, request, say, last), step)
+            return _dream(NightWork(workspace, days, request, say, last), step)
 
     return in_turn(workspace.state, work, lambda _: False)
 
 
 def dream_day(workspace: Workspace, day: date, say: Say, step: StepRecorder) -> DreamResult:
-    """Do the night of one ended day, in the turn of the caller.
-
-    Raises:
-        MdmemError: memory cannot be written.
-    """
-    return _dream(workspace, NightWork(workspace, (), Dream(), say, day), step)
+    """Do the night of one ended day, in the turn of the caller. Raises: MdmemError."""
+    return _dream(NightWork(workspace, (), Dream(), say, day), step)
 
 
 def _ended_day(workspace: Workspace, named: str) -> date:
@@ -60,8 +52,8 @@ def _ended_day(workspace: Workspace, named: str) -> date:
     return day
 
 
-def _dream(workspace: Workspace, work: NightWork, step: StepRecorder) -> DreamResult:
-    """Do the work of a night, and give the step its figures, whatever ends it."""
+def _dream(work: NightWork, step: StepRecorder) -> DreamResult:
+    """The step gets its figures, whatever ends it."""
     step.run = work.run
     try:
         work.carry_out()
@@ -75,7 +67,7 @@ def _dream(workspace: Workspace, work: NightWork, step: StepRecorder) -> DreamRe
 
 
 def figures(result: DreamResult) -> Mapping[str, int]:
-    """The figures that the record of a night keeps."""
+    """The figures for the record of a night."""
     changes = [change for change in result.changes if change.op is not DreamOp.NONE]
     left = [change for change in result.changes if change.op is DreamOp.NONE]
     doubled = sum(change.why in DOUBLED for change in left)

@@ -1,5 +1,4 @@
-"""Ended days that are due, and what the last night knew. That is a cache: commits tell the same of
-every night that changed something.
+"""Ended days that are due, and what the last night knew; commits tell it too.
 
 A run asks this every few minutes, so little is loaded.
 """
@@ -21,16 +20,14 @@ from mdmem.workspace import Workspace
 
 SEEN_NAME = "dream.json"
 MOST_NIGHTS = 14
-"""The most nights that one run catches up with."""
+"""The maximum of nights in one run."""
 _DAY = timedelta(days=1)
 _VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
 class SeenNight:
-    """The last night: its day, the commit through which it has judged what came in, and that
-    commit's time, in seconds since 1970.
-    """
+    """The last night: its day, its newest judged commit, and that commit's Unix time."""
 
     day: date
     commit: CommitId
@@ -38,7 +35,7 @@ class SeenNight:
 
 
 def is_due(workspace: Workspace) -> bool:
-    """True if the settings have ended days dreamt, and there is one."""
+    """True if dreams are on, and an ended day is due."""
     settings = workspace.settings
     is_wanted = settings.dream == "apply" or (
         settings.dream == "propose" and bool(settings.sessions)
@@ -47,9 +44,7 @@ def is_due(workspace: Workspace) -> bool:
 
 
 def due_days(workspace: Workspace) -> list[date]:
-    """The ended days that are still to be dreamt, oldest first; of many the oldest alone. The first
-    time it is the last one.
-    """
+    """Ended days to dream, oldest first, at most `MOST_NIGHTS`; the first time only one."""
     newest = last_ended(workspace)
     seen = read_seen(workspace)
     first = newest if seen is None else seen.day + _DAY
@@ -60,16 +55,14 @@ def due_days(workspace: Workspace) -> list[date]:
 
 
 def last_ended(workspace: Workspace) -> date:
-    """The last day that may be dreamt by itself: its night has come to the time of the setting
-    `dream_at`.
-    """
+    """The last day whose night has reached the time of the setting `dream_at`."""
     now = workspace.now()
     is_time = f"{now:%H:%M}" >= workspace.settings.dream_at
     return now.date() - (_DAY if is_time else 2 * _DAY)
 
 
 def read_seen(workspace: Workspace) -> SeenNight | None:
-    """The last night; None where neither the state folder nor a commit tells of one."""
+    """The last night, from the state folder or a commit; None if neither tells."""
     return read_kept(workspace.state) or _committed(workspace)
 
 
@@ -87,11 +80,7 @@ def read_kept(state: Path) -> SeenNight | None:
 
 
 def write_seen(state: Path, night: SeenNight) -> None:
-    """Keep the last night.
-
-    Raises:
-        OSError
-    """
+    """Store the last night. Raises: OSError."""
     values: Mapping[str, object] = {
         "version": _VERSION,
         "day": night.day.isoformat(),
@@ -102,7 +91,7 @@ def write_seen(state: Path, night: SeenNight) -> None:
 
 
 def _committed(workspace: Workspace) -> SeenNight | None:
-    """The last night by commits, of memory's branch and of what nights proposed."""
+    """The last night by commits, of memory's branch and of its proposals."""
     repository = workspace.repository
     head = repository.head()
     if head is None:

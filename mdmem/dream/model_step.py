@@ -1,8 +1,7 @@
-"""The model step of a night: the model is asked about the entries that the rules leave open, once,
-before anything is written.
+"""The model step of a night: ask once about entries the rules leave open, before writing.
 
-What it said is kept for the night beside its answers: what is written then changes memory, and with
-it what would be asked after an interruption.
+Its changes are kept for the night beside its answers: writing changes memory, and so what would be
+asked after an interruption.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ from mdmem.text.facts import fact_id, normalise
 from mdmem.workspace import Say, Workspace
 
 _NEAR = 0.25
-"""The likeness from which on a fact is shown to the model beside an entry."""
+"""The minimum likeness of a fact shown to the model beside an entry."""
 _MOST_NEAR = 5
 _MOST_FACTS, _MOST_BYTES = 25, 20_000
-"""The most entries of a request, and the most bytes of all that it says of them and of memory."""
+"""The maximum of entries in a request, and of bytes about them and memory."""
 _MOST_CHARACTERS = 1_000
 """Longer entries and facts are not sent."""
 _BYTES_AROUND = 120
@@ -50,7 +49,7 @@ _BYTES_AROUND = 120
 
 @dataclass(frozen=True, slots=True)
 class OpenEntries:
-    """Entries whose fate the rules leave open, as many as one request holds, and its data."""
+    """Entries that the rules leave open, as many as one request holds, and its data."""
 
     facts: frozenset[FactId]
     data: ConsolidateData
@@ -58,9 +57,7 @@ class OpenEntries:
 
 @dataclass(frozen=True, slots=True)
 class MergedSuggestions:
-    """The suggestions of rules and model, one for each of the rules', and how many of the model's
-    were refused.
-    """
+    """One suggestion for each of the rules', and the model's refused ones, counted."""
 
     suggestions: tuple[Suggestion, ...]
     refused: int
@@ -69,11 +66,9 @@ class MergedSuggestions:
 def open_requests(
     day: date, by_rules: Sequence[Suggestion], memory: CuratedMemory, asked: frozenset[FactId]
 ) -> list[OpenEntries]:
-    """The requests about the entries that the rules leave open, without those that were asked about
-    already.
+    """Requests about open entries, without those `asked` already.
 
-    They depend on what commits hold alone, so that the same ones are made again after an
-    interruption.
+    They depend on commits alone, so that an interruption does not change them.
     """
     opened = {fact: rule for fact, rule in _open(by_rules).items() if fact not in asked}
     near = _near(list(opened.values()), memory)
@@ -115,9 +110,7 @@ def _request(
 
 
 def _open(by_rules: Iterable[Suggestion]) -> dict[FactId, Suggestion]:
-    """The suggestions for entries whose fate the rules leave open, by the fact of the entry; of two
-    entries with one fact the first.
-    """
+    """Suggestions that the rules leave open, by fact; the first of several entries."""
     opened: dict[FactId, Suggestion] = {}
     for rule in by_rules:
         if rule.candidate is not None and _is_open(rule, rule.candidate):
@@ -139,9 +132,7 @@ def _is_open(rule: Suggestion, candidate: DreamCandidate) -> bool:
 
 
 def _near(rules: Sequence[Suggestion], memory: CuratedMemory) -> dict[FactId, list[CuratedFact]]:
-    """The facts to be shown beside each entry: those that it may be about, by the rules, and those
-    that resemble it most.
-    """
+    """The facts that each entry may be about, by the rules, and those most similar."""
     candidates = [rule.candidate for rule in rules if rule.candidate is not None]
     facts = [fact for fact in memory.facts if len(fact.value) <= _MOST_CHARACTERS]
     texts, values = [each.text for each in candidates], [fact.value for fact in facts]
@@ -181,7 +172,6 @@ def _day_fact(rule: Suggestion, near: Sequence[CuratedFact]) -> DayFact:
 
 
 def _size(facts: Iterable[DayFact], shown: Iterable[CuratedFact]) -> int:
-    """The bytes that entries and facts take in a request."""
     entries = sum(len(fact.text.encode()) + 12 * len(fact.near) + _BYTES_AROUND for fact in facts)
     return entries + sum(
         len(fact.value.encode()) + len(join_path(fact.section).encode()) + _BYTES_AROUND
@@ -195,14 +185,10 @@ def merge(
     memory: CuratedMemory,
     is_taken_out: Callable[[DreamCandidate], bool],
 ) -> MergedSuggestions:
-    """Put the changes that a model suggests in the place of the rules', as far as they may stand
-    there.
+    """Replace the rules' suggestions with the model's, as far as these are allowed.
 
-    Args:
-        by_rules: the suggestions of the rules.
-        changes: those of the model, checked against what it was sent, by the fact of their entry.
-        memory: what stands.
-        is_taken_out: tells of an entry, reworded, that a person took out what it says.
+    `changes` (by entry) are checked against what the model was sent. `is_taken_out` tells of a
+    reworded entry that a person removed what it says.
     """
     merger = _Merger(by_rules, memory, is_taken_out)
     answered = [(rule, changes[fact]) for fact, rule in _open(by_rules).items() if fact in changes]
@@ -245,7 +231,7 @@ class _Merger:
     def suggestion(
         self, change: SuggestedChange, rule: Suggestion, candidate: DreamCandidate
     ) -> Suggestion | None:
-        """The suggestion that a change makes; None where the rules' has to stand."""
+        """None keeps the rules' suggestion."""
         match change.op:
             case ChangeOp.ADD:
                 return self._addition(change, rule, candidate)
@@ -254,7 +240,7 @@ class _Merger:
             case ChangeOp.DELETE:
                 return self._removal(change, rule, candidate)
             case ChangeOp.NONE:
-                return _unwanted(rule, candidate)
+                return _when_declined(rule, candidate)
 
     def _addition(
         self, change: SuggestedChange, rule: Suggestion, candidate: DreamCandidate
@@ -296,9 +282,7 @@ class _Merger:
     def _removal(
         self, change: SuggestedChange, rule: Suggestion, candidate: DreamCandidate
     ) -> Suggestion | None:
-        """A fact goes only where a person asks for it in so many words; the model says which one is
-        meant.
-        """
+        """A removal needs a person's explicit request; the model says which fact is meant."""
         old = self._old(change, candidate)
         if (
             old is None
@@ -315,18 +299,14 @@ class _Merger:
         )
 
     def _old(self, change: SuggestedChange, candidate: DreamCandidate) -> CuratedFact | None:
-        """The fact that a change is about, if it may be changed and no other entry asks
-        for that.
-        """
+        """The changed fact, if it may be changed and no other entry asks for that."""
         old = self._changeable.get(change.old) if change.old is not None else None
         return (
             old if old is not None and self._changed.get(old.fact, candidate) is candidate else None
         )
 
     def _worded(self, change: SuggestedChange, candidate: DreamCandidate) -> Suggestion | None:
-        """A suggestion with the words of a change, which are nobody's own if they are not the
-        entry's; None where they stand, or were taken out.
-        """
+        """Rewording makes words nobody's own; None where they are current, or were removed."""
         old = self._changeable.get(change.old) if change.old is not None else None
         suggestion = replace(leave(candidate, _reason(change, candidate, old)), text=candidate.text)
         if normalise(change.text) == normalise(candidate.text):
@@ -345,17 +325,15 @@ class _Merger:
         )
 
 
-def _unwanted(rule: Suggestion, candidate: DreamCandidate) -> Suggestion:
-    """The suggestion for an entry that a model would leave: the words of a person are proposed at
-    least.
-    """
+def _when_declined(rule: Suggestion, candidate: DreamCandidate) -> Suggestion:
+    """Where a model would leave a person's words, they are proposed at least."""
     if candidate.source is Source.USER_STATED:
         return replace(rule, is_sure=False)
     return leave(candidate, "a model would leave it")
 
 
 def _reason(change: SuggestedChange, candidate: DreamCandidate, old: CuratedFact | None) -> str:
-    """The reason of a change, in the model's words as far as entry and fact hold them."""
+    """The model's words as far as entry and fact hold them."""
     lines: Iterator[SaidLine] = (
         SaidLine(text, candidate.day) for text in (candidate.text, old.value if old else "") if text
     )
@@ -364,25 +342,21 @@ def _reason(change: SuggestedChange, candidate: DreamCandidate, old: CuratedFact
 
 
 _MOST_SECONDS = 3 * 60
-"""After so long no more is asked in a night: a timer ends a run that takes 15 minutes, digest's own
-requests included.
-"""
+"""After so long no more is asked: a timer ends a run of 15 minutes, digest included."""
 _JUST_NOW = 15 * 60
 """A model that did not answer so many seconds ago is not asked."""
 
 
 @dataclass(slots=True)
-class _Heard:
-    """The entries that the model was asked about, and the changes that it suggested for them, as
-    JSON has them.
-    """
+class _NightAnswers:
+    """The entries asked about, and the suggested changes as JSON."""
 
     asked: set[FactId] = field(default_factory=set)
     items: list[dict[str, Any]] = field(default_factory=list)
 
 
 class NightModel:
-    """Asks the model for one night, and merges what it suggests into what the rules do."""
+    """Asks the model for one night, and merges its suggestions with the rules'."""
 
     def __init__(
         self,
@@ -398,7 +372,7 @@ class NightModel:
         self._say = say
         self._is_dry = is_dry
         self._is_asked_for = is_asked_for
-        self._heard: _Heard | None = None
+        self._heard: _NightAnswers | None = None
         self._name = ""
         self.outcome = ""
         """Why the model did not answer (empty: it did, or was not needed)."""
@@ -413,11 +387,9 @@ class NightModel:
         memory: CuratedMemory,
         is_taken_out: Callable[[DreamCandidate], bool],
     ) -> list[Suggestion]:
-        """The suggestions of rules and model, one for each of the rules'. The model is asked the
-        first time; later ones judge its answers again.
+        """One suggestion for each of the rules'; only the first call asks the model.
 
-        Raises:
-            MdmemError: memory cannot be read.
+        Raises: MdmemError: memory cannot be read.
         """
         is_first = self._heard is None
         if self._heard is None:
@@ -436,16 +408,15 @@ class NightModel:
             self.refused = refused + merged.refused
         return list(merged.suggestions)
 
-    def _ask(self, by_rules: Sequence[Suggestion], memory: CuratedMemory) -> _Heard:
-        """Ask about what is open, and was not asked about on this night."""
+    def _ask(self, by_rules: Sequence[Suggestion], memory: CuratedMemory) -> _NightAnswers:
         workspace = self._workspace
         try:
             endpoint = endpoints.configured(workspace.settings, workspace.environment)
         except MdmemError as problem:
             self.outcome, self.message = problem.code, problem.message
-            return _Heard()
+            return _NightAnswers()
         self._name = sha256(f"{endpoint.name}\0{self._night.run}".encode()).hexdigest()
-        heard = self._read_heard()
+        heard = self._read_answers()
         requests = open_requests(self._night.day, by_rules, memory, frozenset(heard.asked))
         if not requests or self._was_just_down():
             return heard
@@ -468,10 +439,10 @@ class NightModel:
             )
         if purged_texts(workspace, self._say).digest != purged:
             asking.drop_all_answers(workspace.state)
-            return _Heard()
+            return _NightAnswers()
         return heard
 
-    def _ask_all(self, requests: Sequence[OpenEntries], asker: Asker, heard: _Heard) -> None:
+    def _ask_all(self, requests: Sequence[OpenEntries], asker: Asker, heard: _NightAnswers) -> None:
         """Send requests until one gets no answer, or it is late."""
         deadline = time.monotonic() + _MOST_SECONDS
         for request in requests:
@@ -494,9 +465,7 @@ class NightModel:
                 self._keep_heard(heard)
 
     def _was_just_down(self) -> bool:
-        """True if the model did not answer a moment ago, as in the digest of the same run; somebody
-        who asks for it has it asked.
-        """
+        """Not asked again after the same run's digest; an explicit request asks anyway."""
         last = asking.last_record(self._workspace.state)
         if self._is_asked_for or last is None or last.outcome != DOWN:
             return False
@@ -505,17 +474,17 @@ class NightModel:
         self.outcome, self.message = DOWN, "the model did not answer a moment ago"
         return True
 
-    def _read_heard(self) -> _Heard:
+    def _read_answers(self) -> _NightAnswers:
         """The answers of this night, from before an interruption."""
         with suppress(ValueError, TypeError, KeyError, RecursionError):
             values = json.loads(asking.read_kept_answer(self._workspace.state, self._name, 0) or "")
-            return _Heard(
+            return _NightAnswers(
                 set(map(FactId, values["asked"])),
                 [item for item in values["items"] if isinstance(item, dict)],
             )
-        return _Heard()
+        return _NightAnswers()
 
-    def _keep_heard(self, heard: _Heard) -> None:
+    def _keep_heard(self, heard: _NightAnswers) -> None:
         if not self._is_dry:
             with suppress(OSError):  # a cache
                 asking.keep_answer(

@@ -1,6 +1,4 @@
-"""The rails: which of the suggested changes are carried out, and which a person decides, whoever
-suggested them. Pure.
-"""
+"""Policy: which suggested changes are applied, and which a person decides. Pure."""
 
 from __future__ import annotations
 
@@ -20,18 +18,15 @@ from mdmem.text.facts import fact_id
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A change of curated memory that an entry asks for; a NONE leaves it as it is.
+    """A change of curated memory that an entry asks for; NONE changes nothing.
 
-    - `candidate`: the entry (None: of a fact that stands twice, or of what is oldest in a file that
-      is full).
-    - `old`: the fact that is replaced or goes.
-    - `text`: of the fact that comes in, without a key; empty where none does. `key`: the key that
-      it has.
-    - `section`: the address of the section that it goes to; None leaves that to its kind, and to
-      the place of `old`.
-    - `source`, `confidence`: of the text as it is worded here.
-    - `also`: what comes in may stand beside another value of its key.
-    - `is_sure`: it may be carried out without being asked for.
+    - `candidate`: the entry (None: a duplicate, or the oldest fact in a full file).
+    - `old`: the fact replaced or removed.
+    - `text`: the new text, without its `key`; empty for none.
+    - `section`: the address; None decides by kind, and by the place of `old`.
+    - `source`, `confidence`: of the text as worded here.
+    - `also`: another value of its key may stay.
+    - `is_sure`: it may be applied unasked.
     """
 
     op: DreamOp
@@ -54,12 +49,12 @@ class Suggestion:
 
     @property
     def fact(self) -> FactId:
-        """The fact that comes in with the text."""
+        """The id of the new fact."""
         return fact_id(self.statement)
 
     @property
     def identity(self) -> tuple[DreamOp, FactId | None, FactId | None]:
-        """The same for the same change, judged again."""
+        """Equal for the same change, judged again."""
         return (
             self.op,
             self.candidate.fact if self.candidate else None,
@@ -82,9 +77,7 @@ def leave(candidate: DreamCandidate, why: str) -> Suggestion:
 def one_for_each(
     suggestions: Sequence[Suggestion], is_counted: Callable[[CuratedFact], bool]
 ) -> list[Suggestion]:
-    """Of several changes of one fact that are not sure, the last one that is best founded, for the
-    facts that are to be counted.
-    """
+    """Keep the best founded, then last, of several unsure changes of a counted fact."""
     best: dict[int, Suggestion] = {}
     for suggestion in suggestions:
         if suggestion.old is not None and not suggestion.is_sure and is_counted(suggestion.old):
@@ -114,9 +107,8 @@ _MARKER_BYTES = 20
 class Limits:
     """The bounds of a night.
 
-    - `applies`: what is sure is carried out. `most`: the most changes that are; `done`: those that
-      this night has carried out already.
-    - `budget_lines`, `budget_bytes`: the most that the curated file may hold.
+    `most`: the maximum of applied changes, of which `done` are made. `budget_lines`,
+    `budget_bytes`: the maximum size of the curated file.
     """
 
     applies: bool
@@ -128,9 +120,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The changes that are carried out and those that are proposed, in their order; what is left
-    alone; and an outcome, empty where all went well.
-    """
+    """Changes to apply, to propose and to leave, in order; `outcome` is empty for success."""
 
     applied: tuple[Suggestion, ...]
     proposed: tuple[Suggestion, ...]
@@ -139,7 +129,7 @@ class Decided:
 
 
 def decide(suggestions: Sequence[Suggestion], memory: CuratedMemory, limits: Limits) -> Decided:
-    """Sort changes into those that are carried out and those that are proposed."""
+    """Sort changes into those to apply and those to propose."""
     left = tuple(each for each in suggestions if each.op is DreamOp.NONE)
     changes = [
         replace(each, is_sure=each.is_sure and _is_allowed(each))
@@ -153,7 +143,7 @@ def decide(suggestions: Sequence[Suggestion], memory: CuratedMemory, limits: Lim
     if not limits.applies or too_many:
         sure = []
     applied = tuple(each for each in changes if each in sure)
-    proposed = _on_what_stands([each for each in changes if each not in sure], applied, memory)
+    proposed = _without_overlaps([each for each in changes if each not in sure], applied, memory)
     left += tuple(each for each in proposed if each.op is DreamOp.NONE)
     proposed = [each for each in proposed if each.op is not DreamOp.NONE]
     return Decided(
@@ -162,9 +152,7 @@ def decide(suggestions: Sequence[Suggestion], memory: CuratedMemory, limits: Lim
 
 
 def _is_allowed(change: Suggestion) -> bool:
-    """True if a change may be carried out unasked: nobody else's words, and no line of the user's
-    but for their own.
-    """
+    """True unless the words, or the line replaced, are another's than the user's own."""
     old, candidate = change.old, change.candidate
     if candidate is None:
         return old is None or old.is_changeable
@@ -179,7 +167,7 @@ def _is_allowed(change: Suggestion) -> bool:
 
 
 def _with_few_losses(changes: Sequence[Suggestion], memory: CuratedMemory) -> list[Suggestion]:
-    """The changes, of which those are not sure by which a file would lose too many facts."""
+    """Changes by which a file would lose too many facts are not sure."""
     losses: Counter[FilePath] = Counter()
     kept = []
     for change in changes:
@@ -195,9 +183,7 @@ def _with_few_losses(changes: Sequence[Suggestion], memory: CuratedMemory) -> li
 def _within_budget(
     changes: Sequence[Suggestion], memory: CuratedMemory, limits: Limits
 ) -> list[Suggestion]:
-    """The changes; where a file is full, new facts are not sure, and what is oldest there is
-    suggested to go for each of them.
-    """
+    """Where a file is full, new facts are unsure, and its oldest are suggested to go."""
     file = memory.files.get(memory.curated)
     size, lines = (file.size, file.lines) if file else (0, 0)
     kept, over = [], 0
@@ -230,12 +216,10 @@ def _within_budget(
     ]
 
 
-def _on_what_stands(
+def _without_overlaps(
     proposed: Sequence[Suggestion], applied: Sequence[Suggestion], memory: CuratedMemory
 ) -> list[Suggestion]:
-    """The proposed changes, of which none takes the place of what this night only proposes itself:
-    one part would swallow the other.
-    """
+    """Proposals do not replace other proposals of the night: parts would overlap."""
     standing = {id(fact) for fact in memory.facts}
     coming = {change.fact for change in applied}
     apart = []
@@ -246,15 +230,13 @@ def _on_what_stands(
             and id(change.old) not in standing
             and change.old.fact not in coming
         ):
-            change = _apart(change, change.candidate, change.old)
+            change = _beside_old(change, change.candidate, change.old)
         apart.append(change)
     return one_for_each(apart, lambda old: id(old) not in standing)
 
 
-def _apart(change: Suggestion, candidate: DreamCandidate, old: CuratedFact) -> Suggestion:
-    """The suggestion to add what a change would put in the place of a fact, where that may stand
-    beside it; else to leave the entry.
-    """
+def _beside_old(change: Suggestion, candidate: DreamCandidate, old: CuratedFact) -> Suggestion:
+    """Add a change beside the fact that it would replace if allowed, else leave the entry."""
     many = old.attribute is None or old.attribute in MANY_VALUED
     if change.op is DreamOp.UPDATE and (
         many or canonical_attribute(candidate.attribute) != old.attribute

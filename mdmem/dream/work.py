@@ -1,6 +1,4 @@
-"""The work of one night: judge its entries, carry out what is sure and propose the rest, and judge
-again whatever has changed meanwhile.
-"""
+"""The work of one night: judge, apply, propose, and judge again what has changed meanwhile."""
 
 from __future__ import annotations
 
@@ -50,8 +48,8 @@ if TYPE_CHECKING:
 
 _TRIES = 30
 _REFUSALS = (TextProblem, RefusedChange, SectionProblem, FactProblem, PathProblem, ProposalProblem)
-"""Failures of one change that hold up no other."""
-_PLACES = (
+"""Failures of one change that stop no other."""
+_PLACE_CODES = (
     "bad-path",
     "file-exists",
     "ignored-path",
@@ -61,13 +59,13 @@ _PLACES = (
     "section-ambiguous",
     "unsupported-file",
 )
-_OF_MEMORY = frozenset((*_PLACES, "checked-out", "too-many-parts", "too-many-proposals"))
-"""The codes of those that lie in memory, and not in the entry: it waits until they are mended."""
+_MEMORY_CODES = frozenset((*_PLACE_CODES, "checked-out", "too-many-parts", "too-many-proposals"))
+"""Codes that concern memory, and not the entry, which waits until they are fixed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _NightPlan:
-    """The changes of a night, by memory as it is: `head` and `stamps` tell whether it still is."""
+    """The changes of a night, valid while `head` and `stamps` are current."""
 
     decided: Decided
     memory: CuratedMemory
@@ -117,19 +115,17 @@ class NightWork:
         )
 
     def carry_out(self) -> None:
-        """Do all of it. What is done already, by a night that was cut short, is left as it is.
+        """Do all that an interrupted earlier run has not done.
 
-        Raises:
-            MdmemError: memory cannot be written, or is changed again and again, or no change can be
-                made in one of its files, which the next night tries again; what is done stays done.
+        Raises: MdmemError: memory cannot be written, changes again and again, or a file takes no
+        change, which the next night retries; finished changes stay.
         """
         if self._workspace.repository.head() is None:
             return
         if not self._request.dry_run:
             with lock_workspace(self._workspace, self._say):
-                recover(
-                    self._workspace, self._say
-                )  # a line that a killed night put into a file stands there, and in no commit
+                # A line that a killed night wrote is in the file, and in no commit.
+                recover(self._workspace, self._say)
         for _ in range(_TRIES):
             plan = self._plan()
             self._changes = {
@@ -148,7 +144,7 @@ class NightWork:
             if self._apply_all(plan, is_last=not todo):
                 self._propose_all(plan, todo)
                 if self._held is not None:
-                    raise _for_a_night(self._held)
+                    raise _with_night_hint(self._held)
                 self._keep(plan)
                 return
         raise RepositoryProblem(
@@ -196,9 +192,7 @@ class NightWork:
         memory: CuratedMemory,
         is_taken_out: Callable[[DreamCandidate], bool],
     ) -> Sequence[Suggestion]:
-        """Merge in the suggestions of a model where one is wanted. It is asked once, before
-        anything is written.
-        """
+        """The model is asked only once, before anything is written."""
         is_wanted = (
             self._workspace.settings.digest == "model"
             if self._request.model is None
@@ -207,9 +201,12 @@ class NightWork:
         if not is_wanted:
             return by_rules
         if self._model is None:
-            dry, typed = self._request.dry_run, self._request.model is True
             self._model = model_step.NightModel(
-                self._workspace, self._night, self._say, is_dry=dry, is_asked_for=typed
+                self._workspace,
+                self._night,
+                self._say,
+                is_dry=self._request.dry_run,
+                is_asked_for=self._request.model is True,
             )
         suggestions = self._model.merged(by_rules, memory, is_taken_out)
         self.outcome, self.message = self._model.outcome, self._model.message
@@ -232,7 +229,7 @@ class NightWork:
     # Carrying out.
 
     def _apply_all(self, plan: _NightPlan, is_last: bool) -> bool:
-        """Carry out what is sure; False as soon as memory is not as it was when that was judged."""
+        """Apply sure changes; False as soon as memory is not as it was judged."""
         head, stamps = plan.head, dict(plan.stamps)
         for number, suggestion in enumerate(plan.decided.applied, 1):
             ends_night = is_last and number == len(plan.decided.applied)
@@ -271,7 +268,7 @@ class NightWork:
         return True
 
     def _new_proposals(self, plan: _NightPlan) -> list[Suggestion]:
-        """The changes that are to be proposed and are not yet."""
+        """Changes to propose that are not proposed yet."""
         if not plan.decided.proposed:
             return []
         waiting = writing.WaitingParts(self._workspace)
@@ -292,7 +289,7 @@ class NightWork:
         return [suggestion for suggestion in todo if id(suggestion) not in left]
 
     def _propose_all(self, plan: _NightPlan, todo: Sequence[Suggestion]) -> None:
-        """Propose changes, as parts of this machine's standing proposal."""
+        """Propose changes as parts of this machine's open proposal."""
         if todo:
             writing.bring_up(self._workspace)
         for number, suggestion in enumerate(todo, 1):
@@ -312,7 +309,6 @@ class NightWork:
         writing.drop_surplus(self._workspace)
 
     def _preview(self, plan: _NightPlan) -> None:
-        """Note what would be carried out and proposed."""
         for suggestion in (*plan.decided.applied, *self._new_proposals(plan)):
             is_applied = suggestion in plan.decided.applied
             edit = edit_of(suggestion, self.run, dry_run=True)
@@ -323,7 +319,7 @@ class NightWork:
                 self._note_refusal(suggestion, problem)
 
     def _keep(self, plan: _NightPlan) -> None:
-        """Keep what this night knew, unless it was asked for days of its own."""
+        """Store what this night knew, unless its days were given."""
         if self._days:
             return
         seen = due.read_seen(self._workspace)
@@ -343,7 +339,7 @@ class NightWork:
             self._note(leave(suggestion.candidate, why), None)
 
     def _note_refusal(self, suggestion: Suggestion, problem: MdmemError) -> None:
-        if problem.code in _OF_MEMORY:
+        if problem.code in _MEMORY_CODES:
             self._held = self._held or problem
         self._leave(suggestion, f"{problem.code}: {problem.message}")
 
@@ -388,8 +384,8 @@ class NightWork:
         )
 
 
-def _for_a_night(problem: MdmemError) -> MdmemError:
-    """A failure with a hint that helps where no one gives a section."""
+def _with_night_hint(problem: MdmemError) -> MdmemError:
+    """Replace a hint about sections: nobody gives one here."""
     if problem.code == "section-ambiguous":
         hint = (
             f"{problem.hint.partition('. ')[0]}. Give one of them another title: a night writes to"
@@ -402,9 +398,7 @@ def _for_a_night(problem: MdmemError) -> MdmemError:
 def _fact_of(
     suggestion: Suggestion, candidate: DreamCandidate | None, result: WriteResult | None
 ) -> FactId:
-    """The fact that a change is about: the one that comes in, else the one that goes, else the
-    entry itself.
-    """
+    """The fact added, else the one removed, else the entry itself."""
     if suggestion.op in (DreamOp.ADD, DreamOp.UPDATE):
         if result is not None and result.added:
             return result.added[-1]
@@ -415,20 +409,17 @@ def _fact_of(
 
 
 def _night_of(workspace: Workspace, trail: Trail, day: date) -> Night:
-    """The night of a day, with what the last one knew; of a day that was dreamt before, what came
-    in since.
-    """
+    """For a day dreamt before, its new entries since."""
     seen = due.read_seen(workspace)
     if seen is None:
         return Night(day)
-    commit = trail.commit_with_id(seen.commit) or trail.last_commit_upto(
-        seen.time
-    )  # where history was rewritten
+    # The time is for a rewritten history.
+    commit = trail.commit_with_id(seen.commit) or trail.last_commit_upto(seen.time)
     return Night(day, seen=commit, seen_day=min(seen.day, day))
 
 
 def _stamps(workspace: Workspace) -> dict[FilePath, tuple[int, int, int]]:
-    """The stamps of memory's files, by which a change on disk is told."""
+    """File stamps that tell of changes on disk."""
     files = workspace.memory_files().items()
     return {
         path: (listed.status.st_mtime_ns, listed.status.st_size, listed.status.st_ino)

@@ -1,6 +1,4 @@
-"""Carry out or propose one change of a night: as the verb that a person would use, with what a
-pipeline's commit says.
-"""
+"""Apply or propose one change of a night, as a person's verb with a pipeline's note."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ from mdmem.workspace import Workspace
 
 
 class WaitingParts:
-    """The parts that wait for a person, whoever proposed them."""
+    """Open parts, whoever proposed them."""
 
     def __init__(self, workspace: Workspace) -> None:
         proposals, _ = reading.read_open(workspace)
@@ -47,15 +45,13 @@ class WaitingParts:
         self._removals = {FactId(view.name) for view in waiting if view.op is PartOp.DELETE}
 
     def hold(self, change: Suggestion) -> bool:
-        """True if a change is proposed already, in these or nearly these words."""
+        """True if a change is proposed already, in nearly these words."""
         if change.op is DreamOp.DELETE:
             return change.old is not None and change.old.fact in self._removals
         return change.fact in self._facts or self._texts.holds_like(change.statement)
 
     def hold_better(self, change: Suggestion) -> bool:
-        """True if a better founded value of a key is proposed, which a new fact would take the
-        place of.
-        """
+        """True if a better founded value of the new fact's key is proposed."""
         key = (
             parse_item(f"- {change.text}").key
             if change.op is DreamOp.ADD and not change.also
@@ -71,31 +67,25 @@ def own_id() -> str:
 
 
 def own_ref(workspace: Workspace) -> ProposalRef | None:
-    """The branch of this machine's proposal; None where none stands."""
+    """The branch of this machine's proposal, if it is open."""
     return branches.standing_proposals(workspace.repository).get(own_id())
 
 
 def bring_up(workspace: Workspace) -> None:
-    """Join this machine's proposal with HEAD, so that what stands there now can be proposed to
-    change.
-    """
+    """Merge HEAD into this machine's proposal, so that it can change what is current."""
     ref = own_ref(workspace)
     if ref is not None:
         rewriting.join_head(workspace, ref)
 
 
 def surplus_of(changes: Sequence[Suggestion]) -> list[Suggestion]:
-    """The changes of a night that are too many to be proposed: what nobody said, then what was said
-    first.
-    """
+    """The changes above the maximum of parts: unsaid ones first, then the oldest."""
     by_weight = sorted(changes, key=lambda change: change.source is not Source.AUTO)
     return by_weight[: max(0, len(changes) - MOST_STANDING_PARTS)]
 
 
 def drop_surplus(workspace: Workspace) -> int:
-    """Withdraw the parts that are too many, the weakest and oldest first, and return how many these
-    are.
-    """
+    """Withdraw the weakest and oldest parts above the maximum; return their number."""
     ref = own_ref(workspace)
     if ref is None:
         return 0
@@ -108,24 +98,20 @@ def drop_surplus(workspace: Workspace) -> int:
 
 
 def _age(part: Part) -> tuple[bool, str]:
-    """The order in which parts go: what nobody said, then what an older night proposed."""
+    """Unsaid parts first, then those of older nights."""
     return part.view.origin.source is not Source.AUTO, part.view.origin.run or ""
 
 
 ACTOR = "dream"
-"""The actor of these commits, one of mdmem's own."""
+"""One of mdmem's own actors."""
 
 
 def edit_of(
     suggestion: Suggestion, run: str, *, dreamt: CommitId | None = None, dry_run: bool = False
 ) -> Remember | Forget:
-    """The edit that carries out a change.
+    """The edit that carries out a change other than NONE, of the night `run`.
 
-    Args:
-        suggestion: the change, which is no NONE.
-        run: the name of the night.
-        dreamt: the commit through which the night has judged what came in; for its last change.
-        dry_run: nothing is to be written.
+    `dreamt` is the newest judged commit, for the night's last change.
     """
     candidate, old = suggestion.candidate, suggestion.old
     pipeline = PipelineNote(

@@ -1,1 +1,1 @@
-"""Keep record of the entries that sessions were given, so that none comes back as a new one."""
+"""A record of the entries that sessions were given, so that none comes back as a new one."""

@@ -1,8 +1,7 @@
-"""The guard: texts that come back from a session, without what it was given. Pure.
+"""The guard: texts from a session, without what it was given. Pure.
 
-It takes blocks out of them, drops those that only repeat what a session was given or what memory
-holds, and finds the lines that the summary of a compaction asks to keep: the list under its line
-`Memory:`.
+It removes blocks, drops repeats of given entries or memory, and finds the lines that a compaction's
+summary asks to keep: the list under its line `Memory:`.
 """
 
 from __future__ import annotations
@@ -18,12 +17,10 @@ from mdmem.text import secrets
 from mdmem.text.facts import normalise, parse_text, split_key
 from mdmem.transcripts import tags
 
-_OWN_TAGS = frozenset({tags.MEMORY_TAG})
-
 
 @dataclass(frozen=True, slots=True)
 class GuardedTexts:
-    """The texts that are new, in their order, and how many were dropped."""
+    """The new texts in order, and the number dropped."""
 
     kept: tuple[str, ...]
     dropped: int
@@ -32,11 +29,11 @@ class GuardedTexts:
 def strip_blocks(text: str) -> str:
     """A text without the blocks that a session was given; one not closed goes on to the end."""
     has_tag = tags.MEMORY_TAG in text.casefold()
-    return tags.strip_blocks(text, _OWN_TAGS) if has_tag else text
+    return tags.strip_blocks(text, frozenset({tags.MEMORY_TAG})) if has_tag else text
 
 
 def text_id(text: str) -> FactId:
-    """The id that a text has as a fact."""
+    """The id of a text as a fact."""
     return parse_text(text).id
 
 
@@ -74,7 +71,7 @@ def drop_given(
 # The summary of a compaction
 
 MOST_LINES, MOST_CHARACTERS = 20, 300
-"""The most lines of a summary that are kept, and the most characters of each."""
+"""The maximum of lines kept of a summary, and of characters in each."""
 _HEADING = late.pattern(
     r"(?im)^[ \t]*(?:#{1,6}[ \t]+)?(?:\d+[.)][ \t]+)?[*_`]{0,3}Memory(?::[*_`]{0,3}|[*_`]{0,3}:)"
     r"[ \t]*(?:none\b.*|nothing\b.*)?$"

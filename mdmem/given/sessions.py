@@ -1,9 +1,8 @@
-"""Sessions: the record of what each was given of memory, and how far its transcript has come.
+"""Sessions: the record of what each was given of memory, and of its transcript's progress.
 
-Records are a cache: losing one costs one repetition. Each session has a file in the state folder,
-named by a hash of its id; records older than 30 days are dropped. A compaction begins a new cycle:
-the session has forgotten what it was given. The ids of the cycle before are kept until its summary
-has been seen, since the summary still speaks of them.
+Records are a cache (losing one costs one repetition): a file per session in the state folder, named
+by the hash of its id, and dropped after 30 days. A compaction begins a new cycle, as the session
+has forgotten all; earlier ids are kept until its summary, which still has them, is seen.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ _MOST_IDS = 5000
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """The record of a session: what it was given, and how far it is.
+    """The entries that a session was given, and its progress.
 
-    - `given`: ids of the entries given since its last compaction; `before`: those of the cycle
-      before, until its summary is seen; `earlier`: all others.
+    - `given`: entry ids since its last compaction; `before`: of the cycle before, until its summary
+      is seen; `earlier`: all others.
     - `block`: the hash of the last block for the start of a session.
-    - `cycle`: the number of its compactions; `flushed`: the cycle of its last flush.
+    - `cycle`: the number of compactions; `flushed`: the cycle of the last flush.
     - `tokens`: of its window; `head`: the commit at which its last compaction began.
     """
 
@@ -52,7 +51,7 @@ class SessionRecord:
 
     @property
     def all_given(self) -> frozenset[str]:
-        """The ids of all entries that it was ever given."""
+        """The ids of all entries ever given."""
         return frozenset((*self.earlier, *self.before, *self.given))
 
     def with_given(self, ids: Iterable[str]) -> SessionRecord:
@@ -146,7 +145,6 @@ _USAGE = (
     "cache_creation_input_tokens",
     "output_tokens",
 )
-_BOUNDARY = b"compact_boundary"
 _USAGE_MARK = b'"usage"'
 
 
@@ -164,7 +162,7 @@ def read_progress(lines: Iterable[bytes]) -> TranscriptProgress:
     session: str | None = None
     tokens = cycle = 0
     for line in lines:
-        if session is not None and _BOUNDARY not in line and _USAGE_MARK not in line:
+        if session is not None and b"compact_boundary" not in line and _USAGE_MARK not in line:
             continue
         values = _object(line)
         session = session or _text_of(values.get("sessionId"))

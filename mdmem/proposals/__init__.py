@@ -1,3 +1,1 @@
-"""Proposals on branches of their own: read, judged against memory as it is, and put onto it part by
-part. `pieces` and `taking` are pure.
-"""
+"""Proposals on branches: read, judged against current memory, and accepted part by part."""

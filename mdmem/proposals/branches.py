@@ -1,4 +1,4 @@
-"""The branches of proposals: their names, which stand, how one is begun, rewritten and closed."""
+"""The branches of proposals: named, listed, begun, rewritten and closed."""
 
 from __future__ import annotations
 
@@ -26,19 +26,16 @@ from mdmem.workspace import Workspace, used_workspaces
 
 T = TypeVar("T")
 _UNREADABLE = frozenset({"broken-repository", "git-failed", "missing-history"})
-"""The codes of failures that may be those of one branch."""
+"""Codes of failures that may concern one branch only."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedBranch:
-    """A proposal's branch.
+    """A proposal's branch, with its first-parent `commits` that HEAD lacks, oldest first.
 
-    - `commits`: those along its first parents that HEAD lacks, oldest first; `commit_changes` has
-      the files that each of them changed.
-    - `base`: the commit where it began; None for a branch that began with none.
-    - `files`: the Markdown files of the workspace that differ from the base; `others` are the paths
-      of the rest.
-    - `shared_with`: the workspaces of which some of these are Markdown files.
+    `base` is where it began, None for an unborn HEAD; `files` are the workspace's Markdown files
+    that differ from it, `others` the remaining paths, `shared_with` other workspaces with Markdown
+    files among these.
     """
 
     ref: ProposalRef
@@ -58,7 +55,7 @@ class ProposedBranch:
 def read_branches(
     workspace: Workspace, refs: Iterable[ProposalRef], head: CommitId | None
 ) -> list[ProposedBranch]:
-    """The branches of some proposals, read at once; `head` is what they are compared with."""
+    """Read branches in one go; `head` is what they are compared with."""
     refs, repository = list(refs), workspace.repository
     ahead = branch_commits.commits_not_in(repository, [ref.tip for ref in refs], head)
     chains = [_chain(ahead, ref.tip) for ref in refs]
@@ -81,7 +78,6 @@ def read_branches(
 
 
 def _chain(ahead: Mapping[CommitId, BranchCommit], tip: CommitId) -> tuple[BranchCommit, ...]:
-    """The commits of a branch along its first parents that HEAD does not have, oldest first."""
     chain = []
     commit: CommitId | None = tip
     while commit is not None and commit in ahead:
@@ -93,7 +89,7 @@ def _chain(ahead: Mapping[CommitId, BranchCommit], tip: CommitId) -> tuple[Branc
 def _base(
     workspace: Workspace, ref: ProposalRef, chain: Sequence[BranchCommit], head: CommitId | None
 ) -> CommitId | None:
-    """The commit where a branch began: where it left HEAD's history, or joined it last."""
+    """Where a branch left HEAD's history, or last merged it."""
     if not chain:
         return ref.tip
     if head is not None and any(len(commit.parents) > 1 for commit in chain):
@@ -102,9 +98,7 @@ def _base(
 
 
 class _Folders:
-    """The folders of the workspaces of a repository, by which it is told whose a
-    changed file is.
-    """
+    """The repository's workspaces, by which the owner of a changed file is found."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._settings = workspace.settings
@@ -124,7 +118,6 @@ class _Folders:
         base: CommitId | None,
         changes: Sequence[BlobChange],
     ) -> ProposedBranch:
-        """A proposal's branch, by the files that it changes."""
         files, others = [], []
         for change in changes:
             path = self._memory_path(change)
@@ -149,7 +142,7 @@ class _Folders:
         )
 
     def _memory_path(self, change: BlobChange) -> FilePath | None:
-        """The path in the workspace of a file that may hold memory; None for any other."""
+        """The path in the workspace of a file that may hold memory, else None."""
         if not change.is_plain or not change.path.startswith(self._own) or self._owner(change.path):
             return None
         name = os.fsdecode(change.path.removeprefix(self._own))
@@ -170,35 +163,28 @@ def read_each(
     refs: Sequence[ProposalRef],
     read: Callable[[Sequence[ProposalRef]], list[T]],
 ) -> tuple[list[T], tuple[UnreadableProposal, ...]]:
-    """Read proposals at once; where that fails by halves, down to the branches that git cannot
-    read.
-    """
+    """Read proposals at once; if that fails, by halves to find the unreadable branches."""
     try:
         return read(refs), ()
     except RepositoryProblem as problem:
         if problem.code not in _UNREADABLE:
             raise
         if len(refs) == 1:
-            return [], (_unreadable(refs[0], problem),)
+            unreadable = UnreadableProposal(
+                id=refs[0].id,
+                branch=refs[0].name.removeprefix("refs/heads/"),
+                reason=problem.message,
+                hint=problem.hint or "To see more: git fsck",
+            )
+            return [], (unreadable,)
     middle = len(refs) // 2
     first, first_unreadable = read_each(refs[:middle], read)
     second, second_unreadable = read_each(refs[middle:], read)
     return [*first, *second], (*first_unreadable, *second_unreadable)
 
 
-def _unreadable(ref: ProposalRef, problem: RepositoryProblem) -> UnreadableProposal:
-    return UnreadableProposal(
-        id=ref.id,
-        branch=ref.name.removeprefix("refs/heads/"),
-        reason=problem.message,
-        hint=problem.hint or "To see more: git fsck",
-    )
-
-
 def waiting(workspace: Workspace) -> Waiting:
-    """The number of proposals for this workspace that HEAD has not taken in, and since when the
-    oldest one waits.
-    """
+    """Count this workspace's open proposals, and find when the oldest began."""
     refs = list(standing_proposals(workspace.repository).values())
     if not refs:
         return Waiting()
@@ -213,23 +199,23 @@ def waiting(workspace: Workspace) -> Waiting:
 PREFIX = "refs/heads/mdmem/proposals/"
 CLOSED = "refs/mdmem/closed/"
 MADE = "refs/mdmem/made/"
-"""The refs that hold each proposal as mdmem made it in this very repository.
+"""Refs that hold each proposal as mdmem made it in this very repository.
 
-A name says nothing of who made a branch: it may have been fetched, or checked out from a remote.
+A branch's name does not tell: it may have been fetched, or checked out from a remote.
 """
 _NAME = late.pattern(rf"{PREFIX}(.+)/([0-9a-f]{{8}})")
 _UNSAFE = late.pattern(r"[^A-Za-z0-9_]+")
 _MOST_ACTOR = 40
 _NOBODY = "person"
-"""The actor's place in the name of a branch that somebody without a name proposed."""
+"""The actor in a branch's name if unknown."""
 _DAY_SECONDS = 86_400
 
 
 @dataclass(frozen=True, slots=True)
 class ProposalRef:
-    """The branch of a proposal, and its newest commit. `actor` is as the name of the branch has it.
+    """A proposal's branch and newest commit; `actor` is from its name.
 
-    `is_own`: mdmem made it here, all but what `mdmem propose` took over.
+    `is_own`: mdmem made it here, and `mdmem propose` did not take it over.
     """
 
     id: str
@@ -240,19 +226,15 @@ class ProposalRef:
 
 
 def safe_actor(actor: str | None) -> str:
-    """An actor's name as a part of the name of a branch; never that of an actor of mdmem's own,
-    unless it is one.
-    """
+    """An actor's name for a branch; never an mdmem actor's, unless it is one."""
     name = _UNSAFE.sub("-", actor or "").strip("-")[:_MOST_ACTOR].strip("-") or _NOBODY
     return f"{name}-" if name != actor and name.casefold() in RESERVED_ACTORS else name
 
 
 def new_id(repository: Repository, content: str, decided: Collection[str]) -> str:
-    """An id that no proposal has or had, made of what is proposed; `decided` are those of which
-    history speaks.
+    """An id made of the content, new to this repository and to the ids `decided` in history.
 
-    Raises:
-        ProposalProblem: `too-many-proposals`.
+    Raises: ProposalProblem (`too-many-proposals`).
     """
     standing = standing_proposals(repository)
     require_few(standing)
@@ -262,11 +244,7 @@ def new_id(repository: Repository, content: str, decided: Collection[str]) -> st
 
 
 def require_few(standing: Collection[str]) -> None:
-    """Refuse one proposal more than may stand.
-
-    Raises:
-        ProposalProblem: `too-many-proposals`.
-    """
+    """Refuse a proposal above the maximum. Raises: ProposalProblem (`too-many-proposals`)."""
     if len(standing) >= MOST_PROPOSALS:
         hint = f"{verb('accept')} or {verb('reject')} some; to list them: {verb('proposals')}"
         raise ProposalProblem(
@@ -281,9 +259,7 @@ def _id(content: str, number: int = 0) -> str:
 
 
 def find_same(repository: Repository, message: str) -> ProposalRef | None:
-    """The standing proposal that began with a commit of this message, from which `new_id` made its
-    id; None where there is none.
-    """
+    """The open proposal whose first message, the seed of its id, is this one, or None."""
     ref = standing_proposals(repository).get(_id(message))
     if ref is None:
         return None
@@ -296,9 +272,7 @@ def find_same(repository: Repository, message: str) -> ProposalRef | None:
 
 
 def with_id(message: str, proposal: str) -> str:
-    """The message of a commit that proposes what it changes: what it did is dated by the merge that
-    brings it.
-    """
+    """The message of a proposing commit; history dates its changes by the merge."""
     return f"{message.rstrip()}\nMdmem-Proposed: {proposal}\n"
 
 
@@ -308,7 +282,7 @@ def branch_name(actor: str | None, proposal: str) -> str:
 
 
 def standing_proposals(repository: Repository) -> dict[str, ProposalRef]:
-    """The proposals whose branches stand, by their ids."""
+    """Open proposals by id."""
     made = _made_here(repository)
     refs = branch_commits.list_refs(repository, PREFIX, made)
     matches = ((_NAME.fullmatch(name), name, tip) for name, tip in sorted(refs.items()))
@@ -326,17 +300,14 @@ def standing_proposals(repository: Repository) -> dict[str, ProposalRef]:
 
 
 def _made_here(repository: Repository) -> str:
-    """The refs below `MADE` that count: a copy of a repository, or one out of an archive, has
-    another number.
-    """
+    """The folder of refs below `MADE`; a copy of the repository has another number."""
     return f"{MADE}{repository.common_dir.stat().st_ino}/"
 
 
 def move(repository: Repository, before: ProposalRef | None, after: ProposalRef) -> bool:
-    """Move a proposal's branch to a commit made here, or begin it (`before` is None); False where
-    it moved meanwhile.
+    """Move a proposal's branch, or begin it (`before` is None); False if it moved meanwhile.
 
-    It is mdmem's own where it was so before.
+    It stays mdmem's own only if it was before.
     """
     moves: list[tuple[str, str | None, str | None]] = [
         (after.name, after.tip, before.tip if before else None)
@@ -347,10 +318,9 @@ def move(repository: Repository, before: ProposalRef | None, after: ProposalRef)
 
 
 def find_proposal(repository: Repository, named: str) -> ProposalRef:
-    """The standing proposal that an id, the beginning of one, or the name of its branch means.
+    """The open proposal with an id, the beginning of one, or a branch name.
 
-    Raises:
-        ProposalProblem: `proposal-not-found`, `ambiguous`.
+    Raises: ProposalProblem (`proposal-not-found`, `ambiguous`).
     """
     standing = standing_proposals(repository)
     word = (
@@ -390,11 +360,7 @@ def find_proposal(repository: Repository, named: str) -> ProposalRef:
 
 
 def require_movable(repository: Repository, ref: ProposalRef) -> None:
-    """Refuse to move a branch under somebody's feet.
-
-    Raises:
-        ProposalProblem: `checked-out`: a work tree has it.
-    """
+    """Refuse a branch that a work tree has. Raises: ProposalProblem (`checked-out`)."""
     if (folder := branch_commits.checked_out_in(repository, ref.name)) is not None:
         message = f"the branch of {ref.id} is checked out in {folder}"
         raise ProposalProblem(
@@ -403,9 +369,7 @@ def require_movable(repository: Repository, ref: ProposalRef) -> None:
 
 
 def close(repository: Repository, ref: ProposalRef, original: CommitId) -> bool:
-    """Take a proposal's branch away, and keep its commits for a while; False where it moved
-    meanwhile.
-    """
+    """Delete a proposal's branch, keeping its commits for a while; False if it moved meanwhile."""
     kept = branch_commits.list_refs(repository, f"{CLOSED}{ref.id}").get(f"{CLOSED}{ref.id}")
     moves: list[tuple[str, str | None, str | None]] = [
         (ref.name, None, ref.tip),
@@ -416,7 +380,7 @@ def close(repository: Repository, ref: ProposalRef, original: CommitId) -> bool:
 
 
 def drop_old(repository: Repository) -> None:
-    """Forget closed proposals once their time is over, and what killed processes left."""
+    """Delete expired closed proposals, and what killed processes left."""
     oldest = int(time.time()) - KEPT_DAYS * _DAY_SECONDS
     closed = branch_commits.list_refs(repository, CLOSED)
     times = branch_commits.commit_times(repository, closed.values())

@@ -1,4 +1,4 @@
-"""Whose statement each part of a proposal is, and what its commits state besides their texts."""
+"""The provenance of each part of a proposal, and what its commits state besides text."""
 
 from __future__ import annotations
 
@@ -24,15 +24,11 @@ from mdmem.text.facts import parse_item
 from mdmem.workspace import Workspace
 
 _TRAILER = late.pattern(r"([0-9a-f]{8}) (\S.*)")
-_PATTERN = "^Mdmem-(Accepts|Rejects): [0-9a-f]{8} "
-_REJECTS = "^Mdmem-Rejects: [0-9a-f]{8} "
 
 
 @dataclass(frozen=True, slots=True)
 class DecidedPart:
-    """A part on which a person decided: where it was to stand, and the line, as far as the commit
-    quotes it.
-    """
+    """A part that a person decided: its place, and the line, if the commit quotes it."""
 
     proposal: str
     name: PartName
@@ -43,23 +39,25 @@ class DecidedPart:
     section: str
     text: str | None
     is_removal: bool = False
-    """The part was to take the fact out."""
+    """The part was to remove the fact."""
 
 
 def decisions(
     repository: Repository, tip: CommitId | None
 ) -> dict[tuple[str, PartName], DecidedPart]:
-    """All decisions in the history of a commit, by proposal and part; of several the newest."""
+    """All decisions in a commit's history by proposal and part; the newest of several."""
     decided: dict[tuple[str, PartName], DecidedPart] = {}
-    for commit, time, message in branch_commits.messages_with(repository, _PATTERN, tip):
+    for commit, time, message in branch_commits.messages_with(
+        repository, "^Mdmem-(Accepts|Rejects): [0-9a-f]{8} ", tip
+    ):
         for part in _decided(commit, time, message):
             decided.setdefault((part.proposal, part.name), part)
     return decided
 
 
 def rejected_parts(repository: Repository, tip: CommitId | None) -> list[DecidedPart]:
-    """The rejected parts in the history of a commit, newest first."""
-    rows = branch_commits.messages_with(repository, _REJECTS, tip)
+    """The rejected parts in a commit's history, newest first."""
+    rows = branch_commits.messages_with(repository, "^Mdmem-Rejects: [0-9a-f]{8} ", tip)
     return [part for row in rows for part in _decided(*row) if part.state is PartState.REJECTED]
 
 
@@ -94,23 +92,21 @@ def _decided(commit: CommitId, time: int, message: str) -> Iterator[DecidedPart]
 
 
 def says_the_same(part: DecidedPart, fact: FactId, text: str) -> bool:
-    """True if a rejected part says what a fact says, in these or nearly these words."""
+    """True if a rejected part says nearly what a fact says."""
     return part.name == fact or (part.text is not None and likeness.resemble(text, part.text))
 
 
 PROPOSED_BRANCH = "propose"
 """The operation of the empty commit that makes a proposal of a branch."""
 _PIPELINES = ("digest", "dream")
-"""The actors whose cites carry a source, or the person's own lines that they take up: no one else
-may be called so.
-"""
+"""Reserved actors whose cites carry a source or quote the person's own lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedNote:
-    """A commit of a proposal with its note, and the files and facts that it changed.
+    """A proposal's commit with its note, files and facts.
 
-    `is_own`: mdmem made it here; of any other its author's name is all that is believed.
+    `is_own`: mdmem made it here; of any other, only the author's name is trusted.
     """
 
     commit: BranchCommit
@@ -121,15 +117,13 @@ class ProposedNote:
 
     @property
     def author(self) -> str:
-        """The author's name, which is never that of an actor of mdmem's own."""
+        """The author's name, never that of an mdmem actor."""
         name = self.commit.author.decode("utf-8", "replace").partition(" <")[0].strip()
         return f"{name}-" if fold_actor(name) in RESERVED_ACTORS else name
 
 
 class ProposedNotes:
-    """The commits of a proposal with their notes, oldest first; its `actor`, and why it
-    was made.
-    """
+    """A proposal's commits with notes, oldest first, its actor and its reason."""
 
     def __init__(
         self, notes: Sequence[ProposedNote], actor: str | None, reason: str | None
@@ -159,7 +153,7 @@ class ProposedNotes:
                 self._promotes.setdefault(fact, []).append(log)
 
     def of_fact(self, path: FilePath, fact: FactId) -> ProposedNote | None:
-        """The last commit that changed a fact; else the last one that changed its file."""
+        """The last commit that changed a fact, else its file."""
         return self._by_fact.get((path, fact)) or self._by_path.get(path)
 
     def marks(self) -> tuple[ProposedNote, ...]:
@@ -171,7 +165,7 @@ class ProposedNotes:
         )
 
     def supersedes(self, fact: FactId) -> tuple[Supersession, ...]:
-        """The facts that a fact supersedes, as the commits state it."""
+        """The supersessions by a fact that the commits state."""
         return tuple(dict.fromkeys(self._supersedes.get(fact, ())))
 
     def contradicts(self, fact: FactId) -> tuple[tuple[FactId, FactId], ...]:
@@ -183,12 +177,12 @@ class ProposedNotes:
         return tuple(dict.fromkeys(self._keys.get(fact, ())))
 
     def promotes(self, fact: FactId) -> tuple[FactId, ...]:
-        """The entries of logs that a fact takes into a curated file, as the commits state it."""
+        """The log entries that a fact promotes, as the commits state."""
         return tuple(dict.fromkeys(self._promotes.get(fact, ())))
 
 
 def read_notes(workspace: Workspace, branches: Sequence[ProposedBranch]) -> list[ProposedNotes]:
-    """The notes of some branches, read at once."""
+    """Read branches' notes in one go."""
     parsed = [_parsed_commits(branch) for branch in branches]
     unquoted = [
         change
@@ -227,9 +221,7 @@ def read_notes(workspace: Workspace, branches: Sequence[ProposedBranch]) -> list
 
 @dataclass(frozen=True, slots=True)
 class _ParsedCommit:
-    """A commit with its note, and the facts in the lines that it quotes; None where the difference
-    alone tells.
-    """
+    """A commit with its note, and the facts quoted (None: read the difference)."""
 
     commit: BranchCommit
     note: ParsedNote
@@ -238,9 +230,7 @@ class _ParsedCommit:
 
 
 def _parsed_commits(branch: ProposedBranch) -> list[_ParsedCommit]:
-    """The commits of a branch. Those that `mdmem propose` took over, up to its own, are not mdmem's
-    own.
-    """
+    """Commits up to that of `mdmem propose`, which took them over, are not mdmem's own."""
     read = [_quoted_facts(commit.message) for commit in branch.commits]
     taken_over = [number for number, (note, _) in enumerate(read) if note.op == PROPOSED_BRANCH]
     first = (taken_over[-1] if taken_over else 0) if branch.ref.is_own else len(read)
@@ -264,9 +254,7 @@ def _is_text(change: BlobChange) -> bool:
 
 
 def _quoted_facts(message: str) -> tuple[ParsedNote, frozenset[FactId] | None]:
-    """The note of a commit, and the facts in the lines that it quotes; None where it does not quote
-    them all.
-    """
+    """The facts are None where the message does not quote them all."""
     notes, lines = parse_notes(message), message.split("\n")
     note = notes[0].note if len(notes) == 1 and notes[0].is_own else parse_message(message)
     if (
@@ -299,12 +287,10 @@ def part_origin(
     fact: FactId | None,
     is_persons: bool = False,
 ) -> PartOrigin:
-    """Whose statement a part is once it is accepted: an agent's claim that the user said it is only
-    inferred.
+    """The provenance of an accepted part; an agent's claim of the user's word is inferred.
 
-    Of a commit that mdmem did not make here its author's name counts, and no more than a proposal
-    may become. `is_persons`: a commit of the person's own brought its words into a day's log, from
-    which a night proposes it.
+    A commit not made here has its author's name, and at most a proposal's confidence. `is_persons`:
+    the person committed the words to a daily log.
     """
     if proposed is None:
         return PartOrigin(

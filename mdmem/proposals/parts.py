@@ -1,4 +1,4 @@
-"""The parts of a proposal, each judged against the files as they are now."""
+"""The parts of a proposal, each judged against the current files."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part with all that it takes to put it onto memory: the piece of the text, or (without one)
-    what is only stated.
-    """
+    """A part to apply: a piece of text, or (without one) statements alone."""
 
     view: PartView
     piece: FactPiece | SectionPiece | None
@@ -42,7 +40,7 @@ class Part:
     keys: tuple[tuple[FactId, str], ...] = ()
     promotes: tuple[FactId, ...] = ()
     forgets: bool = False
-    """Its fact is to count nowhere, and not only to go out of this file."""
+    """Forget the fact everywhere, not only in this file."""
 
     @property
     def name(self) -> PartName:
@@ -51,15 +49,13 @@ class Part:
 
     @property
     def is_stated(self) -> bool:
-        """True if it is a statement on what stands, and changes no text."""
+        """True for a statement that changes no text."""
         return bool(self.ended or self.retracts or self.confirms)
 
 
 @dataclass(frozen=True, slots=True)
 class FileVersions:
-    """A file that a proposal changes: where it began, as it would be, and where it began under the
-    paths that sections have now.
-    """
+    """A changed file: the base, the proposed text, and the base under current section paths."""
 
     path: FilePath
     base: FileFacts
@@ -69,9 +65,7 @@ class FileVersions:
 
 
 class StandingMemory:
-    """Memory as it stands, on disk and in the trail; what several proposals are judged against is
-    read once.
-    """
+    """Current memory, on disk and in the trail, read once for several proposals."""
 
     def __init__(self, workspace: Workspace, trail: Trail) -> None:
         self._workspace = workspace
@@ -104,7 +98,7 @@ class StandingMemory:
         return FileVersions(path=path, base=base, tip=tip, base_now=base_now, to_now=to_now)
 
     def is_log(self, path: FilePath) -> bool:
-        """True for the log of a day."""
+        """True for a daily log."""
         return self._workspace.kind_of(path) is FileKind.DAILY
 
     def live(self, fact: FactId) -> list[Occurrence]:
@@ -116,9 +110,7 @@ class StandingMemory:
         return [each for each in self.live(fact) if not self._trail.marks_of(each.number)]
 
     def is_persons(self, fact: Fact) -> bool:
-        """True if the log of a day states a fact, with or without its key, by a commit of the
-        person's own.
-        """
+        """True if a person's commit states a fact in a daily log, with or without its key."""
         return any(
             self._is_in_own_commit(each)
             for name in ids_of(fact)
@@ -133,7 +125,7 @@ class StandingMemory:
         return is_stated and commit is not None and parse_message(commit.message).op is None
 
     def resembling(self, path: FilePath, text: str) -> Iterator[FactId]:
-        """The facts of a file that say nearly what a text says."""
+        """Similar facts of a file."""
         if path not in self._statements:
             facts = self.file(path)
             items = [item for section in facts.paths for item in facts.in_section(section)]
@@ -161,7 +153,7 @@ class PartReader:
         self._memory = memory
 
     def of_file(self, file: FileVersions) -> list[Part]:
-        """The parts that one file's change falls into."""
+        """The parts of one file's change."""
         now, is_log = self._memory.file(file.path), self._memory.is_log(file.path)
         renamed, paths = pieces.with_paths_of(file.base.document, file.tip.document)
         base = file.base if renamed is file.base.document else FileFacts(renamed)
@@ -227,8 +219,9 @@ class PartReader:
         )
 
     def _duplicate(self, piece: FactPiece, path: FilePath, goes: set[FactId]) -> FactId | None:
-        """A current fact that says elsewhere what a part brings in, or nearly so in the same file.
-        The log that a curated line is drawn from is none.
+        """A current equal fact elsewhere, or a similar one in the same file.
+
+        The log that a curated line is drawn from does not count.
         """
         if piece.new is None or (
             piece.old is not None and piece.old.item.fact.id == piece.new.item.fact.id
@@ -299,9 +292,7 @@ class PartReader:
     # Parts without a text.
 
     def of_statements(self, taken: Iterable[PartName]) -> list[Part]:
-        """The statements on facts of commits that change no text; `taken` are the names of other
-        parts.
-        """
+        """Statements of commits without text changes; `taken` are names in use."""
         names, parts = set(taken), []
         for proposed in self._notes.marks():
             note = proposed.note
@@ -338,7 +329,7 @@ class PartReader:
         )
 
     def of_decisions(self, taken: Iterable[PartName]) -> list[Part]:
-        """The decided parts that the branch does not hold any more."""
+        """Decided parts that are no longer on the branch."""
         names = set(taken)
         return [
             Part(view=self._decided_view(decision), piece=None)

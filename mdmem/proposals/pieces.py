@@ -1,6 +1,4 @@
-"""The pieces that one file's change falls into: one a fact, and one a heading with what stands
-under it besides facts. Pure.
-"""
+"""The pieces of one file's change: one per fact, and one per heading with its prose. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +21,6 @@ from mdmem.text.facts import Item, items, normalise
 _BLANK_LINES = late.pattern(r"\n{3,}")
 
 EMPTY = parse("")
-"""The document of a file that is not there."""
 
 
 class FileFacts:
@@ -38,13 +35,11 @@ class FileFacts:
 
     @property
     def paths(self) -> tuple[SectionPath, ...]:
-        """The paths of all sections, in file order; the first one is empty."""
+        """All section paths in file order; the first is empty."""
         return tuple(self._ranges)
 
     def has_section(self, path: SectionPath) -> bool:
-        """True if there is a section with this path; the text before the first heading
-        always is.
-        """
+        """True for a path in the file, and always for the empty one."""
         return path in self._ranges
 
     def section(self, path: SectionPath) -> Section | None:
@@ -56,7 +51,7 @@ class FileFacts:
         )
 
     def in_section(self, path: SectionPath) -> tuple[Item, ...]:
-        """The facts of a section's own text; none where there is no such section."""
+        """The facts of a section's own text; none if there is no such section."""
         if path not in self._items:
             ranges = self._ranges.get(path, ())
             self._items[path] = tuple(
@@ -65,13 +60,11 @@ class FileFacts:
         return self._items[path]
 
     def own_text(self, path: SectionPath) -> str:
-        """The text of a section, heading and subsections apart."""
+        """A section's text without heading and subsections."""
         return "".join(self.document.slice(start, end) for start, end in self._ranges.get(path, ()))
 
     def prose(self, path: SectionPath) -> str:
-        """The own text of a section besides its facts: the texts between them, without the blank
-        lines around each, joined by one.
-        """
+        """A section's own text between its facts, joined by one blank line."""
         taken = {line for item in self.in_section(path) for line in range(item.start, item.end)}
         runs = (
             run
@@ -95,7 +88,7 @@ class FileFacts:
         return holders
 
     def holders(self, fact: FactId, section: SectionPath | None) -> tuple[Item, ...]:
-        """The items that state a fact in a section; in the whole file without one."""
+        """The items that state a fact in a section, or in the whole file (None)."""
         if section is None:
             return tuple(item for _, item in self.by_fact.get(fact, ()))
         return tuple(item for item in self.in_section(section) if item.fact.id == fact)
@@ -110,7 +103,7 @@ class FileFacts:
         return frozenset(item.fact.id for item in self.in_section(section))
 
     def key_holders(self, section: SectionPath, key: str) -> tuple[Item, ...]:
-        """The items of a section that have a key."""
+        """A section's items with a key."""
         wanted = normalise(key)
         return tuple(
             item
@@ -129,9 +122,7 @@ class FileFacts:
 
 
 def same_prose(text: str | None, other: str | None) -> bool:
-    """True if two texts are the same apart from white space at the ends of lines and more than one
-    blank line; None is a text that is not there.
-    """
+    """True if texts differ only in trailing white space and numbers of blank lines."""
     return text == other or (
         text is not None and other is not None and _tidied(text) == _tidied(other)
     )
@@ -142,24 +133,21 @@ def _tidied(text: str) -> str:
 
 
 def written_lines(text: str) -> list[str]:
-    """The lines of a text that are not blank, without white space at their ends."""
+    """The lines that are not blank, without trailing white space."""
     return [line.rstrip() for line in text.split("\n") if not is_blank(line)]
 
 
 _MOST_ABOVE = 20
-"""The facts above a part that are remembered, so that it can stand behind the nearest of them that
-is there.
-"""
+"""The maximum of facts above a part to remember, to insert it behind one still there."""
 _MOST_NAME = 500
-"""The most characters of a section's path in the name of a part."""
+"""The maximum of characters of a section's path in a part's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemPlace:
-    """A list item with its surroundings.
+    """A list item with its section, the raw headings above it, and facts around.
 
-    These are its section, the raw headings that lead there, the facts above it, nearest first, and
-    the facts there that have its key too.
+    `above` has the nearest fact first.
     """
 
     item: Item
@@ -171,37 +159,36 @@ class ItemPlace:
 
 @dataclass(frozen=True, slots=True)
 class FactPiece:
-    """The change of one fact: `old` goes, `new` comes, one of them perhaps None."""
+    """The change of one fact from `old` to `new`, either of them perhaps None."""
 
     old: ItemPlace | None
     new: ItemPlace | None
 
     @property
     def place(self) -> ItemPlace:
-        """Where the fact comes to stand; where it stood, if it goes."""
+        """The new place; the old one for a removal."""
         place = self.new or self.old
         assert place is not None
         return place
 
     @property
     def fact(self) -> FactId:
-        """The fact that it brings in, else the one that it takes out."""
+        """The fact added, else the one removed."""
         return self.place.item.fact.id
 
     @property
     def swapped(self) -> FactPiece:
-        """The piece that takes this one back."""
+        """The opposite change."""
         return FactPiece(old=self.new, new=self.old)
 
 
 @dataclass(frozen=True, slots=True)
 class SectionPiece:
-    """The change of a heading, or of what stands under it besides facts.
+    """The change of a heading, or of its text besides facts.
 
-    `old` and `new` are its path before and afterwards, None where there is no such section;
-    `before` and `after` are that text. `headings` are the raw ones that lead to the new section,
-    and `target` is the whole file before, with this change alone, where the text of a section
-    changes.
+    `old` and `new` are its paths (None: no such section), `before` and `after` its texts,
+    `headings` the raw ones of the new section. `target` is the file before with this text change
+    alone.
     """
 
     old: SectionPath | None
@@ -214,18 +201,18 @@ class SectionPiece:
 
     @property
     def section(self) -> SectionPath:
-        """The path afterwards; before, if it goes."""
+        """The new path; the old one for a removal."""
         return self.new if self.new is not None else self.old or ()
 
     @property
     def name(self) -> str:
-        """The name of the part, as the trailer of a decision can hold it."""
+        """The part's name in the trailer of a decision."""
         return f"{section_name(self.section)[:_MOST_NAME]}@{self.etag}"
 
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """The file where a part began, and the paths that the proposal gives to its sections."""
+    """The file where a part began, and the proposal's new section paths."""
 
     base: Document
     paths: Mapping[SectionPath, SectionPath]
@@ -235,9 +222,7 @@ class FileSource:
 
 
 def fact_pieces(base: FileFacts, tip: FileFacts) -> tuple[FactPiece, ...]:
-    """The changes of facts between two versions of a file, whose sections go by the paths of the
-    second one.
-    """
+    """Changed facts between two versions; both sides use the second's section paths."""
     changed = changed_paths(base.document, tip.document)
     old, new = (
         {path: facts.in_section(path) for path in facts.paths if path in changed}
@@ -266,7 +251,6 @@ def fact_pieces(base: FileFacts, tip: FileFacts) -> tuple[FactPiece, ...]:
 
 
 def _by_place(facts: FileFacts, items: Iterable[Item]) -> dict[tuple[SectionPath, FactId], Item]:
-    """The first of the items that state each fact in each section."""
     first: dict[tuple[SectionPath, FactId], Item] = {}
     for item in items:
         first.setdefault((facts.document.path_at(item.start), item.fact.id), item)
@@ -274,9 +258,7 @@ def _by_place(facts: FileFacts, items: Iterable[Item]) -> dict[tuple[SectionPath
 
 
 def _relabelled(before: Sequence[Item], after: Sequence[Item]) -> Iterator[tuple[Item, Item]]:
-    """The facts of a section whose words stayed, and whose kind, tags, expiry, marks or lines
-    beneath did not.
-    """
+    """Facts with the same words whose kind, tags, expiry, marks or lines beneath changed."""
     earlier: dict[FactId, list[Item]] = {}
     for item in before:
         earlier.setdefault(item.fact.id, []).append(item)
@@ -307,9 +289,7 @@ def _place(facts: FileFacts, item: Item) -> ItemPlace:
 
 
 def without_facts(tip: FileFacts, changed: Iterable[FactPiece]) -> Document:
-    """A file without the changes of its facts, worked out at once: what came goes, what went comes
-    back behind its neighbours.
-    """
+    """Undo all fact changes at once, restoring removed facts behind their neighbours."""
     document = tip.document
     lines = dict(enumerate(document.lines))
     for piece in changed:
@@ -335,7 +315,7 @@ def without_facts(tip: FileFacts, changed: Iterable[FactPiece]) -> Document:
 
 
 def _line_above(lines: Mapping[int, str], number: int) -> str:
-    """The nearest line above one that was not taken out; empty where there is none."""
+    """The nearest line above that was not removed, or empty."""
     return next((lines[above] for above in range(number - 1, -1, -1) if lines[above]), "")
 
 
@@ -345,9 +325,7 @@ def _line_above(lines: Mapping[int, str], number: int) -> str:
 def with_paths_of(
     base: Document, tip: Document
 ) -> tuple[Document, Mapping[SectionPath, SectionPath]]:
-    """The first of two versions with its sections under the paths that they have in the second one;
-    and the new path of each old one.
-    """
+    """The first version under the second's section paths, and the new path of each old one."""
     if [section.path for section in base.sections] == [section.path for section in tip.sections]:
         return base, {}
     matches = match_sections(SectionTree(base), SectionTree(tip))
@@ -371,14 +349,9 @@ def section_pieces(
     facts: Iterable[FactPiece],
     paths: Mapping[SectionPath, SectionPath],
 ) -> tuple[SectionPiece, ...]:
-    """The changes of headings and of texts that are no facts: sections renamed and made, texts
-    changed, sections taken out.
+    """Sections renamed, added or removed, and changes of text besides `facts`.
 
-    Args:
-        base: the file before.
-        tip: the file afterwards.
-        facts: the changes of its facts.
-        paths: the new paths of old sections.
+    `paths` are the new paths of old sections.
     """
     to_old = {new: old for old, new in paths.items()}
     pieces = [
@@ -435,7 +408,6 @@ def _renamed_piece(
 
 
 def _holds_facts(facts: FileFacts, path: SectionPath) -> bool:
-    """True if a section, or one below it, holds a fact."""
     return any(facts.in_section(each) for each in facts.paths if each[: len(path)] == path)
 
 
@@ -445,7 +417,7 @@ def _etag(facts: FileFacts, path: SectionPath) -> str:
 
 
 def _target(base: Document, undone: Document, old: SectionPath, new: SectionPath) -> str:
-    """The text before with the own text of one section as it is afterwards, its facts apart."""
+    """The file before, with one section's own text as afterwards, except its facts."""
     target, source = _bounds(base, old), _bounds(undone, new)
     if target is None or source is None:
         return base.text
@@ -461,7 +433,6 @@ def _target(base: Document, undone: Document, old: SectionPath, new: SectionPath
 
 
 def _bounds(document: Document, path: SectionPath) -> tuple[int, int] | None:
-    """The lines of a section's own text."""
     if not path:
         return 0, document.preamble_end
     return next(
@@ -475,7 +446,7 @@ def _bounds(document: Document, path: SectionPath) -> tuple[int, int] | None:
 def renamed_pieces(
     pieces: Iterable[FactPiece], paths: Mapping[SectionPath, SectionPath]
 ) -> tuple[FactPiece, ...]:
-    """Pieces as they are for a file whose sections have other paths now."""
+    """Pieces for a file whose sections have other paths now."""
     return (
         tuple(
             FactPiece(old=_moved(piece.old, paths), new=_moved(piece.new, paths))

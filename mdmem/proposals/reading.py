@@ -1,6 +1,4 @@
-"""Proposals as they are now, with their parts: read by a handful of git processes, however many
-there are.
-"""
+"""Current proposals with their parts, read by a fixed number of git processes."""
 
 from __future__ import annotations
 
@@ -31,9 +29,7 @@ _HEADING_SHARE = 0.5
 
 
 def find(proposals: Iterable[Proposal], query: str, limit: int) -> tuple[ProposedHit, ...]:
-    """The parts that wait and hold words of a query: those with more of its words first, older
-    proposals before newer ones.
-    """
+    """Open parts that match a query: those with more of its words first, then older ones first."""
     asked = _stems(query)
     hits = []
     for proposal in proposals:
@@ -55,7 +51,7 @@ def _share(asked: frozenset[str], text: str) -> float:
 
 
 def _stems(text: str) -> frozenset[str]:
-    """The words of a text, without what English puts at their ends."""
+    """The words of a text without English endings."""
     return frozenset(_stem(word) for word in _WORD.findall(normalise(text)))
 
 
@@ -68,9 +64,7 @@ def _stem(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A proposal with its branch and its parts; `problems` are of memory files that cannot be read
-    now, so that nobody knows its parts there.
-    """
+    """A proposal with its branch and parts; `problems` are of unreadable memory files."""
 
     branch: ProposedBranch
     view: ProposalView
@@ -79,21 +73,19 @@ class Proposal:
 
     @property
     def ref(self) -> ProposalRef:
-        """Its branch by name."""
+        """The ref of its branch."""
         return self.branch.ref
 
 
 @dataclass(frozen=True, slots=True)
 class _ReadBranch:
-    """All that git has of one proposal."""
-
     branch: ProposedBranch
     notes: ProposedNotes
     texts: _Texts
 
 
 def read_open(workspace: Workspace) -> tuple[list[Proposal], tuple[UnreadableProposal, ...]]:
-    """The open proposals, oldest first, read at once; and those whose branches git cannot read."""
+    """The open proposals, oldest first, and those whose branches git cannot read."""
     refs = list(branches.standing_proposals(workspace.repository).values())
     if not refs:
         return [], ()
@@ -103,11 +95,7 @@ def read_open(workspace: Workspace) -> tuple[list[Proposal], tuple[UnreadablePro
 
 
 def read_proposals(workspace: Workspace, refs: Sequence[ProposalRef]) -> list[Proposal]:
-    """These proposals, oldest first, read at once.
-
-    Raises:
-        RepositoryProblem: git cannot read one of them.
-    """
+    """Read proposals in one go, oldest first. Raises: RepositoryProblem."""
     head = workspace.repository.head()
     return _judged(workspace, _read(workspace, refs, head), head)
 
@@ -126,7 +114,6 @@ def _judged(
     read: Sequence[_ReadBranch],
     head: CommitId | None,
 ) -> list[Proposal]:
-    """Proposals with their parts, each judged against memory as it is."""
     if not read:
         return []
     decided: dict[str, dict[PartName, DecidedPart]] = {}
@@ -141,7 +128,7 @@ def _judged(
 
 
 def waits(workspace: Workspace, ref: ProposalRef) -> bool:
-    """True if a part of a proposal is still to be decided in a workspace, or may be."""
+    """True if a part is, or may be, still undecided in a workspace."""
     return any(
         proposal.view.waits or proposal.problems for proposal in read_proposals(workspace, [ref])
     )
@@ -151,9 +138,7 @@ def waits(workspace: Workspace, ref: ProposalRef) -> bool:
 
 
 class _Texts:
-    """The texts that branches change, read at once; each is parsed when it is asked for, and those
-    where branches began once.
-    """
+    """The branches' texts, read in one go, parsed on demand, and bases only once."""
 
     def __init__(self, workspace: Workspace, waiting: Sequence[ProposedBranch]) -> None:
         names = dict.fromkeys(
@@ -167,13 +152,11 @@ class _Texts:
         self._bases: dict[str | None, FileFacts] = {None: FileFacts(EMPTY)}
 
     def base(self, change: BlobChange) -> FileFacts:
-        """The file where a branch began."""
         if change.before not in self._bases:
             self._bases[change.before] = self._facts(change.before)
         return self._bases[change.before]
 
     def tip(self, change: BlobChange) -> FileFacts:
-        """The file as a branch would have it."""
         return self._facts(change.after)
 
     def _facts(self, blob: str | None) -> FileFacts:
@@ -186,7 +169,6 @@ def _proposal(
     decided: Mapping[PartName, DecidedPart],
     memory: StandingMemory,
 ) -> Proposal:
-    """One proposal with its parts."""
     branch, notes, texts = read.branch, read.notes, read.texts
     reader = PartReader(workspace, notes, decided, memory)
     parts: list[Part] = []

@@ -1,6 +1,4 @@
-"""A proposal's branch without some of its parts: its other commits stay as they are, on new
-parents.
-"""
+"""A proposal's branch without some parts; other commits stay, on new parents."""
 
 from __future__ import annotations
 
@@ -27,10 +25,9 @@ from mdmem.workspace import Workspace
 
 
 def join_head(workspace: Workspace, ref: ProposalRef) -> ProposalRef | None:
-    """Merge HEAD into a proposal's branch; as it is, where that holds HEAD already, or a work tree
-    has the branch checked out.
+    """Merge HEAD into a proposal's branch, unless it has it or is checked out.
 
-    None where the two do not merge, or the branch moved.
+    None where the two conflict, or the branch moved.
     """
     repository = workspace.repository
     head = repository.head()
@@ -69,9 +66,7 @@ def join_head(workspace: Workspace, ref: ProposalRef) -> ProposalRef | None:
 def _merged(
     workspace: Workspace, to_tip: Mapping[bytes, BlobChange], to_head: list[BlobChange]
 ) -> dict[bytes, StoredFile | None] | None:
-    """The files that a branch takes over from HEAD, merged with its own changes; None where one
-    does not merge.
-    """
+    """The files to take from HEAD, merged with the branch's changes; None on conflict."""
     both = [change for change in to_head if change.path in to_tip]
     names = [
         blob
@@ -107,15 +102,13 @@ def _merged(
 
 
 Compose = Callable[[Part, str, str], str]
-"""The message of a commit that proposes one part, for the texts of its file before and after."""
+"""Makes the message for one part from its file's texts before and after."""
 
 
 def rewrite(
     repository: Repository, proposal: Proposal, gone: Sequence[Part], compose: Compose
 ) -> CommitId | None:
-    """Make the commits of a proposal without some parts, and return the last; None where nothing is
-    left. No branch has moved yet.
-    """
+    """Commit a proposal without some parts, moving no branch; None where nothing is left."""
     is_plain = all(isinstance(part.piece, FactPiece) for part in gone if part.piece is not None)
     if is_plain and not any(len(commit.parents) > 1 for commit in proposal.branch.commits):
         try:
@@ -138,9 +131,7 @@ def _make(repository: Repository, proposal: Proposal, commits: list[NewCommit]) 
 
 
 def _filtered(repository: Repository, proposal: Proposal, gone: Sequence[Part]) -> list[NewCommit]:
-    """The commits of a branch with the facts of some parts taken out of each version of their
-    files.
-    """
+    """Remove the parts' facts from every version of their files."""
     changes = proposal.branch.commit_changes
     about: dict[bytes, list[Part]] = {}
     for part in gone:
@@ -189,14 +180,14 @@ def _without(text: str, parts: Sequence[Part]) -> bytes:
 
 
 def _states_only(commit: BranchCommit, gone: Sequence[Part]) -> bool:
-    """True if a commit without a text states nothing but parts that go."""
+    """True if a commit without text states only parts to remove."""
     note = parse_message(commit.message)
     stated = {*note.retracts, *note.confirms, *(old for old, _ in note.supersedes)}
     return bool(stated) and stated <= {FactId(part.name) for part in gone}
 
 
 def _message_without(message: str, gone: Sequence[Part]) -> str:
-    """A message without the lines that quote or name parts that go."""
+    """A message without lines that quote or name the parts."""
     raws = [
         place.item.raw
         for part in gone
@@ -238,7 +229,7 @@ def _new_commit(
 def _part_by_part(
     repository: Repository, proposal: Proposal, parts: Sequence[Part], compose: Compose
 ) -> list[NewCommit]:
-    """A commit for each part, on top of where the branch began."""
+    """A commit for each part, on top of the branch's base."""
     modes = {change.path: change.mode for row in proposal.branch.commit_changes for change in row}
     texts: dict[FilePath, str] = {}
     commits = []
@@ -275,7 +266,7 @@ def _with_part(text: str, part: Part) -> str:
 
 
 def _order(part: Part) -> int:
-    """Headings first that others may go under; texts, and what goes, behind the facts."""
+    """Headings that others may need first, then facts, then texts and removals."""
     piece = part.piece
     if not isinstance(piece, SectionPiece):
         return 1
@@ -284,5 +275,5 @@ def _order(part: Part) -> int:
 
 
 def in_order(parts: Sequence[Part]) -> list[Part]:
-    """Parts in the order in which they can be put onto a file."""
+    """Parts in the order in which they can be applied."""
     return sorted(parts, key=_order)

@@ -1,6 +1,4 @@
-"""Pieces judged against a document as it is now (fresh, there already, or overtaken), and put onto
-it by three-way merge. Pure.
-"""
+"""Judge pieces against a current document, and apply them by three-way merge. Pure."""
 
 from __future__ import annotations
 
@@ -33,24 +31,22 @@ from mdmem.text.document import Document, Section, decode, is_blank, parse, with
 from mdmem.text.facts import Item, holds_key, item_text, items, parse_item
 
 _SAME_LINE = 0.55
-"""The likeness of words from which on a line counts as another wording of one that is gone."""
+"""The minimum word likeness of a reworded line."""
 
 
 class Freshness(Enum):
-    """The relation of a piece to the file as it is now."""
+    """A piece's relation to the current file."""
 
     FRESH = auto()
     DONE = auto()
-    """All that it would do is so already."""
+    """The file already has all of it."""
     OVERTAKEN = auto()
     """Its place was changed since."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A piece against the file as it is: the items that it takes out, and the text that stands in
-    its place (None: nothing).
-    """
+    """A piece's freshness, the items it removes, and the text now in its place, if any."""
 
     freshness: Freshness
     goes: tuple[Item, ...] = ()
@@ -63,7 +59,7 @@ class Judgement:
 def judge_fact(
     piece: FactPiece, base: FileFacts, now: FileFacts, is_log: bool = False
 ) -> Judgement:
-    """Judge the change of a fact; `base` is the file where the proposal began."""
+    """Judge a fact's change; `base` is the file where the proposal began."""
     new, old = piece.new, piece.old
     if new is not None and old is not None and new.item.fact.id == old.item.fact.id:
         return _judge_labels(old, new, now)
@@ -91,7 +87,7 @@ def judge_fact(
 
 
 def _judge_labels(old: ItemPlace, new: ItemPlace, now: FileFacts) -> Judgement:
-    """Judge the change of what stands around the words of a fact."""
+    """Judge a change of the labels of a fact whose words stay."""
     holders = now.holders(old.item.fact.id, old.section) or now.only_holder(old.item.fact.id)
     if new.item.raw.rstrip() in [item.raw.rstrip() for item in holders]:
         return Judgement(Freshness.DONE, standing=_text(holders))
@@ -101,9 +97,7 @@ def _judge_labels(old: ItemPlace, new: ItemPlace, now: FileFacts) -> Judgement:
 
 
 def _merges(old: ItemPlace, new: ItemPlace | None, now: Item) -> bool:
-    """True if a change of a line goes together with what became of its labels since; a line with
-    other labels does not just go.
-    """
+    """True if label changes on both sides merge; a relabelled line cannot be removed."""
     if now.raw.rstrip() == old.item.raw.rstrip():
         return True
     lines = [
@@ -130,16 +124,14 @@ def _judge_addition(place: ItemPlace, base: FileFacts, now: FileFacts, is_log: b
 
 
 def key_rivals(place: ItemPlace, now: FileFacts) -> list[Item]:
-    """The items that hold the key of a fact in its section, with another value."""
+    """The section's items with the same key and another value."""
     fact = place.item.fact
     same = now.key_holders(place.section, fact.key) if fact.key else ()
     return [item for item in same if item.fact.id != fact.id]
 
 
 def _successors(old: ItemPlace, base: FileFacts, now: FileFacts) -> list[Item]:
-    """The items that stand in the place of one that is gone: of its key, else the one that is most
-    like it.
-    """
+    """The replacement of an item: the item with its key, else the most similar one."""
     earlier = base.ids(old.section)
     later = [item for item in now.in_section(old.section) if item.fact.id not in earlier]
     key = old.item.fact.key
@@ -158,9 +150,7 @@ def _text(stated: Sequence[Item]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class PutText:
-    """A file with a piece in it, and the section where that stands; `text` is None where the piece
-    is overtaken.
-    """
+    """A file with a piece in it, and its section; `text` is None if overtaken."""
 
     text: str | None
     section: SectionPath
@@ -176,18 +166,10 @@ def put_fact(
     wording: str | None = None,
     is_forced: bool = False,
 ) -> PutText:
-    """Put the change of a fact onto a file as it is, merged with all that came to the file since.
+    """Merge a fact's change into the current file `now`, as a person's `wording` if any.
 
-    Args:
-        piece: the change.
-        source: the file where the proposal began.
-        now: the file as it is.
-        kind: the kind of the file.
-        wording: a person's own wording of the new fact.
-        is_forced: whatever has come in its place.
-
-    Raises:
-        SectionProblem: `body-escapes-section`, `open-block`: what stands around it would change.
+    `source` is the file where the proposal began; `is_forced` overrides later changes.
+    Raises: SectionProblem (`body-escapes-section`, `open-block`): other text would change.
     """
     (in_base,) = renamed_pieces([piece], {new: old for old, new in source.paths.items()})
     base, to_now = (
@@ -218,25 +200,19 @@ def put_fact(
 def _merge_fact(
     piece: FactPiece, base: Document, now: Document, kind: FileKind, wording: str | None
 ) -> str | None:
-    """A document with a change of its base, by three-way merge; None where the two sides meet in
-    one line.
-
-    The `piece` goes by the paths that sections have in the base.
-    """
+    """Three-way merge of a piece (under base paths); None where both changed one line."""
     goes = (piece.old.item,) if piece.old else ()
     theirs, _ = _take_fact(piece, goes, base, kind is FileKind.DAILY, wording)
     result = merge3(base.text.encode(), now.text.encode(), theirs.encode(), kind)
-    if result.data is None or _speaks_of_others(result.notes, piece.place):
+    if result.data is None or _notes_other_conflicts(result.notes, piece.place):
         return None
     merged = decode(result.data)
     lost = {item.fact.id for item in fact_difference(now, parse(merged)).removed}
     return merged if lost <= {item.fact.id for item in goes} else None
 
 
-def _speaks_of_others(notes: MergeNotes, place: ItemPlace) -> bool:
-    """True if a merge met something that is to be told, besides several values of one key, which
-    were proposed together.
-    """
+def _notes_other_conflicts(notes: MergeNotes, place: ItemPlace) -> bool:
+    """True if a merge notes more than values of one key proposed together."""
     together = {place.item.fact.id, *place.same_key}
     return replace(notes, contradictions=()) != MergeNotes() or any(
         not together.issuperset(pair[:2]) for pair in notes.contradictions
@@ -246,7 +222,7 @@ def _speaks_of_others(notes: MergeNotes, place: ItemPlace) -> bool:
 def _take_fact(
     piece: FactPiece, goes: Sequence[Item], document: Document, is_log: bool, wording: str | None
 ) -> tuple[str, SectionPath]:
-    """A document with the change of a fact in the place of what `goes`, and the section of it."""
+    """The document with a fact in the place of what `goes`, and its section."""
     new = piece.new
     raw = None if new is None else new.item.raw.rstrip() if wording is None else written(wording)
     if raw is not None and goes:
@@ -271,7 +247,6 @@ def written(text: str) -> str:
 
 
 def _replace(now: Document, item: Item, raw: str) -> tuple[str, SectionPath]:
-    """Put a new item in the place of one."""
     ending = item.raw[len(item.raw.rstrip("\r\n")) :]
     return fact_editor.replace_item(
         now, item, with_line_end(raw, now.line_end) + ending
@@ -295,9 +270,7 @@ def _add(now: Document, place: ItemPlace, raw: str, is_log: bool) -> tuple[str, 
 def _behind_neighbour(
     now: Document, section: Section | None, place: ItemPlace, raw: str
 ) -> str | None:
-    """The document with an item directly behind the nearest of those above it that stands there;
-    None where it is to go to the end.
-    """
+    """Insert behind the nearest fact above that is still there; None: none is."""
     path = section.path if section else ()
     stands = {item.fact.id: item for item in items(now) if now.path_at(item.start) == path}
     neighbour = next((stands[fact] for fact in place.above if fact in stands), None)
@@ -317,9 +290,7 @@ def _behind_neighbour(
 def judge_section(
     piece: SectionPiece, base: Document, now: FileFacts
 ) -> tuple[Judgement, str | None]:
-    """Judge the change of a heading or of other text; with it the file as it would be, None where
-    it was changed since.
-    """
+    """Judge a heading's or prose change; with it the new file, None if overtaken."""
     document, old, new = now.document, piece.old, piece.new
     if old is not None and new is not None and old != new and piece.target is None:
         return _judge_renaming(piece, old, new, document)
@@ -343,16 +314,14 @@ def judge_section(
 
 
 def _prose(now: FileFacts, *paths: SectionPath) -> str | None:
-    """The text, facts apart, of the first of some sections that is there; None where none is."""
+    """The prose of the first of some sections that exists, or None."""
     return next((now.prose(path) for path in paths if now.has_section(path)), None)
 
 
 def _judge_text(
     piece: SectionPiece, base: Document, now: Document, standing: str | None
 ) -> tuple[Judgement, str | None]:
-    """Judge another text under a heading: it is overtaken where a line that it takes out, or the
-    heading, is gone.
-    """
+    """Overtaken where a line that it removes, or the heading, is gone."""
     before, after, stands = (
         Counter(written_lines(text or "")) for text in (piece.before, piece.after, standing)
     )
@@ -387,7 +356,7 @@ def _judge_renaming(
 def _judge_removal(
     piece: SectionPiece, now: FileFacts, standing: str | None
 ) -> tuple[Judgement, str | None]:
-    """Judge that a section goes: it does where it reads as before, and its facts are gone."""
+    """A section can go if its prose is unchanged and its facts are gone."""
     document = now.document
     section = now.section(piece.section)
     if standing is None or section is None:
@@ -405,9 +374,7 @@ def _judge_removal(
 
 
 def _with_section(now: Document, path: SectionPath, headings: tuple[str, ...], body: str) -> str:
-    """The document with a section that it lacks, and the sections that lead to it, at the end of
-    the one around them.
-    """
+    """Append a missing section, with its missing parents, to the section around them."""
     depth = len(path) - 1
     while depth and not any(section.path == path[:depth] for section in now.sections):
         depth -= 1
@@ -423,9 +390,7 @@ def _with_section(now: Document, path: SectionPath, headings: tuple[str, ...], b
 
 
 def _with_own_text(now: Document, start: int, end: int, text: str) -> str:
-    """The document with another text in the lines of a section's own text; the facts there stay,
-    behind it.
-    """
+    """Replace the prose in a section's own lines; its facts stay, behind it."""
     kept = [item.raw.rstrip() for item in items(now, start, end)]
     blocks = [block for block in (text, "\n".join(kept)) if block]
     body = with_line_end("\n\n".join(blocks), now.line_end) + now.line_end if blocks else ""
@@ -442,9 +407,7 @@ def put_section(
     wording: str | None = None,
     is_forced: bool = False,
 ) -> PutText:
-    """Put the change of a heading, or of other text, onto a file as it is; arguments and errors as
-    of `put_fact`.
-    """
+    """Apply a change of a heading or prose; as `put_fact`."""
     judgement, text = judge_section(piece, source.base, FileFacts(now))
     is_overtaken = judgement.freshness is Freshness.OVERTAKEN
     if wording is not None and (is_forced or not is_overtaken):
@@ -455,11 +418,9 @@ def put_section(
 
 
 def _force_section(piece: SectionPiece, now: Document) -> str:
-    """A document with a section's other text as proposed, whatever stands there now; its facts
-    stay.
+    """Write the proposed prose whatever is there; facts stay.
 
-    Raises:
-        SectionProblem: `section-not-found`: there is no such section any more.
+    Raises: SectionProblem (`section-not-found`).
     """
     text = piece.after or ""
     # the text before the first heading, of which front matter is a part where the proposal speaks
@@ -480,9 +441,7 @@ def _force_section(piece: SectionPiece, now: Document) -> str:
 
 
 def without(piece: FactPiece, document: Document, kept: frozenset[SectionPath]) -> str:
-    """A document without the change of a fact; as it is where that is not in it. Headings that are
-    not `kept` go with their last fact.
-    """
+    """Undo a fact's change, if it is there; headings not `kept` go with their last fact."""
     facts = FileFacts(document)
     goes = facts.holders(piece.new.item.fact.id, piece.new.section)[:1] if piece.new else ()
     if piece.new is not None and not goes:
@@ -502,7 +461,7 @@ def without(piece: FactPiece, document: Document, kept: frozenset[SectionPath]) 
 
 
 def _bare_section(document: Document, path: SectionPath) -> Section | None:
-    """The section with this path, if nothing stands under it."""
+    """The section with this path, if nothing is under it."""
     section = next((section for section in document.sections if section.path == path), None)
     return (
         section

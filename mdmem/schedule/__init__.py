@@ -1,5 +1,4 @@
-"""Schedules: what has `run` called every few minutes, by systemd or by cron.
+"""Schedules: systemd or cron calls `run` every few minutes.
 
-`units` and `crontab` are the texts (pure). `placing` puts them where the system looks, and takes
-them out again.
+`texts` is pure, `placing` installs and removes.
 """

@@ -1,6 +1,4 @@
-"""Place what calls `run` where systemd or cron looks, and take it out again. The one module of the
-room that touches the system.
-"""
+"""Install or remove the systemd timer or cron line that calls `run`."""
 
 from __future__ import annotations
 
@@ -21,17 +19,14 @@ from mdmem.workspace import Workspace
 
 _SECONDS = 30.0
 _WANTS = "timers.target.wants"
-_LINGER = "a user's timer stops at log-out, unless: loginctl enable-linger"
-_NO_CRONTAB = b"no crontab for"
+_LINGER_HINT = "a user's timer stops at log-out, unless: loginctl enable-linger"
 _PROGRAM = (sys.executable, "-P", "-m", "mdmem")
 
 
 def schedule(workspace: Workspace, request: Schedule) -> ScheduleResult:
-    """Say how `run` is called every five minutes, or see to it, or to the end of it.
+    """Show how `run` is scheduled every five minutes, or install or remove that.
 
-    Raises:
-        RepositoryProblem: `cannot-schedule`.
-        OSError: a file cannot be written.
+    Raises: RepositoryProblem (`cannot-schedule`), OSError.
     """
     return (
         _by_systemd(workspace, request)
@@ -57,7 +52,7 @@ def _by_systemd(workspace: Workspace, request: Schedule) -> ScheduleResult:
         changed=False,
         active=False,
         next=(verb("schedule", "install"),),
-        notes=(_LINGER,),
+        notes=(_LINGER_HINT,),
     )
     if request.install:
         return _install_units(workspace, result)
@@ -133,7 +128,7 @@ def _is_enabled(environment: Mapping[str, str], name: str) -> bool:
 
 
 def _systemctl(environment: Mapping[str, str], *words: str) -> str:
-    """Tell the user's systemd something; empty where that was done, else why not."""
+    """Call the user's systemd; return an error message, or an empty text."""
     try:
         status, _, errors = converse(["systemctl", "--user", *words], environment, b"", _SECONDS)
     except FileNotFoundError:
@@ -176,7 +171,7 @@ def _by_cron(workspace: Workspace, request: Schedule) -> ScheduleResult:
 
 def _read_crontab(environment: Mapping[str, str], line: str) -> bytes:
     status, text, errors = _crontab(environment, line, "-l", may_fail=True)
-    if status and _NO_CRONTAB not in errors:
+    if status and b"no crontab for" not in errors:
         raise RepositoryProblem(
             "cannot-schedule", f"the crontab cannot be read: {_first_line(errors)}", _hint(line)
         )
@@ -190,11 +185,9 @@ def _crontab(
     text: bytes = b"",
     may_fail: bool = False,
 ) -> tuple[int, bytes, bytes]:
-    """Call crontab(1): its exit status, its output and its errors.
+    """Call crontab(1): its exit status, output and errors.
 
-    Raises:
-        RepositoryProblem: `cannot-schedule`: there is no such program, or it failed where it may
-        not.
+    Raises: RepositoryProblem (`cannot-schedule`: no such program, or it failed and may not).
     """
     try:
         status, output, errors = converse(["crontab", *words], environment, text, _SECONDS)

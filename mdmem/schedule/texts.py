@@ -1,6 +1,4 @@
-"""The line of a crontab that calls `run`, put into the lines of others and taken out of
-them. Pure.
-"""
+"""The systemd units and the cron line that call `run`, added to a crontab or removed. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ _MARKER = (
 )
 _PLAIN = frozenset((string.ascii_letters + string.digits + ":_.").encode())
 _MOST_NAME = 255
-"""The most characters of a unit's name."""
+"""The maximum of characters in a unit's name."""
 _ENV = "/usr/bin/env"
 _NOT_IN_PROGRAMS = frozenset("\"'\\")
 """Characters that systemd takes in arguments, and not in the path of the program."""
@@ -70,10 +68,9 @@ def is_ours(text: bytes | None) -> bool:
 
 
 def timer_of(workspace: str) -> str:
-    """The name of the timer of one workspace.
+    """A workspace's timer.
 
-    Raises:
-        RepositoryProblem: `cannot-schedule`: the path is too long for a name.
+    Raises: RepositoryProblem (`cannot-schedule`: the path is too long for a name).
     """
     name = TIMER_NAME.replace("@", f"@{escape_path(workspace)}")
     if len(name) + len(".service") - len(".timer") > _MOST_NAME:
@@ -106,16 +103,14 @@ def _quoted(word: str) -> str:
     return literal if literal == word and not set(word) & set(" ';") else f'"{literal}"'
 
 
-_TIMES = "*/5 * * * *"
 _MARKER_CRONTAB = "# schedule of mdmem"
 _DIGITS = 8
 
 
 def line(program: Sequence[str], workspace: str) -> str:
-    """The line for a workspace; `program` are the words that start mdmem.
+    """A workspace's line; `program` are the words that start mdmem.
 
-    Raises:
-        RepositoryProblem: `cannot-schedule`: a path has a line end.
+    Raises: RepositoryProblem (`cannot-schedule`: a path has a line end).
     """
     words = (*program, "-C", workspace, "run", "--quiet")
     if any(c in word for word in words for c in "\n\r\0"):
@@ -124,11 +119,11 @@ def line(program: Sequence[str], workspace: str) -> str:
             f"cron takes no line ends, and {workspace!r} has one",
             "systemd takes it.",
         )
-    return f"{_TIMES} {' '.join(map(_quoted_crontab, words))} {_marker(workspace)}"
+    return f"*/5 * * * * {' '.join(map(_quoted_crontab, words))} {_marker(workspace)}"
 
 
 def with_line(crontab: bytes, workspace: str, added: str) -> bytes:
-    """A crontab with the line of a workspace, where an earlier one stood or at the end."""
+    """Replace a workspace's line in a crontab, or append it."""
     lines = crontab.splitlines(keepends=True)
     new = os.fsencode(added) + b"\n"
     own = [number for number, each in enumerate(lines) if _is_of(each, workspace)]
@@ -143,7 +138,7 @@ def with_line(crontab: bytes, workspace: str, added: str) -> bytes:
 
 
 def without_line(crontab: bytes, workspace: str) -> bytes:
-    """A crontab without the line of a workspace."""
+    """Remove a workspace's line from a crontab."""
     return b"".join(
         each for each in crontab.splitlines(keepends=True) if not _is_of(each, workspace)
     )
@@ -156,15 +151,15 @@ def _is_of(each: bytes, workspace: str) -> bool:
 
 
 def _marker(workspace: str) -> str:
-    """A comment of the shell, by which the line of a workspace is known whatever its path holds."""
+    """A shell comment that identifies the line of a workspace whatever its path holds."""
     return f"{_MARKER_CRONTAB} {sha256(os.fsencode(workspace)).hexdigest()[:_DIGITS]}"
 
 
 def _quoted_crontab(word: str) -> str:
-    r"""A word for the shell that cron starts, which reads `\%` as a percent sign.
+    r"""A word for cron's shell; cron reads `\%` as a percent sign.
 
-    Some crons read `\\` as one backslash, others as two: between a backslash and what follows it
-    stand two quotes that the shell drops. (`shlex.quote` puts every backslash in single quotes.)
+    Some crons read `\\` as one backslash, others as two: two quotes, which the shell drops,
+    separate a backslash from what follows. (`shlex.quote` puts every backslash in single quotes.)
     """
     quoted = shlex.quote(word)
     return (

@@ -1,3 +1,1 @@
-"""The steps of pipelines: of two that begin, one is at work (`turns`), and each leaves a record
-(`run_log`).
-"""
+"""Steps of pipelines: one runs at a time (`turns`), and each leaves a record (`run_log`)."""

@@ -1,7 +1,6 @@
-"""Records of the steps that pipelines carried out, in the state folder: one JSON line a step, for
-`mdmem status` and `mdmem stats`.
+"""Records of pipeline steps, one JSON line each, for `mdmem status` and `mdmem stats`.
 
-A line has figures and names that the program gives, and nothing that was said in a session.
+A line has figures and the program's own names, and nothing that was said in a session.
 """
 
 from __future__ import annotations
@@ -25,14 +24,12 @@ from mdmem.startup.records import asdict
 
 OLDER_RUNS_NAME = "runs.1.jsonl"
 MAX_BYTES = 2_000_000
-"""A file that would grow larger becomes the older one; the previous older one is dropped. With a
-run every five minutes that is three weeks.
-"""
+"""A larger file becomes the older one, replacing it: three weeks at a run per 5 minutes."""
 
 _HOST_DIGITS = 8
 _MOST_SECONDS = 60
 _LINE_BYTES = 4096
-"""A line has fewer bytes."""
+"""The maximum length of a line."""
 _KEYS = (
     *(
         "time",
@@ -51,14 +48,12 @@ _KEYS = (
     ),
     *("refused", "proposed", "tokens", "outcome", "surplus", "skipped", "left"),
 )
-"""The fields in the order of a line."""
 _NAMES = {"size": "bytes"}
-"""The names that fields have in a line where these are others."""
+"""Names of fields in a line, where different."""
 
 
 class StepRecorder:
-    """Times a step, and records it at the end of the block with its figures and its outcome; an
-    error passes on.
+    """Times a step, and records it with figures and outcome when the block ends.
 
     `with StepRecorder(state, "digest") as step: step.run = …; step.figures = …; step.outcome = …`
     """
@@ -99,17 +94,15 @@ class StepRecorder:
                 events.append_line(
                     self._state / RUNS_NAME,
                     self._state / OLDER_RUNS_NAME,
-                    _format_line(self.record),
+                    json.dumps(record_json(self.record)).encode() + b"\n",
                     MAX_BYTES,
                 )
 
 
 def new_name(state: Path, step: str) -> str:
-    """A name for the commits of a step that begins now: STEP/UTC-TIME-HOST, which no step of this
-    workspace has had before.
+    """A new unique name for a step's commits: STEP/UTC-TIME-HOST (see `host_name`).
 
-    The host is that of `host_name`. Of two steps in one second the later has the next second in its
-    name.
+    Of two steps in one second the later has the next second in its name.
     """
     host = host_name()
     last = _last_name(state)
@@ -119,12 +112,12 @@ def new_name(state: Path, step: str) -> str:
 
 
 def host_name() -> str:
-    """A short name of this machine that does not tell which it is: 8 hex digits."""
+    """An anonymous short name of this machine: 8 hex digits."""
     return sha256(platform.node().encode()).hexdigest()[:_HOST_DIGITS]
 
 
 def _last_name(state: Path) -> str | None:
-    """The name of the step that was recorded last; None where none was."""
+    """The name of the step recorded last, or None."""
     try:
         with (state / RUNS_NAME).open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _LINE_BYTES))
@@ -135,7 +128,7 @@ def _last_name(state: Path) -> str | None:
 
 
 def unrecorded(step: str) -> StepRecord:
-    """The record of a step that had nothing to do; it is not kept."""
+    """The record of a step that had nothing to do; it is not stored."""
     return StepRecord(step=step, outcome=NOTHING_TO_DO, ms=0.0, time=datetime.now(UTC))
 
 
@@ -146,17 +139,9 @@ def record_json(record: StepRecord) -> dict[str, Any]:
 
 
 def read_steps(state: Path) -> tuple[StepRecord, ...]:
-    """The recorded steps, oldest first. A line that is not a whole record is left out.
-
-    Raises:
-        OSError: they cannot be read.
-    """
+    """The recorded steps, oldest first, without incomplete lines. Raises: OSError."""
     lines = events.read_lines(state / RUNS_NAME, state / OLDER_RUNS_NAME)
     return tuple(record for record in map(_parse_line, lines) if record is not None)
-
-
-def _format_line(record: StepRecord) -> bytes:
-    return json.dumps(record_json(record)).encode() + b"\n"
 
 
 def _parse_line(line: bytes) -> StepRecord | None:

@@ -1,6 +1,4 @@
-"""Turns: of two pipelines of a workspace one works, and looks once more at what hooks report
-meanwhile.
-"""
+"""Turns: one pipeline of a workspace works at a time, then reads what hooks reported meanwhile."""
 
 from __future__ import annotations
 
@@ -16,15 +14,11 @@ from mdmem.folder import files
 T = TypeVar("T")
 
 BELOW_RUN = "MDMEM_RUN"
-"""The variable that is set for what a run or a hook starts: no pipeline eats its own words, and a
-digest so started leaves its transcript to whoever is at work.
-"""
+"""Set for what a run or hook starts: no pipeline digests itself, or waits for its parent."""
 LOCK_NAME = "run.lock"
-"""Held by the pipeline that is at work, and by whoever else writes the cursors."""
+"""Held by the running pipeline, and by others who write cursors."""
 _REPORTED_NAME = "reported"
-"""The folder in the state folder with the transcripts that hooks reported while another was at
-work.
-"""
+"""The state folder's folder of transcripts that hooks reported during a run."""
 
 
 def in_turn(
@@ -33,18 +27,11 @@ def in_turn(
     look_again: Callable[[tuple[str, ...]], bool],
     reported: Collection[str] = (),
 ) -> T:
-    """Do some work while no other pipeline of the workspace is at work; then look at the
-    transcripts that hooks reported meanwhile.
+    """Work while no other pipeline of the workspace runs, then read transcripts reported meanwhile.
 
-    Args:
-        state: the state folder, which is there.
-        work: what is to be done.
-        look_again: reads the transcripts that were reported; False where it could not, and they are
-        left to the next one.
-        reported: the transcripts of a hook, for whoever is at work now.
-
-    Raises:
-        RepositoryProblem: `running`: another one is at work.
+    `look_again` returns False where it could not read them, which leaves them to the next one.
+    `reported` are a hook's transcripts, left to whoever is at work.
+    Raises: RepositoryProblem (`running`).
     """
     with ExitStack() as stack:
         try:
@@ -53,9 +40,8 @@ def in_turn(
             if not reported:
                 raise
             _report(state, reported)
-            stack.enter_context(
-                _turn(state)
-            )  # the other one may have looked for the last time before
+            # The other one may have looked for the last time before that.
+            stack.enter_context(_turn(state))
         result = work()
         has_looked = _look(state, look_again)
     while has_looked and _reports(state):  # between the last look and the end of the turn
@@ -71,11 +57,7 @@ def in_turn(
 
 @contextmanager
 def _turn(state: Path) -> Iterator[None]:
-    """Hold the lock of the pipelines.
-
-    Raises:
-        RepositoryProblem: `running`.
-    """
+    """Hold the lock of the pipelines. Raises: RepositoryProblem (`running`)."""
     with ExitStack() as stack:
         try:
             stack.enter_context(files.lock(state / LOCK_NAME, 0))
@@ -87,9 +69,7 @@ def _turn(state: Path) -> Iterator[None]:
 
 
 def _report(state: Path, transcripts: Collection[str]) -> None:
-    """Leave transcripts for whoever is at work: each call as a file of its own, which is there as a
-    whole or not at all.
-    """
+    """Each call writes a file of its own, atomically."""
     (state / _REPORTED_NAME).mkdir(exist_ok=True)
     new = state / files.temporary_name()
     new.write_bytes(b"\0".join(map(os.fsencode, transcripts)))
@@ -104,9 +84,7 @@ def _reports(state: Path) -> list[Path]:
 
 
 def _look(state: Path, look_again: Callable[[tuple[str, ...]], bool]) -> bool:
-    """Look at what was reported, until there is no more or that fails (False). A report stays until
-    it was looked at.
-    """
+    """Read reports until none is left, or that fails (False). Unread reports stay."""
     while reports := _reports(state):
         paths = b"\0".join(report.read_bytes() for report in reports).split(b"\0")
         if not look_again(tuple(dict.fromkeys(map(os.fsdecode, filter(None, paths))))):

@@ -1,8 +1,6 @@
-"""The verbs that write one file, a module each: which file, and what becomes of its text. Nothing
-is written here.
+"""The verbs that write one file, a module each: its path and its new text, unwritten.
 
-A verb is one value, `VERB`, that is loaded by the name of its module: no command pays for another.
-It knows neither doors nor git.
+A verb is one value, `VERB`, loaded by its module's name: no command pays for another.
 """
 
 from __future__ import annotations
@@ -32,10 +30,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RevertEdit:
-    """Take one change of a file back: what it made (`after`) of what was there (`before`), or only
-    of the lines of these facts.
+    """Revert a file's change from `before` to `after`, or only its lines of these facts.
 
-    `from_log`: the entries of these facts go out of a day's log.
+    `from_log`: remove the entries of these facts from a daily log.
     """
 
     path: FilePath
@@ -49,7 +46,7 @@ class RevertEdit:
 
 @dataclass(frozen=True, slots=True)
 class InstructionsEdit:
-    """Put mdmem's instructions to agents into a file, or take them out."""
+    """Add mdmem's instructions to agents to a file, or remove them."""
 
     path: FilePath
     remove: bool
@@ -58,10 +55,7 @@ class InstructionsEdit:
 
 @dataclass(frozen=True, slots=True)
 class PartTaking:
-    """A part of a proposal to be taken onto memory.
-
-    `text` is a person's own wording; `anyway`: it is to be taken whatever has come in its place.
-    """
+    """A part to accept, in a person's own `text` if any, or `anyway`, despite later changes."""
 
     proposal: str
     part: Part
@@ -71,7 +65,7 @@ class PartTaking:
 
 @dataclass(frozen=True, slots=True)
 class AcceptEdit:
-    """Put a part of a proposal onto a file."""
+    """Apply a part of a proposal to a file."""
 
     taking: PartTaking
     options: WriteOptions
@@ -100,11 +94,10 @@ _MODULES = {
 
 @dataclass(frozen=True, slots=True)
 class EditedText:
-    """A file as an edit leaves it.
+    """A file after an edit.
 
-    `fact` is the one that the edit is about, `superseded` the one that went out for it, `retracts`
-    are lines of a day's log that count no more. `foundations`: those of the items before the edit,
-    where it had to know them.
+    `fact` is what the edit is about, `superseded` what it replaced, `retracts` are lines of a daily
+    log no longer counted, `foundations` those of the items before, if looked up.
     """
 
     result: EditResult
@@ -118,15 +111,11 @@ class EditedText:
 class Verb:
     """A verb that writes one file. Its functions take an edit, a record of its arguments.
 
-    - `file(workspace, edit)`: the file that it goes to. `new_texts(edit)`: the texts that it brings
-      in.
-    - `edit(workspace, edit, path, document)`: the file afterwards; the document is None where there
-      is no such file.
-    - `appends(edit)`: True if it only adds to a day's log, or takes out what a digest wrote there.
-    - `with_iso_day(workspace, edit)`, `with_entry(workspace, edit)`: the edit with what it names in
-      words looked up.
-    - `complete_note(note, edit, added)`: the commit's note with what only this verb states, of the
-      facts that were added.
+    - `file` is its target path, `new_texts` what it adds; `edit` returns the new text, for a
+      document that is None where there is no file.
+    - `appends`: it only adds to a daily log, or removes what a digest wrote there.
+    - `with_iso_day` and `with_entry` look up what the edit names in words.
+    - `complete_note` adds what only this verb states of the added facts.
     """
 
     file: Callable[[Workspace, Any], FilePath]
@@ -147,11 +136,9 @@ def verb_of(edit: FileEdit) -> Verb:
 
 
 def target_path(workspace: Workspace, edit: FileEdit) -> FilePath:
-    """The file that an edit goes to.
+    """The file of an edit.
 
-    Raises:
-        PathProblem: no file of the workspace that may be written. SectionProblem: `append-only`.
-        FactProblem: no such fact.
+    Raises: PathProblem, SectionProblem (`append-only`), FactProblem (no such fact).
     """
     verb_ = verb_of(edit)
     path = verb_.file(workspace, edit)
@@ -166,19 +153,14 @@ def target_path(workspace: Workspace, edit: FileEdit) -> FilePath:
 
 
 def named_file(workspace: Workspace, file: str | None) -> FilePath:
-    """The file that a user names, else the curated one.
-
-    Raises:
-        PathProblem: `bad-path`.
-    """
+    """The file that a user names, else the curated one. Raises: PathProblem (`bad-path`)."""
     return workspace.curated if file is None else layout.parse_path(file)
 
 
 def require_writable(workspace: Workspace, path: FilePath) -> None:
-    """Refuse a path below `extra_paths`, or in another repository.
+    """Refuse paths below `extra_paths`, or in another repository.
 
-    Raises:
-        PathProblem: `read-only-path`, `bad-path`.
+    Raises: PathProblem (`read-only-path`, `bad-path`).
     """
     if layout.within(path, workspace.settings.extra_paths):
         raise PathProblem(
@@ -195,7 +177,7 @@ def require_writable(workspace: Workspace, path: FilePath) -> None:
 
 
 def _nested_repository(workspace: Workspace, path: FilePath) -> str | None:
-    """The folder on the way to a file that is a repository of its own."""
+    """The nearest folder above a file that is a repository of its own."""
     folders = accumulate(path.split("/")[:-1], "{}/{}".format)
     return next((folder for folder in folders if (workspace.root / folder / ".git").exists()), None)
 
@@ -203,12 +185,9 @@ def _nested_repository(workspace: Workspace, path: FilePath) -> str | None:
 def edit_text(
     workspace: Workspace, edit: FileEdit, path: FilePath, document: Document | None
 ) -> EditedText:
-    """Carry out an edit on a document, which is None where there is no such file.
+    """Edit a document (None: no such file). Raises: MdmemError.
 
-    The item that `supersedes` names goes out of a file that is edited in place.
-
-    Raises:
-        MdmemError: it cannot be done.
+    The item that `supersedes` names is removed from a file that is edited in place.
     """
     edited = verb_of(edit).edit(workspace, edit, path, document)
     if (

@@ -1,4 +1,4 @@
-"""Put a part of a proposal onto a file as it is now, and say in its commit where it comes from."""
+"""Apply a part of a proposal to a file in its current state, with provenance."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ from mdmem.wording import field, verb
 
 
 def edit(change: PartTaking, document: Document | None, kind: FileKind) -> EditedText:
-    """Put a part onto a document, which is None where there is no such file.
+    """Apply a part to a document (None: no such file).
 
-    Raises:
-        ProposalProblem: `overtaken`: its place was changed since, and it is not to be taken anyway.
-        SectionProblem: what stands around it would change.
+    Raises: ProposalProblem (`overtaken`, unless `anyway`), SectionProblem: other text would change.
     """
     now, part = document or EMPTY, change.part
     match part.piece, part.source:
@@ -59,7 +57,6 @@ def _edit_fact(
 
 
 def _new_fact(change: PartTaking) -> FactId | None:
-    """The fact that a part brings in, in the words that it is taken in."""
     piece = change.part.piece
     if not isinstance(piece, FactPiece) or piece.new is None:
         return None
@@ -69,7 +66,7 @@ def _new_fact(change: PartTaking) -> FactId | None:
 def _supersedes(
     change: PartTaking, new: FactId | None, went: set[FactId], is_log: bool
 ) -> tuple[Supersession, ...]:
-    """The facts whose place a new one takes: those that go, and those that the proposal names."""
+    """The facts that a new one replaces: those removed, and those that the proposal names."""
     if new is None:
         return ()
     stated = [pair.old for pair in change.part.supersedes if pair.old in went or is_log]
@@ -101,9 +98,6 @@ def overtaken(change: PartTaking, standing: str | None) -> ProposalProblem:
 
 
 def _complete_note(note: CommitNote, edit: AcceptEdit, added: tuple[FactId, ...]) -> CommitNote:
-    """The note of an accepting commit: the proposal, who proposed, the part, and where
-    it was said.
-    """
     change, part = edit.taking, edit.taking.part
     fact = _new_fact(change) or FactId(part.name)
     return replace(

@@ -1,4 +1,4 @@
-"""The entries of sessions in the log of a day, and what their commit says of them."""
+"""Session entries in the log of a day, and the note of their commit."""
 
 from __future__ import annotations
 
@@ -18,16 +18,11 @@ from mdmem.verbs import EditedText, Verb
 from mdmem.workspace import Workspace
 
 ACTOR = "digest"
-"""The actor of these commits, one of mdmem's own."""
+"""One of mdmem's own actors."""
 
 
 def edit(document: Document, change: DigestDay) -> EditResult:
-    """Put the entries that are new into a day's log; one that stands there, or is like one that
-    does, is left out.
-
-    Raises:
-        SectionProblem: `open-block`.
-    """
+    """Add new entries to a daily log, without repeats. Raises: SectionProblem (`open-block`)."""
     entries: dict[str, list[str]] = {}
     supersedes: list[Supersession] = []
     facts = {item.fact.id: item.fact.text for item in items(document)}
@@ -47,11 +42,9 @@ def edit(document: Document, change: DigestDay) -> EditResult:
 
 
 def take_out(document: Document, facts: Collection[FactId]) -> EditResult:
-    """Take the entries that state some facts out of a log, and the headings of minutes beneath
-    which nothing is left.
+    """Remove entries of some facts from a log, and headings of minutes left empty.
 
-    Raises:
-        SectionProblem: `body-escapes-section`.
+    Raises: SectionProblem (`body-escapes-section`).
     """
     sections: list[SectionPath] = []
     text = document.text
@@ -66,7 +59,7 @@ def take_out(document: Document, facts: Collection[FactId]) -> EditResult:
 
 
 def _without_heading(document: Document, path: SectionPath) -> str:
-    """The text of a log without the heading of a minute, where nothing stands beneath it."""
+    """The log without the heading of a minute, if nothing is beneath it."""
     section = next((each for each in document.sections if each.path == path), None)
     if (
         section is None
@@ -89,9 +82,6 @@ def _without_heading(document: Document, path: SectionPath) -> str:
 
 
 def _complete_note(note: CommitNote, change: DigestDay, added: tuple[FactId, ...]) -> CommitNote:
-    """The note of a digest's commit: the run, where each entry was said, the attributes, and how
-    far transcripts are read.
-    """
     entries = [(fact, entry) for entry in change.entries if (fact := entry_fact(entry)) in added]
     session, *more_sessions = dict.fromkeys(entry.session for _, entry in entries)
     return replace(

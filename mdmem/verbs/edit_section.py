@@ -37,10 +37,9 @@ def _edit(
 
 
 def require_create(workspace: Workspace, edit: EditSection | Remember, path: FilePath) -> None:
-    """Refuse to make a file that the edit is not to create, or that would be a second curated one.
+    """Refuse to create a file without `create`, or a second curated one.
 
-    Raises:
-        PathProblem: `file-not-found`, `bad-path`.
+    Raises: PathProblem (`file-not-found`, `bad-path`).
     """
     if not edit.create:
         raise lookup.missing_file(workspace, path, f"To create it, use {field('create')}.")

@@ -1,4 +1,4 @@
-"""`forget`: take a fact out of a curated file, or have a line of a day's log count no more."""
+"""`forget`: remove a fact from a curated file, or retract a line of a daily log."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The foundations of the facts in a file, and of a change. Loaded where a change touches a fact
-that is there already.
-"""
+"""Foundations of facts and changes. Loaded where a change touches an existing fact."""
 
 from __future__ import annotations
 
@@ -26,13 +24,11 @@ _MOST_COMMITS = 16
 _PLAIN_OPS = frozenset(
     {Op.REPLACE, Op.APPEND, Op.PREPEND, Op.CREATE, Op.LOG, Op.REMEMBER, Op.FORGET}
 )
-"""Operations whose messages quote every line that they bring in or take out."""
+"""Operations whose messages quote every line added or removed."""
 
 
 def own_foundation(workspace: Workspace, options: WriteOptions) -> Foundation:
-    """The foundation of a change: its source, which is only claimed where an agent
-    names the user.
-    """
+    """A change's source, which is only claimed where an agent names the user."""
     claimed = trust.is_claim(workspace.origin_of(options.actor), options.source)
     return Foundation(options.source, claimed)
 
@@ -44,11 +40,10 @@ def find_foundations(
     items: Sequence[Item],
     options: WriteOptions,
 ) -> Foundations:
-    """The foundations of items of a file, and of a change.
+    """The foundations of a file's items, and of a change.
 
-    A line that no commit has counts as it will once it is committed: as the user's own, or as
-    claimed by the agent who is at work. Where history cannot be read, every line counts as the
-    user's own.
+    Uncommitted lines count as they will once committed: as the user's own, or as claimed by the
+    agent at work. Where history cannot be read, every line counts as the user's own.
     """
     own = own_foundation(workspace, options)
     recent = _recent_foundations(workspace, path, document, items)
@@ -89,8 +84,7 @@ def find_foundations(
 def _recent_foundations(
     workspace: Workspace, path: FilePath, document: Document, items: Sequence[Item]
 ) -> dict[int, Foundation] | None:
-    """The foundations of items that mdmem brought in a few commits ago, by their first lines; None
-    where the newest messages do not tell.
+    """Foundations from recent messages, by first line; None if these do not suffice.
 
     This is cheap; the trail is not, since it has to be brought up to HEAD first.
     """
@@ -118,9 +112,7 @@ def _recent_foundations(
 
 
 def _newest_notes(workspace: Workspace, path: FilePath) -> Iterator[QuotingNote | None]:
-    """The notes of the newest commits that changed a file, the newest first; None at the first one
-    that does not tell all.
-    """
+    """Notes of a file's newest commits; None at the first that does not quote everything."""
     repository = workspace.repository
     commit = repository.head() if repository.is_simple else None
     git_dir, name = str(repository.git_dir), os.fsencode(f"{repository.prefix}{path}")

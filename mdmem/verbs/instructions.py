@@ -1,4 +1,4 @@
-"""Put mdmem's instructions to agents into a file, or take them out."""
+"""Add mdmem's instructions to agents to a file, or remove them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`log`: append an entry, or several, to the log of a day."""
+"""`log`: append entries to the log of a day."""
 
 from __future__ import annotations
 
@@ -19,11 +19,7 @@ from mdmem.workspace import Workspace
 
 
 def _with_iso_day(workspace: Workspace, edit: Log) -> Log:
-    """An entry with the ISO date of the past day that it names in words.
-
-    Raises:
-        UsageProblem: no day, or several. DateProblem: `ambiguous-date`.
-    """
+    """Raises: UsageProblem (no past day, or several), DateProblem (`ambiguous-date`)."""
     if edit.day is None or is_iso_day(edit.day):
         return edit
     return replace(edit, day=dates.past_day(workspace, edit.day, "day").isoformat())
@@ -65,9 +61,7 @@ def _with_entry(
 def _stated_item(
     workspace: Workspace, path: FilePath, document: Document, fact: FactId
 ) -> Item | None:
-    """The entry of a log that states a fact and is current: neither superseded nor retracted, nor
-    expired.
-    """
+    """The log entry of a fact that is not superseded, retracted or expired."""
     today = workspace.now().date()
     same = [
         each

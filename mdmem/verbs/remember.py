@@ -1,4 +1,4 @@
-"""`remember`: put a fact into a curated file."""
+"""`remember`: add a fact to a curated file."""
 
 from __future__ import annotations
 
@@ -17,22 +17,16 @@ from mdmem.workspace import Workspace
 
 
 def _with_iso_day(workspace: Workspace, edit: Remember) -> Remember:
-    """A fact with the ISO date of the day to come that it names in words.
-
-    Raises:
-        UsageProblem: no day. DateProblem: `ambiguous-date`.
-    """
+    """Resolve a future day. Raises: UsageProblem (no day), DateProblem (`ambiguous-date`)."""
     if edit.until is None or is_iso_day(edit.until):
         return edit
     return replace(edit, until=dates.last_day_to_come(workspace, edit.until, "until").isoformat())
 
 
 def _with_entry(workspace: Workspace, edit: Remember) -> Remember:
-    """A fact with the id and, where it has no words of its own, the text of the log's entry that it
-    takes into a curated file.
+    """Take the id, and by default the text, of the log entry to promote.
 
-    Raises:
-        FactProblem: `fact-not-found`, `fact-ambiguous`.
+    Raises: FactProblem (`fact-not-found`, `fact-ambiguous`).
     """
     if edit.entry is None:
         return edit

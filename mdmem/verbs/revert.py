@@ -1,6 +1,4 @@
-"""Take one change of a file back; `revert` makes such edits of a commit, a fact's last change or a
-run.
-"""
+"""Revert one change of a file; `revert` makes such edits of commits, facts or runs."""
 
 from __future__ import annotations
 
@@ -17,11 +15,7 @@ _SHOWN_LINES = 5
 
 
 def undone(edit: RevertEdit, document: Document) -> EditResult:
-    """Take a change of a file back.
-
-    Raises:
-        SectionProblem: `revert-conflict`.
-    """
+    """A document without a change. Raises: SectionProblem (`revert-conflict`)."""
     if edit.from_log:
         return digest_day.take_out(document, sorted(edit.only or ()))
     return inverse_patch.undo(document, edit.after, edit.before, edit.only)
@@ -30,9 +24,7 @@ def undone(edit: RevertEdit, document: Document) -> EditResult:
 def _edit(
     workspace: Workspace, edit: RevertEdit, path: FilePath, document: Document | None
 ) -> EditedText:
-    """Take the change back; a conflict names the file, and shows how it reads and how it would
-    read.
-    """
+    """A conflict names the file, and shows how it reads and how it would read."""
     try:
         return EditedText(result=undone(edit, document or parse("")))
     except SectionProblem as problem:
@@ -44,7 +36,6 @@ def _edit(
 
 
 def _quote(text: str) -> str:
-    """A few lines of a text, for a hint."""
     lines = [line for line in text.splitlines() if line.strip()]
     return (
         "\n      ".join(lines[:_SHOWN_LINES] + (["…"] if len(lines) > _SHOWN_LINES else []))

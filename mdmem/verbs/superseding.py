@@ -1,6 +1,4 @@
-"""The fact that the option `supersedes` names: taken out of a file that is edited in place,
-superseded by a mark in a day's log.
-"""
+"""The fact in `supersedes`: removed from an editable file, marked in a daily log."""
 
 from __future__ import annotations
 
@@ -42,16 +40,12 @@ def without_superseded(
     name: str,
     successor: FactId | None,
 ) -> tuple[EditResult, FactId | None]:
-    """The result of an edit of a file without the item that `name` means, and its fact; None if it
-    is not in this file.
+    """Remove the item that `name` means from an edit's result; None if it is not there.
 
-    Of several items the one in the edited section is meant. Its block id goes to the `successor`,
-    which is the last fact that the edit adds where None is named.
-
-    Raises:
-        FactProblem: `fact-ambiguous`; `fact-not-found`: an edit like this one took it out, and what
-        stands elsewhere was not meant.
-        SectionProblem: `body-escapes-section`.
+    Of several items the one in the edited section is meant. Its block id goes to `successor` (None:
+    the last fact that the edit adds).
+    Raises: FactProblem (`fact-ambiguous`; `fact-not-found`: a repeat, whose first edit removed it),
+    SectionProblem (`body-escapes-section`).
     """
     candidates = items_matching(items(document), name)
     in_section = [each for each in candidates if document.path_at(each.start) == result.section]
@@ -73,14 +67,12 @@ def without_superseded(
     text = fact_editor.forget(edited, _with_id(edited, item.fact.id)[number]).text
     added = fact_difference(document, parse(text)).added
     successor = successor or (added[-1].fact.id if added else None)
-    taken_out = replace(result, text=text)
-    return fact_editor.hand_on_block_id(taken_out, item, successor), item.fact.id
+    result = fact_editor.hand_on_block_id(replace(result, text=text), item, successor)
+    return result, item.fact.id
 
 
 def _is_done(workspace: Workspace, path: FilePath, result: EditResult, name: str) -> bool:
-    """True if one of the newest commits took what a name means out for an edit of the
-    same section.
-    """
+    """True if a recent edit of the same section removed what a name means."""
     repository, section = workspace.repository, history.section_name(result.section)
     commits = first_parent.read_commits(
         repository, first_parent.newest_commits(repository, path, _MOST_COMMITS)
@@ -119,16 +111,12 @@ def fact_to_supersede(
     removed: tuple[Item, ...],
     successor: FactId | None,
 ) -> tuple[FactId | None, FactLocation | None]:
-    """The fact that the option `supersedes` of an edit names: one that the edit `removed`, else a
-    current one elsewhere.
+    """The fact in `supersedes`: one that the edit `removed`, else a current one elsewhere.
 
-    No fact if the same successor supersedes it already. The location is that of an item which is to
-    go out of another file; a line of a day's log is superseded by a mark.
-
-    Raises:
-        FactProblem: `fact-not-found`, `fact-ambiguous`; `supersede-in-place`: a log does not take
-        out what stands in another file.
-        PathProblem: `read-only-path`.
+    None if the successor supersedes it already. The location is of an item to remove from another
+    file; a line of a daily log gets a mark instead.
+    Raises: FactProblem (`fact-not-found`, `fact-ambiguous`; `supersede-in-place`: a log cannot
+    remove from another file), PathProblem (`read-only-path`).
     """
     name = edit.options.supersedes or ""
     if named := items_matching(removed, name):
@@ -162,12 +150,11 @@ def fact_to_supersede(
 
 
 def _option(fact: FactId) -> str:
-    """The option that names a fact, for a hint."""
     return f"{field('supersedes')} {fact}"
 
 
 def _in_place_hint(workspace: Workspace, edit: Log | Forget, location: FactLocation) -> str:
-    """The command that puts another fact in the place of one, or takes it out."""
+    """The command that replaces a fact or removes it."""
     fact = location.item.fact.id
     file = [] if location.path == workspace.curated else [field("file"), shlex.quote(location.path)]
     if not isinstance(edit, Log):
