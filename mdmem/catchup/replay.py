@@ -42,8 +42,7 @@ def is_log(workspace: Workspace, path: FilePath) -> bool:
 class CommitPages:
     """The memory files of commits, each version parsed once while it is kept.
 
-    `adopted`: paths outside of memory, each with the commit that renames its file into memory; up
-    to that commit it counts as memory.
+    `adopted`: paths outside memory with the commit that renames each into it, memory until then.
     """
 
     def __init__(self, workspace: Workspace, adopted: Mapping[FilePath, CommitId]) -> None:
@@ -164,7 +163,6 @@ class _SaidTimes:
 
 
 def _minute(occurrence: Occurrence) -> datetime | None:
-    """The day and minute of a line's place; None where it has none."""
     entry = occurrence.entry
     if entry.day is None or not entry.section or not is_minute_title(entry.section[-1]):
         return None
@@ -249,7 +247,6 @@ def _merge_files(
 
 
 def _met(touched: Sequence[Collection[FilePath]]) -> Iterator[FilePath]:
-    """The files that several sides touched."""
     for at, paths in enumerate(touched):
         for path in sorted(paths):
             if any(path in others for others in touched[at + 1 :]):
@@ -281,9 +278,7 @@ def _merge_file(
 def _combinations(
     workspace: Workspace, read: ReadCommit, paths: Collection[FilePath]
 ) -> Iterator[Combination]:
-    """The first line of each text that a merge of two commits makes of two others, and the first
-    lines of these.
-    """
+    """The first lines of texts that a merge makes of two others, with the first lines of these."""
     if len(read.git_parents) != 2:
         return
     for file in again.files_of_both(workspace.repository, *read.git_parents, paths):
@@ -297,9 +292,7 @@ def _first_line(text: str) -> str:
 
 
 _FEWEST_COMMITS, _MOST_COMMITS = 50, 500
-"""The bounds of a batch, which is replayed in one transaction. The less its commits change, the
-larger the next one is.
-"""
+"""The bounds of a batch, one transaction: the less its commits change, the larger the next."""
 _BATCH_BYTES = 8_000_000
 """The bytes of files that a batch should read, roughly."""
 
@@ -313,14 +306,8 @@ def replay_new_commits(
 ) -> None:
     """Add the commits that HEAD reaches and the trail has not; the caller holds the trail's lock.
 
-    Args:
-        workspace, trail, progress: as for `fresh_trail`.
-        head: the commit to come up to.
-        boundary: the commit with which history begins, all of its files new, where git cannot give
-        what is older.
-
-    Raises:
-        StorageProblem: the disk does not take it.
+    With a `boundary`, history begins with that commit, all of its files new, where git cannot give
+    what is older. Raises StorageProblem (the disk does not take it).
     """
     if (trail.newest_commit.commit if trail.newest_commit else None) == head:
         return
@@ -338,9 +325,7 @@ def _replay_up_to(
     progress: Progress | None,
     adopted: dict[FilePath, CommitId],
 ) -> None:
-    """Add the commits up to HEAD; from an earlier one on where a file comes into memory whose past
-    was left out.
-    """
+    """Add the commits up to HEAD, starting earlier if a file is renamed into memory."""
     pages = CommitPages(workspace, adopted)
     new_commits = _new_commits(workspace, trail, head, boundary)
     lines = Lines(workspace.repository, trail)
@@ -385,11 +370,7 @@ def _replay_up_to(
 def _adopt_renamed(
     workspace: Workspace, trail: Trail, batch: Sequence[ReadCommit], pages: CommitPages
 ) -> int | None:
-    """Let the files that these commits rename into memory count from their beginning.
-
-    Returns:
-        The number of the first commit in the trail that touched one of them, where there is any.
-    """
+    """Count files renamed into memory from their beginning; the first commit concerned."""
     renamed = []
     for commit in reversed(batch):  # a file may have had several names before
         for change in (change for changes in commit.changes.values() for change in changes):
@@ -412,9 +393,7 @@ def _adopt_renamed(
 def _new_commits(
     workspace: Workspace, trail: Trail, head: CommitId, boundary: CommitId | None
 ) -> list[tuple[CommitId, Parents]]:
-    """The commits that the trail has not, parents first; the trail is cut back to where HEAD
-    reaches all of it.
-    """
+    """The commits missing from the trail, parents first; it is cut back to what HEAD reaches."""
     repository = workspace.repository
     newest = trail.newest_commit
     known: Sequence[CommitId] = [newest.commit] if newest and not newest.missing else trail.tips()
@@ -433,9 +412,7 @@ def _new_commits(
 def _after_boundary(
     trail: Trail, boundary: CommitId, reached: Sequence[tuple[CommitId, Parents]]
 ) -> Iterator[tuple[CommitId, Parents]]:
-    """The commits with which history begins at a boundary: that one and what follows it; nothing is
-    known of other pasts.
-    """
+    """A boundary and the commits that follow it; nothing is known of other pasts."""
     known = {boundary}
     if trail.commit_with_id(boundary) is None:
         yield boundary, ()
@@ -449,7 +426,7 @@ def _after_boundary(
 
 
 def _cut_unreached(workspace: Workspace, trail: Trail, head: CommitId) -> None:
-    """Take out the first commit that HEAD does not reach, and all that arrived later."""
+    """Remove the first commit that HEAD does not reach, and all that arrived later."""
     reached = {name for name, _ in first_parent.commits_reached(workspace.repository, head)}
     last = next(
         (each.number - 1 for each in trail.commits_after() if each.commit not in reached), None
@@ -494,7 +471,7 @@ def _step(
 def _confirmed_files(
     trail: EarlierTrail, commit: TrailCommit, pages: CommitPages, changed: Collection[FilePath]
 ) -> list[FileChange]:
-    """The files that a commit leaves as they are, with facts that it confirms."""
+    """The unchanged files with facts that a commit confirms."""
     facts = confirmed_facts(commit, trail)
     live = [
         each.entry.path

@@ -1,8 +1,8 @@
 """Turn a merge into a step of the trail: only what no side had done already is its own. Pure.
 
-What stands in it goes on as it began, on whichever side; what it has not got ended as a side ended
-it. The same line brought in on two sides is one, begun by the earlier. The merge's own doing is
-what none of its sides has, and what all had that could have it.
+What it has goes on as it began, on whichever side; what it lacks ended as a side ended it. The
+same line brought in on two sides is one, begun by the earlier. Its own doing is what none of its
+sides has, and the removal of what all had that could have it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from mdmem.text.document import split_lines
 from mdmem.trail import Ending, Step
 
 Order = Callable[[int], tuple[int, CommitId]]
-"""Tells the place of a commit among others, by its number: its moment, then its id."""
+"""A commit's place among others, by its number: its moment, then its id."""
 _Identity = tuple[SectionPath, str, str]
 
 
@@ -52,9 +52,8 @@ class MergeParent:
 class MergeFile:
     """A memory file of a merge that several sides touched, or that the merge itself changed.
 
-    `before` are its names on the sides. `same_as` is the first side that has the very same file
-    (or, like the merge, none); without one, `page` is the merge's file, None where it has none.
-    `page_before` reads the file of a side.
+    `before` are its names on the sides. `same_as` is the first side with the very same file; without
+    one, `page` is the merge's file. `page_before` reads the file of a side.
     """
 
     path: FilePath
@@ -66,10 +65,10 @@ class MergeFile:
 
 @dataclass(slots=True)
 class EntryFates:
-    """The entries of a file of a merge.
+    """The fates of entries in a file of a merge, by rows.
 
-    `standing` are rows that a side had ended, `ended` what ended on a side or goes on in another
-    row. `taken_out` is what only the merge has not, `new` what only the merge has.
+    `standing` a side had ended, `ended` ended on a side or goes on in another row, `taken_out` only
+    the merge lacks, `new` only the merge has.
     """
 
     standing: list[int] = field(default_factory=list)
@@ -109,7 +108,6 @@ class _Matcher:
         self.fates = EntryFates(sides=list(self._occurrences.values()))
 
     def match(self) -> EntryFates:
-        """Match the entries, those that read alike at a time."""
         entries: dict[_Identity, list[Entry]] = defaultdict(list)
         rows: dict[_Identity, list[int]] = defaultdict(list)
         for entry in self._entries:
@@ -132,9 +130,7 @@ class _Matcher:
         return self._order(self._occurrences[row].begun), row
 
     def _match_alike(self, rows: Sequence[int], entries: Sequence[Entry]) -> None:
-        """Match entries that read alike: what all sides have first, then what one has begun, then
-        what one of them had ended.
-        """
+        """Match equal entries: first what all sides have, then what one began, then ended."""
         of_all = [row for row in rows if len(self._holders[row]) == len(self._parents)]
         begun = [
             row
@@ -157,7 +153,7 @@ class _Matcher:
         self.fates.new += entries[len(lives) :]
 
     def _is_new(self, row: int) -> bool:
-        """True if no side that has not got an occurrence ever knew it."""
+        """True if no side that lacks an occurrence ever knew it."""
         begun = self._occurrences[row].begun
         return not any(
             parent.knows(begun)
@@ -166,9 +162,7 @@ class _Matcher:
         )
 
     def _joined(self, rows: Sequence[int], count: int) -> list[list[int]]:
-        """Join occurrences that sides brought in, so that as many lives as `count` are left if that
-        can be.
-        """
+        """Join occurrences that sides brought in, to as many lives as `count` if possible."""
         of_side: dict[frozenset[int], list[int]] = defaultdict(list)
         for row in rows:
             of_side[frozenset(self._holders[row])].append(row)
@@ -182,9 +176,7 @@ class _Matcher:
         return [sorted(life, key=self._age) for life in lives]
 
     def _go_on(self, life: Sequence[int]) -> None:
-        """Have one occurrence go on, with those that are joined to it; a better founded one
-        confirms it.
-        """
+        """Continue one of the joined occurrences; a better founded one confirms it."""
         first, *others = life
         for other in others:
             before, after = self._occurrences[first], self._occurrences[other]
@@ -203,9 +195,7 @@ class _Matcher:
             self._keep_predecessor(self._occurrences[row])
 
     def _end(self, row: int) -> None:
-        """End an occurrence that the merge has not: as a side ended it, else as the merge's own
-        doing.
-        """
+        """End what the merge lacks: as a side ended it, else as the merge's own doing."""
         occurrence = self._occurrences[row]
         if row not in self._live:
             return
@@ -246,7 +236,6 @@ class _Matcher:
         return None
 
     def _versions(self, occurrence: Occurrence) -> Iterator[Occurrence]:
-        """An occurrence as each side knows it."""
         for parent in self._parents:
             if occurrence.entry.fact is not None and parent.knows(occurrence.begun):
                 known = parent.trail.occurrences_of(occurrence.entry.fact)
@@ -286,12 +275,7 @@ def match_entries(
 ) -> EntryFates:
     """Match the entries of a merge's file to what is live on its sides.
 
-    Args:
-        file: the file.
-        parents: the sides.
-        trail: of the past of all of them.
-        order: tells which of two commits is the earlier.
-        among: the sections that differ between any two of them.
+    `among` are the sections that differ between any two of them.
     """
     return _Matcher(file, parents, trail, order, among).match()
 
@@ -306,7 +290,7 @@ def _identity(entry: Entry) -> _Identity:
 
 
 def _rank(origin: Origin) -> tuple[int, float, bool]:
-    """The rank of an origin: the better founded is the greater."""
+    """The better founded is the greater."""
     is_own_word = origin.source is Source.USER_STATED and origin.claimed_by is None
     return origin.source.strength, origin.confidence, is_own_word
 
@@ -316,9 +300,8 @@ _Place = tuple[SectionPath, int]
 
 @dataclass(slots=True)
 class RevisionFates:
-    """The section texts of a file of a merge: rows that a side had ended and that stand, rows that
-    the merge ended, rows that go on in others (with the commits that brought these in), and the
-    texts that no side has.
+    """The fates of section texts in a file of a merge: rows that a side had ended and the merge has,
+    rows that it ended, rows that go on in others (with the commits of these), and new texts.
     """
 
     standing: list[int] = field(default_factory=list)
@@ -332,9 +315,7 @@ class RevisionFates:
 def match_revisions(
     number: int, file: MergeFile, parents: Sequence[MergeParent], trail: EarlierTrail, order: Order
 ) -> RevisionFates:
-    """Match the sections of a merge, commit `number`, to what is live on its sides, by their paths
-    and texts.
-    """
+    """Match the sections of a merge, commit `number`, to its sides' by path and text."""
     of_sides = [
         parent.trail.live_revisions(path) for parent, path in zip(parents, file.before, strict=True)
     ]
@@ -392,7 +373,7 @@ def match_revisions(
 
 
 def _is_dropped(revision: Revision, kept: Revision, parents: Sequence[MergeParent]) -> bool:
-    """True if a side had put one text in the place of another one, which the merge has."""
+    """True if a side had replaced one text by the other one, which the merge has."""
     knew = any(parent.knows(revision.begun) and parent.knows(kept.begun) for parent in parents)
     return knew and revision.text != kept.text
 
@@ -400,7 +381,6 @@ def _is_dropped(revision: Revision, kept: Revision, parents: Sequence[MergeParen
 def _go_on(
     kept: Revision, candidates: Sequence[Revision], live: set[int], fates: RevisionFates
 ) -> None:
-    """Have one text of the sides go on, and the others in it."""
     if kept.number not in live:
         fates.standing.append(kept.number)
     others = (each for each in candidates if each.number != kept.number and each.number in live)
@@ -417,9 +397,7 @@ def _new_revision(
     *,
     has_dropped: bool,
 ) -> Revision:
-    """The text of a section that no side has; only put together of theirs, unless a line is the
-    merge's own or missing without a side's doing.
-    """
+    """A text that no side has; only combined unless the merge itself added or removed a line."""
     earlier = before or tuple(filter(None, [trail.last_revision(path, *place)]))
     lines = [Counter(map(str.strip, split_lines(each.text))) for each in before]
     now = Counter(map(str.strip, split_lines(text)))
@@ -440,7 +418,6 @@ def _new_revision(
 
 
 def _common(lines: Sequence[Counter[str]]) -> Counter[str]:
-    """The lines that all have."""
     common = Counter(lines[0]) if lines else Counter[str]()
     for each in lines[1:]:
         common &= each
@@ -448,9 +425,7 @@ def _common(lines: Sequence[Counter[str]]) -> Counter[str]:
 
 
 Combination = tuple[FilePath, str, tuple[str, str]]
-"""A line that merging made: its file, its first line, and those of the two lines that it is made
-of.
-"""
+"""A line made by merging: its file, its first line, and those of the two it is made of."""
 
 
 def build_merge_step(
@@ -467,15 +442,15 @@ def build_merge_step(
     """Work out what a merge did besides what its sides did.
 
     Args:
-        commit: the next one.
-        files: the memory files that several sides touched, and those that it changed itself.
-        parents: its sides, in an order that does not depend on who merged.
-        trail: of its past.
-        order: tells which of two commits is the earlier.
-        is_log: tells the logs, which are only appended to.
-        brought_by: gives the commits that a merge brought in.
-        combinations: merges files once more: the lines that are made of both sides' words.
-        replaced: the occurrences that several sides ended or marked.
+    commit: the next one.
+    files: those that several sides touched, and those that it changed itself.
+    parents: its sides, in an order that does not depend on who merged.
+    trail: of its past.
+    order: tells which of two commits is the earlier.
+    is_log: tells the logs, which are only appended to.
+    brought_by: gives the commits that a merge brought in.
+    combinations: merges files once more: the lines made of both sides' words.
+    replaced: the occurrences that several sides ended or marked.
     """
     revisions = [match_revisions(commit.number, file, parents, trail, order) for file in files]
     fates = [
@@ -519,7 +494,6 @@ def build_merge_step(
 def _entries_in_merge(
     builder: StepBuilder, fates: Iterable[EntryFates]
 ) -> Callable[[FactId], list[Entry]]:
-    """A function that gives the entries of a fact that a merge has."""
     ended = {ending.number for fate in fates for ending in fate.ended}
 
     def entries(fact: FactId) -> list[Entry]:
@@ -531,7 +505,7 @@ def _entries_in_merge(
 
 
 def _marks(builder: StepBuilder, contradictions: Sequence[Mark]) -> tuple[Mark, ...]:
-    """The marks of a merge: what its sides tell of facts is not told by its message once more."""
+    """The marks of a merge: what its sides state is not stated again by its message."""
     pairs = {frozenset((mark.fact, mark.other)) for mark in contradictions}
     stated = (
         mark
@@ -544,9 +518,7 @@ def _marks(builder: StepBuilder, contradictions: Sequence[Mark]) -> tuple[Mark, 
 def _combined_lines(
     combinations: Iterable[Combination], fates: Mapping[FilePath, EntryFates], order: Order
 ) -> dict[FilePath, dict[str, CombinedLine]]:
-    """The new lines of a merge that are made of one of each side: these have the later moment and
-    the weaker source of the two.
-    """
+    """The lines made of one of each side: with the later moment and the weaker source."""
     combined: dict[FilePath, dict[str, CombinedLine]] = {}
     for path, line, parts in combinations:
         fate = fates[path]
@@ -586,7 +558,6 @@ def _with_first_line(occurrences: Iterable[Occurrence], line: str) -> Occurrence
 
 
 def _own_changes(file: MergeFile, fate: EntryFates) -> EntryMatches:
-    """The changes of a merge itself to the entries of a file."""
     before = (
         next(filter(None, map(file.page_before, range(len(file.before)))), None)
         if file.same_as is None

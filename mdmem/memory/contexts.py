@@ -1,6 +1,4 @@
-"""`context` and the guard, each with the record of what a session was given: read it first, update
-it afterwards.
-"""
+"""`context` and the guard: both read what a session was given, and update it afterwards."""
 
 from __future__ import annotations
 
@@ -41,7 +39,7 @@ def session_of(workspace: Workspace, named: str | None) -> str | None:
 def give_context(
     workspace: Workspace, request: BuildContext, say: Say, progress: Progress | None
 ) -> ContextBlock:
-    """The block for a prompt; it is added to the session's record.
+    """The block for a prompt, added to the session's record.
 
     If the record cannot be written, a later block may repeat some entries; nothing fails.
     """
@@ -97,8 +95,7 @@ def context_figures(request: BuildContext, block: ContextBlock) -> Mapping[str, 
 def drop_given(
     workspace: Workspace, texts: Sequence[str], session: str | None, is_summary: bool, say: Say
 ) -> GuardedTexts:
-    """The texts that say anything new: without blocks, and without what this session was given or
-    memory holds.
+    """The texts with anything new to this session and to memory, without blocks.
 
     After the summary of a compaction, what the session was given in the cycle before is forgotten.
     """
@@ -116,13 +113,9 @@ _SYSTEM_TEMPLATE, _USER_TEMPLATE = "flush_system.md", "flush.md"
 
 
 def flush(workspace: Workspace, request: Flush) -> FlushResult:
-    """Tell whether a session is due, and unless that is all that was asked, mark its cycle and give
-    the prompts.
+    """Tell whether a session is due, and by default mark its cycle and give one caller the prompts.
 
-    Of several callers at once one gets the prompts.
-
-    Raises:
-        PathProblem: `file-not-found`: there is no such transcript.
+    Raises PathProblem (`file-not-found`: there is no such transcript).
     """
     session, tokens, cycle = _measure(request, workspace.environment.get("MDMEM_SESSION"))
     record = sessions.read_record(workspace.state, session)

@@ -22,9 +22,7 @@ _PROJECT = "CLAUDE_PROJECT_DIR"
 
 
 def expanded(environment: Mapping[str, str]) -> Mapping[str, str]:
-    """An environment without the variables for mdmem that the host did not fill in: they count as
-    unset.
-    """
+    """An environment without mdmem's variables that the host did not fill in: they are unset."""
     return {
         name: value
         for name, value in environment.items()
@@ -34,10 +32,9 @@ def expanded(environment: Mapping[str, str]) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class HostWorkspace:
-    """The workspace that a host means.
+    """The workspace that a host means; `repository` is None where none is to be served.
 
-    - `repository`: that of the workspace, seen from its folder; None where there is none to serve.
-    - `passed_over`: the nearest workspace that the user has not adopted; it counts as none.
+    `passed_over`: the nearest workspace that the user has not adopted; it counts as none.
     """
 
     repository: Repository | None
@@ -49,16 +46,14 @@ def find_host_workspace(
     folder: str | None = None,
     named: Path | None = None,
 ) -> HostWorkspace:
-    """The workspace: the one named, else MDMEM_WORKSPACE, else that of the project, else of
-    `folder`, else the user's own setting.
+    """The workspace: the named, MDMEM_WORKSPACE's, the project's, `folder`'s, or the user's own.
 
     A host fills in the folder of the project for MDMEM_WORKSPACE, whether or not memory is there:
     where it only says that, it counts as the project. `folder` is the current one by default.
 
     Raises:
-        WorkspaceProblem: the one that is named is no workspace, or the user's own settings cannot
-        be read.
-        RepositoryProblem: a workspace's repository cannot be read.
+    WorkspaceProblem: the named one is no workspace, or the user's settings are unreadable.
+    RepositoryProblem: a workspace's repository cannot be read.
     """
     environment = expanded(environment)
     if named is not None:
@@ -104,9 +99,8 @@ def require_host_workspace(
 ) -> Repository:
     """The repository of the workspace, as `find_host_workspace` finds it.
 
-    Raises:
-        WorkspaceProblem: `no-workspace`, with the line to type; `not-adopted`, without one, since
-            an agent reads it; or as `find_host_workspace`.
+    Raises WorkspaceProblem (`no-workspace`, with the line to type; `not-adopted`, without one,
+    since an agent reads it; or as `find_host_workspace`).
     """
     found = find_host_workspace(environment, named=named)
     if found.repository is not None:

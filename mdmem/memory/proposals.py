@@ -28,9 +28,7 @@ _VERBS = {EditSection: "edit-section", Log: "log", Remember: "remember", Forget:
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """The proposals of a workspace. `record_event` makes an event recorder for a verb; `catch_up`
-    lets the index catch up.
-    """
+    """The proposals of a workspace."""
 
     workspace: Workspace
     say: Say
@@ -38,11 +36,9 @@ class Proposals:
     catch_up: Callable[[Workspace], None]
 
     def propose(self, request: Propose) -> ProposedWrite:
-        """Propose an edit: committed on a branch of its own when this returns; files, index and
-        HEAD stay.
+        """Propose an edit, committed on its own branch; files, index and HEAD stay.
 
-        Raises:
-            MdmemError: it was refused or failed, and nothing is changed.
+        Raises MdmemError (it was refused or failed, and nothing is changed).
         """
         options = request.edit.options
         with self.record_event(f"propose-{_VERBS[type(request.edit)]}", options) as event:
@@ -55,9 +51,7 @@ class Proposals:
     def propose_branch(self, request: ProposeBranch) -> ProposalView:
         """Make a proposal from the changes on a branch.
 
-        Raises:
-            MdmemError: there is no such branch, it changes nothing of memory, or the checks of a
-            write refuse it.
+        Raises MdmemError (no such branch, no change of memory, or the checks refuse it).
         """
         with self.record_event(
             "propose", WriteOptions(actor=request.actor, session=request.session)
@@ -75,11 +69,7 @@ class Proposals:
         return ProposalList(views, unreadable)
 
     def show(self, named: str) -> ProposalView:
-        """One proposal with all of its parts.
-
-        Raises:
-            ProposalProblem: there is none.
-        """
+        """One proposal with all of its parts. Raises ProposalProblem (there is none)."""
         with self.record_event("proposals", None):
             ref = branches.find_proposal(self.workspace.repository, named)
             (proposal,) = reading.read_proposals(self.workspace, [ref])
@@ -88,9 +78,7 @@ class Proposals:
     def part_text(self, named: str, part: str, anyway: bool = False) -> tuple[str, str]:
         """The name of a part, and its text for a person to edit.
 
-        Raises:
-            ProposalProblem: there is none, it brings no text in, or (unless `anyway`) it is
-            overtaken.
+        Raises ProposalProblem (none, no new text, or (unless `anyway`) overtaken).
         """
         view = deciding.part_to_edit(self.workspace, named, part, anyway)
         if view.new is None:
@@ -106,10 +94,9 @@ class Proposals:
             return reading.find(read, query, limit)
 
     def accept(self, request: Accept) -> Decision:
-        """Take parts of a proposal onto memory, a commit a part: all of them, or nothing.
+        """Accept parts of a proposal, a commit a part: all of them, or nothing.
 
-        Raises:
-            MdmemError: one was refused or failed, and nothing is changed.
+        Raises MdmemError (one was refused or failed, and nothing is changed).
         """
         with self.record_event("accept", request.options) as event:
             decision = deciding.accept(self.workspace, request, self.say)
@@ -121,8 +108,7 @@ class Proposals:
     def reject(self, request: Reject) -> Decision:
         """Reject parts of a proposal.
 
-        Raises:
-            MdmemError: it was refused or failed, and nothing is changed.
+        Raises MdmemError (it was refused or failed, and nothing is changed).
         """
         with self.record_event("reject", request.options) as event:
             decision = deciding.reject(self.workspace, request, self.say)

@@ -12,11 +12,9 @@ from mdmem.repo.runner import run
 
 
 def ignored(folder: Path, paths: Iterable[FilePath]) -> set[FilePath]:
-    """The paths, of those given in a workspace, that git's ignore rules match and that git does not
-    track.
+    """The given paths that git's ignore rules match and git does not track.
 
-    Raises:
-        RepositoryProblem: git failed.
+    Raises RepositoryProblem (git failed).
     """
     # With `./` in front, because a name that begins with a colon would be a pathspec.
     text = "".join(f"./{path}\0" for path in paths)
@@ -31,21 +29,17 @@ def ignored(folder: Path, paths: Iterable[FilePath]) -> set[FilePath]:
 
 
 def ignored_paths(folder: Path) -> set[str]:
-    """All that git ignores below a folder, relative to it; a folder of which everything is ignored,
-    with a slash at its end.
+    """All that git ignores below a folder; a folder ignored as a whole with a slash at its end.
 
-    Raises:
-        RepositoryProblem: git failed.
+    Raises RepositoryProblem (git failed).
     """
     return _list_files(folder, "--others", "--ignored", "--directory")
 
 
 def markdown_not_ignored(folder: Path) -> set[str]:
-    """The Markdown files below a folder that git tracks or would take, relative to it; some may be
-    gone.
+    """The Markdown files below a folder that git tracks or would add; some may not exist.
 
-    Raises:
-        RepositoryProblem: git failed.
+    Raises RepositoryProblem (git failed).
     """
     return {path for path in _list_files(folder, "--cached", "--others") if is_markdown(path)}
 

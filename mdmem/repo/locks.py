@@ -19,9 +19,7 @@ _MIN_AGE_SECONDS = 2.0
 _PROCESSES = Path("/proc")
 _NAMED = late.pattern(r"(/[^'\"«»„“\n]*\.lock)")
 _START_FIELD = 19
-"""The field of `/proc/PID/stat` with the start time, in clock ticks after boot, counted after the
-name's closing bracket (proc(5), field 22).
-"""
+"""The start time in `/proc/PID/stat`, counted after the name's bracket (proc(5), field 22)."""
 
 
 def lock_named_in(error_text: str) -> Path | None:
@@ -31,11 +29,9 @@ def lock_named_in(error_text: str) -> Path | None:
 
 
 def is_stale(lock: Path, folders: tuple[Path, ...]) -> bool:
-    """True if a lock file was left by a dead process; False where that cannot be determined.
+    """True if a dead process left a lock file; False where unknown.
 
-    Args:
-        lock: the lock file.
-        folders: the work tree and the git folders of the repository.
+    `folders` are the repository's work tree and git folders.
     """
     try:
         status = lock.stat()
@@ -55,9 +51,7 @@ def is_stale(lock: Path, folders: tuple[Path, ...]) -> bool:
 
 
 def _repository_folders(folders: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The folders of a repository, with its main and linked work trees: they share the locks of
-    branches.
-    """
+    """A repository's folders with main and linked work trees, which share locks of branches."""
     main = [folder.parent for folder in folders if folder.name == ".git"]
     files = [file for folder in folders for file in folder.glob("worktrees/*/gitdir")]
     linked = [(file.parent / os.fsdecode(file.read_bytes())).parent for file in files]
@@ -65,7 +59,7 @@ def _repository_folders(folders: tuple[Path, ...]) -> tuple[Path, ...]:
 
 
 def _processes(owner: int) -> Iterator[Path]:
-    """The processes of the user who owns the lock file: no other user's can have created it."""
+    """The processes of the lock file's owner: nobody else can have created it."""
     for process in _PROCESSES.iterdir():
         if process.name.isdigit():
             try:
@@ -143,9 +137,7 @@ class Holder:
 
 
 def holder(lock: Path) -> Holder | None:
-    """The oldest process, other than this one, that has a lock file open; None where the system
-    knows none.
-    """
+    """The oldest other process with a lock file open; None where the system knows none."""
     if not (_PROCESSES / "self" / "stat").exists():
         return None
     oldest: Holder | None = None

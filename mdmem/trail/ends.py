@@ -1,7 +1,6 @@
 """The ends of occurrences and revisions where several lines of history had a say.
 
-What one commit ended has its end in its own row. Where several did, or a merge has something stand
-that a side had ended, all of that is kept, and the row has the outcome.
+A row has its one end or, of several (or if a merge keeps what a side had ended), the outcome.
 """
 
 from __future__ import annotations
@@ -40,10 +39,9 @@ SELECT DISTINCT fact FROM occurrences WHERE attribute IS NOT NULL AND fact IN (S
 
 
 def changed_facts(store: Store, after: int) -> tuple[set[FactId], tuple[str, ...]]:
-    """The facts whose copies may have another fate by what commits after a number did, and the
-    texts that may have a key before a value.
+    """The facts whose copies may have another fate since a commit, and texts with possible keys.
 
-    Of the texts, the values may be facts of logs with that key as their attribute.
+    Of these texts, the values may be facts of logs with that key as their attribute.
     """
     if not store.rows(_HAS_ENDS)[0][0]:
         return set(), ()
@@ -74,9 +72,7 @@ def copy_marks(store: Store, fact: FactId) -> tuple[Mark, ...]:
 
 
 def set_copy_marks(store: Store, fact: FactId, marks: Sequence[Mark], number: int) -> None:
-    """Put marks in the place of those that copies of a fact had, as of the commit up to which the
-    trail is.
-    """
+    """Replace the marks of a fact's copies, as of the trail's last commit."""
     before = copy_marks(store, fact)
     if set(before) == set(marks):
         return
@@ -112,8 +108,8 @@ def _rows(marks: Collection[Mark]) -> set[int]:
 
 
 def cut(store: Store, number: int, last: int) -> None:
-    """Take out what commits after `number` brought; the occurrences after the row `last` are gone.
-    Whoever cuts derives the rest anew.
+    """Remove what commits after `number` and rows after `last` brought; the caller derives the
+    rest.
     """
     store.run("DELETE FROM promotions WHERE added > ?", number)
     store.run("DELETE FROM copies_changed WHERE number > ?", number)
@@ -135,9 +131,7 @@ def lineage_rows(store: Store, lineage: int) -> Iterator[SqlRow]:
 
 
 def with_whole_text(store: Store, row: SqlRow) -> SqlRow:
-    """A row with its whole text. A live revision is the newest of its lineage, whose text is stored
-    whole, unless sections were joined.
-    """
+    """A row with its whole text: stored whole for a live revision, unless sections were joined."""
     return (
         row
         if row[_NEXT] is None
@@ -146,9 +140,7 @@ def with_whole_text(store: Store, row: SqlRow) -> SqlRow:
 
 
 def shorten(store: Store, lineage: int, number: int, text: bytes) -> None:
-    """Reduce the newest revision of a lineage to what differs from the next one, `number`, which
-    has this text.
-    """
+    """Reduce a lineage's newest revision to its difference from the next one, with this `text`."""
     newest = store.rows(
         "SELECT number, text FROM revisions WHERE lineage = ? AND next IS NULL", lineage
     )
@@ -168,7 +160,6 @@ def shorten(store: Store, lineage: int, number: int, text: bytes) -> None:
 
 
 def _whole_text(row: SqlRow, next_number: int | None, text: bytes) -> bytes:
-    """The whole text of a row, from the text of the next revision of its lineage."""
     *_, following, head, tail, own = row
     if following != next_number or head + tail > len(text) or not isinstance(own, bytes):
         raise broken_trail(f"revision {row[0]} has lost its text")
@@ -176,15 +167,13 @@ def _whole_text(row: SqlRow, next_number: int | None, text: bytes) -> bytes:
 
 
 def _shared_ends(old: bytes, new: bytes) -> tuple[int, int]:
-    """Count the bytes that two texts share at their beginning, and those of the rest that they
-    share at their end.
-    """
+    """Count the bytes of the common beginning of two texts, and of the common end of the rest."""
     head = _shared_start(old, new)
     return head, _shared_start(old[head:][::-1], new[head:][::-1])
 
 
 def _shared_start(left: bytes, right: bytes) -> int:
-    """Count the bytes that two texts share at their beginning: by large chunks, then by halves."""
+    """Count the common first bytes: by large chunks, then by halves."""
     most, start, size = min(len(left), len(right)), 0, _CHUNK
     while size:
         while start + size <= most and left[start : start + size] == right[start : start + size]:
@@ -198,9 +187,7 @@ _NOTHING: SqlRow = (None,) * 7
 
 @dataclass(frozen=True, slots=True)
 class EndsTable:
-    """A table of rows that end, and the one of their ends; `columns` are those that
-    tell of an end.
-    """
+    """A table of rows that end, and the one of their ends; `columns` tell of an end."""
 
     rows: str
     ends: str
@@ -212,9 +199,7 @@ class EndsTable:
         return self.columns.count(",") + 1
 
     def add(self, store: Store, number: int, ends: Iterable[tuple[int, SqlRow]]) -> None:
-        """Add ends that commit `number` tells of to rows that others ended or will end; all None:
-        the row stands after all.
-        """
+        """Add a commit's ends to rows that others end too; all None: the row stays after all."""
         for row, end in ends:
             found = store.rows(
                 f"SELECT contested, {self.columns} FROM {self.rows} WHERE number = ?", row
@@ -234,7 +219,6 @@ class EndsTable:
         store.run(f"INSERT OR REPLACE INTO {self.ends} VALUES ({places})", row, at, *end)
 
     def _settle(self, store: Store, row: int) -> None:
-        """Write the outcome of all ends into a row."""
         all_ends = store.rows(
             f"SELECT at, {self.columns} FROM {self.ends} WHERE {self.row} = ?", row
         )
@@ -269,8 +253,7 @@ REVISION_ENDS = EndsTable(rows="revisions", ends="revision_ends", row="revision"
 
 
 def outcome_of(store: Store, ends: Sequence[SqlRow]) -> SqlRow | None:
-    """The end that counts of several (the commit that tells of each, then its columns); None where
-    the row is live.
+    """The end that counts of several (commit, then columns); None where the row is live.
 
     What a commit tells replaces all that its past tells. Of ends that do not know of each other the
     earlier counts, and where one of them names a successor, that is the successor.
@@ -296,7 +279,6 @@ def outcome_of(store: Store, ends: Sequence[SqlRow]) -> SqlRow | None:
 
 
 def _is_past(number: int, other: int, missing: Callable[[int], Ranges]) -> bool:
-    """True if a commit is in the past of another one."""
     return number < other and not holds(missing(other), number)
 
 

@@ -18,7 +18,7 @@ FILLED_INDICES = {
     "revisions_newest": "revisions (lineage) WHERE next IS NULL",
     "revisions_path": "revisions (path, lineage)",
 }
-"""The indices that take in every new occurrence or revision, each with what it is on."""
+"""The indices that every new occurrence or revision enters, each with its table and columns."""
 
 # `commits` are those that HEAD reaches, in the order of their arrival; `missing` are the numbers
 # below that one does not reach. `moment` is its time as far as that can be told without a clock.
@@ -124,7 +124,6 @@ _WHILE_LIVE = (
     f" first_line, {_ORIGIN}, also"
 )
 WHILE_LIVE_COLUMNS = _WHILE_LIVE.count(",") + 1
-"""The number of columns that the row of an occurrence has before it ends."""
 SELECT_LIVE_OCCURRENCES = f"SELECT {_WHILE_LIVE} FROM occurrences WHERE ended IS NULL"
 SELECT_LIVE_ORIGINS_IN_FILE = (
     f"SELECT begun, {_ORIGIN}, count(*) FROM occurrences WHERE path = ? AND ended IS NULL GROUP BY"
@@ -140,9 +139,7 @@ SELECT_OCCURRENCES = f"SELECT {_WHILE_LIVE}, {END_COLUMNS}, {_LAST} FROM occurre
 SELECT_ROWS_OF_LINES = (
     f"SELECT {_WHILE_LIVE}, {END_COLUMNS}, NULL, added, contested FROM occurrences"
 )
-"""Occurrences without the last commit that had them, with the columns that tell on which lines they
-are.
-"""
+"""Occurrences without their last commit, with the columns that tell their lines."""
 SELECT_REVISIONS = "SELECT * FROM revisions"
 SELECT_REVISIONS_IN_FILE_OF_LINE = f"""
 {SELECT_REVISIONS} WHERE path = :path AND ended IS NULL AND contested < :low
@@ -158,9 +155,7 @@ SELECT_COPY_MARKS = (
     "SELECT kind, origin, begun, one, nullif(other, x''), occurrence, ended FROM copy_marks"
 )
 PAIR_MARKS_CONDITION = f"kind IN ('{MarkKind.CONTRADICTS}', '{MarkKind.RESOLVED}')"
-"""The condition on marks of two facts."""
 CLOSING_MARKS_CONDITION = f"kind IN ('{MarkKind.SUPERSEDED}', '{MarkKind.RETRACTED}')"
-"""The condition on marks by which an occurrence is no longer current."""
 _ON_LIVE_OCCURRENCE = "(SELECT ended FROM occurrences WHERE number = occurrence) IS NULL"
 SELECT_LIVE_MARKS_IN_FILE = (
     f"{SELECT_EVERY_MARK} WHERE path = ? AND (? OR ended IS NULL) AND {CLOSING_MARKS_CONDITION} AND"
@@ -175,7 +170,7 @@ ENDED_AFTER_CONDITION = (
     f"path = :path AND (ended IN {_COMMITS_AFTER} OR number IN (SELECT occurrence FROM ends WHERE"
     f" ended IN {_COMMITS_AFTER}))"
 )
-"""The condition on occurrences that commits later than a time ended, each perhaps with others."""
+"""Occurrences that commits later than a time ended, each perhaps with others."""
 SELECT_REPLACED_ROWS = f"""
 SELECT occurrence FROM ends WHERE at BETWEEN :first AND :last
 UNION SELECT occurrence FROM marks WHERE added BETWEEN :first AND :last AND kind = '{MarkKind.SUPERSEDED}'"""
@@ -193,9 +188,7 @@ WITH RECURSIVE found (lineage) AS (
     FROM found WHERE lineage IS NOT NULL
 )
 {SELECT_REVISIONS} WHERE next IS NULL AND lineage IN (SELECT lineage FROM found WHERE lineage IS NOT NULL) ORDER BY lineage"""
-"""Goes from one lineage of the file to the next, so that the number of its revisions does not
-matter.
-"""
+"""Goes from lineage to lineage of the file: the number of revisions does not matter."""
 SELECT_SECTION_CHANGES = """
 SELECT number, lineage, begun, 0 FROM revisions AS one
 WHERE NOT quiet AND (:path IS NULL OR path = :path OR EXISTS (
@@ -207,7 +200,6 @@ WHERE ended IS NOT NULL AND (:path IS NULL OR path = :path) AND NOT EXISTS (
 SELECT_REVERTS = "SELECT origin, reverted FROM reverts ORDER BY number"
 SELECT_STATING_COMMITS = """
 SELECT origin FROM marks WHERE origin >= :first AND origin < :end UNION SELECT origin FROM reverts WHERE origin >= :first AND origin < :end"""
-"""The commits with marks or reverts whose ids lie in a range."""
 _MARKED_BETWEEN = (
     "SELECT one, other, path FROM marks WHERE added BETWEEN :first AND :last OR ended BETWEEN"
     " :first AND :last"
@@ -248,6 +240,4 @@ UNION SELECT fact FROM occurrences WHERE number IN (SELECT occurrence FROM ends 
 UNION SELECT one FROM marks WHERE added > :after OR ended > :after
 UNION SELECT log FROM promotions WHERE added > :after
 UNION SELECT curated FROM promotions WHERE added > :after"""
-"""The facts of whose occurrences, marks or promotions something changed after a commit; `row` is
-the last one of the commits before.
-"""
+"""The facts with changes after a commit; `row` is the last one of the commits before."""
