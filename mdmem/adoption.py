@@ -215,7 +215,6 @@ def leave(repository: Repository, environment: Mapping[str, str]) -> bool:
 
 
 def _key(entry: Adoption) -> tuple[str, str]:
-    """The place of a workspace: of two entries with it one is out of date."""
     return entry.common_dir, entry.path
 
 
@@ -251,7 +250,6 @@ def _write(path: Path, data: bytes, before: bytes | None) -> None:
 
 
 def _list_path(environment: Mapping[str, str]) -> Path | None:
-    """The file of the list, links resolved; None if there is no home."""
     folder = config.user_state_folder(environment)
     return Path(os.path.realpath(folder / LIST_NAME)) if folder else None
 

@@ -66,7 +66,6 @@ class _CatchUp:
 
     @property
     def has_yet_to_look(self) -> bool:
-        """True if it was started a moment ago, and has yet to look at the files."""
         return (
             self.waiting is not None
             and self.waiting.is_alive()

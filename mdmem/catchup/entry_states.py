@@ -80,7 +80,6 @@ def _matches(
     states: Mapping[int, EntryState],
     unmatched: Mapping[int, Occurrence],
 ) -> list[tuple[int, Occurrence]]:
-    """Pairs of an entry's index and an unmatched occurrence with the same key."""
     waiting: dict[Hashable, deque[Occurrence]] = defaultdict(deque)
     for occurrence in unmatched.values():
         waiting[key(occurrence.entry)].append(occurrence)

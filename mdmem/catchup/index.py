@@ -79,7 +79,6 @@ class _WorkspaceSurvey:
 
 
 def _settings(workspace: Workspace) -> str:
-    """A digest of everything that the index depends on besides the files and the commit."""
     own = workspace.settings
     settings = repr(
         (
@@ -268,7 +267,6 @@ def _recorded_progress(workspace: Workspace, files_in_all: int) -> BuildProgress
 
 
 def _recording(workspace: Workspace, progress: Progress | None) -> Progress:
-    """Call `progress`, and now and then record it for other processes."""
     recorded = time.monotonic()
 
     def record(done: int, total: int) -> None:
@@ -283,10 +281,7 @@ def _recording(workspace: Workspace, progress: Progress | None) -> Progress:
 
 
 def _build_elsewhere(workspace: Workspace) -> None:
-    """Have a detached process build the index, and wait until it has the lock.
-
-    Nothing tells when it acquires the lock, so that is polled; if it fails, the lock is free.
-    """
+    """Start a detached build, then poll until it has the lock: nothing reports that."""
     started, ends = background.start_catching_up(workspace), time.monotonic() + _STARTING_SECONDS
     while (
         started
@@ -299,9 +294,8 @@ def _build_elsewhere(workspace: Workspace) -> None:
 
 @contextmanager
 def _update_lock(workspace: Workspace, say: Say, kept: _OpenIndex | None) -> Iterator[None]:
-    """Hold the index's lock; with an open index wait only until a part of it is built.
-
-    Raises RepositoryProblem (`busy`: another process holds it).
+    """Hold the lock; with an open index wait only for a part of it. Raises RepositoryProblem
+    (`busy`).
     """
     path, timeout = workspace.state / INDEX_LOCK, workspace.settings.lock_timeout
     begin, notices = time.monotonic(), [files.NOTICE] if kept else []
@@ -362,7 +356,6 @@ def _in_memory(workspace: Workspace, note: str) -> FreshIndex:
 
 
 def _since(index: SearchIndex, trail_table: Trail) -> int | None:
-    """The commit up to which the index agrees with the trail; None if unknown."""
     dropped = trail_table.dropped_commits()
     numbers = [number - 1 for _, number, _ in dropped]
     if index.seen.commit is None:

@@ -112,7 +112,6 @@ def _lifetime_text(kind: FileKind, begun: int, origin: Origin | None) -> str:
 
 
 def _occurrences(trail: Trail, page: FileTexts) -> list[Occurrence]:
-    """The live occurrences of a prepared page's entries; equal ones in order."""
     waiting: dict[Hashable, deque[Occurrence]] = defaultdict(deque)
     for occurrence in trail.live_occurrences(page.path):
         waiting[entry_identity(occurrence.entry)].append(occurrence)

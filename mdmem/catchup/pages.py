@@ -105,11 +105,7 @@ class PageReader:
         return self._page(path, ())
 
     def _states_from_trail(self, path: FilePath, data: bytes) -> tuple[EntryState, ...]:
-        """The states of the entries of a file that need not be parsed; else none.
-
-        It is as HEAD has it, and all its entries began with the last commit that touched it, so
-        that the trail has their lines and tags.
-        """
+        """The entries of a file as in HEAD, all begun with its last commit: no need to parse it."""
         blob, number = self._blobs.get(path), self._last_touches.get(path)
         if (
             blob is None
@@ -157,10 +153,8 @@ class PageReader:
     def _uncommitted_removals(
         self, states: Sequence[EntryState], removed: Sequence[EntryState], is_pending: bool
     ) -> Iterator[IndexRow]:
-        """Rows of entries that a pending edit removed, and of lifetimes only in the past.
-
-        Those are the entries that the edit only rewrote, and, with or without an edit, the
-        lifetimes that ended with a mark which was taken back later.
+        """Rows of entries that a pending edit removed or rewrote, and of lifetimes only in the
+        past.
         """
         for state in (*removed, *(state for state in states if state.marks or not state.committed)):
             if state.occurrence is None:
@@ -260,7 +254,6 @@ def _is_settled(file: ListedFile, now: int) -> bool:
 def _contradicting_facts(
     conflicts: Sequence[Conflict], claims: Mapping[Claim, int]
 ) -> dict[int, tuple[FactId, ...]]:
-    """The facts that contradict each claim, each once, by the claim's index."""
     facts: dict[int, dict[FactId, None]] = defaultdict(dict)
     for conflict in conflicts:
         for first, second in ((conflict.first, conflict.second), (conflict.second, conflict.first)):
@@ -289,10 +282,7 @@ def entry_claim(entry: Entry, occurrence: Occurrence | None) -> Claim:
 
 
 def _lifetimes(occurrence: Occurrence, marks: Sequence[Mark]) -> tuple[Lifetime, ...]:
-    """The lifetimes of an occurrence, oldest first, the last by its end or mark in force.
-
-    Each mark taken back while it was live ends an earlier lifetime, found only in the past.
-    """
+    """The lifetimes, oldest first: each mark taken back while live ends one found only in the past."""
     begun = occurrence.begun
     earlier: list[Lifetime] = []
     for mark in marks:

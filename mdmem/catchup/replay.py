@@ -138,10 +138,7 @@ def here_again(workspace: Workspace, trail: Trail) -> Iterator[Occurrence]:
 
 
 class _SaidTimes:
-    """The times at which lines of logs were said, never later than their commits.
-
-    The day and minute of a line are read in the time zone of its commit.
-    """
+    """When lines of logs were said (in their commits' time zones), never later than their commits."""
 
     def __init__(self, workspace: Workspace, trail: Trail) -> None:
         self._workspace = workspace
@@ -149,7 +146,6 @@ class _SaidTimes:
         self._offsets: dict[CommitId, timedelta] = {}
 
     def expect(self, occurrences: Iterable[Occurrence]) -> None:
-        """Read at once what git tells of the commits of some lines."""
         commits = {each.origin.commit for each in occurrences if _minute(each) is not None}
         self._offsets = first_parent.author_offsets(self._workspace.repository, commits)
 
@@ -201,7 +197,6 @@ def merge_step(
 def _own_numbers(
     merge: TrailCommit, sides: Sequence[TrailCommit]
 ) -> Iterator[tuple[tuple[int, int], ...]]:
-    """The commits that each side has and not all of them have."""
     past = [
         complement(union(side.missing, ((side.number + 1, merge.number),)), merge.number)
         for side in sides
@@ -219,7 +214,6 @@ def _merge_files(
     touched: Sequence[Collection[FilePath]],
     pages: CommitPages,
 ) -> Iterator[MergeFile]:
-    """The files that several sides touched, and those that the merge changed itself."""
     changes = [
         {
             change.path if change.after else change.before_path: change
@@ -278,7 +272,6 @@ def _merge_file(
 def _combinations(
     workspace: Workspace, read: ReadCommit, paths: Collection[FilePath]
 ) -> Iterator[Combination]:
-    """The first lines of texts that a merge makes of two others, with the first lines of these."""
     if len(read.git_parents) != 2:
         return
     for file in again.files_of_both(workspace.repository, *read.git_parents, paths):
@@ -445,7 +438,6 @@ def _cut_unreached(workspace: Workspace, trail: Trail, head: CommitId) -> None:
 
 
 def _cut(workspace: Workspace, trail: Trail, number: int) -> None:
-    """Go back to a commit, copies of facts included."""
     with trail.writing():
         facts = facts_to_derive(trail, number)
         trail.cut(number)
@@ -471,7 +463,6 @@ def _step(
 def _confirmed_files(
     trail: EarlierTrail, commit: TrailCommit, pages: CommitPages, changed: Collection[FilePath]
 ) -> list[FileChange]:
-    """The unchanged files with facts that a commit confirms."""
     facts = confirmed_facts(commit, trail)
     live = [
         each.entry.path

@@ -124,7 +124,6 @@ def discard_messages(workspace: Workspace, say: Say) -> None:
 
 
 def _brought_up(survey: _Survey, say: Say, progress: Progress | None, full: bool) -> FreshMessages:
-    """Bring the index up to date, a part at a time; the lock is free in between."""
     workspace = survey.workspace
     while True:
         with files.lock(workspace.state / MESSAGES_LOCK, workspace.settings.lock_timeout, say):
@@ -161,8 +160,6 @@ def _opened(workspace: Workspace, full: bool) -> MessageIndex:
 
 
 class _Survey:
-    """The transcripts on disk that the settings name, and the settings that matter."""
-
     def __init__(self, workspace: Workspace, sources: tuple[str, ...]) -> None:
         self.workspace = workspace
         self.stamps: dict[str, Stamp] = {
@@ -188,7 +185,6 @@ class _Survey:
         )
 
     def notes(self, index: MessageIndex) -> tuple[str, ...]:
-        """Lines for the user about missing or unreadable transcripts and unknown formats."""
         if not self.stamps:
             folders = ", ".join(
                 searched_folders(self.workspace.settings.sessions, self.workspace.environment)
@@ -216,8 +212,6 @@ class _Survey:
 
 
 class _Update:
-    """One update of an index of messages. The caller holds the lock."""
-
     def __init__(
         self, survey: _Survey, index: MessageIndex, texts: PurgedTexts, progress: Progress | None
     ) -> None:
@@ -230,10 +224,7 @@ class _Update:
         self._purged = texts
 
     def run_part(self) -> bool:
-        """Read some of what is new; True if nothing is left.
-
-        Raises StorageProblem, OSError (the index is damaged, or cannot be written).
-        """
+        """Read some of what is new; True if nothing is left. Raises StorageProblem, OSError."""
         seen, stamps = self._index.seen.transcripts, self._survey.stamps
         due = [
             path for path, stamp in stamps.items() if path not in seen or seen[path].stamp != stamp
@@ -249,7 +240,6 @@ class _Update:
         return len(part) == len(due)
 
     def run(self, due: Iterable[str], done: int = 0) -> None:
-        """Read what is new in some transcripts, after `done` others."""
         total = len(self._survey.stamps)
 
         def changed() -> Iterator[TranscriptMessages]:

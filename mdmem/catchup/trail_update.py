@@ -69,10 +69,7 @@ def _discarded_if_broken(workspace: Workspace, trail: Trail) -> Iterator[Trail]:
 
 
 def _updated_file(workspace: Workspace, head: CommitId | None, progress: Progress | None) -> Trail:
-    """The stored trail, brought up to a commit; rebuilt if damaged.
-
-    Where the clone lacks the past, the trail begins with this commit.
-    """
+    """The stored trail, brought up to a commit (or begun with it); rebuilt if damaged."""
     if workspace.history_boundary is None:
         lines.forget_boundary(workspace)  # a fetch may have brought what was missing
     try:
@@ -91,7 +88,6 @@ def _updated_file(workspace: Workspace, head: CommitId | None, progress: Progres
 def _updated_in_memory(
     workspace: Workspace, head: CommitId | None, progress: Progress | None
 ) -> Trail:
-    """A trail without a file; without the past where the clone lacks it."""
     try:
         return _updated(workspace, Trail.in_memory(), head, progress)
     except RepositoryProblem:

@@ -102,7 +102,6 @@ def _is_unmarked(row: IndexRow) -> bool:
 
 
 def _keys(entry: Entry) -> tuple[Hashable, ...]:
-    """The keys by which an entry is matched to one of a commit."""
     return (
         (entry_identity(entry), (entry.section, entry.fact))
         if entry.fact
@@ -111,7 +110,6 @@ def _keys(entry: Entry) -> tuple[Hashable, ...]:
 
 
 def _contradict(workspace: Workspace, on_disk: Sequence[Entry]) -> bool:
-    """True if some entries of a file hold one key in one section."""
     if not any(entry.key for entry in on_disk):
         return False
     source = Source.USER_STATED

@@ -256,10 +256,8 @@ def _quoted(value: object) -> str:
 
 
 def _read_bytes(path: Path, may_be_link: bool) -> bytes | None:
-    """The bytes of a settings file; None where there is none.
-
-    Raises WorkspaceProblem (`bad-settings`: not a plain file (not opened), too large, not
-    readable).
+    """Read a plain, small file. Raises WorkspaceProblem (`bad-settings`: it is none, and not
+    opened).
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | (0 if may_be_link else os.O_NOFOLLOW)
     try:
@@ -315,7 +313,6 @@ def _local_settings(
     own_path: Path | None,
     people: Sequence[str],
 ) -> dict[str, Any]:
-    """The settings of the workspace's file; `people` are those of the user's own settings."""
     values = _read(workspace / SETTINGS_NAME, may_be_link=False)
     if not values:
         return {}
@@ -337,7 +334,6 @@ def _local_settings(
 def _own_settings(
     own_path: Path | None, workspace: Path, environment: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The user's own settings for a workspace: those for all, with those for this one over them."""
     values = _read(own_path, may_be_link=True) if own_path else {}
     name = own_path.name if own_path else ""
     by_workspace = _tables(values, name)
@@ -351,7 +347,6 @@ def _own_settings(
 
 
 def _tables(values: Mapping[str, Any], file_name: str) -> dict[str, dict[str, Any]]:
-    """The tables of settings for single workspaces, by their paths."""
     tables = values.get(_BY_WORKSPACE, {})
     if not isinstance(tables, dict) or not all(
         isinstance(table, dict) for table in tables.values()

@@ -417,9 +417,8 @@ def lock(
 
 
 def _open_lock(path: Path, flags: int = 0) -> tuple[int, bool]:
-    """Open a lock file and try to lock it: its descriptor, and True if it is locked.
-
-    Opened for reading: the disk may become read-only while somebody waits. NFS needs writing.
+    """Open a lock file for reading (disks may become read-only; NFS needs writing), and try to lock
+    it.
     """
     try:
         return _open_and_try(os.O_RDONLY, path, flags)

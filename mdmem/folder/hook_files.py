@@ -101,7 +101,6 @@ def uninstall(folder: Path) -> tuple[str, ...]:
 
 
 def _is_only_kept(folder: Path, name: str) -> bool:
-    """True if an earlier hook is kept and its shim is missing."""
     return os.path.lexists(_kept_path(folder, name)) and not os.path.lexists(folder / name)
 
 
@@ -216,7 +215,6 @@ def _state(folder: Path, name: str) -> str:
 
 
 def _python_of(name: str, text: str) -> str | None:
-    """The interpreter that a shim starts; None where the shim is not of the current form."""
     head, _, tail = _template(name).partition(_PLACEHOLDER)
     if not (text.startswith(head) and text.endswith(tail)):
         return None

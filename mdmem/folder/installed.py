@@ -40,7 +40,6 @@ def install_command(extra: str) -> str:
 
 
 def _source() -> str:
-    """The folder that mdmem was installed from, or runs in."""
     # 10 ms, only where an extra is missing
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415
 

@@ -274,7 +274,6 @@ def _is_git_folder(part: str) -> bool:
 
 
 def _without_ignored(part: str) -> str:
-    """A name without the characters that HFS+ ignores."""
     return unicodedata.normalize("NFC", part).translate(_HFS_IGNORED)
 
 

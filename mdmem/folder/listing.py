@@ -65,7 +65,6 @@ def _leaves_by_link(root: Path, folder: str) -> bool:
 
 
 def _folders_down_to(folder: str) -> Iterable[str]:
-    """A folder of a workspace and those above it, outermost first, without the root."""
     return accumulate(folder.split("/"), "{}/{}".format) if folder else ()
 
 

@@ -120,7 +120,6 @@ def _blocks(
 
 
 def _replaced_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[_Piece]:
-    """Replaced lines: similar ones word by word, those between them first out, then in."""
     next_old = next_new = 0
     for old_index, new_index, words in _similar_lines(old, new):
         yield DiffKind.OUT, "".join(old[next_old:old_index])
@@ -276,7 +275,6 @@ def text_presences(trail: TextTrail, text: str) -> tuple[TextPresence, ...]:
 
 
 def _joined_revisions(trail: TextTrail, revisions: Sequence[Revision]) -> list[list[Revision]]:
-    """Group the revisions that continue each other."""
     of_number = {each.number: each for each in revisions}
     of_place: dict[tuple[object, ...], list[int]] = {}
     for each in revisions:

@@ -403,7 +403,6 @@ def _old_content(old: OldEntry) -> tuple[FactId | None, str]:
 
 
 def _section_names(change: FileChange, sections: ChangedSections) -> Callable[[Entry], SectionPath]:
-    """A function that gives the new path of an old entry's section."""
     new_paths = sections.new_paths
 
     def section_now(entry: Entry) -> SectionPath:

@@ -212,7 +212,6 @@ class _Matcher:
             )
 
     def _end_elsewhere(self, occurrence: Occurrence) -> Ending | None:
-        """The end that a side gave to an occurrence, or to what it was on that side."""
         for earlier in (occurrence, self._predecessor(occurrence)):
             if earlier is None:
                 continue
@@ -242,7 +241,6 @@ class _Matcher:
                 yield from (each for each in known if each.number == occurrence.number)
 
     def _predecessor(self, occurrence: Occurrence) -> Occurrence | None:
-        """The occurrence that moved to become another one, on the side that has that."""
         fact, sides = occurrence.entry.fact, self._holders[occurrence.number]
         if fact is None or not self._is_new(occurrence.number):
             return None

@@ -171,7 +171,6 @@ def quoted_line(line: str) -> str:
 
 
 def _quoted(changes: Iterable[tuple[str, str]]) -> list[str]:
-    """Quote the lines removed and added, followed by an empty line."""
     changed: list[tuple[str, str]] = []
     for before, after in changes:
         removed, added = changed_lines(before, after)

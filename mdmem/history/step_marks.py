@@ -270,7 +270,6 @@ class StepMarks:
     def _mark(
         self, kind: MarkKind, claims: CommitClaims, fact: FactId, other: FactId | None
     ) -> None:
-        """Mark the meant occurrence of a fact, unless its successor is not current itself."""
         occurrence = self.meant_occurrence(claims, fact, other)
         if occurrence is None:
             return
@@ -311,9 +310,7 @@ class StepMarks:
     def _overrule(
         self, claims: CommitClaims, fact: FactId, other: FactId | None, row: int, path: FilePath
     ) -> None:
-        """Note that a commit ends an occurrence, though its file keeps it. A merge's own text
-        decides.
-        """
+        """Note that a commit ends an occurrence that its file keeps; a merge's text decides."""
         if claims is self.own_claims or claims.note.path != path:
             self.marks.append(self._new_mark(MarkKind.OVERRULED, claims, fact, other, row))
 

@@ -150,7 +150,6 @@ class Memory:
     def _write(
         self, verb: str, options: WriteOptions, work: Callable[[], WriteResult]
     ) -> WriteResult:
-        """Carry out a write, and let the index catch up."""
         with self._record_event(verb, options) as event:
             result = work()
             event.done(

@@ -295,7 +295,6 @@ def _instructions(workspace: Workspace, request: Initialise) -> tuple[WriteResul
 
 
 def _existing_repository(folder: Path) -> Repository | None:
-    """The repository that a folder is in; None if it is in none yet."""
     real_path = folder.resolve()
     nearest = next(each for each in (real_path, *real_path.parents) if each.is_dir())
     try:
@@ -335,7 +334,6 @@ def _missing(
 
 
 def _unusable(root: Path) -> Iterator[str]:
-    """A line for the user for each curated file that is no regular file."""
     for name in layout.CURATED_NAMES:
         kind = (
             "a symbolic link"

@@ -47,7 +47,6 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
 
 
 def _problems_in(workspace: Workspace, change: StagedFile) -> tuple[Problem, ...]:
-    """The problems of a staged change in one workspace; none where the file is not its memory."""
     path = FilePath(change.path.removeprefix(workspace.repository.prefix))
     old_path = str(change.renamed_from) if change.renamed_from else None
     problems = check.check(
@@ -134,10 +133,7 @@ def _all_workspaces_of(
     folders: Iterable[Path],
     environment: Mapping[str, str],
 ) -> dict[Path, tuple[Workspace, ...]]:
-    """The workspaces that each folder of the work tree is in, innermost first.
-
-    One whose marks were deleted from the disk still counts: by its state folder, or git.
-    """
+    """The workspaces of each folder, innermost first, without marks too: by state folder, or git."""
     views = {folder: _views(repository, folder) for folder in folders}
     is_root = {
         view.folder: is_marked(view.folder) or was_used(view)
@@ -307,7 +303,6 @@ def _trailers_of_file(
 def _staged_facts(
     repository: Repository, path: FilePath, environment: Mapping[str, str]
 ) -> frozenset[FactId]:
-    """The facts of a file as it is committed."""
     index = environment.get("GIT_INDEX_FILE")
     variables = {"GIT_INDEX_FILE": str(Path(repository.root, index))} if index else {}
     data = repository.blobs([f":{path}"], variables)[0]

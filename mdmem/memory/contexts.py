@@ -66,7 +66,6 @@ def give_context(
 def _update(
     workspace: Workspace, session: str, change: Callable[[SessionRecord], SessionRecord]
 ) -> None:
-    """Change the record of a session, if it can be written."""
     with suppress(OSError, RepositoryProblem):
         workspace.ensure_state()
         sessions.update_record(workspace.state, session, change)
@@ -155,7 +154,6 @@ def flush_figures(result: FlushResult) -> Mapping[str, int | bool]:
 
 
 def _measure(request: Flush, default_session: str | None) -> tuple[str, int, int]:
-    """The session, its tokens and its cycle."""
     if request.transcript is None:
         return request.session or default_session or "", request.tokens or 0, request.cycle or 0
     try:
@@ -183,7 +181,6 @@ def _result(request: Flush, record: SessionRecord, tokens: int, cycle: int) -> F
 
 
 def _is_writable(workspace: Workspace) -> bool:
-    """True if today's log could be written."""
     log = workspace.root / workspace.log_path(workspace.now().date())
     folders = [folder for folder in (log.parent, workspace.root) if folder.is_dir()]
     return os.access(folders[0], os.W_OK) and (not log.exists() or os.access(log, os.W_OK))

@@ -81,7 +81,6 @@ def find_host_workspace(
 
 
 def _judged(root: Path, environment: Mapping[str, str]) -> HostWorkspace:
-    """A workspace, to be served if the user has adopted it."""
     try:
         repository = repo.discover(root)
     except RepositoryProblem as problem:

@@ -83,7 +83,6 @@ def _has_night(workspace: Workspace) -> bool:
 
 
 def _nights(workspace: Workspace, say: Say) -> list[StepResult]:
-    """Dream each ended day that is due, oldest first, up to the first that fails."""
     results: list[StepResult] = []
     for day in due.due_days(workspace) if _has_night(workspace) else ():
         results.append(_tried(workspace, _DREAM, partial(dreaming.dream_day, workspace, day, say)))

@@ -249,7 +249,6 @@ def _lines(workspace: Workspace, prefix: str) -> tuple[str, ...]:
 
 
 def _patterns(workspace: Workspace) -> Iterator[str]:
-    """The patterns of git for the memory files of a workspace, relative to its folder."""
     yield from layout.CURATED_NAMES
     yield from layout.PROFILE_NAMES
     yield "memory/**/*.md"
@@ -282,7 +281,6 @@ def _quoted(pattern: str) -> str:
 
 
 def _is_listed(workspace: Workspace) -> bool:
-    """True if this workspace's current lines are in one of the two files."""
     prefix = workspace.repository.prefix
     own, shared = _read(attributes_file(workspace.repository)), _read(workspace.root / SHARED_PATH)
     return own == with_lines(own, prefix, _lines(workspace, prefix)) or shared == with_lines(

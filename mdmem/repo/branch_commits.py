@@ -310,7 +310,6 @@ def changed_blobs(
 
 
 def _blob_change(head: bytes, path: bytes) -> BlobChange:
-    """A row of `git diff-tree`: `:MODE MODE ID ID STATUS`, then the path."""
     old_mode, new_mode, old, new, _ = head.removeprefix(b":").split(b" ")
     modes = {mode for mode in (old_mode, new_mode) if mode != _NO_MODE}
     return BlobChange(

@@ -345,7 +345,6 @@ def _is_in_git_folder(repository: Repository, lock: Path) -> bool:
 def _intend_to_add(
     repository: Repository, paths: Sequence[FilePath], extra: Mapping[str, str]
 ) -> list[FilePath]:
-    """Announce to git the paths that it does not track yet, and return those."""
     if not paths:
         return []
     tracked = set(parse_paths(repository.git("ls-files", "-z", "--", *literal_pathspecs(paths))))

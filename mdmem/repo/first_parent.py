@@ -285,14 +285,12 @@ def author_offsets(repository: Repository, ids: Iterable[CommitId]) -> dict[Comm
 
 
 def _lines(ids: Iterable[CommitId]) -> bytes:
-    """Ids as git reads them from its standard input."""
     return "".join(f"{name}\n" for name in ids).encode()
 
 
 def _messages(
     repository: Repository, stdin: bytes
 ) -> Iterator[tuple[Commit, int, tuple[CommitId, ...]]]:
-    """Commits, each with the time of committing and its parents."""
     output = repository.git(
         "log", "--no-walk=unsorted", "--stdin", "-z", f"--format={'%x00'.join(_FIELDS)}", text=stdin
     )

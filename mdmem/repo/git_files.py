@@ -286,10 +286,7 @@ def _entry_id(git_dir: str, tree: str, name: bytes, is_folder: bool) -> str | No
 
 
 def _id_offset(tree: bytes, name: bytes, is_folder: bool) -> int | None:
-    """The offset of an entry's id in a tree; None without such an entry.
-
-    An entry follows the last one's id, which follows a NUL. Bytes are searched: there may be thousands.
-    """
+    """The offset of an entry's id, after a NUL. Bytes are searched: there may be thousands."""
     for mode in (b"40000",) if is_folder else (b"100644", b"100755"):
         head = b"%s %s\0" % (mode, name)
         at = tree.find(head)

@@ -233,8 +233,6 @@ def worktree_files(root: Path) -> list[str]:
 
 @dataclass(slots=True)
 class _ObjectRewriter:
-    """Collects the new ids, and counts what was rewritten."""
-
     rules: RewriteRules
     objects: Objects
     ids: dict[str, str] = field(default_factory=dict)
@@ -252,7 +250,6 @@ class _ObjectRewriter:
     submodules: bool = False
 
     def note_uses(self, trees: Iterable[tuple[str, bytes, int]]) -> None:
-        """Note which blobs the trees hold as Markdown, and which as other files."""
         for _, mode, path, target in self._rows(trees):
             if mode in FILE_MODES:
                 self.uses[is_markdown(os.fsdecode(path))].add(target)
@@ -264,7 +261,6 @@ class _ObjectRewriter:
     def _rows(
         self, trees: Iterable[tuple[str, bytes, int]]
     ) -> Iterator[tuple[str, bytes, bytes, str]]:
-        """Yield each entry of the trees: the tree's id, mode, name, id."""
         for name, _, data in self.objects.read(trees):
             for mode, path, target in tree_entries(data, len(name) // 2):
                 yield name, mode, path, target
@@ -362,7 +358,6 @@ class _ObjectRewriter:
         )
 
     def make_tags(self, tags: Iterable[tuple[str, bytes, int]]) -> None:
-        """Rewrite tags that have a new target or a new message; they lose their signatures."""
         unwritten = {name: data for name, _, data in self.objects.read(tags)}
 
         def write_tag(name: str) -> None:

@@ -59,7 +59,6 @@ def _repository_folders(folders: tuple[Path, ...]) -> tuple[Path, ...]:
 
 
 def _processes(owner: int) -> Iterator[Path]:
-    """The processes of the lock file's owner: nobody else can have created it."""
     for process in _PROCESSES.iterdir():
         if process.name.isdigit():
             try:
@@ -70,7 +69,6 @@ def _processes(owner: int) -> Iterator[Path]:
 
 
 def _holds(process: Path, lock: os.stat_result) -> bool:
-    """True if a process has a file open, under any name."""
     try:
         return any(_is_same(descriptor, lock) for descriptor in (process / "fd").iterdir())
     except OSError:
@@ -113,7 +111,6 @@ def _is_older_git(process: Path, changed_at: float, folders: tuple[Path, ...]) -
 
 
 def _start_time(process: Path) -> float:
-    """The start time of a process, in seconds since 1970."""
     ticks = int(
         (process / "stat").read_text(errors="replace").rpartition(")")[2].split()[_START_FIELD]
     )

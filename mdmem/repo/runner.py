@@ -112,7 +112,6 @@ def _pipe() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
 
 @contextmanager
 def _text_file(text: bytes) -> Iterator[IO[bytes] | int]:
-    """A file without a name that holds the text; no file at all for an empty one."""
     if not text:
         yield subprocess.DEVNULL
         return
@@ -128,10 +127,7 @@ def _text_file(text: bytes) -> Iterator[IO[bytes] | int]:
 
 @contextmanager
 def _interruptions_held() -> Iterator[None]:
-    """Hold interruptions back until the process that is being started is under control.
-
-    Else it would go on unseen, and commit what is being put back. It would inherit a blocked signal.
-    """
+    """Hold interruptions back until a new process is under control: it inherits blocked signals."""
     handlers = (
         {number: signal.getsignal(number) for number in INTERRUPTIONS} if _is_main_thread() else {}
     )
@@ -195,7 +191,6 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _ends_by(process: subprocess.Popen[bytes], limit: float) -> bool:
-    """Wait for the end until a time of the monotonic clock; False where the time is up."""
     pause = _FIRST_PAUSE
     while not _has_ended(process):
         if time.monotonic() >= limit:

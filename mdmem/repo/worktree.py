@@ -189,7 +189,6 @@ class Repository:
         return CommitId(result.output.decode().strip()) if result.status == 0 else None
 
     def _head(self) -> tuple[str | None, CommitId | None] | None:
-        """HEAD's branch and commit; None where only git can tell."""
         return git_files.read_head(str(self.git_dir)) if self.is_simple else None
 
     def branch(self) -> str | None:
@@ -216,7 +215,6 @@ class Repository:
         return self._settled_state(path) or self._status_state(path)
 
     def _settled_state(self, path: FilePath) -> PathState | None:
-        """The state where file, index and HEAD are the same; None where git has to be asked."""
         head = self._head()
         if (
             head is None

@@ -67,7 +67,6 @@ def _maybe_text(data: bytes | None) -> str | None:
 
 @lru_cache(4096)
 def _path(data: bytes) -> FilePath:
-    """One object for all entries of a file."""
     return FilePath(decoded(data))
 
 
@@ -197,7 +196,6 @@ def _origin(
     cites: bytes | None,
     attribute: bytes | None,
 ) -> Origin:
-    """One object for all lines that a commit brought in."""
     return Origin(
         commit=CommitId(decoded(commit)),
         time=time,

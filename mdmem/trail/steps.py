@@ -310,7 +310,6 @@ def _insert_revisions(store: Store, rows: Sequence[SqlRow]) -> None:
 def _add_marks(
     store: Store, number: int, marks: Sequence[Mark], first: int, begun: Sequence[Occurrence]
 ) -> None:
-    """Add marks; `first` is the row of the first occurrence that began in the same step."""
     for mark in marks:
         row, path = mark.occurrence, None
         if row < 0:

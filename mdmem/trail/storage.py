@@ -237,7 +237,6 @@ def discard(folder: Path) -> None:
 
 
 def _replace(path: Path, settings: str) -> sqlite3.Connection:
-    """Connect to an empty file in the place of whatever is there."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         discard(path.parent)

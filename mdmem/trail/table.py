@@ -91,7 +91,6 @@ _ENDED_BETWEEN = (
 
 
 def _reversed(name: bytes) -> bytes:
-    """A key that sorts ids the other way round."""
     return bytes(255 - byte for byte in name)
 
 
@@ -100,7 +99,6 @@ def _missing_commit(number: int) -> BrokenTrail:
 
 
 def _only(rows: Sequence[SqlRow], number: int) -> SqlRow:
-    """The row of a commit. Raises BrokenTrail where it is missing."""
     if not rows:
         raise _missing_commit(number)
     return rows[0]
