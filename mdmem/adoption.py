@@ -75,9 +75,7 @@ def is_adopted(repository: Repository, environment: Mapping[str, str]) -> bool:
 
 
 def is_named(folder: Path, environment: Mapping[str, str]) -> bool:
-    """True if the user's settings or MDMEM_ADOPT adopt a folder's workspace. Raises
-    WorkspaceProblem.
-    """
+    """True if the user's settings or MDMEM_ADOPT name a folder. Raises WorkspaceProblem."""
     real_path = os.path.realpath(folder)
     globs = map(_without_links, config.adopted_folders(environment))
     return any(layout.folder_matches(real_path, glob) for glob in globs)
@@ -113,10 +111,7 @@ def _is_work_tree(here: Adoption, git_dir: Path) -> bool:
 
 
 def require_adopted(repository: Repository, environment: Mapping[str, str]) -> None:
-    """Refuse to work for a workspace that the user has not adopted.
-
-    Raises WorkspaceProblem (`not-adopted`, with the command for a person).
-    """
+    """Refuse an unadopted workspace. Raises WorkspaceProblem (`not-adopted`, with the command)."""
     if not is_adopted(repository, environment):
         raise WorkspaceProblem(
             "not-adopted",

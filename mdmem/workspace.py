@@ -225,10 +225,7 @@ class Workspace:
         read_status: Callable[[os.stat_result], T],
         enter: Callable[[str, str, bool], None] | None = None,
     ) -> dict[str, T]:
-        """The memory files' paths, unordered, each with the result of `read_status` for its stat.
-
-        `enter` is called as by `listing.markdown_paths`.
-        """
+        """The memory files' paths with `read_status`'s results; `enter`: see `listing`."""
         listed = listing.markdown_paths(self.root, self.memory_folders, read_status, enter)
         daily = self.daily
         for path in [
@@ -361,12 +358,7 @@ def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
 
 
 def open_at(root: Path, environment: Mapping[str, str]) -> Workspace:
-    """The workspace in a folder.
-
-    Raises:
-    RepositoryProblem: the folder is in no usable repository.
-    WorkspaceProblem: `bad-settings`.
-    """
+    """The workspace in a folder. Raises RepositoryProblem, WorkspaceProblem (`bad-settings`)."""
     return open_in(repo.discover(root), environment)
 
 

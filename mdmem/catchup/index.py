@@ -294,9 +294,7 @@ def _build_elsewhere(workspace: Workspace) -> None:
 
 @contextmanager
 def _update_lock(workspace: Workspace, say: Say, kept: _OpenIndex | None) -> Iterator[None]:
-    """Hold the lock; with an open index wait only for a part of it. Raises RepositoryProblem
-    (`busy`).
-    """
+    """Hold the lock; an open index suffices in part. Raises RepositoryProblem (`busy`)."""
     path, timeout = workspace.state / INDEX_LOCK, workspace.settings.lock_timeout
     begin, notices = time.monotonic(), [files.NOTICE] if kept else []
     while kept is not None and files.is_locked(path):
@@ -374,10 +372,7 @@ def _update(
     progress: Progress | None,
     stored: bool = True,
 ) -> SearchIndex:
-    """Index what has changed, or all if settings or history differ; a large one by two processes.
-
-    If this is not the `stored` index, the trail keeps what that one has still to remove.
-    """
+    """Index what has changed; unless `stored`, the trail keeps what the stored one must remove."""
     # only where something changed: they read all
     from mdmem.catchup import changed_files, page_worker  # noqa: PLC0415
 

@@ -153,9 +153,7 @@ class PageReader:
     def _uncommitted_removals(
         self, states: Sequence[EntryState], removed: Sequence[EntryState], is_pending: bool
     ) -> Iterator[IndexRow]:
-        """Rows of entries that a pending edit removed or rewrote, and of lifetimes only in the
-        past.
-        """
+        """Rows of entries that a pending edit changed, and of lifetimes only in the past."""
         for state in (*removed, *(state for state in states if state.marks or not state.committed)):
             if state.occurrence is None:
                 continue

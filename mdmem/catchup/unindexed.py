@@ -30,10 +30,7 @@ _MOST_FILES, _MOST_BYTES = 8, 100_000
 def overlay_unindexed(
     workspace: Workspace, index: SearchIndex, changed: Collection[str], removed: Collection[str]
 ) -> SearchIndex | None:
-    """The index with files laid over it; None where an update might give another result.
-
-    Raises BrokenIndex (the index turns out to be damaged).
-    """
+    """The index with files laid over it; None where unsure. Raises BrokenIndex (damaged)."""
     if index.seen.has_pair_marks or len(changed) + len(removed) > _MOST_FILES:
         return None
     pages, bytes_left = [], _MOST_BYTES

@@ -256,9 +256,7 @@ def _quoted(value: object) -> str:
 
 
 def _read_bytes(path: Path, may_be_link: bool) -> bytes | None:
-    """Read a plain, small file. Raises WorkspaceProblem (`bad-settings`: it is none, and not
-    opened).
-    """
+    """Read a plain, small file. Raises WorkspaceProblem (`bad-settings`: it is none)."""
     flags = os.O_RDONLY | os.O_NONBLOCK | (0 if may_be_link else os.O_NOFOLLOW)
     try:
         _require_plain(path, path.stat(follow_symlinks=may_be_link))
@@ -367,10 +365,7 @@ def own_list(name: str, environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def adopted_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """The folders or globs of MDMEM_ADOPT and the user's own settings.
-
-    Raises WorkspaceProblem (`bad-settings`).
-    """
+    """The folders or globs that the user adopts. Raises WorkspaceProblem (`bad-settings`)."""
     own_path = user_settings_path(environment)
     name, values = (
         ("", {}) if own_path is None else (own_path.name, _read(own_path, may_be_link=True))
@@ -400,10 +395,7 @@ def _full_folder(path: str, environment: Mapping[str, str], setting: str) -> Pat
 
 
 def own_workspace(environment: Mapping[str, str]) -> Path | None:
-    """The workspace that the user's own settings name for use outside of any, if they do.
-
-    Raises WorkspaceProblem (`bad-settings`).
-    """
+    """The user's default workspace, if configured. Raises WorkspaceProblem (`bad-settings`)."""
     own_path = user_settings_path(environment)
     name = _read(own_path, may_be_link=True).get("workspace") if own_path else None
     if own_path is None or name is None:

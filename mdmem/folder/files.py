@@ -417,9 +417,7 @@ def lock(
 
 
 def _open_lock(path: Path, flags: int = 0) -> tuple[int, bool]:
-    """Open a lock file for reading (disks may become read-only; NFS needs writing), and try to lock
-    it.
-    """
+    """Open and try to lock a file: for reading, as disks may be read-only; for NFS writing."""
     try:
         return _open_and_try(os.O_RDONLY, path, flags)
     except OSError as problem:

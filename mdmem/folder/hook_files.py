@@ -105,9 +105,7 @@ def _is_only_kept(folder: Path, name: str) -> bool:
 
 
 def hook_states(folder: Path) -> dict[str, str]:
-    """Each hook's state: `installed`, also by hand with mdmem's line; `outdated`; `missing`;
-    `foreign`.
-    """
+    """Each hook's state: `installed` (or mdmem's line is), `outdated`, `missing`, `foreign`."""
     return {name: _state(folder, name) for name in HOOKS}
 
 

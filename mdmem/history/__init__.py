@@ -1,6 +1,4 @@
-"""The history of sections and facts as the commits have it; what every write needs is imported
-here.
-"""
+"""The history of sections and facts as the commits have it, with what every write needs."""
 
 from mdmem.history.differences import changed_lines, common_ends, line_difference
 from mdmem.history.messages import (

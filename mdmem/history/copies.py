@@ -43,9 +43,7 @@ class CopyTrail(Protocol):
         ...
 
     def promotions_of(self, fact: FactId) -> tuple[tuple[int, FactId], ...]:
-        """The commits that took a log's fact into a curated file, each with the fact that it
-        became.
-        """
+        """The commits that took a log's fact into a curated file, with what it became there."""
         ...
 
     def reverts(self) -> tuple[StatedRevert, ...]:

@@ -55,10 +55,7 @@ def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
 
 
 def line_difference(before: str, after: str) -> str:
-    """The hunks of a unified diff without file names, for `git apply`; empty if nothing differs.
-
-    Lines end at `\n` only, and keep a `\r` before it.
-    """
+    """The hunks of a diff for `git apply`; lines end at `\\n` only, and keep a `\\r`."""
     old, new = (StringIO(text).readlines() for text in (before, after))
     hunks = difflib.unified_diff(old, new, n=_CONTEXT_LINES)
     return "".join(
@@ -251,10 +248,7 @@ def _with_text(before: Sequence[_Line], text: str, commit: int | None) -> list[_
 
 @dataclass(frozen=True, slots=True)
 class TextPresence:
-    """A period in which a section contained a text, with the last names of file and section.
-
-    It lasts from commit `came` until commit `went` (None: until now).
-    """
+    """A period, from `came` until `went` (None: now), in which a section contained a text."""
 
     came: int
     went: int | None

@@ -271,10 +271,7 @@ def match_entries(
     order: Order,
     among: Collection[SectionPath],
 ) -> EntryFates:
-    """Match the entries of a merge's file to what is live on its sides.
-
-    `among` are the sections that differ between any two of them.
-    """
+    """Match a merge's entries to its sides'; sections `among` these differ between any two."""
     return _Matcher(file, parents, trail, order, among).match()
 
 

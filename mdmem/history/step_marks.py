@@ -221,9 +221,7 @@ class StepMarks:
         )
 
     def _can_be_restored(self, mark: Mark, row: int, occurrence: Occurrence) -> bool:
-        """True unless the mark would close a circle. The successor has to be live, not current;
-        other marks on the occurrence do not matter.
-        """
+        """True unless the mark would close a circle: the successor has to be live, not current."""
         is_overruled = mark.kind is MarkKind.OVERRULED
         if is_overruled == self.is_log(occurrence.entry.path):
             return False

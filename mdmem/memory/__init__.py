@@ -127,20 +127,14 @@ class Memory:
         return self._record_event(tool, WriteOptions(actor=actor, session=session))
 
     def apply(self, change: Change) -> WriteResult:
-        """Carry out one change, committed when this returns.
-
-        Raises MdmemError (it was refused or failed, and nothing is changed).
-        """
+        """Carry out one change, committed when this returns. Raises MdmemError (no change)."""
         verb = changes.EVENT_VERBS[type(change)]
         return self._write(
             verb, change.options, lambda: changes.carry_out(self.workspace, change, self._say)
         )
 
     def change_file(self, change: WholeFileEdit | MovePath) -> WriteResult:
-        """Change a whole file of any name, or a folder: committed when this returns.
-
-        Raises MdmemError (it was refused or failed, and nothing is changed).
-        """
+        """Change a file of any name, or a folder: like `apply`. Raises MdmemError (no change)."""
         return self._write(
             "memory-tool",
             change.options,
@@ -203,10 +197,7 @@ class Memory:
         return commit, paths
 
     def show(self, request: Show) -> SectionView:
-        """Read a section, the text before the first heading, or a whole file.
-
-        Raises PathProblem, SectionProblem (there is none).
-        """
+        """Read a section, the first text, or a file. Raises PathProblem, SectionProblem."""
         return _module("queries.show").show_section(self.workspace, request)
 
     def show_named(self, request: Show) -> SectionView | DayView:
@@ -224,10 +215,7 @@ class Memory:
         return _module("queries.as_of").show_as_of(self.workspace, request, as_of, self._say)
 
     def look(self, path: str) -> FolderView | str:
-        """Read a file of any name, or list a folder two levels deep; empty: the workspace's own.
-
-        Raises PathProblem (there is none, or it cannot be read).
-        """
+        """Read any file, or list a folder two levels deep ("": the root). Raises PathProblem."""
         return _module("queries.folders").look(self.workspace, path)
 
     def outline(self, file: str | None = None) -> Outline:
@@ -235,11 +223,9 @@ class Memory:
         return _module("queries.show").outline(self.workspace, file)
 
     def search(self, request: Search) -> SearchResult:
-        """Find the entries that answer a query best; the index is brought up to date first.
+        """Find the entries that answer a query best, in an updated index.
 
-        Raises:
-        UsageProblem: an option's value is out of its range.
-        WorkspaceProblem: `no-sessions`: the settings name none to search.
+        Raises UsageProblem (a value out of range), WorkspaceProblem (`no-sessions` to search).
         """
         with self._record_event("search") as event:
             workspace = self.workspace
@@ -388,11 +374,7 @@ class Memory:
         return status
 
     def reindex(self, full: bool = False) -> int:
-        """Update or rebuild the index; return its number of entries. Messages follow on demand.
-
-        Raises:
-        RepositoryProblem: `busy`. StorageProblem: it cannot be written.
-        """
+        """Update or rebuild the index; the number of entries. Raises RepositoryProblem (`busy`)."""
         with self._record_event("reindex"):
             if full:
                 _module("catchup.session_messages").discard_messages(self.workspace, self._say)
@@ -433,19 +415,12 @@ class Memory:
 
 
 def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
-    """Make or adopt a workspace.
-
-    Raises MdmemError (the folder cannot hold one, or git cannot take a commit now).
-    """
+    """Make or adopt a workspace. Raises MdmemError (impossible there, or not now)."""
     return _module("memory.adopting").initialise(request, environment)
 
 
 def leave(folder: Path, environment: Mapping[str, str]) -> bool:
-    """No longer adopt a workspace; False if it was not in the user's list.
-
-    Raises:
-    WorkspaceProblem: `not-allowed`: an agent asks. StorageProblem: the list is not writable.
-    """
+    """Remove a workspace from the list, if it is there. Raises WorkspaceProblem (`not-allowed`)."""
     return _module("memory.found").leave(folder, environment)
 
 
@@ -461,11 +436,7 @@ def adopt_found(
     workspaces: Sequence[FoundWorkspace],
     environment: Mapping[str, str],
 ) -> None:
-    """Adopt workspaces that were found.
-
-    Raises:
-    WorkspaceProblem: `not-allowed`: an agent asks. StorageProblem: the list is not writable.
-    """
+    """Adopt workspaces that were found. Raises WorkspaceProblem (`not-allowed`: an agent asks)."""
     _module("memory.found").adopt_found(workspaces, environment)
 
 

@@ -115,11 +115,7 @@ class InitResult:
 
 
 def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
-    """Create or adopt the workspace in a folder.
-
-    Raises MdmemError (the folder cannot hold one, or git cannot take a commit now; no file is left
-    that was not there before).
-    """
+    """Create or adopt a folder's workspace. Raises MdmemError (no new file is left then)."""
     folder = Path(request.folder or environment.get("MDMEM_WORKSPACE") or ".").absolute()
     if folder.exists() and not folder.is_dir():
         raise PathProblem("bad-path", f"{folder} is not a folder")
@@ -177,11 +173,8 @@ def _adoption(
     settings: Settings,
     environment: Mapping[str, str],
 ) -> tuple[bool, bool]:
-    """True if the user has adopted the workspace, and True if this call is to adopt it.
-
-    Raises:
-    WorkspaceProblem: `not-allowed`: an agent may not set up the memory of others.
-    StorageProblem: it cannot be adopted.
+    """True if adopted, and True if this call is to adopt it. Raises WorkspaceProblem (`not-
+    allowed`).
     """
     if existing is not None and adoption.is_adopted(existing, environment):
         return True, False
@@ -309,10 +302,7 @@ def _existing_repository(folder: Path) -> Repository | None:
 def _missing(
     root: Path, repository: Repository, settings: Settings
 ) -> tuple[dict[FilePath, str], tuple[str, ...]]:
-    """Missing files, with lines for the user: templates without a curated file, an unknown author.
-
-    An author goes before the settings that are there.
-    """
+    """Missing files (templates, an author before the settings), with lines for the user."""
     names = {entry.name.casefold() for entry in root.iterdir()}
     missing: dict[FilePath, str] = {}
     if not any(os.path.lexists(root / name) for name in layout.CURATED_NAMES):

@@ -99,10 +99,7 @@ def staged_problems_of_workspace(
 def record_refusal(
     folder: Path, environment: Mapping[str, str], refused: Sequence[Problem], seconds: float
 ) -> None:
-    """Add a commit's refusal to the events of each workspace.
-
-    `refused` has paths as from `staged_problems`, `seconds` is the duration of the check.
-    """
+    """Add a commit's refusal to each workspace's events; `seconds` is how long the check took."""
     repository = repo.discover(folder)
     folders = [(repository.root / problem.path).parent for problem in refused]
     workspaces = workspaces_of(repository, set(folders), environment)
@@ -175,10 +172,7 @@ def _marks(view: Repository) -> list[FilePath]:
 
 
 def require_hooks_free(workspace: Workspace) -> None:
-    """Refuse to install hooks where somebody else manages them.
-
-    Raises RepositoryProblem (`hooks-managed`, with the lines to add by hand).
-    """
+    """Refuse other managers' hooks. Raises RepositoryProblem (`hooks-managed`)."""
     hooks_path = workspace.repository.setting("core.hooksPath")
     if hooks_path is not None:
         raise hook_files.managed_hooks_problem(
@@ -194,12 +188,7 @@ def add_merge_trailers(
     """Add trailers to the message of a merge or squash, and return them.
 
     A merge of more than two commits is left alone, and so is a fact that is no longer in what is
-    committed: a person may have decided otherwise.
-
-    Args:
-    folder: any folder of the work tree.
-    message: the file with the message, relative to the folder.
-    environment: the variables of the hook; `GIT_INDEX_FILE` names what is committed.
+    committed: a person may have decided otherwise. `environment` may name the index.
     """
     repository = repo.discover(folder)
     repository = repository.at_folder(repository.root)
@@ -317,11 +306,7 @@ _MOVED_BY = frozenset({"a rebase", "a cherry-pick"})
 
 
 def add_claim(folder: Path, message: str, environment: Mapping[str, str]) -> str | None:
-    """Add `Mdmem-Claimed-By` to the message of a commit that an agent makes of memory files.
-
-    Returns:
-    The agent; None where a person commits, no memory changes, or git makes commits again.
-    """
+    """Add `Mdmem-Claimed-By` to a message; the agent, or None where there is nothing to claim."""
     repository = repo.discover(folder)
     repository = repository.at_folder(repository.root)
     if git_files.operation_under_way(str(repository.git_dir)) in _MOVED_BY:

@@ -21,9 +21,8 @@ class Hooks:
     record_event: Callable[[str], EventRecorder]
 
     def install(self) -> tuple[str, ...]:
-        """Install mdmem's hooks and merge driver; return the names of the hooks written.
-
-        Raises RepositoryProblem (`hooks-managed`, with the lines to add by hand).
+        """Install hooks and merge driver; the hooks written. Raises RepositoryProblem (`hooks-
+        managed`).
         """
         with self.record_event("hooks-install") as event:
             merging = setup.install(self.workspace, sys.executable)

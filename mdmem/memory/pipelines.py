@@ -151,10 +151,7 @@ class Pipelines:
     progress: Progress | None
 
     def list_sessions(self, request: ShowSessions) -> SessionList:
-        """List the sessions with readable transcripts, newest first.
-
-        Raises UsageProblem (there is no such client, or no such day).
-        """
+        """List readable sessions, newest first. Raises UsageProblem (unknown client or day)."""
         with self.record_event("sessions"):
             return session_views.list_sessions(self.workspace, request)
 
@@ -187,10 +184,7 @@ class Pipelines:
         return result
 
     def dream(self, request: Dream) -> DreamResult:
-        """Add lasting facts of ended days to curated memory, or propose them.
-
-        Raises MdmemError (a day has not ended, or memory cannot be written).
-        """
+        """Add ended days' lasting facts to curated memory, or propose them. Raises MdmemError."""
         with self.record_event("dream", WriteOptions(dry_run=request.dry_run)) as event:
             result = dreaming.dream(self.workspace, request, self.say)
             event.done(bool(result.commits))
@@ -204,12 +198,7 @@ class Pipelines:
         return digesting.start_digest(self.workspace, transcript, is_last)
 
     def run(self) -> RunResult:
-        """Carry out what is due. A step that fails is in the result.
-
-        Raises:
-        WorkspaceProblem: `not-adopted`.
-        RepositoryProblem: `running`: another pipeline is at work.
-        """
+        """Carry out what is due, failures in the result. Raises RepositoryProblem (`running`)."""
         with self.record_event("run") as event:
             adoption.require_adopted(self.workspace.repository, self.workspace.environment)
             result = run(self.workspace, self.say, self.progress)
@@ -243,10 +232,7 @@ class Pipelines:
         )
 
     def schedule(self, request: Schedule) -> ScheduleResult:
-        """Tell, start or end the calls of `run` every five minutes.
-
-        Raises RepositoryProblem (`cannot-schedule`).
-        """
+        """Tell, start or end the calls of `run`. Raises RepositoryProblem (`cannot-schedule`)."""
         with self.record_event("schedule") as event:
             result = placing.schedule(self.workspace, request)
             event.done(result.changed)

@@ -36,10 +36,7 @@ class Proposals:
     catch_up: Callable[[Workspace], None]
 
     def propose(self, request: Propose) -> ProposedWrite:
-        """Propose an edit, committed on its own branch; files, index and HEAD stay.
-
-        Raises MdmemError (it was refused or failed, and nothing is changed).
-        """
+        """Propose an edit, committed on its own branch. Raises MdmemError (nothing is changed)."""
         options = request.edit.options
         with self.record_event(f"propose-{_VERBS[type(request.edit)]}", options) as event:
             done = proposing.propose(self.workspace, request, self.say)
@@ -49,10 +46,7 @@ class Proposals:
         return done
 
     def propose_branch(self, request: ProposeBranch) -> ProposalView:
-        """Make a proposal from the changes on a branch.
-
-        Raises MdmemError (no such branch, no change of memory, or the checks refuse it).
-        """
+        """Make a proposal from a branch. Raises MdmemError (none, no change, or refused)."""
         with self.record_event(
             "propose", WriteOptions(actor=request.actor, session=request.session)
         ) as event:
@@ -76,10 +70,7 @@ class Proposals:
         return proposal.view
 
     def part_text(self, named: str, part: str, anyway: bool = False) -> tuple[str, str]:
-        """The name of a part, and its text for a person to edit.
-
-        Raises ProposalProblem (none, no new text, or (unless `anyway`) overtaken).
-        """
+        """A part's name and text to edit. Raises ProposalProblem (none, or overtaken)."""
         view = deciding.part_to_edit(self.workspace, named, part, anyway)
         if view.new is None:
             raise ProposalProblem("part-not-found", f"{view.name} has no text to edit", "")
@@ -94,10 +85,7 @@ class Proposals:
             return reading.find(read, query, limit)
 
     def accept(self, request: Accept) -> Decision:
-        """Accept parts of a proposal, a commit a part: all of them, or nothing.
-
-        Raises MdmemError (one was refused or failed, and nothing is changed).
-        """
+        """Accept parts, a commit each: all or nothing. Raises MdmemError (refused or failed)."""
         with self.record_event("accept", request.options) as event:
             decision = deciding.accept(self.workspace, request, self.say)
             event.done(bool(decision.commits), commit=next(reversed(decision.commits), None))
@@ -106,10 +94,7 @@ class Proposals:
         return decision
 
     def reject(self, request: Reject) -> Decision:
-        """Reject parts of a proposal.
-
-        Raises MdmemError (it was refused or failed, and nothing is changed).
-        """
+        """Reject parts of a proposal. Raises MdmemError (it was refused or failed)."""
         with self.record_event("reject", request.options) as event:
             decision = deciding.reject(self.workspace, request, self.say)
             event.done(bool(decision.commits), commit=next(reversed(decision.commits), None))

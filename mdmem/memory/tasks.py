@@ -21,10 +21,7 @@ class Tasks:
     write: Callable[[str, WriteOptions, Callable[[], WriteResult]], WriteResult]
 
     def start(self, name: str, goal: str, options: WriteOptions) -> WriteResult:
-        """Begin a task; if it exists already, nothing is changed.
-
-        Raises TextProblem, SectionProblem (the name or the goal cannot be used).
-        """
+        """Begin a task, unless it exists. Raises TextProblem, SectionProblem (unusable)."""
         return tasks.start_task(self.workspace, name, goal, options, self.apply)
 
     def note(self, name: str, text: str, options: WriteOptions) -> WriteResult:

@@ -31,10 +31,7 @@ def files_of_both(
     only: Collection[FilePath] | None = None,
     bases: Sequence[CommitId] | None = None,
 ) -> Iterator[MergedFile]:
-    """The files that both commits changed and have, each with its base; renamed files by new name.
-
-    Several bases are merged first, as git does. `bases`: if not those of a merge of the two.
-    """
+    """The files that both changed and have, with their bases (several: merged as git does)."""
     bases = merge_bases(repository, ours, theirs) if bases is None else bases
     sides = [
         _by_origin(changed_files(repository, bases[0] if bases else None, side))

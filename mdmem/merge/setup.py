@@ -186,10 +186,7 @@ def install(workspace: Workspace, python: str) -> tuple[str, ...]:
 
 
 def uninstall(workspace: Workspace) -> bool:
-    """Remove this workspace's lines from the repository's attributes, not shared ones; False: none.
-
-    The driver is removed with the last workspace.
-    """
+    """Remove this workspace's lines (not shared ones), and the driver with the last workspace's."""
     repository = workspace.repository
     path = attributes_file(repository)
     changed = _edit(path, lambda text: with_lines(text, repository.prefix, ()))

@@ -344,9 +344,7 @@ def trees_of(repository: Repository, commits: Sequence[CommitId | None]) -> list
 def messages_with(
     repository: Repository, pattern: str, tip: CommitId | None
 ) -> list[tuple[CommitId, int, str]]:
-    """The commits before `tip` with a line that matches an extended regex, newest first; with
-    times.
-    """
+    """The commits before `tip` with a line that matches an extended regex, newest first."""
     if tip is None:
         return []
     command = (

@@ -15,7 +15,7 @@ from mdmem.wording import verb
 
 
 def discover(folder: Path) -> Repository:
-    """Find the repository whose work tree holds `folder`.
+    """Find a folder's repository.
 
     Raises RepositoryProblem (`not-a-repository`, `broken-repository`, `bare-repository`).
     """

@@ -128,10 +128,7 @@ Parents = tuple[CommitId, ...]
 def commits_reached(
     repository: Repository, head: CommitId, without: Iterable[CommitId] = ()
 ) -> list[tuple[CommitId, Parents]]:
-    """The commits that one reaches and `without` do not, parents first, each with its parents.
-
-    Raises RepositoryProblem (`broken-repository`).
-    """
+    """The commits that one reaches, not `without`, parents first. Raises RepositoryProblem."""
     revisions = "".join(f"{name}\n" for name in (head, *(f"^{name}" for name in without)))
     try:
         output = repository.git(
@@ -176,9 +173,7 @@ def read_history(
     commits: Sequence[tuple[CommitId, Parents]],
     boundary: CommitId | None = None,
 ) -> Iterator[CommitChanges]:
-    """Read commits, some hundred at a time, with what differs from each parent; none of a
-    `boundary`.
-    """
+    """Read commits, some hundred at a time, with what differs from each parent."""
     if boundary is not None and commits and commits[0][0] == boundary:
         yield _without_past(repository, boundary)
         commits = commits[1:]

@@ -89,10 +89,7 @@ class RewrittenHistory:
 
 
 def linked_worktrees(repository: Repository) -> list[LinkedWorktree]:
-    """The other work trees.
-
-    Raises RepositoryProblem (`cannot-purge`: one is missing, is busy, or has refs of its own).
-    """
+    """The other work trees. Raises RepositoryProblem (`cannot-purge`: missing, busy, own refs)."""
     worktrees = []
     for block in filter(
         None, git(repository.root, "worktree", "list", "--porcelain", "-z").split(b"\0\0")
@@ -135,10 +132,8 @@ def _refusal(message: str, hint: str) -> RepositoryProblem:
 
 
 def require_rewritable(repository: Repository) -> None:
-    """Refuse a repository that would not show rewritten history, or must keep old objects.
-
-    Raises RepositoryProblem (`cannot-purge`: replace refs, grafts, a partial clone, a repository
-    that keeps all objects).
+    """Refuse replace refs, grafts, and clones that are partial or keep all. Raises
+    RepositoryProblem.
     """
     if git(repository.root, "for-each-ref", "--count=1", "refs/replace"):
         raise _refusal("the repository has replace refs", "To remove one: git replace -d")

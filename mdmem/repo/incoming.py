@@ -75,10 +75,7 @@ def lacks_commits(repository: Repository) -> bool:
 
 
 def find_text(repository: Repository, path: FilePath, data: bytes) -> CommitId | None:
-    """The newest commit of a branch or the last fetch that HEAD lacks, with these bytes.
-
-    Proposals do not count.
-    """
+    """The newest commit of branches or the last fetch, not proposals, with these bytes."""
     options = ("--no-color", "--no-follow", "--no-renames", "--diff-merges=first-parent")
     listed = repository.run(
         *("log", *options, "--raw", "--no-abbrev", "--format=%H", *_lacking(repository)),

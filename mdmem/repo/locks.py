@@ -29,10 +29,7 @@ def lock_named_in(error_text: str) -> Path | None:
 
 
 def is_stale(lock: Path, folders: tuple[Path, ...]) -> bool:
-    """True if a dead process left a lock file; False where unknown.
-
-    `folders` are the repository's work tree and git folders.
-    """
+    """True if a dead process left a lock file; `folders` are the repository's."""
     try:
         status = lock.stat()
         if (

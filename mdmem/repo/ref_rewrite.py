@@ -200,10 +200,7 @@ def refresh_index(repository: Repository) -> None:
 
 
 def drop_old_objects(repository: Repository, rules: RewriteRules, before: int) -> None:
-    """Remove the old objects and all that leads to them; may be repeated.
-
-    Objects younger than `before` (seconds since 1970) stay: another git may commit them.
-    """
+    """Remove all old objects; younger ones than `before` stay, as another git may commit them."""
     folder = repository.root
     kept = _kept_stash(repository)
     git(folder, "reflog", "expire", "--expire=all", "--expire-unreachable=all", "--all")

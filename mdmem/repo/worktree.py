@@ -111,10 +111,7 @@ class Repository:
     def git(
         self, *arguments: str, text: bytes = b"", extra: Mapping[str, str] | None = None
     ) -> bytes:
-        """Run a git command that must succeed, and return its output.
-
-        Raises RepositoryProblem (`git-failed`, `missing-history`).
-        """
+        """Run a git command. Raises RepositoryProblem (`git-failed`, `missing-history`)."""
         result = run(self.folder, arguments, text, extra)
         if result.status or result.lacks_objects:
             raise result.failure(arguments[0])
@@ -192,10 +189,7 @@ class Repository:
         return git_files.read_head(str(self.git_dir)) if self.is_simple else None
 
     def branch(self) -> str | None:
-        """The branch that HEAD is on; None where it is detached.
-
-        Raises RepositoryProblem (`broken-repository`: what HEAD names cannot be read).
-        """
+        """HEAD's branch; None: detached. Raises RepositoryProblem (`broken-repository`)."""
         if head := self._head():
             return head[0]
         result = run(self.folder, ["symbolic-ref", "-q", "HEAD"])
@@ -208,10 +202,7 @@ class Repository:
         )
 
     def state(self, path: FilePath) -> PathState:
-        """The state of HEAD and of one path.
-
-        Raises RepositoryProblem (`broken-repository`: HEAD's branch cannot be read).
-        """
+        """The state of HEAD and of one path. Raises RepositoryProblem (`broken-repository`)."""
         return self._settled_state(path) or self._status_state(path)
 
     def _settled_state(self, path: FilePath) -> PathState | None:
@@ -375,9 +366,8 @@ class Repository:
         return blobs
 
     def contents(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """The bytes of blobs that must exist, by their ids.
-
-        Raises RepositoryProblem (`broken-repository`: one is missing).
+        """The bytes of blobs by ids. Raises RepositoryProblem (`broken-repository`: one is
+        missing).
         """
         contents: dict[str, bytes] = {}
         for name, data in zip(ids, self.blobs(ids), strict=True):
@@ -400,10 +390,7 @@ class Repository:
         )
 
     def staged(self, index_file: str | None) -> list[StagedFile]:
-        """The staged changes of Markdown files in the work tree, by paths from its root.
-
-        `index_file` is `GIT_INDEX_FILE` in a hook: `git commit -- PATH` has its own index.
-        """
+        """The work tree's staged changes of Markdown; hooks name the index (`GIT_INDEX_FILE`)."""
         index = self._index_path(index_file)
         commit = self.head()
         if (

@@ -108,9 +108,7 @@ def _rows(marks: Collection[Mark]) -> set[int]:
 
 
 def cut(store: Store, number: int, last: int) -> None:
-    """Remove what commits after `number` and rows after `last` brought; the caller derives the
-    rest.
-    """
+    """Remove what commits after `number` and rows after `last` brought; not the derived."""
     store.run("DELETE FROM promotions WHERE added > ?", number)
     store.run("DELETE FROM copies_changed WHERE number > ?", number)
     store.run("DELETE FROM copy_marks WHERE occurrence > ?", last)
