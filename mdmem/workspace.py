@@ -69,7 +69,7 @@ class Workspace:
     state: Path
     environment: Mapping[str, str] = field(compare=False)
     basis: Basis | None = field(default=None, compare=False)
-    """What settings and repository depend on; None where stamps are not reliable."""
+    """The files on which settings and repository depend; None where stamps are not reliable."""
     resources: Resources = field(default_factory=Resources, compare=False)
     contents: CommitFiles | None = field(default=None, compare=False)
     """The files of a commit, planned on instead of those on disk; None for the disk."""
@@ -388,7 +388,7 @@ def refresh(workspace: Workspace) -> Workspace:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What a workspace was opened with: stamps of files, identities of folders, homes."""
+    """The inputs of opening a workspace: stamps of files, identities of folders, homes."""
 
     files: tuple[str, ...]
     stamps: tuple[tuple[int, ...] | None, ...]

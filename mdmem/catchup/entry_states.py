@@ -52,8 +52,8 @@ def match_entries(
     """The state of each entry of a file, and the states of what only HEAD has there.
 
     An entry matches the occurrence with the same words in the same place, else one of the same fact
-    in the same section: a pending edit of its tags or spacing keeps its marks. Of several equal ones
-    each is matched once, in order.
+    in the same section: a pending edit of its tags or spacing keeps its marks. Of several equal
+    ones each is matched once, in order.
     """
     marks, promoted = marks_by_occurrence(trail, path), trail.promoted_in(path)
     unmatched = {occurrence.number: occurrence for occurrence in trail.live_occurrences(path)}

@@ -329,8 +329,8 @@ def _bring_up(
 ) -> FreshIndex:
     """Bring the index up to date; the caller holds the lock.
 
-    `before` are snapshot and survey from before the lock: if the snapshot is the same, files are not
-    looked at twice. Else the old survey would remove what another process has indexed since.
+    `before` are snapshot and survey from before the lock: if the snapshot is the same, files are
+    not looked at twice. Else the old survey would remove what another process has indexed since.
     """
     index = _opened(workspace, full)
     survey = (

@@ -280,7 +280,7 @@ def entry_claim(entry: Entry, occurrence: Occurrence | None) -> Claim:
 
 
 def _lifetimes(occurrence: Occurrence, marks: Sequence[Mark]) -> tuple[Lifetime, ...]:
-    """The lifetimes, oldest first: each mark taken back while live ends one found only in the past."""
+    """The lifetimes, oldest first; each revoked mark ends one that is only in the past."""
     begun = occurrence.begun
     earlier: list[Lifetime] = []
     for mark in marks:

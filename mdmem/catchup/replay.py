@@ -138,7 +138,7 @@ def here_again(workspace: Workspace, trail: Trail) -> Iterator[Occurrence]:
 
 
 class _SaidTimes:
-    """When lines of logs were said (in their commits' time zones), never later than their commits."""
+    """When lines of logs were said, in their commits' zones and never later than these."""
 
     def __init__(self, workspace: Workspace, trail: Trail) -> None:
         self._workspace = workspace

@@ -41,7 +41,7 @@ _ROOM_BYTES = 64 * 1024 * 1024
 """With less free on the disk, an index that cannot be written is not deleted."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _PART_BYTES = 128 * 1024 * 1024
-"""What is read before a commit: bounds what an interruption loses, and the lock's time."""
+"""The bytes read before a commit: bounds the loss by an interruption, and the time of the lock."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,7 +202,8 @@ class FileWatcher:
 
     def _stamp(self, path: str) -> str | None:
         try:
-            status = os.lstat(os.path.join(self._root, path))  # noqa: PTH118 - a path object takes longer to make than the answer
+            # A path object takes longer to make than the answer.
+            status = os.lstat(os.path.join(self._root, path))  # noqa: PTH118
         except (FileNotFoundError, NotADirectoryError):
             return None
         if not stat.S_ISREG(status.st_mode):

@@ -39,7 +39,8 @@ class FileRecord:
 class Record:
     """A write that is about to happen: enough to finish or to drop it after a crash.
 
-    Its own fields are of the first file, `second` is another in the commit; `date` is git's raw form.
+    Its own fields are of the first file, `second` is another in the commit; `date` is git's raw
+    form.
     """
 
     path: FilePath

@@ -18,7 +18,10 @@ from mdmem.text.document import is_blank, split_lines
 _CHUNK = 256
 _CONTEXT_LINES = 3
 _NO_LINE_END = "\n\\ No newline at end of file\n"
-_WORD = r"(?s)[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]|\w+|\s+|."
+_WORD = (
+    r"(?s)[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+    r"\U00020000-\U0003ffff]|\w+|\s+|."
+)
 """A word, white space, or one sign; scripts without spaces (Thai to Khmer, Chinese) by signs.
 
 Compiled when used (1 ms): every write loads this module, and few compare words.

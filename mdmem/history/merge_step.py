@@ -52,8 +52,8 @@ class MergeParent:
 class MergeFile:
     """A memory file of a merge that several sides touched, or that the merge itself changed.
 
-    `before` are its names on the sides. `same_as` is the first side with the very same file; without
-    one, `page` is the merge's file. `page_before` reads the file of a side.
+    `before` are its names on the sides. `same_as` is the first side with the very same file;
+    without one, `page` is the merge's file. `page_before` reads the file of a side.
     """
 
     path: FilePath
@@ -295,8 +295,10 @@ _Place = tuple[SectionPath, int]
 
 @dataclass(slots=True)
 class RevisionFates:
-    """The fates of section texts in a file of a merge: rows that a side had ended and the merge has,
-    rows that it ended, rows that go on in others (with the commits of these), and new texts.
+    """The fates of section texts in a file of a merge.
+
+    Rows that a side had ended and the merge has, rows that it ended, rows that go on in others
+    (with the commits of these), and new texts.
     """
 
     standing: list[int] = field(default_factory=list)

@@ -98,7 +98,7 @@ class CommitNote:
 
 @dataclass(frozen=True, slots=True)
 class ParsedNote:
-    """The note of a commit as far as it can be read: people edit messages; malformed parts are left out.
+    """A commit's note as far as readable: people edit messages; malformed parts are left out.
 
     `op` is None for a commit made with git (an agent's has `claimed_by`), and an `Op` unless a
     later version wrote it: `Op.SAVE` for edits by hand that an agent had committed. `path` is the
@@ -304,7 +304,8 @@ def note_by_hand(message: str) -> ParsedNote:
     """The note of a message without `Mdmem-Op`: a person's, or an agent's who claims its changes.
 
     The line of git's own reverts (`This reverts commit …`) counts as `Mdmem-Reverts`; it may have a
-    short id. Only a merge's trailers name its contradictions; a claim counts wherever a squash put it.
+    short id. Only a merge's trailers name its contradictions; a claim counts wherever a squash put
+    it.
     """
     reverts = tuple(map(CommitId, _REVERTED_BY_GIT.findall(message)))
     made = (

@@ -30,8 +30,8 @@ _CODE_INDENT = 4
 class QuotingNote:
     """A note with the lines added and removed that it quotes, in the form of `quoted_line`.
 
-    `is_own`: the commit's, at the end. Others are of squashed commits: `is_formal` where they have the
-    form that a squash leaves, else they may be examples in what a person wrote.
+    `is_own`: the commit's, at the end. Others are of squashed commits: `is_formal` where they have
+    the form that a squash leaves, else they may be examples in what a person wrote.
     """
 
     note: ParsedNote
@@ -44,8 +44,8 @@ class QuotingNote:
 def parse_message(message: str) -> ParsedNote:
     """Read a commit message; one without `Mdmem-Op` is a person's, and states nothing of facts.
 
-    The notes of a squash are joined: the last, with all statements of the others, the weakest source
-    among them, and the run that all have.
+    The notes of a squash are joined: the last, with all statements of the others, the weakest
+    source among them, and the run that all have.
     """
     notes = [each.note for each in parse_notes(message) if each.is_own or each.is_formal]
     if len(notes) < 2:

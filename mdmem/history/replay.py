@@ -433,7 +433,7 @@ class StepBuilder:
             self.marks.add_other_claims(claims)
 
     def _written_unknowing(self, files: Sequence[EntryMatches]) -> Iterator[StatedSupersession]:
-        """What a person wrote in place of facts that were replaced before git rebased it."""
+        """The facts a person put in place of others, replaced before git rebased the commit."""
         claims = self.claims[-1]
         if not claims.note.is_by_hand or self.written is None:
             return

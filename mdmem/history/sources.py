@@ -51,8 +51,8 @@ class ChangedText:
 class Statements:
     """The notes of a commit that count, each for what it quotes.
 
-    A note left by a squash counts if it has the form of one, or speaks of what the commit changed: so
-    examples in a person's message count for nothing.
+    A note left by a squash counts if it has the form of one, or speaks of what the commit changed:
+    so examples in a person's message count for nothing.
     """
 
     def __init__(self, commit: Commit, changed: Callable[[], ChangedText]) -> None:

@@ -130,7 +130,7 @@ def _all_workspaces_of(
     folders: Iterable[Path],
     environment: Mapping[str, str],
 ) -> dict[Path, tuple[Workspace, ...]]:
-    """The workspaces of each folder, innermost first, without marks too: by state folder, or git."""
+    """The workspaces of each folder, innermost first; without marks, its state or git tells."""
     views = {folder: _views(repository, folder) for folder in folders}
     is_root = {
         view.folder: is_marked(view.folder) or was_used(view)

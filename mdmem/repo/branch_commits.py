@@ -33,8 +33,8 @@ class StoredFile:
 class NewCommit:
     """A commit to be made; author and committer are `NAME <EMAIL> SECONDS ZONE`.
 
-    `files` has paths from the root of the work tree (None: removed). `parent` exists (None: the commit
-    before it in the same order); `merges` is a second one.
+    `files` has paths from the root of the work tree (None: removed). `parent` exists (None: the
+    commit before it in the same order); `merges` is a second one.
     """
 
     message: bytes

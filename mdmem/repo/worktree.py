@@ -293,7 +293,7 @@ class Repository:
     def require_ready(
         self, allow_detached: bool, branch: str | None, settled: bool = False
     ) -> None:
-        """Refuse a commit during a merge or the like; if `settled`, unmerged files are not looked for.
+        """Refuse a commit during a merge or the like; `settled`: no file is unmerged.
 
         Raises RepositoryProblem (`repository-busy` or `detached-head`).
         """

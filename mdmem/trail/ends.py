@@ -21,21 +21,29 @@ from mdmem.trail.schema import (
 from mdmem.trail.storage import Store, broken_trail
 
 _HAS_ENDS = """
-SELECT EXISTS (SELECT 1 FROM occurrences WHERE ended IS NOT NULL) OR EXISTS (SELECT 1 FROM marks) OR EXISTS (SELECT 1 FROM promotions)
-OR EXISTS (SELECT 1 FROM copy_marks) OR EXISTS (SELECT 1 FROM occurrences WHERE attribute IS NOT NULL)"""
+SELECT EXISTS (SELECT 1 FROM occurrences WHERE ended IS NOT NULL)
+OR EXISTS (SELECT 1 FROM marks) OR EXISTS (SELECT 1 FROM promotions)
+OR EXISTS (SELECT 1 FROM copy_marks)
+OR EXISTS (SELECT 1 FROM occurrences WHERE attribute IS NOT NULL)"""
 _SELECT_WITH_COPIES = f"""
 WITH changed (fact) AS ({SELECT_FACTS_CHANGED_AFTER})
-SELECT fact FROM changed WHERE EXISTS (SELECT 1 FROM occurrences AS log WHERE log.fact = changed.fact AND log.day IS NOT NULL) AND (
-    EXISTS (SELECT 1 FROM occurrences AS other WHERE other.fact = changed.fact AND other.fate IN ('superseded', 'removed'))
-    OR EXISTS (SELECT 1 FROM occurrences AS other JOIN marks ON marks.occurrence = other.number WHERE other.fact = changed.fact))
+SELECT fact FROM changed WHERE EXISTS (
+    SELECT 1 FROM occurrences AS log WHERE log.fact = changed.fact AND log.day IS NOT NULL) AND (
+    EXISTS (SELECT 1 FROM occurrences AS other WHERE other.fact = changed.fact
+        AND other.fate IN ('superseded', 'removed'))
+    OR EXISTS (SELECT 1 FROM occurrences AS other JOIN marks ON marks.occurrence = other.number
+        WHERE other.fact = changed.fact))
 UNION SELECT log FROM promotions WHERE log IN (SELECT fact FROM changed)
-UNION SELECT one FROM copy_marks WHERE one IN (SELECT fact FROM changed) OR other IN (SELECT fact FROM changed)"""
+UNION SELECT one FROM copy_marks WHERE one IN (SELECT fact FROM changed)
+    OR other IN (SELECT fact FROM changed)"""
 _SELECT_KEYED = f"""
 WITH changed (fact) AS ({SELECT_FACTS_CHANGED_AFTER})
-SELECT DISTINCT text FROM occurrences WHERE fact IN (SELECT fact FROM changed) AND instr(text, ': ')"""
+SELECT DISTINCT text FROM occurrences WHERE fact IN (SELECT fact FROM changed)
+    AND instr(text, ': ')"""
 _SELECT_ATTRIBUTED = f"""
 WITH changed (fact) AS ({SELECT_FACTS_CHANGED_AFTER})
-SELECT DISTINCT fact FROM occurrences WHERE attribute IS NOT NULL AND fact IN (SELECT fact FROM changed)"""
+SELECT DISTINCT fact FROM occurrences WHERE attribute IS NOT NULL
+    AND fact IN (SELECT fact FROM changed)"""
 
 
 def changed_facts(store: Store, after: int) -> tuple[set[FactId], tuple[str, ...]]:

@@ -61,10 +61,11 @@ class Ending:
 class Step:
     """All that one commit did.
 
-    `ended_revisions` are rows; a revision with lineage 0 begins its own. A mark on an occurrence that
-    begins in this step has the negative of its position in `begun`, from 1, as its row. `reverts` are
-    in the stated order; the marks of `reverted_commits` end here. `paths` are the memory files touched.
-    `standing` and `standing_revisions` are rows that a side of a merge had ended and the merge has.
+    `ended_revisions` are rows; a revision with lineage 0 begins its own. A mark on an occurrence
+    that begins in this step has the negative of its position in `begun`, from 1, as its row.
+    `reverts` are in the stated order; the marks of `reverted_commits` end here. `paths` are the
+    memory files touched. `standing` and `standing_revisions` are rows that a side of a merge had
+    ended and the merge has.
     """
 
     ended: tuple[Ending, ...] = ()
@@ -155,7 +156,7 @@ def bring(store: Store, commits: Iterable[TrailCommit]) -> None:
 
 
 def with_past(commit: TrailCommit, parents: Sequence[TrailCommit]) -> TrailCommit:
-    """A commit with its moment, its parents in an order independent of who merged, and what it lacks.
+    """A commit with its moment, parents (in an order independent of who merged), and gaps.
 
     A clock more than a day behind a parent's moment is wrong: the moment is then the parent's.
     """

@@ -19,7 +19,7 @@ _SUFFIXES = ("", "-wal", "-shm", "-journal")
 """The suffixes that SQLite appends for the files that belong to one."""
 _BUSY_SECONDS = 5.0
 _MODES = ("mode=rw", "mode=ro&immutable=1")
-"""How to open the file: shared or, where SQLite cannot create its files, unchanged by anybody."""
+"""Modes to open the file: shared or, where SQLite cannot create its files, unchanged by anybody."""
 _UNQUOTED = frozenset(b"/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 """Bytes that need no quoting in the path of a URI (RFC 3986)."""
 _SYNCHRONOUS = "PRAGMA synchronous = NORMAL"
