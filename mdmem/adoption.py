@@ -35,7 +35,7 @@ class Adoption:
     """A workspace in the list.
 
     - `common_dir`, `device`, `inode`: git's common folder, the same for all work trees; a copy or a
-    restored backup is another folder.
+      restored backup is another folder.
     - `path`: the workspace's path in the work tree, as `Repository.prefix`.
     - `root`: the work tree in which it was adopted.
     """

@@ -26,9 +26,9 @@ def wait_unless_waited(folder: str, mark: str) -> bool:
     """Wait until the folder is quiet; False if another process waits already and will see the work.
 
     Args:
-    folder: where names are written at each change.
-    mark: a file that exists while a process waits, stamped with the latest end of the wait. If
-    the folder is newer, the process was killed. (The shims check it in the same way.)
+        folder: where names are written at each change.
+        mark: a file that exists while a process waits, stamped with the latest end of the wait. If
+            the folder is newer, the process was killed. (The shims check it in the same way.)
     """
     try:
         os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))

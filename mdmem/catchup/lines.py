@@ -84,26 +84,24 @@ class Lines:
                 continue
             number += 1
             self._nearest[each.commit.id] = (number,) if is_needed else parents
-            commit = replace(self._numbered(number, each), is_needed=is_needed)
             self._commits[number] = commit = with_past(
-                commit, [self.commit(parent) for parent in parents]
+                TrailCommit(
+                    number=number,
+                    commit=each.commit.id,
+                    time=each.commit.time,
+                    author=each.commit.author,
+                    message=each.commit.message,
+                    email=each.commit.email,
+                    committed=each.committed,
+                    brought=0 if is_proposed(each.commit.message) else None,
+                    is_needed=is_needed,
+                ),
+                [self.commit(parent) for parent in parents],
             )
             kept = {parent: changes.get(parent, ()) for parent in commit.parents} or {
                 0: changes.get(0, ())
             }
             yield ReadCommit(commit, kept, each.parents)
-
-    def _numbered(self, number: int, read: CommitChanges) -> TrailCommit:
-        return TrailCommit(
-            number=number,
-            commit=read.commit.id,
-            time=read.commit.time,
-            author=read.commit.author,
-            message=read.commit.message,
-            email=read.commit.email,
-            committed=read.committed,
-            brought=0 if is_proposed(read.commit.message) else None,
-        )
 
     def brought_by(self, merge: TrailCommit) -> list[TrailCommit]:
         """The proposed commits that a merge brings, with its time and author; call it in order."""

@@ -193,7 +193,7 @@ class PageWorker:
             while chunks or self._asked:
                 while chunks and len(self._asked) < _ASKED_AHEAD:
                     self._ask(chunks)
-                if chunks and not self._has_answered():
+                if chunks and not select.select([self._output], (), (), 0)[0]:  # no answer yet
                     yield None
                     continue
                 answers = _receive(self._output)
@@ -233,9 +233,6 @@ class PageWorker:
     def _output(self) -> IO[bytes]:
         assert self._process.stdout is not None
         return self._process.stdout
-
-    def _has_answered(self) -> bool:
-        return bool(select.select([self._output], (), (), 0)[0])
 
     def _ask(self, chunks: Chunks) -> int:
         """Ask for the first of `chunks`, taken from there; the number of bytes sent."""

@@ -85,7 +85,7 @@ class PageReader:
             )
             page = (
                 replace(page, about=frontmatter.labels(parse_bytes(data)).about)
-                if _may_have_front_matter(data)
+                if data.removeprefix(codecs.BOM_UTF8).startswith(b"---")  # front matter
                 else page
             )
         else:
@@ -225,10 +225,6 @@ class PageReader:
                     and not self._trail.marks_of(occurrence.number)
                 ):
                     yield entry_claim(occurrence.entry, occurrence)
-
-
-def _may_have_front_matter(data: bytes) -> bool:
-    return data.removeprefix(codecs.BOM_UTF8).startswith(b"---")
 
 
 def snapshot_file(file: ListedFile, data: bytes, now: int) -> SnapshotFile:

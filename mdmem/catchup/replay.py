@@ -180,7 +180,7 @@ def merge_step(
     parents = [MergeParent(side, side_of(trail, commit, side)) for side in sides]
     own = list(_own_numbers(commit, sides))
     touched = [trail.touched_by(numbers) for numbers in own]
-    files = list(_merge_files(workspace, read, touched, pages))
+    files = list(_merge_files(read, touched, pages))
     return build_merge_step(
         commit,
         files,
@@ -209,7 +209,6 @@ def _own_numbers(
 
 
 def _merge_files(
-    workspace: Workspace,
     read: ReadCommit,
     touched: Sequence[Collection[FilePath]],
     pages: CommitPages,

@@ -443,10 +443,10 @@ def load(workspace: Path, tree: Path | None, environment: Mapping[str, str]) -> 
     `tree` is the root of its work tree, without links on the way to it; None if it is in none yet.
 
     Raises:
-    WorkspaceProblem: `bad-settings`: no plain file of at most 64 KB, unreadable TOML, an
-    unknown setting (with the nearest known one), a value of the wrong type, an extra path
-    outside the work tree that the user's own settings do not name, or in an unknown home.
-    `not-here`: the workspace's file holds what only the user's own may (`trust.TABLE`).
+        WorkspaceProblem: `bad-settings`: no plain file of at most 64 KB, unreadable TOML, an
+            unknown setting (with the nearest known one), a value of the wrong type, an extra path
+            outside the work tree that the user's own settings do not name, or in an unknown home.
+            `not-here`: the workspace's file holds what only the user's own may (`trust.TABLE`).
     """
     folder = workspace.absolute()
     own_path = user_settings_path(environment)

@@ -400,8 +400,8 @@ def lock(
     """Hold a lock file; wait up to `timeout` seconds, and say so after one.
 
     Raises:
-    RepositoryProblem: `busy`: another process held it for longer.
-    StorageProblem: the file system has no locks.
+        RepositoryProblem: `busy`: another process held it for longer.
+        StorageProblem: the file system has no locks.
     """
     descriptor, is_ours = _open_lock(path, os.O_CREAT)
     try:

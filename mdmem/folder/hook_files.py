@@ -62,7 +62,9 @@ def install(folder: Path, python: str) -> tuple[str, ...]:
     """
     _refuse_managed(folder, python)
     due = tuple(name for name in HOOKS if _is_due(folder, name, python))
-    foreign = tuple(name for name in due if _is_foreign(_read(folder / name)))
+    foreign = tuple(
+        name for name in due if (text := _read(folder / name)) is not None and not _is_ours(text)
+    )
     for name in foreign:
         if os.path.lexists(_kept_path(folder, name)):
             raise RepositoryProblem(
@@ -187,10 +189,6 @@ def _read(path: Path) -> str | None:
 
 def _is_ours(text: str | None) -> bool:
     return text is not None and text.partition("\n")[2].startswith(_MARKER)
-
-
-def _is_foreign(text: str | None) -> bool:
-    return text is not None and not _is_ours(text)
 
 
 def _is_due(folder: Path, name: str, python: str) -> bool:

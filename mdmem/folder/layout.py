@@ -269,10 +269,6 @@ def _parts(path: str) -> list[str]:
     return ["", *names] if path.startswith("/") else names
 
 
-def _is_git_folder(part: str) -> bool:
-    return bool(_GIT_ALIAS.match(_without_ignored(part)))
-
-
 def _without_ignored(part: str) -> str:
     return unicodedata.normalize("NFC", part).translate(_HFS_IGNORED)
 
@@ -357,7 +353,7 @@ def parse_any_path(text: str) -> FilePath:
     parts = _parts(text)
     if ".." in parts:
         raise refuse("it leaves its folder")
-    if any(_is_git_folder(part) for part in parts):
+    if any(_GIT_ALIAS.match(_without_ignored(part)) for part in parts):
         raise refuse("it is in git's own folder")
     if not parts:
         raise refuse("it is empty")

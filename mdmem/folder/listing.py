@@ -43,11 +43,11 @@ def markdown_paths(
     below a folder of the workspace are skipped.
 
     Args:
-    root: the workspace's folder.
-    folders: those that are listed with everything below them.
-    read_status: what to keep of a file's status; all of it would take longer than reading.
-    enter: called before a folder is read, with its path on disk, the prefix of its files'
-    paths, and whether its subfolders are read too.
+        root: the workspace's folder.
+        folders: those that are listed with everything below them.
+        read_status: what to keep of a file's status; all of it would take longer than reading.
+        enter: called before a folder is read, with its path on disk, the prefix of its files'
+            paths, and whether its subfolders are read too.
     """
     listed: dict[str, T] = {}
     for folder, deep in (("", False), *((folder, True) for folder in folders)):
@@ -133,10 +133,10 @@ def note_paths(
     """List the Markdown files in folders with a person's notes, without hidden folders and links.
 
     Args:
-    root: the workspace's folder.
-    folders: each with True if the folders below it are listed too.
-    skipped: paths of files, and of folders with a slash at their end.
-    read_status, enter: see `markdown_paths`.
+        root: the workspace's folder.
+        folders: each with True if the folders below it are listed too.
+        skipped: paths of files, and of folders with a slash at their end.
+        read_status, enter: see `markdown_paths`.
     """
     listed: dict[str, T] = {}
     for folder, deep in folders:

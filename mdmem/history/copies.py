@@ -114,7 +114,7 @@ class CopyFates:
         promotions: list[_Promotion] = []
         entry = lines[-1][-1].entry
         if may_have_copies(entry.text, entry.key or _attribute(lines)):
-            ends += [*self._stated_ends(lines), *self._ends_in_place(fact)]
+            ends += [*self._stated_ends(lines), *self._curated_ends(fact)]
         for curated, line, begun in self._promoted_lines(fact, lines):
             self._follow(curated, line, begun, ends, promotions)
         ends.sort(key=lambda end: self._trail.order(end.number))
@@ -165,7 +165,7 @@ class CopyFates:
                         rows=rows,
                     )
 
-    def _ends_in_place(self, fact: FactId) -> Iterator[_End]:
+    def _curated_ends(self, fact: FactId) -> Iterator[_End]:
         return (end for line in self._curated_lines(fact) if (end := self._end(fact, line[-1])))
 
     def _end(self, fact: FactId, last: Occurrence) -> _End | None:

@@ -203,9 +203,9 @@ def blame_lines(
     """Find the commit that brought in each line of a section; a line moved within it keeps its own.
 
     Args:
-    revisions: of one section, in their order of arrival, the current one last.
-    order: tells which of two commits is the earlier.
-    text: the section on disk, if it may differ. Blank lines at its end are left out.
+        revisions: of one section, in their order of arrival, the current one last.
+        order: tells which of two commits is the earlier.
+        text: the section on disk, if it may differ. Blank lines at its end are left out.
     """
     lines_of: dict[int, list[_Line]] = {}
     lines: list[_Line] = []

@@ -282,15 +282,13 @@ def match_in_file(
     old = change.before.entries(*sections.old_lines) if change.before else ()
     new = change.after.entries(*sections.new_lines) if change.after else ()
     if old and new and not change.is_renamed:
-        start, end = common_ends(
-            [_identity(entry) for entry in old], [_identity(entry) for entry in new]
-        )
+        start, end = common_ends(list(map(entry_identity, old)), list(map(entry_identity, new)))
         old, new = old[start : len(old) - end], new[start : len(new) - end]
     section_now = _section_names(change, sections)
     pairs, old_rest, new_rest = pair_by_key(
-        old, new, lambda entry: (section_now(entry), entry.text, entry.first_line), _identity
+        old, new, lambda entry: (section_now(entry), entry.text, entry.first_line), entry_identity
     )
-    more, old_rest, new_rest = pair_by_key(old_rest, new_rest, _identity, _identity)
+    more, old_rest, new_rest = pair_by_key(old_rest, new_rest, entry_identity, entry_identity)
     same_line = [
         (before, after)
         for before, after in (*pairs, *more)
@@ -389,7 +387,8 @@ def pair_by_key(
     return pairs, remaining, [new_item for index, new_item in enumerate(news) if index not in taken]
 
 
-def _identity(entry: Entry) -> tuple[SectionPath, str, str]:
+def entry_identity(entry: Entry) -> tuple[SectionPath, str, str]:
+    """The parts by which an entry of a file is the same in two commits."""
     return entry.section, entry.text, entry.first_line
 
 
@@ -424,10 +423,10 @@ def _live_occurrences(
     )
     equal: dict[Hashable, list[Occurrence]] = {}
     for occurrence in occurrences:
-        equal.setdefault(_identity(occurrence.entry), []).append(occurrence)
+        equal.setdefault(entry_identity(occurrence.entry), []).append(occurrence)
     by_line = {}
     for entry in reversed(entries):
-        group = equal.get(_identity(entry))
+        group = equal.get(entry_identity(entry))
         if group:
             by_line[entry.start_line] = entry, group.pop()
     return by_line

@@ -20,6 +20,7 @@ from mdmem.history.file_changes import (
     OldEntry,
     Page,
     entry_content,
+    entry_identity,
     pair_by_key,
 )
 from mdmem.history.replay import CombinedLine, StepBuilder, step_builder
@@ -111,9 +112,9 @@ class _Matcher:
         entries: dict[_Identity, list[Entry]] = defaultdict(list)
         rows: dict[_Identity, list[int]] = defaultdict(list)
         for entry in self._entries:
-            entries[_identity(entry)].append(entry)
+            entries[entry_identity(entry)].append(entry)
         for row, occurrence in self._occurrences.items():
-            rows[_identity(occurrence.entry)].append(row)
+            rows[entry_identity(occurrence.entry)].append(row)
         everybody = len(self._parents)
         for identity in (*rows, *(each for each in entries if each not in rows)):
             alike, found = rows.get(identity, ()), entries.get(identity, ())
@@ -280,10 +281,6 @@ def same_content(old: OldEntry) -> tuple[SectionPath, object]:
     return old.section, entry_content(old.entry)
 
 
-def _identity(entry: Entry) -> _Identity:
-    return entry.section, entry.text, entry.first_line
-
-
 def _rank(origin: Origin) -> tuple[int, float, bool]:
     """The better founded is the greater."""
     is_own_word = origin.source is Source.USER_STATED and origin.claimed_by is None
@@ -439,15 +436,15 @@ def build_merge_step(
     """Work out what a merge did besides what its sides did.
 
     Args:
-    commit: the next one.
-    files: those that several sides touched, and those that it changed itself.
-    parents: its sides, in an order that does not depend on who merged.
-    trail: of its past.
-    order: tells which of two commits is the earlier.
-    is_log: tells the logs, which are only appended to.
-    brought_by: gives the commits that a merge brought in.
-    combinations: merges files once more: the lines made of both sides' words.
-    replaced: the occurrences that several sides ended or marked.
+        commit: the next one.
+        files: those that several sides touched, and those that it changed itself.
+        parents: its sides, in an order that does not depend on who merged.
+        trail: of its past.
+        order: tells which of two commits is the earlier.
+        is_log: tells the logs, which are only appended to.
+        brought_by: gives the commits that a merge brought in.
+        combinations: merges files once more: the lines made of both sides' words.
+        replaced: the occurrences that several sides ended or marked.
     """
     revisions = [match_revisions(commit.number, file, parents, trail, order) for file in files]
     fates = [

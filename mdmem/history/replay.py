@@ -28,6 +28,7 @@ from mdmem.history.file_changes import (
     Page,
     changed_revisions,
     entry_content,
+    entry_identity,
     match_across,
     match_in_file,
 )
@@ -35,8 +36,8 @@ from mdmem.history.messages import ParsedNote, quoted_line
 from mdmem.history.notes import parse_message
 from mdmem.history.reverts import StepReverts, read_reverts
 from mdmem.history.sources import ChangedText, Statements, restated
-from mdmem.history.step_marks import CommitClaims, StatedSupersession, StepMarks
-from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath, Source
+from mdmem.history.step_marks import CommitClaims, StatedSupersession, StepMarks, entry_location
+from mdmem.model import CommitId, FactId, FilePath, Op, Source
 from mdmem.model.trail import Commit, Entry, Fate, Mark, Occurrence, Origin, TrailCommit
 from mdmem.model.writes import is_night
 from mdmem.startup.records import dataclass, field, replace
@@ -211,7 +212,7 @@ class StepBuilder:
             if entry.fact
             else []
         )
-        in_section = [each for each in ended if _location(each.entry) == _location(entry)]
+        in_section = [each for each in ended if entry_location(each.entry) == entry_location(entry)]
         return next(reversed(in_section or ended), None)
 
     # Ended occurrences.
@@ -379,7 +380,7 @@ class StepBuilder:
             if (
                 row > 0
                 and each.begun >= (before.ended or 0)
-                and _location(each.entry) == _location(before.entry)
+                and entry_location(each.entry) == entry_location(before.entry)
             ):
                 self._restate(row, each, restated(each.origin, before.origin), changes)
 
@@ -475,20 +476,8 @@ def _strengthened(origin: Origin, note: ParsedNote, fact: FactId) -> Origin:
 
 
 def _same_entry(page: Page | None, entry: Entry) -> Entry | None:
-    entries = page.entries() if page else ()
-    identity = (entry.section, entry.text, entry.first_line)
-    return next(
-        (
-            each
-            for each in reversed(entries)
-            if (each.section, each.text, each.first_line) == identity
-        ),
-        None,
-    )
-
-
-def _location(entry: Entry) -> tuple[FilePath, SectionPath]:
-    return entry.path, entry.section
+    entries, identity = page.entries() if page else (), entry_identity(entry)
+    return next((each for each in reversed(entries) if entry_identity(each) == identity), None)
 
 
 def is_daily_log(path: FilePath) -> bool:
@@ -511,11 +500,11 @@ def build_step(
     """Work out what a commit with one parent, or none, did to occurrences, revisions and marks.
 
     Args:
-    commit: the next one.
-    changes: the memory files that differ, and those of the facts that it confirms.
-    trail: of its past.
-    is_log: tells the logs, which are only appended to.
-    brought_by: gives the commits that a merge brought in.
+        commit: the next one.
+        changes: the memory files that differ, and those of the facts that it confirms.
+        trail: of its past.
+        is_log: tells the logs, which are only appended to.
+        brought_by: gives the commits that a merge brought in.
     """
     sections = [ChangedSections.of(change) for change in changes]
     revisions = [

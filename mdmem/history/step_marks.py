@@ -215,7 +215,7 @@ class StepMarks:
             (
                 (row, each)
                 for row, each in live.items()
-                if row < 0 and _location(each.entry) == _location(last.entry)
+                if row < 0 and entry_location(each.entry) == entry_location(last.entry)
             ),
             None,
         )
@@ -302,7 +302,9 @@ class StepMarks:
             )
 
         nearest = max(current, key=nearness)[1].entry
-        equal = (row for row, each in current if _location(each.entry) == _location(nearest))
+        equal = (
+            row for row, each in current if entry_location(each.entry) == entry_location(nearest)
+        )
         return min(equal, key=lambda row: (row < 0, abs(row))), nearest.path
 
     def _overrule(
@@ -335,5 +337,6 @@ class StepMarks:
         return here or (self._earlier_marks(row) if row > 0 else [])
 
 
-def _location(entry: Entry) -> tuple[FilePath, SectionPath]:
+def entry_location(entry: Entry) -> tuple[FilePath, SectionPath]:
+    """The file and the section of an entry."""
     return entry.path, entry.section

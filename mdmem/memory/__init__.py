@@ -185,7 +185,7 @@ class Memory:
         """Commit pending edits as the person's, or an agent's claim; None: nothing pending.
 
         Raises:
-        RefusedChange: the check refuses them. RepositoryProblem: git cannot take them now.
+            RefusedChange: the check refuses them. RepositoryProblem: git cannot take them now.
         """
         with self._record_event("save", WriteOptions(actor=request.actor)) as event:
             commit, paths = _module("changes.pending").save(

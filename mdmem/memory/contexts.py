@@ -118,7 +118,13 @@ def flush(workspace: Workspace, request: Flush) -> FlushResult:
     """
     session, tokens, cycle = _measure(request, workspace.environment.get("MDMEM_SESSION"))
     record = sessions.read_record(workspace.state, session)
-    result = _result(request, record, tokens, cycle)
+    result = FlushResult(
+        due=request.is_due(tokens, cycle, record.flushed),
+        tokens=tokens,
+        threshold=request.threshold,
+        cycle=cycle,
+        flushed=record.flushed,
+    )
     if not result.due or not _is_writable(workspace):
         return replace(result, due=False)
     if request.check:
@@ -167,16 +173,6 @@ def _measure(request: Flush, default_session: str | None) -> tuple[str, int, int
         request.session or progress.session or default_session or "",
         progress.tokens,
         progress.cycle,
-    )
-
-
-def _result(request: Flush, record: SessionRecord, tokens: int, cycle: int) -> FlushResult:
-    return FlushResult(
-        due=request.is_due(tokens, cycle, record.flushed),
-        tokens=tokens,
-        threshold=request.threshold,
-        cycle=cycle,
-        flushed=record.flushed,
     )
 
 

@@ -52,8 +52,8 @@ def find_host_workspace(
     where it only says that, it counts as the project. `folder` is the current one by default.
 
     Raises:
-    WorkspaceProblem: the named one is no workspace, or the user's settings are unreadable.
-    RepositoryProblem: a workspace's repository cannot be read.
+        WorkspaceProblem: the named one is no workspace, or the user's settings are unreadable.
+        RepositoryProblem: a workspace's repository cannot be read.
     """
     environment = expanded(environment)
     if named is not None:

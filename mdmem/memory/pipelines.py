@@ -169,8 +169,8 @@ class Pipelines:
         A person may run it in any workspace; an agent only where it is adopted.
 
         Raises:
-        WorkspaceProblem: `not-adopted`.
-        MdmemError: a named transcript is missing, or the workspace is not writable.
+            WorkspaceProblem: `not-adopted`.
+            MdmemError: a named transcript is missing, or the workspace is not writable.
         """
         workspace = self.workspace
         with self.record_event("digest", WriteOptions(dry_run=request.dry_run)) as event:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.repo import Repository
-from mdmem.repo.first_parent import ChangedFile, changed_files, merge_bases
+from mdmem.repo.first_parent import changed_files, merge_bases
 from mdmem.startup.records import dataclass
 
 if TYPE_CHECKING:
@@ -34,7 +34,10 @@ def files_of_both(
     """The files that both changed and have, with their bases (several: merged as git does)."""
     bases = merge_bases(repository, ours, theirs) if bases is None else bases
     sides = [
-        _by_origin(changed_files(repository, bases[0] if bases else None, side))
+        {
+            change.before_path if change.before else change.path: change
+            for change in changed_files(repository, bases[0] if bases else None, side)
+        }
         for side in (ours, theirs)
     ]
     for origin, our_change in sides[0].items():
@@ -52,10 +55,6 @@ def files_of_both(
         contents = repository.contents([our_change.after, their_change.after])
         if base is not None:
             yield MergedFile(path, base, contents[our_change.after], contents[their_change.after])
-
-
-def _by_origin(changes: Sequence[ChangedFile]) -> dict[FilePath, ChangedFile]:
-    return {change.before_path if change.before else change.path: change for change in changes}
 
 
 def merge_texts(

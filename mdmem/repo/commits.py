@@ -104,15 +104,15 @@ class CommitOrder:
     """A commit to be made of some paths as they are on disk; empty without paths.
 
     Args:
-    paths: workspace paths.
-    message: committed unchanged.
-    date: for author and committer, in git's raw form.
-    hook_timeout: the seconds that git may take, hooks included.
-    identity: for a repository that has none configured.
-    allow: problems that mdmem's hooks let through; None: mdmem's own commit, unchecked.
-    state: the state of the one path, where it was just read: git need not be asked again.
-    hookless: no hook would do anything, so git need not start any.
-    meanwhile: called while git commits, at each attempt.
+        paths: workspace paths.
+        message: committed unchanged.
+        date: for author and committer, in git's raw form.
+        hook_timeout: the seconds that git may take, hooks included.
+        identity: for a repository that has none configured.
+        allow: problems that mdmem's hooks let through; None: mdmem's own commit, unchecked.
+        state: the state of the one path, where it was just read: git need not be asked again.
+        hookless: no hook would do anything, so git need not start any.
+        meanwhile: called while git commits, at each attempt.
     """
 
     paths: Sequence[FilePath]

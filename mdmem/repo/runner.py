@@ -56,12 +56,12 @@ def converse(
     together (None: any number).
 
     Returns:
-    Its exit status (below zero: the signal that ended it), standard output and standard error.
+        Its exit status (below zero: the signal that ended it), standard output and standard error.
 
     Raises:
-    FileNotFoundError: the program does not exist.
-    TimeUpError: it took longer than `seconds`.
-    TooMuchOutputError: it wrote more than `most_bytes`.
+        FileNotFoundError: the program does not exist.
+        TimeUpError: it took longer than `seconds`.
+        TooMuchOutputError: it wrote more than `most_bytes`.
     """
     if (
         _is_main_thread() and signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN

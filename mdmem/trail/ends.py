@@ -5,7 +5,7 @@ A row has its one end or, of several (or if a merge keeps what a side had ended)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
 from mdmem.model import FactId
@@ -88,7 +88,7 @@ def set_copy_marks(store: Store, fact: FactId, marks: Sequence[Mark], number: in
     changed = {mark.occurrence for mark in {*before, *marks} if (mark in before) != (mark in marks)}
     places = {
         row: store.rows("SELECT path, ended FROM occurrences WHERE number = ?", row)
-        for row in {*changed, *_rows(marks)}
+        for row in {*changed, *(mark.occurrence for mark in marks)}
     }
     for mark in marks:
         ((path, _),) = places[mark.occurrence]
@@ -109,10 +109,6 @@ def set_copy_marks(store: Store, fact: FactId, marks: Sequence[Mark], number: in
         store.run("INSERT OR IGNORE INTO copies_changed VALUES (?, ?)", number, path)
         if ended is not None:
             store.run("INSERT OR IGNORE INTO reopened VALUES (?)", ended)
-
-
-def _rows(marks: Collection[Mark]) -> set[int]:
-    return {mark.occurrence for mark in marks}
 
 
 def cut(store: Store, number: int, last: int) -> None:
@@ -265,11 +261,19 @@ def outcome_of(store: Store, ends: Sequence[SqlRow]) -> SqlRow | None:
     earlier counts, and where one of them names a successor, that is the successor.
     """
     missing = _missing(store)
-    newest = [end for end in ends if not any(_is_past(end[0], other[0], missing) for other in ends)]
+    newest = [
+        end
+        for end in ends
+        if not any(end[0] < other[0] and not holds(missing(other[0]), end[0]) for other in ends)
+    ]
     counting = [end[1:] for end in newest if end[1] is not None]
     if not counting:
         return None
-    times = dict(_times(store, {end[0] for end in counting}))
+    times = {
+        number: (int(moment), decoded(name))
+        for number in {end[0] for end in counting}
+        for moment, name in store.rows("SELECT moment, id FROM commits WHERE number = ?", number)
+    }
     first, *others = sorted(counting, key=lambda end: times.get(end[0], (0, b"")))
     replaced = next(
         (
@@ -284,10 +288,6 @@ def outcome_of(store: Store, ends: Sequence[SqlRow]) -> SqlRow | None:
     return first
 
 
-def _is_past(number: int, other: int, missing: Callable[[int], Ranges]) -> bool:
-    return number < other and not holds(missing(other), number)
-
-
 def _missing(store: Store) -> Callable[[int], Ranges]:
     @cache
     def of(number: int) -> Ranges:
@@ -295,9 +295,3 @@ def _missing(store: Store) -> Callable[[int], Ranges]:
         return parse(text)
 
     return of
-
-
-def _times(store: Store, numbers: Iterable[int]) -> Iterator[tuple[int, tuple[int, str]]]:
-    for number in numbers:
-        for moment, name in store.rows("SELECT moment, id FROM commits WHERE number = ?", number):
-            yield number, (int(moment), decoded(name))

@@ -37,7 +37,8 @@ SCHEMA = f"""
 CREATE TABLE about (settings BLOB);
 CREATE TABLE commits (
     number INTEGER PRIMARY KEY, id BLOB, time INTEGER, committed INTEGER, moment INTEGER,
-    author BLOB, email BLOB, message BLOB, parents TEXT, missing TEXT, needed INTEGER, brought INTEGER
+    author BLOB, email BLOB, message BLOB, parents TEXT, missing TEXT, needed INTEGER,
+    brought INTEGER
 );
 CREATE INDEX commits_id ON commits (id);
 CREATE INDEX commits_moment ON commits (moment);

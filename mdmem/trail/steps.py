@@ -100,7 +100,10 @@ def append(store: Store, commit: TrailCommit, step: Step) -> None:
             [(number, blob(path)) for path in step.paths],
         )
         _end_occurrences(store, number, step, has_lines=has_lines)
-        _add_reverts(store, number, step.reverts)
+        store.run_many(
+            "INSERT INTO reverts VALUES (NULL, ?, ?, ?)",
+            [(number, blob(each.commit), blob(each.reverted)) for each in step.reverts],
+        )
         store.run_many(
             "UPDATE marks SET ended = ? WHERE origin = ? AND ended IS NULL",
             [(number, blob(commit)) for commit in step.reverted_commits],
@@ -186,13 +189,6 @@ def missing_below(number: int, parents: Sequence[TrailCommit]) -> Ranges:
         since = ((parent.number + 1, number - 1),) if parent.number < number - 1 else ()
         missing = intersection(missing, union(parent.missing, since))
     return missing
-
-
-def _add_reverts(store: Store, number: int, reverts: Sequence[StatedRevert]) -> None:
-    store.run_many(
-        "INSERT INTO reverts VALUES (NULL, ?, ?, ?)",
-        [(number, blob(each.commit), blob(each.reverted)) for each in reverts],
-    )
 
 
 def _end_occurrences(store: Store, number: int, step: Step, *, has_lines: bool) -> None:

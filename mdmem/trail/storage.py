@@ -82,8 +82,8 @@ class Store:
         """The trail in a folder for any settings, for reading only; None where there is no file.
 
         Raises:
-        BrokenTrail: it cannot be used.
-        StorageProblem: the disk does not give the file.
+            BrokenTrail: it cannot be used.
+            StorageProblem: the disk does not give the file.
         """
         path = folder / TRAIL_NAME
         if not path.exists():

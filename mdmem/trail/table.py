@@ -223,9 +223,9 @@ class Trail:
         """Add the next commit and what it did.
 
         Raises:
-        ValueError: it is not the next one, or begins what belongs to another commit.
-        BrokenTrail: the step continues what the trail does not have.
-        StorageProblem: as `writing`.
+            ValueError: it is not the next one, or begins what belongs to another commit.
+            BrokenTrail: the step continues what the trail does not have.
+            StorageProblem: as `writing`.
         """
         steps.append(self._store, commit, step)
 

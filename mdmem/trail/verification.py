@@ -27,8 +27,8 @@ def verify_trail(folder: Path) -> int | None:
     """Read all of a folder's trail, for any settings; its number of commits, None without one.
 
     Raises:
-    BrokenTrail: it cannot be used, or what it holds is not what was written.
-    StorageProblem: the disk does not give the file.
+        BrokenTrail: it cannot be used, or what it holds is not what was written.
+        StorageProblem: the disk does not give the file.
     """
     store = Store.open_any(folder)
     if store is None:
