@@ -175,10 +175,10 @@ def _survey(workspace: Workspace) -> _WorkspaceSurvey:
 
 
 def _has_seen(index: SearchIndex, survey: _WorkspaceSurvey) -> bool:
-    return _in_short(index.seen) == (survey.commit, survey.settings, survey.digest)
+    return _snapshot_key(index.seen) == (survey.commit, survey.settings, survey.digest)
 
 
-def _in_short(seen: Snapshot) -> tuple[CommitId | None, str, str]:
+def _snapshot_key(seen: Snapshot) -> tuple[CommitId | None, str, str]:
     """A short form of a snapshot, equal only for equal workspaces."""
     return seen.commit, seen.settings, seen.stamps
 
@@ -235,9 +235,9 @@ def fresh_index(
         workspace.ensure_state()
         takes_part = in_part and index.seen.commit is None
         if takes_part and is_long(survey.stamps.values()):
-            _build_elsewhere(workspace)
+            _start_build(workspace)
         with _update_lock(workspace, say, kept if takes_part else None):
-            return _bring_up(workspace, full, progress, (index.seen, survey))
+            return _bring_up_to_date(workspace, full, progress, (index.seen, survey))
     except RepositoryProblem as problem:
         if problem.code != "busy":
             raise
@@ -280,7 +280,7 @@ def _recording(workspace: Workspace, progress: Progress | None) -> Progress:
     return record
 
 
-def _build_elsewhere(workspace: Workspace) -> None:
+def _start_build(workspace: Workspace) -> None:
     """Start a detached build, then poll until it has the lock: nothing reports that."""
     started, ends = background.start_catching_up(workspace), time.monotonic() + _STARTING_SECONDS
     while (
@@ -318,10 +318,10 @@ def rebuild_index(
         if full:
             trails.discard_trail(workspace)
             lines.forget_boundary(workspace)
-        return _bring_up(workspace, full, progress)
+        return _bring_up_to_date(workspace, full, progress)
 
 
-def _bring_up(
+def _bring_up_to_date(
     workspace: Workspace,
     full: bool = False,
     progress: Progress | None = None,
@@ -335,7 +335,7 @@ def _bring_up(
     index = _opened(workspace, full)
     survey = (
         before[1]
-        if before and _in_short(before[0]) == _in_short(index.seen)
+        if before and _snapshot_key(before[0]) == _snapshot_key(index.seen)
         else _survey(workspace)
     )
     if _has_seen(index, survey):
@@ -353,7 +353,7 @@ def _in_memory(workspace: Workspace, note: str) -> FreshIndex:
     return FreshIndex(index=index, commit=index.seen.commit, stale=False, notes=(note,))
 
 
-def _since(index: SearchIndex, trail_table: Trail) -> int | None:
+def _agreed_commit(index: SearchIndex, trail_table: Trail) -> int | None:
     dropped = trail_table.dropped_commits()
     numbers = [number - 1 for _, number, _ in dropped]
     if index.seen.commit is None:
@@ -390,7 +390,7 @@ def _update(
             worker.prepare(chunks, survey.commit)
         with trails.fresh_trail(workspace) as trail_table:
             survey = replace(survey, settings=_settings(workspace))
-            since = _since(index, trail_table)
+            since = _agreed_commit(index, trail_table)
             if index.seen != EMPTY_SNAPSHOT and (
                 since is None or index.seen.settings != survey.settings
             ):
@@ -426,7 +426,7 @@ def catch_up_workspace(root: Path, environment: Mapping[str, str]) -> None:
         with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout):
             queue.close()
             for _ in range(_ROUNDS):
-                _bring_up(workspace)
+                _bring_up_to_date(workspace)
                 if index_as_is(workspace)[1]:
                     break
     commits.maintain(workspace.repository)

@@ -178,7 +178,7 @@ def merge_step(
     commit = read.commit
     sides = [lines.commit(number) for number in commit.parents]
     parents = [MergeParent(side, side_of(trail, commit, side)) for side in sides]
-    own = list(_own_numbers(commit, sides))
+    own = list(_commits_of_sides(commit, sides))
     touched = [trail.touched_by(numbers) for numbers in own]
     files = list(_merge_files(read, touched, pages))
     return build_merge_step(
@@ -194,7 +194,7 @@ def merge_step(
     )
 
 
-def _own_numbers(
+def _commits_of_sides(
     merge: TrailCommit, sides: Sequence[TrailCommit]
 ) -> Iterator[tuple[tuple[int, int], ...]]:
     past = [
@@ -226,7 +226,9 @@ def _merge_files(
         for change in of_side.values()
         if change.after and change.before
     } - {path for of_side in changes for path, change in of_side.items() if change.after}
-    for path in dict.fromkeys((*(path for of_side in changes for path in of_side), *_met(touched))):
+    for path in dict.fromkeys(
+        (*(path for of_side in changes for path in of_side), *_touched_by_several(touched))
+    ):
         of_sides = [of_side.get(path) for of_side in changes]
         if (path in renamed and not any(of_sides)) or not pages.is_memory(path):
             continue
@@ -239,7 +241,7 @@ def _merge_files(
             yield _merge_file(path, of_sides, pages)
 
 
-def _met(touched: Sequence[Collection[FilePath]]) -> Iterator[FilePath]:
+def _touched_by_several(touched: Sequence[Collection[FilePath]]) -> Iterator[FilePath]:
     for at, paths in enumerate(touched):
         for path in sorted(paths):
             if any(path in others for others in touched[at + 1 :]):

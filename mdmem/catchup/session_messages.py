@@ -87,7 +87,7 @@ def fresh_messages(
         return FreshMessages(index, notes=survey.notes(index))
     try:
         workspace.ensure_state()
-        return _brought_up(survey, say, progress, full)
+        return _bring_up_to_date(survey, say, progress, full)
     except RepositoryProblem as problem:
         if problem.code != "busy":
             raise
@@ -123,7 +123,9 @@ def discard_messages(workspace: Workspace, say: Say) -> None:
             shutil.rmtree(folder)
 
 
-def _brought_up(survey: _Survey, say: Say, progress: Progress | None, full: bool) -> FreshMessages:
+def _bring_up_to_date(
+    survey: _Survey, say: Say, progress: Progress | None, full: bool
+) -> FreshMessages:
     workspace = survey.workspace
     while True:
         with files.lock(workspace.state / MESSAGES_LOCK, workspace.settings.lock_timeout, say):

@@ -96,7 +96,7 @@ def load_record(state: Path) -> Record | MoveRecord | None:
     try:
         fields = json.loads((state / RECORD_NAME).read_text(encoding="utf-8"))
         if "is_removal" in fields:
-            return _whole_move(MoveRecord(**fields))
+            return _valid_move(MoveRecord(**fields))
         second = FileRecord(**fields.pop("second")) if "second" in fields else None
         record = Record(**fields, second=second)
     except (AttributeError, FileNotFoundError, ValueError, TypeError):
@@ -112,7 +112,7 @@ def load_record(state: Path) -> Record | MoveRecord | None:
     return record if whole else None
 
 
-def _whole_move(record: MoveRecord) -> MoveRecord | None:
+def _valid_move(record: MoveRecord) -> MoveRecord | None:
     """A move's record, if it is whole: it may have been changed by hand."""
     texts = (
         record.path,

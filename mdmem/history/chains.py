@@ -209,10 +209,10 @@ class _ChainBuilder:
             claimed_by=last.origin.claimed_by,
             first_line=last.entry.first_line,
             cites=last.origin.cites,
-            also=self._also(run),
+            also=self._other_origins(run),
         )
 
-    def _also(self, run: _OccurrenceRun) -> tuple[TrailCommit, ...]:
+    def _other_origins(self, run: _OccurrenceRun) -> tuple[TrailCommit, ...]:
         """The commits that brought the line in on other sides than its own, earliest first."""
         last = run.occurrences[-1]
         pairs = [

@@ -121,7 +121,7 @@ class CopyFates:
         marks = [
             mark
             for line in lines
-            for mark in (*self._closing(line, ends), *self._promoting(line, promotions))
+            for mark in (*self._closing_marks(line, ends), *self._promotion_marks(line, promotions))
         ]
         return tuple(
             sorted(
@@ -166,9 +166,11 @@ class CopyFates:
                     )
 
     def _curated_ends(self, fact: FactId) -> Iterator[_End]:
-        return (end for line in self._curated_lines(fact) if (end := self._end(fact, line[-1])))
+        return (
+            end for line in self._curated_lines(fact) if (end := self._end_of_line(fact, line[-1]))
+        )
 
-    def _end(self, fact: FactId, last: Occurrence) -> _End | None:
+    def _end_of_line(self, fact: FactId, last: Occurrence) -> _End | None:
         if last.ended is None or last.successor == fact:
             return None
         if last.fate is Fate.SUPERSEDED:
@@ -198,17 +200,17 @@ class CopyFates:
             taken = self._trail.commit_with_id(revert)
             if (
                 taken is not None
-                and revert not in self._over
+                and revert not in self._reverted_commits
                 and any(line[0].begun == taken.number for line in self._curated_lines(fact))
             ):
                 return taken.number
         return None
 
     @cached_property
-    def _over(self) -> frozenset[CommitId]:
+    def _reverted_commits(self) -> frozenset[CommitId]:
         return taken_back(self._trail.reverts())
 
-    def _closing(self, line: _Line, ends: Sequence[_End]) -> Iterator[Mark]:
+    def _closing_marks(self, line: _Line, ends: Sequence[_End]) -> Iterator[Mark]:
         """The marks that end a line, of each end up to the first not taken back."""
         rows = {each.number for each in line}
         for end in ends:
@@ -306,7 +308,7 @@ class CopyFates:
             last = following[-1]
             promotions.append(_Promotion(fact, begun, last.ended))
             back = None if last.ended is None else self._taken_back(fact, last.ended)
-            ends += [end] if (end := self._end(fact, last)) else []
+            ends += [end] if (end := self._end_of_line(fact, last)) else []
             following = next(
                 (
                     each
@@ -317,7 +319,7 @@ class CopyFates:
             )
             begun = back or begun
 
-    def _promoting(self, line: _Line, promotions: Sequence[_Promotion]) -> Iterator[Mark]:
+    def _promotion_marks(self, line: _Line, promotions: Sequence[_Promotion]) -> Iterator[Mark]:
         order, last = self._trail.order, line[-1]
         for each in dict.fromkeys(promotions):
             begun = max(each.begun, last.begun, key=order)

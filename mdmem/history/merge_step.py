@@ -148,7 +148,7 @@ class _Matcher:
                 *([row] for row in others),
             ]
         for life in lives[: len(entries)]:
-            self._go_on(life)
+            self._continue_life(life)
         for row in (row for life in lives[len(entries) :] for row in life):
             self._end(row)
         self.fates.new += entries[len(lives) :]
@@ -176,7 +176,7 @@ class _Matcher:
             lives.append([long.pop()])
         return [sorted(life, key=self._age) for life in lives]
 
-    def _go_on(self, life: Sequence[int]) -> None:
+    def _continue_life(self, life: Sequence[int]) -> None:
         """Continue one of the joined occurrences; a better founded one confirms it."""
         first, *others = life
         for other in others:
@@ -353,7 +353,7 @@ def match_revisions(
             if alike and each.number in live and _is_dropped(each, alike[0], parents)
         ]
         if alike and not dropped:
-            _go_on(alike[0], candidates, live, fates)
+            _continue_revision(alike[0], candidates, live, fates)
             continue
         fates.ended += [each.number for each in candidates if each.number in live]
         fates.begun.append(
@@ -372,7 +372,7 @@ def _is_dropped(revision: Revision, kept: Revision, parents: Sequence[MergeParen
     return knew and revision.text != kept.text
 
 
-def _go_on(
+def _continue_revision(
     kept: Revision, candidates: Sequence[Revision], live: set[int], fates: RevisionFates
 ) -> None:
     if kept.number not in live:

@@ -121,7 +121,7 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
         raise PathProblem("bad-path", f"{folder} is not a folder")
     if ".git" in (part.lower() for part in folder.parts):
         raise PathProblem("bad-path", f"{folder} is in git's own folder")
-    if not is_marked(folder) and (line := next(_unusable(folder), None)):
+    if not is_marked(folder) and (line := next(_unusable_notes(folder), None)):
         raise PathProblem("bad-path", line)
     # Whatever can fail is tried before anything is written.
     was_workspace, existing = is_marked(folder), _existing_repository(folder)
@@ -211,8 +211,8 @@ def _set_up(workspace: Workspace, request: Initialise, result: InitResult) -> In
         configured = replace(workspace, settings=_settings(workspace))
     if request.shared and (shared := share(configured)):
         commit, written = shared, (*written, setup.SHARED_PATH)
-    hooks, hook_notes = _hooks(workspace) if request.hooks else ((), ())
-    merging, merge_notes = _merging(configured)
+    hooks, hook_notes = _install_hooks(workspace) if request.hooks else ((), ())
+    merging, merge_notes = _set_up_merging(configured)
     return replace(
         result,
         written=written,
@@ -229,8 +229,8 @@ def _adopt(
 ) -> tuple[tuple[FilePath, ...], tuple[str, ...], CommitId | None]:
     """Write and commit the missing files, with the workspace lock held; with lines for the user."""
     root, repository, settings = workspace.root, workspace.repository, workspace.settings
-    missing, notes = _missing(root, repository, settings)
-    notes += (*_unusable(root), *_ignored(workspace, tuple(missing)))
+    missing, notes = _missing_files(root, repository, settings)
+    notes += (*_unusable_notes(root), *_ignored_notes(workspace, tuple(missing)))
     if missing and not is_new:
         repository.require_ready(settings.allow_detached, repository.branch())
     settings_before = files.read(root / SETTINGS_NAME)
@@ -299,7 +299,7 @@ def _existing_repository(folder: Path) -> Repository | None:
         return None
 
 
-def _missing(
+def _missing_files(
     root: Path, repository: Repository, settings: Settings
 ) -> tuple[dict[FilePath, str], tuple[str, ...]]:
     """Missing files (templates, an author before the settings), with lines for the user."""
@@ -323,7 +323,7 @@ def _missing(
     )
 
 
-def _unusable(root: Path) -> Iterator[str]:
+def _unusable_notes(root: Path) -> Iterator[str]:
     for name in layout.CURATED_NAMES:
         kind = (
             "a symbolic link"
@@ -336,7 +336,7 @@ def _unusable(root: Path) -> Iterator[str]:
             yield f"{name} is {kind}: neither searched nor edited. Put the file in its place."
 
 
-def _ignored(workspace: Workspace, missing: tuple[FilePath, ...]) -> tuple[str, ...]:
+def _ignored_notes(workspace: Workspace, missing: tuple[FilePath, ...]) -> tuple[str, ...]:
     """A line if git ignores existing files. Raises PathProblem (`ignored-path`: new ones)."""
     hint = "Remove the rule; memory outside git has no history."
     refused = ignored(workspace.root, missing)
@@ -366,7 +366,7 @@ def _first_commit(
     existing = (
         sorted((set(workspace.memory_files()) & pending).difference(written)) if is_new else []
     )
-    secrets = _secrets(workspace, existing)
+    secrets = _files_with_secrets(workspace, existing)
     problems = [problem for of_file in secrets.values() for problem in of_file]
     notes = tuple(
         f"not committed: {problem.path}:{problem.line}: {problem.message}. {problem.hint}"
@@ -394,7 +394,7 @@ def _message(workspace: Workspace, adopts: bool) -> str:
     return history.compose_claimed_save("mdmem: init", (), actor, Op.INIT)
 
 
-def _secrets(
+def _files_with_secrets(
     workspace: Workspace, paths: Sequence[FilePath]
 ) -> dict[FilePath, tuple[Problem, ...]]:
     """The uncommitted files with secrets in text or name; none if secrets are allowed."""
@@ -409,7 +409,7 @@ def _secrets(
     return {path: of_file for path, of_file in problems.items() if of_file}
 
 
-def _hooks(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _install_hooks(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Install git's hooks; if somebody else manages them, with lines to add there."""
     try:
         require_hooks_free(workspace)
@@ -420,7 +420,7 @@ def _hooks(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return (), (f"hooks were not installed: {problem.message}", problem.hint)
 
 
-def _merging(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _set_up_merging(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Have git merge memory with mdmem; where that cannot be set up, a line for the user."""
     try:
         return setup.install(workspace, sys.executable), ()

@@ -57,20 +57,20 @@ def find_host_workspace(
     """
     environment = expanded(environment)
     if named is not None:
-        return _judged(find_workspace(named, environment), environment)
+        return _with_adoption(find_workspace(named, environment), environment)
     starts = [
         Path(start).resolve() for start in (environment.get(_PROJECT), folder or os.curdir) if start
     ]
     if by_variable := environment.get("MDMEM_WORKSPACE"):
         start = Path(by_variable).resolve()
         if start not in starts:
-            return _judged(find_workspace(start, environment), environment)
+            return _with_adoption(find_workspace(start, environment), environment)
         starts.insert(0, start)
     passed_over: Path | None = None
     for start in starts:
         for candidate in (start, *start.parents):
             if is_marked(candidate):
-                judged = _judged(candidate, environment)
+                judged = _with_adoption(candidate, environment)
                 if judged.repository:
                     return replace(judged, passed_over=passed_over)
                 passed_over = passed_over or candidate
@@ -80,7 +80,7 @@ def find_host_workspace(
     return HostWorkspace(repo.discover(find_workspace(own, environment)), passed_over)
 
 
-def _judged(root: Path, environment: Mapping[str, str]) -> HostWorkspace:
+def _with_adoption(root: Path, environment: Mapping[str, str]) -> HostWorkspace:
     try:
         repository = repo.discover(root)
     except RepositoryProblem as problem:

@@ -65,7 +65,7 @@ def run(workspace: Workspace, say: Say, progress: Progress | None = None) -> Run
                     lambda step: digesting.digest_due(workspace, step, say, progress),
                 )
             )
-        results.extend(_nights(workspace, say))
+        results.extend(_dream_due_days(workspace, say))
 
     def look_again(transcripts: tuple[str, ...]) -> bool:
         digest_them = digesting.digest_reported(transcripts)
@@ -82,7 +82,7 @@ def _has_night(workspace: Workspace) -> bool:
     return workspace.settings.dream != "off" and due.is_due(workspace)
 
 
-def _nights(workspace: Workspace, say: Say) -> list[StepResult]:
+def _dream_due_days(workspace: Workspace, say: Say) -> list[StepResult]:
     results: list[StepResult] = []
     for day in due.due_days(workspace) if _has_night(workspace) else ():
         results.append(_tried(workspace, _DREAM, partial(dreaming.dream_day, workspace, day, say)))

@@ -180,7 +180,9 @@ def install(workspace: Workspace, python: str) -> tuple[str, ...]:
         written.append("settings")
     if not setup.complete:
         lines = _lines(workspace, repository.prefix)
-        _edit(attributes_file(repository), lambda text: with_lines(text, repository.prefix, lines))
+        _edit_attributes(
+            attributes_file(repository), lambda text: with_lines(text, repository.prefix, lines)
+        )
         written.append("attributes")
     return tuple(written)
 
@@ -189,7 +191,7 @@ def uninstall(workspace: Workspace) -> bool:
     """Remove this workspace's lines (not shared ones), and the driver with the last workspace's."""
     repository = workspace.repository
     path = attributes_file(repository)
-    changed = _edit(path, lambda text: with_lines(text, repository.prefix, ()))
+    changed = _edit_attributes(path, lambda text: with_lines(text, repository.prefix, ()))
     if _ANY_COMMENT.search(_read(path)):
         return changed
     return remove_driver(repository) or changed
@@ -202,7 +204,7 @@ def shared_text(workspace: Workspace) -> str:
 
 def drop_own_lines(workspace: Workspace) -> None:
     """Take the lines of this workspace out of the attributes that are not shared."""
-    _edit(
+    _edit_attributes(
         attributes_file(workspace.repository),
         lambda text: with_lines(text, workspace.repository.prefix, ()),
     )
@@ -309,7 +311,7 @@ def _read(path: Path) -> str:
     return (files.read(path) or b"").decode("utf-8", "surrogateescape")
 
 
-def _edit(path: Path, change: Callable[[str], str]) -> bool:
+def _edit_attributes(path: Path, change: Callable[[str], str]) -> bool:
     """Change a file of attributes, or remove it if empty; False where nothing changes."""
     before = files.read(path)
     text = change((before or b"").decode("utf-8", "surrogateescape"))

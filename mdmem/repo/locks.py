@@ -42,7 +42,7 @@ def is_stale(lock: Path, folders: tuple[Path, ...]) -> bool:
     except OSError:
         return False
     return not any(
-        _holds(process, status) or _is_older_git(process, status.st_mtime, repository_folders)
+        _has_open(process, status) or _is_older_git(process, status.st_mtime, repository_folders)
         for process in _processes(status.st_uid)
     )
 
@@ -65,7 +65,7 @@ def _processes(owner: int) -> Iterator[Path]:
                 continue
 
 
-def _holds(process: Path, lock: os.stat_result) -> bool:
+def _has_open(process: Path, lock: os.stat_result) -> bool:
     try:
         return any(_is_same(descriptor, lock) for descriptor in (process / "fd").iterdir())
     except OSError:
@@ -138,7 +138,7 @@ def holder(lock: Path) -> Holder | None:
     try:
         file = lock.stat()
         for process in _processes(file.st_uid):
-            if process.name != str(os.getpid()) and _holds(process, file):
+            if process.name != str(os.getpid()) and _has_open(process, file):
                 holder = Holder(int(process.name), max(0.0, time.time() - _start_time(process)))
                 oldest = holder if oldest is None or holder.seconds > oldest.seconds else oldest
     except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile

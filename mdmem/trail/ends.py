@@ -214,13 +214,13 @@ class EndsTable:
             if not contested and before[0] is not None:
                 self._insert(store, row, before[0], tuple(before))
             self._insert(store, row, number, end)
-            self._settle(store, row)
+            self._store_outcome(store, row)
 
     def _insert(self, store: Store, row: int, at: int, end: SqlRow) -> None:
         places = ", ".join("?" * (self._width + 2))
         store.run(f"INSERT OR REPLACE INTO {self.ends} VALUES ({places})", row, at, *end)
 
-    def _settle(self, store: Store, row: int) -> None:
+    def _store_outcome(self, store: Store, row: int) -> None:
         all_ends = store.rows(
             f"SELECT at, {self.columns} FROM {self.ends} WHERE {self.row} = ?", row
         )
@@ -245,7 +245,7 @@ class EndsTable:
             store.run(f"INSERT OR IGNORE INTO reopened {ended}", row, number)
         store.run(f"DELETE FROM {self.ends} WHERE at > ?", number)
         for row in rows:
-            self._settle(store, row)
+            self._store_outcome(store, row)
         nothing = ", ".join(f"{name.strip()} = NULL" for name in self.columns.split(","))
         store.run(f"UPDATE {self.rows} SET {nothing} WHERE ended > ? AND NOT contested", number)
 
