@@ -34,8 +34,8 @@ _MEMORY = (*layout.WORKSPACE_MARKS, *layout.PROFILE_NAMES, "memory")
 class Adoption:
     """A workspace in the list.
 
-    - `common_dir`, `device`, `inode`: git's common folder, which all work trees of a repository
-      share. A copy or a restored backup is another folder.
+    - `common_dir`, `device`, `inode`: git's common folder, the same for all work trees; a copy or a
+      restored backup is another folder.
     - `path`: the workspace's path in the work tree, as `Repository.prefix`.
     - `root`: the work tree in which it was adopted.
     """
@@ -70,30 +70,19 @@ class Adoption:
 
 
 def is_adopted(repository: Repository, environment: Mapping[str, str]) -> bool:
-    """True if the user has adopted the workspace in a repository's folder.
-
-    Raises:
-        WorkspaceProblem: `bad-settings`.
-    """
+    """True if the user has adopted a repository's workspace. Raises WorkspaceProblem."""
     return _is_listed(repository, environment) or is_named(repository.folder, environment)
 
 
 def is_named(folder: Path, environment: Mapping[str, str]) -> bool:
-    """True if the user's own settings or MDMEM_ADOPT adopt the workspace in a folder.
-
-    Raises:
-        WorkspaceProblem: `bad-settings`.
-    """
+    """True if the user's settings or MDMEM_ADOPT name a folder. Raises WorkspaceProblem."""
     real_path = os.path.realpath(folder)
     globs = map(_without_links, config.adopted_folders(environment))
     return any(layout.folder_matches(real_path, glob) for glob in globs)
 
 
 def _without_links(glob: Path) -> str:
-    """A glob whose folders before the first one with a wildcard are resolved.
-
-    Folders below that are not: what a link among them leads to was not named.
-    """
+    """Resolve a glob's folders before the first wildcard: links among later ones were not named."""
     parts = glob.parts
     fixed = next((n for n, part in enumerate(parts) if any(c in part for c in "*?[")), len(parts))
     return str(Path(os.path.realpath(Path(*parts[:fixed])), *parts[fixed:]))
@@ -110,10 +99,7 @@ def _is_listed(repository: Repository, environment: Mapping[str, str]) -> bool:
 
 
 def _is_work_tree(here: Adoption, git_dir: Path) -> bool:
-    """True if the repository itself says that it has this work tree.
-
-    A `.git` that only points to a repository may lie in anybody's folder.
-    """
+    """True if the repository itself names this work tree: anybody's `.git` may point to it."""
     if here.common_dir == f"{here.root}/.git":
         return True
     linked = Path(os.path.realpath(git_dir))
@@ -125,11 +111,7 @@ def _is_work_tree(here: Adoption, git_dir: Path) -> bool:
 
 
 def require_adopted(repository: Repository, environment: Mapping[str, str]) -> None:
-    """Refuse to work for a workspace that the user has not adopted.
-
-    Raises:
-        WorkspaceProblem: `not-adopted`, with the command for a person.
-    """
+    """Refuse an unadopted workspace. Raises WorkspaceProblem (`not-adopted`, with the command)."""
     if not is_adopted(repository, environment):
         raise WorkspaceProblem(
             "not-adopted",
@@ -150,10 +132,7 @@ def last_change(repository: Repository) -> str:
 
 
 def has_commits_of_others(repository: Repository, environment: Mapping[str, str]) -> bool:
-    """True if recent commits of a memory have another address than the user's or the repository's.
-
-    Also true if git cannot read them.
-    """
+    """True if recent commits of a memory have others' addresses, or git cannot read them."""
     changed_by = discovery.change_addresses(repository, _MEMORY)
     own = _user_addresses(repository, environment)
     here = repository.setting("user.email") or ""
@@ -166,7 +145,7 @@ def has_mdmem_commits(repository: Repository) -> bool:
 
 
 def is_of_user(repository: Repository, environment: Mapping[str, str]) -> bool:
-    """True if all recent commits that mdmem made in a workspace have addresses of the user's.
+    """True if all recent commits of mdmem in a workspace have addresses of the user's.
 
     An address can be forged: this may suggest an adoption and never is one.
     """
@@ -203,20 +182,12 @@ def is_first_today(environment: Mapping[str, str]) -> bool:
 
 
 def require_writable(environment: Mapping[str, str]) -> None:
-    """Make sure that the list can be changed.
-
-    Raises:
-        StorageProblem: it cannot.
-    """
+    """Make sure that the list can be changed. Raises StorageProblem."""
     _change(environment, lambda entries: entries)
 
 
 def adopt(repository: Repository, environment: Mapping[str, str]) -> None:
-    """Put a workspace into the list.
-
-    Raises:
-        StorageProblem: the list cannot be written, or is full.
-    """
+    """Put a workspace into the list. Raises StorageProblem (the list is not writable, or full)."""
     new = Adoption.of(repository)
 
     def with_new(entries: Sequence[Adoption]) -> Sequence[Adoption]:
@@ -226,11 +197,7 @@ def adopt(repository: Repository, environment: Mapping[str, str]) -> None:
 
 
 def leave(repository: Repository, environment: Mapping[str, str]) -> bool:
-    """Take a workspace off the list; False if it was not there.
-
-    Raises:
-        StorageProblem: the list cannot be written.
-    """
+    """Remove a workspace from the list; False if it was not there. Raises StorageProblem."""
     here = Adoption.of(repository)
     left: list[Adoption] = []
 
@@ -243,7 +210,6 @@ def leave(repository: Repository, environment: Mapping[str, str]) -> bool:
 
 
 def _key(entry: Adoption) -> tuple[str, str]:
-    """The place of a workspace: of two entries with it one is out of date."""
     return entry.common_dir, entry.path
 
 
@@ -279,17 +245,12 @@ def _write(path: Path, data: bytes, before: bytes | None) -> None:
 
 
 def _list_path(environment: Mapping[str, str]) -> Path | None:
-    """The file of the list, links resolved; None if there is no home."""
     folder = config.user_state_folder(environment)
     return Path(os.path.realpath(folder / LIST_NAME)) if folder else None
 
 
 def _parse(path: Path, data: bytes | None) -> tuple[Adoption, ...]:
-    """The entries of the list.
-
-    Raises:
-        WorkspaceProblem: `bad-settings`: it is not in the form that mdmem writes.
-    """
+    """The entries of the list. Raises WorkspaceProblem (`bad-settings`: not mdmem's form)."""
     if data is None:
         return ()
     try:

@@ -1,6 +1,4 @@
-"""A workspace: the folder, its repository, its settings and its state folder; and how
-one is found.
-"""
+"""A workspace: the folder, its repository, settings and state folder; and how one is found."""
 
 from __future__ import annotations
 
@@ -40,8 +38,7 @@ _AUTHOR = late.pattern(r"^\s*(.*?)\s*<([^<>\s]+)>\s*$")
 
 
 class Resources:
-    """Objects that a long-lived process keeps for a workspace between calls: one of each class,
-    made at first use.
+    """Objects that a long-lived process keeps for a workspace: one of each class, at first use.
 
     A forked process gets its own: neither an open index nor the kernel's queue can be shared.
     """
@@ -64,23 +61,18 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A folder of memory in a git work tree. `state` holds its index, lock and record, and can be
-    deleted at any time.
-    """
+    """A folder of memory in a git work tree; `state` (index, lock, record) can be deleted."""
 
     root: Path
     repository: Repository
     settings: Settings
     state: Path
     environment: Mapping[str, str] = field(compare=False)
-    """The variables of the process, as the door hands them over."""
     basis: Basis | None = field(default=None, compare=False)
-    """The files that say what the settings are and where the repository is; None where their stamps
-    are not to be relied on.
-    """
+    """The files on which settings and repository depend; None where stamps are not reliable."""
     resources: Resources = field(default_factory=Resources, compare=False)
     contents: CommitFiles | None = field(default=None, compare=False)
-    """The files of a commit, planned on in the place of those on disk; None for the disk."""
+    """The files of a commit, planned on instead of those on disk; None for the disk."""
 
     @property
     def curated(self) -> FilePath:
@@ -90,9 +82,7 @@ class Workspace:
 
     @property
     def daily(self) -> str | None:
-        """The names of daily logs, as `layout.log_path` takes them; None for those that need no
-        setting.
-        """
+        """The names of daily logs for `layout.log_path`; None for those without a setting."""
         return self.settings.daily or (
             layout.DAILY_BESIDE_CURATED if self.root.name == "memory" else None
         )
@@ -116,9 +106,7 @@ class Workspace:
         return layout.kind_of(path, self.root.name, self.settings.extra_paths)
 
     def is_note(self, path: str) -> bool:
-        """True for a file that is memory by the setting `paths`: its owner may do with it as they
-        like.
-        """
+        """True for memory by the setting `paths`: its owner may do with it as they like."""
         globs = self.settings.paths
         return (
             bool(globs)
@@ -127,9 +115,7 @@ class Workspace:
         )
 
     def log_path(self, day: date) -> FilePath:
-        """The file of a day's log: as the settings name it, or where the log of that day stands
-        already.
-        """
+        """The file of a day's log: the existing one, or as the settings name it."""
         daily = self.daily
         if daily is None:
             return layout.log_path(day)
@@ -149,11 +135,10 @@ class Workspace:
         return actor_in_shell(names, self.settings.people, self.environment)
 
     def given_actor(self, named: str | None) -> str | None:
-        """The actor of a write: the one that is named, else the default.
+        """The actor of a write: the named one, else the default.
 
-        Raises:
-            WorkspaceProblem: `reserved-actor`, or `not-allowed` for a person's name in a host's
-            shell.
+        Raises WorkspaceProblem (`reserved-actor`, or `not-allowed` for a person's name in a host's
+        shell).
         """
         actor = self._in_shell(named, self.environment.get("MDMEM_ACTOR"), self.settings.actor)
         if named and actors.fold_actor(named) and actor != named.strip():
@@ -176,27 +161,17 @@ class Workspace:
 
     @property
     def user_addresses(self) -> frozenset[str]:
-        """The user's own e-mail addresses, case-folded: git's, those of `me` and that
-        of `author`.
-        """
+        """The user's case-folded addresses: git's, those of `me` and that of `author`."""
         author = _AUTHOR.match(self.settings.author or "")
         named = (*self.settings.me, *((author[2],) if author else ()))
         return frozenset(map(str.casefold, (*self.repository.user_addresses(), *named)))
 
     def require_person(self, actor: str | None, does: str) -> None:
-        """Refuse an actor who may not decide; `does` says what: "accept".
-
-        Raises:
-            WorkspaceProblem: `not-allowed`.
-        """
+        """Refuse an actor who may not decide. Raises WorkspaceProblem (`not-allowed`)."""
         require_person(actor, self.settings.people, does)
 
     def allowances(self) -> frozenset[str]:
-        """The refusals that MDMEM_ALLOW lets through.
-
-        Raises:
-            UsageProblem: it names one that cannot be let through.
-        """
+        """The refusals that MDMEM_ALLOW lets through. Raises UsageProblem (for any other)."""
         return parse_allowances(self.environment.get("MDMEM_ALLOW", ""))
 
     def local_time(self, seconds: int) -> datetime:
@@ -219,10 +194,7 @@ class Workspace:
 
     @property
     def history_boundary(self) -> CommitId | None:
-        """The commit with which history begins because this clone lacks what is older.
-
-        None where it has all, or has fetched since.
-        """
+        """The first commit of a clone without the older ones; None with all, or after a fetch."""
         path = f"{self.state}/{BOUNDARY_NAME}"
         name = git_files.read_bytes(path)
         if not name:
@@ -233,9 +205,7 @@ class Workspace:
         return CommitId(name.decode("ascii", "replace").strip())
 
     def history_borders(self) -> tuple[bytes | None, CommitId | None]:
-        """A value that changes with the commits at which history is cut off: those of a shallow
-        clone, and the boundary.
-        """
+        """A value that changes with where history is cut off (a shallow clone, the boundary)."""
         return git_files.read_bytes(f"{self.repository.common_dir}/shallow"), self.history_boundary
 
     def memory_files(self) -> dict[FilePath, listing.ListedFile]:
@@ -255,11 +225,7 @@ class Workspace:
         read_status: Callable[[os.stat_result], T],
         enter: Callable[[str, str, bool], None] | None = None,
     ) -> dict[str, T]:
-        """The paths of the memory files, unordered, each with the result of `read_status` for its
-        stat.
-
-        `enter` is called as by `listing.markdown_paths`.
-        """
+        """The memory files' paths with `read_status`'s results; `enter`: see `listing`."""
         listed = listing.markdown_paths(self.root, self.memory_folders, read_status, enter)
         daily = self.daily
         for path in [
@@ -281,26 +247,18 @@ class Workspace:
 
     @property
     def note_folders(self) -> tuple[tuple[str, bool], ...]:
-        """The folders with memory by the settings `paths` and `daily`, each with True if it is so
-        with the folders below.
-        """
+        """The folders of the settings `paths` and `daily`; True: with the folders below."""
         daily = self.settings.daily
         return layout.note_folders(
             (*self.settings.paths, *([layout.log_glob(daily)] if daily else []))
         )
 
     def is_memory_path(self, path: str) -> bool:
-        """True if a Markdown file of a listing is memory; all files in folders that are listed
-        whole are.
-        """
+        """True if a Markdown file of a listing is memory, as all are in folders listed whole."""
         return "/" in path or self.kind_of(path).is_memory
 
     def identity(self) -> Identity | None:
-        """The committer if git has no identity; None if it has.
-
-        Raises:
-            RepositoryProblem: `no-identity`.
-        """
+        """The committer if git has no identity. Raises RepositoryProblem (`no-identity`)."""
         if self.repository.identity_known():
             return None
         match = _AUTHOR.match(self.settings.author or "")
@@ -335,10 +293,7 @@ def actor_in_shell(
     people: Iterable[str],
     environment: Mapping[str, str],
 ) -> str | None:
-    """The first of some names that is one; in a host's shell its agent in place of a person.
-
-    None is a person, whom nothing names.
-    """
+    """The first non-empty name; in a host's shell its agent instead of a person (None)."""
     actor = next((name.strip() for name in names if name and actors.fold_actor(name)), None)
     host = trust.host_of(environment)
     if host is None or trust.origin_of_actor(actor, people) is trust.TextOrigin.AGENT:
@@ -347,11 +302,7 @@ def actor_in_shell(
 
 
 def require_person(actor: str | None, people: Iterable[str], does: str) -> None:
-    """Refuse an actor who may not decide; `does` says what: "accept".
-
-    Raises:
-        WorkspaceProblem: `not-allowed`.
-    """
+    """Refuse an actor who may not do what `does` says. Raises WorkspaceProblem (`not-allowed`)."""
     if not trust.trust(trust.origin_of_actor(actor, people)).decides:
         raise WorkspaceProblem(
             "not-allowed",
@@ -373,11 +324,9 @@ def _state_folder(repository: Repository) -> Path:
 
 
 def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
-    """The folder of the workspace: the one named, else MDMEM_WORKSPACE, the first with a mark from
-    here upwards, the user's own setting.
+    """The folder: the named, MDMEM_WORKSPACE's, the first marked one upwards, or the user's own.
 
-    Raises:
-        WorkspaceProblem: `no-workspace`.
+    Raises WorkspaceProblem (`no-workspace`).
     """
     requested = named or (
         Path(environment["MDMEM_WORKSPACE"]) if environment.get("MDMEM_WORKSPACE") else None
@@ -409,21 +358,12 @@ def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
 
 
 def open_at(root: Path, environment: Mapping[str, str]) -> Workspace:
-    """The workspace in a folder.
-
-    Raises:
-        RepositoryProblem: the folder is in no usable repository.
-        WorkspaceProblem: `bad-settings`.
-    """
+    """The workspace in a folder. Raises RepositoryProblem, WorkspaceProblem (`bad-settings`)."""
     return open_in(repo.discover(root), environment)
 
 
 def open_in(repository: Repository, environment: Mapping[str, str]) -> Workspace:
-    """The workspace in the folder that a repository was discovered from.
-
-    Raises:
-        WorkspaceProblem: `bad-settings`.
-    """
+    """The workspace of a discovered repository. Raises WorkspaceProblem (`bad-settings`)."""
     basis = _basis(repository.folder, repository, environment)
     settings = config.load(repository.folder, repository.root, environment)
     return Workspace(
@@ -437,11 +377,9 @@ def open_in(repository: Repository, environment: Mapping[str, str]) -> Workspace
 
 
 def refresh(workspace: Workspace) -> Workspace:
-    """The workspace with its settings and its repository as they are now; the same object if their
-    files are unchanged.
+    """The workspace as it is now; the same object if its files are unchanged.
 
-    Raises:
-        RepositoryProblem, WorkspaceProblem: as `open_at`.
+    Raises RepositoryProblem, WorkspaceProblem (as `open_at`).
     """
     if workspace.basis is not None and workspace.basis.is_unchanged(workspace.environment):
         return workspace
@@ -450,9 +388,7 @@ def refresh(workspace: Workspace) -> Workspace:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """The inputs that a workspace was opened with: files with their stamps, folders with their
-    identities, and homes.
-    """
+    """The inputs of opening a workspace: stamps of files, identities of folders, homes."""
 
     files: tuple[str, ...]
     stamps: tuple[tuple[int, ...] | None, ...]
@@ -470,8 +406,7 @@ class Basis:
 
 
 def _basis(root: Path, repository: Repository, environment: Mapping[str, str]) -> Basis | None:
-    """All inputs of `open_at`; None if a file has changed so recently that its stamp is not
-    reliable.
+    """All inputs of `open_at`; None if a file has just changed, so that its stamp is not reliable.
 
     (With folders outside the workspace in the settings there is no basis: links on the way to them
     count too.)
@@ -504,9 +439,7 @@ def _basis(root: Path, repository: Repository, environment: Mapping[str, str]) -
 
 
 def was_used(repository: Repository) -> bool:
-    """True if the folder that a repository was discovered from has a state folder; it may not be a
-    workspace any more.
-    """
+    """True if a repository's folder has a state folder; it may no longer be a workspace."""
     return (_state_folder(repository) / _PREFIX_NAME).is_file()
 
 

@@ -55,7 +55,7 @@ def rebuild(at: Desk, once_there: Callable[[], None]) -> None:
 
 def test_meanwhile_others_learn_how_far_it_is(at: Desk, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(index, "_PROGRESS_SECONDS", 0)
-    monkeypatch.setattr(index, "_build_elsewhere", lambda workspace: None)
+    monkeypatch.setattr(index, "_start_build", lambda workspace: None)
     at.write("mdmem.toml", "lock_timeout = 0.01\n")
     answers: list[SearchResult] = []
     rebuild(at, lambda: answers.append(Memory(at.workspace).search(Search("old"))))

@@ -1,3 +1,1 @@
-"""The index and the trail brought up to what is on disk and in git, in front of a query or in the
-background.
-"""
+"""Bring the index and the trail up to date, before a query or in the background."""

@@ -16,26 +16,19 @@ _QUIET_SECONDS, _LONGEST_WAIT_SECONDS, _LOOK_SECONDS = 0.5, 3.0, 0.1
 
 
 def wait_until_quiet(folder: str | os.PathLike[str]) -> None:
-    """Wait until no name has been written in a folder for a moment, but no longer than a few
-    seconds.
-    """
+    """Wait until no name has been written in a folder for a moment, a few seconds at most."""
     ends = time.monotonic() + _LONGEST_WAIT_SECONDS
     while time.monotonic() < ends and time.time() - os.stat(folder).st_mtime < _QUIET_SECONDS:
         time.sleep(_LOOK_SECONDS)  # in the background, where nobody waits for it
 
 
 def wait_unless_waited(folder: str, mark: str) -> bool:
-    """Wait until the folder is quiet, unless another process does already: that one will see what
-    was done before this call.
+    """Wait until the folder is quiet; False if another process waits already and will see the work.
 
     Args:
         folder: where names are written at each change.
-        mark: a file that exists while a process waits, stamped with the time at which the wait ends
-            at the latest. If the folder is newer, the process was killed and has left the file.
-            (The shims check it in the same way before they start a process.)
-
-    Returns:
-        True if this process is to do the work.
+        mark: a file that exists while a process waits, stamped with the latest end of the wait. If
+            the folder is newer, the process was killed. (The shims check it in the same way.)
     """
     try:
         os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
@@ -67,17 +60,12 @@ _STARTING_SECONDS = 0.1
 
 
 class _CatchUp:
-    """The catch-up process that this process started last."""
-
     def __init__(self) -> None:
         self.waiting: threading.Thread | None = None
         self.started = 0.0
 
     @property
     def has_yet_to_look(self) -> bool:
-        """True if it was started a moment ago: it has not looked at the files yet, and will see
-        them as they are now.
-        """
         return (
             self.waiting is not None
             and self.waiting.is_alive()
@@ -86,12 +74,9 @@ class _CatchUp:
 
 
 def start_catching_up(workspace: Workspace) -> threading.Thread | None:
-    """Start a detached process that brings the index up to date, unless one runs or waits already.
-    It is never a reason to fail.
+    """Start a detached catch-up unless one runs or waits already; never a reason to fail.
 
-    Returns:
-        A thread that ends with the process, so that a program that lives on keeps no dead child;
-        None where none was started.
+    The thread returned ends with the process, so that a program that lives on keeps no dead child.
     """
     # -P: nothing is imported from the folder that the user is in.
     command = [sys.executable, "-P", "-m", "mdmem.githooks", "catch-up", str(workspace.root)]

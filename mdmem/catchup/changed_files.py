@@ -1,6 +1,4 @@
-"""The files that have changed since an index was made, read for it: alone or, where it is built
-from nothing, by two processes.
-"""
+"""Read the files changed since an index was made; to build one from nothing, by two processes."""
 
 from __future__ import annotations
 
@@ -27,10 +25,8 @@ if TYPE_CHECKING:
 _MUCH_BYTES = 300_000
 """Of fewer bytes most are read before a second process has started."""
 _CHUNK_BYTES = 65_536
-"""The bytes of files and of their paths that a process takes at once, at least."""
-"""Of so many bytes an index takes long to build, and the newest days of it can be searched
-meanwhile.
-"""
+"""The least bytes of files and of their paths that a process takes at once."""
+"""So many bytes take long to index: the newest days can be searched meanwhile."""
 _PART_DOCUMENTS = 20_000
 
 
@@ -120,7 +116,7 @@ class ChangedFiles:
             yield self._reader.entries_of_removed_file(path)
 
     def _read_chunk(self) -> Iterator[FileEntries]:
-        """Read some files here. Those that are gone since the survey are left to the next one."""
+        """Read some files here; those removed since the survey are left to the next one."""
         for path in self._chunks.popleft():
             with suppress(FileNotFoundError, NotADirectoryError):
                 file = listing.list_file(
@@ -134,18 +130,14 @@ class ChangedFiles:
 
 
 def is_much(stamps: Iterable[str]) -> bool:
-    """True if files with these stamps are so many bytes that two processes read them faster than
-    one.
-    """
+    """True if two processes read files with these stamps faster than one."""
     return (os.cpu_count() or 1) > 1 and sum(map(stamp_bytes, stamps)) >= _MUCH_BYTES
 
 
 def in_chunks(
     workspace: Workspace, paths: Iterable[str], stamps: Mapping[str, str]
 ) -> deque[list[FilePath]]:
-    """Paths of files, a few at a time: those that are no logs first, then the logs from the newest
-    on.
-    """
+    """Paths of files, a few at a time: first those that are no logs, then logs, newest first."""
 
     def newest_first(path: str) -> tuple[int, str]:
         day = log_day(path, workspace.daily)

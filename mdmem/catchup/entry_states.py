@@ -17,11 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EntryState:
-    """The occurrence of an entry (None: no commit has it), and the marks that commits set on it,
-    ended ones too.
+    """The occurrence of an entry (None: in no commit), and the marks on it, ended ones too.
 
-    `committed`: the commit has it word for word. `promoted`: the curated fact that counts in its
-    stead.
+    `committed`: a commit has it word for word. `promoted`: the curated fact that replaces it.
     """
 
     occurrence: Occurrence | None = None
@@ -41,9 +39,7 @@ def entry_identity(entry: Entry) -> Hashable:
 
 
 def marks_by_occurrence(trail: Trail, path: FilePath) -> dict[int, tuple[Mark, ...]]:
-    """The marks that commits set on live occurrences in a file, ended ones too, by the occurrences'
-    rows.
-    """
+    """The marks on live occurrences in a file, ended ones too, by the occurrences' rows."""
     marks: dict[int, tuple[Mark, ...]] = defaultdict(tuple)
     for mark in trail.marks(path, include_ended=True):
         marks[mark.occurrence] += (mark,)
@@ -53,12 +49,11 @@ def marks_by_occurrence(trail: Trail, path: FilePath) -> dict[int, tuple[Mark, .
 def match_entries(
     trail: Trail, path: FilePath, entries: Sequence[Entry]
 ) -> tuple[tuple[EntryState, ...], tuple[EntryState, ...]]:
-    """The state of each entry of a file, and the states of what HEAD has there and the file has
-    not.
+    """The state of each entry of a file, and the states of what only HEAD has there.
 
     An entry matches the occurrence with the same words in the same place, else one of the same fact
-    in the same section: somebody has changed its tags or spacing and not committed that, and a mark
-    stays on it. Of several equal ones each is matched once, in order.
+    in the same section: a pending edit of its tags or spacing keeps its marks. Of several equal
+    ones each is matched once, in order.
     """
     marks, promoted = marks_by_occurrence(trail, path), trail.promoted_in(path)
     unmatched = {occurrence.number: occurrence for occurrence in trail.live_occurrences(path)}
@@ -85,9 +80,6 @@ def _matches(
     states: Mapping[int, EntryState],
     unmatched: Mapping[int, Occurrence],
 ) -> list[tuple[int, Occurrence]]:
-    """Pairs of an entry without a state, by its index, and an unmatched occurrence with the same
-    key.
-    """
     waiting: dict[Hashable, deque[Occurrence]] = defaultdict(deque)
     for occurrence in unmatched.values():
         waiting[key(occurrence.entry)].append(occurrence)

@@ -38,14 +38,10 @@ if TYPE_CHECKING:
 _ROUNDS = 3
 _LOOK_SECONDS = 0.1
 _PROGRESS_NAME = "index-progress"
-"""The file of the state folder that tells other processes how many files an index has that is being
-built from nothing.
-"""
+"""Tells other processes how many files an index has that is being built from nothing."""
 _PROGRESS_SECONDS = 0.2
 _STARTING_SECONDS = 10.0
-"""The longest wait for a detached process to begin, which takes one second where nothing else goes
-on.
-"""
+"""The longest wait for a detached process to begin; one second is usual."""
 _BEHIND = (
     "the index is behind: another process is still updating it, and the newest changes may be"
     " missing"
@@ -58,8 +54,7 @@ _ONLY_PART = (
 
 @dataclass(frozen=True, slots=True)
 class FreshIndex:
-    """An index to search: `stale` if it could not be brought up to date, with the reason in
-    `notes`.
+    """An index to search: `stale` if it could not be updated, with the reason in `notes`.
 
     `behind` if it has still to be updated, though searches for current entries find everything.
     `building`: it is stale because another process is still building it.
@@ -75,9 +70,7 @@ class FreshIndex:
 
 @dataclass(frozen=True, slots=True)
 class _WorkspaceSurvey:
-    """The workspace as it is now: commit, file stamps by path (`stamp_text`), digests of the
-    settings and of all stamps.
-    """
+    """The workspace now: commit, file stamps (`stamp_text`), digests of settings and stamps."""
 
     commit: CommitId | None
     stamps: Mapping[str, str]
@@ -86,7 +79,6 @@ class _WorkspaceSurvey:
 
 
 def _settings(workspace: Workspace) -> str:
-    """A digest of everything that the index depends on besides the files and the commit."""
     own = workspace.settings
     settings = repr(
         (
@@ -102,17 +94,11 @@ def _settings(workspace: Workspace) -> str:
 
 
 class _OpenIndex:
-    """The index as it is on disk, and the stamps of the files: kept between calls, and looked at
-    again in each.
-
-    It is only read: an update opens the index for itself.
-    """
+    """The index on disk and the files' stamps, kept between calls and checked in each."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        """Held while a field is read or set; what a method returns never changes, and is used
-        without it.
-        """
+        """Held while a field is used; what a method returns never changes."""
         self._opened_as: tuple[object, ...] | None = None
         self._index: SearchIndex | None = None
         self._files: WorkspaceFiles = WorkspaceFiles()
@@ -120,7 +106,6 @@ class _OpenIndex:
         self._overlaid: tuple[SearchIndex, Mapping[str, str], SearchIndex] | None = None
 
     def index(self, workspace: Workspace) -> SearchIndex:
-        """The index as it is now, opened again if it has changed."""
         with self.lock:
             folder = workspace.state / INDEX_NAME
             # Each update gives this file's name to a new file, after all else.
@@ -134,7 +119,6 @@ class _OpenIndex:
             return self._index
 
     def survey(self, workspace: Workspace) -> _WorkspaceSurvey:
-        """The workspace as it is now."""
         commit = workspace.repository.head()
         with self.lock:
             stamps = self._files.stamps(workspace)
@@ -151,9 +135,7 @@ class _OpenIndex:
     def overlaid(
         self, workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey
     ) -> SearchIndex | None:
-        """The index with unindexed files laid over it; None if that would not be everything, or is
-        not certain.
-        """
+        """The index with unindexed files laid over it; None if that may be incomplete."""
         snapshot = index.seen
         if snapshot.commit is None or (snapshot.commit, snapshot.settings) != (
             survey.commit,
@@ -193,18 +175,16 @@ def _survey(workspace: Workspace) -> _WorkspaceSurvey:
 
 
 def _has_seen(index: SearchIndex, survey: _WorkspaceSurvey) -> bool:
-    return _in_short(index.seen) == (survey.commit, survey.settings, survey.digest)
+    return _snapshot_key(index.seen) == (survey.commit, survey.settings, survey.digest)
 
 
-def _in_short(seen: Snapshot) -> tuple[CommitId | None, str, str]:
+def _snapshot_key(seen: Snapshot) -> tuple[CommitId | None, str, str]:
     """A short form of a snapshot, equal only for equal workspaces."""
     return seen.commit, seen.settings, seen.stamps
 
 
 def _opened(workspace: Workspace, from_scratch: bool = False) -> SearchIndex:
-    """The index for an update: as it is or, where that is a part or of no use, an empty one that
-    takes its place.
-    """
+    """The index for an update; an empty one where it is a part or of no use."""
     folder, language = workspace.state / INDEX_NAME, workspace.settings.language
     index = None if from_scratch else SearchIndex.open(folder, language)
     return (
@@ -221,9 +201,7 @@ def index_as_is(workspace: Workspace) -> tuple[SearchIndex, bool]:
 
 
 def index_at(workspace: Workspace, commit: CommitId) -> SearchIndex | None:
-    """The index as it is, if it has seen this commit, under these settings; files that were saved
-    since are not looked at.
-    """
+    """The index if it has seen this commit under these settings; later saves are not looked at."""
     index = _open_index(workspace).index(workspace)
     return (
         index
@@ -240,8 +218,7 @@ def fresh_index(
     current: bool = False,
     in_part: bool = False,
 ) -> FreshIndex:
-    """The index, brought up to date first, or (`full`) rebuilt. Waits for another process that is
-    updating it.
+    """The index, brought up to date first, or (`full`) rebuilt; waits for another updater.
 
     If only `current` entries are to be searched, a few files saved by hand are laid over it
     instead. An index that takes long to build is built by another process for a caller that takes
@@ -258,9 +235,9 @@ def fresh_index(
         workspace.ensure_state()
         takes_part = in_part and index.seen.commit is None
         if takes_part and is_long(survey.stamps.values()):
-            _build_elsewhere(workspace)
+            _start_build(workspace)
         with _update_lock(workspace, say, kept if takes_part else None):
-            return _bring_up(workspace, full, progress, (index.seen, survey))
+            return _bring_up_to_date(workspace, full, progress, (index.seen, survey))
     except RepositoryProblem as problem:
         if problem.code != "busy":
             raise
@@ -285,13 +262,11 @@ def fresh_index(
 
 
 def _recorded_progress(workspace: Workspace, files_in_all: int) -> BuildProgress:
-    """The progress of the process that is building the index."""
     done = git_files.read_bytes(f"{workspace.state}/{_PROGRESS_NAME}")
     return BuildProgress(int(done or 0), files_in_all)
 
 
 def _recording(workspace: Workspace, progress: Progress | None) -> Progress:
-    """Call `progress`, and now and then record it for other processes."""
     recorded = time.monotonic()
 
     def record(done: int, total: int) -> None:
@@ -305,13 +280,8 @@ def _recording(workspace: Workspace, progress: Progress | None) -> Progress:
     return record
 
 
-def _build_elsewhere(workspace: Workspace) -> None:
-    """Have a detached process build the index, if none does so already, and wait until it has the
-    lock.
-
-    Where it cannot be started, or ends, the lock is free. It has to be looked at: nothing tells
-    when another process acquires a lock.
-    """
+def _start_build(workspace: Workspace) -> None:
+    """Start a detached build, then poll until it has the lock: nothing reports that."""
     started, ends = background.start_catching_up(workspace), time.monotonic() + _STARTING_SECONDS
     while (
         started
@@ -324,12 +294,7 @@ def _build_elsewhere(workspace: Workspace) -> None:
 
 @contextmanager
 def _update_lock(workspace: Workspace, say: Say, kept: _OpenIndex | None) -> Iterator[None]:
-    """Hold the index's lock. With an open index that somebody else builds, the wait ends when a
-    part of it is there.
-
-    Raises:
-        RepositoryProblem: `busy`: another process holds it.
-    """
+    """Hold the lock; an open index suffices in part. Raises RepositoryProblem (`busy`)."""
     path, timeout = workspace.state / INDEX_LOCK, workspace.settings.lock_timeout
     begin, notices = time.monotonic(), [files.NOTICE] if kept else []
     while kept is not None and files.is_locked(path):
@@ -347,18 +312,16 @@ def _update_lock(workspace: Workspace, say: Say, kept: _OpenIndex | None) -> Ite
 def rebuild_index(
     workspace: Workspace, full: bool, say: Say, progress: Progress | None = None
 ) -> FreshIndex:
-    """Bring the index up to date, or (`full`) rebuild it together with the trail that it is made
-    from.
-    """
+    """Bring the index up to date, or (`full`) rebuild it together with its trail."""
     workspace.ensure_state()
     with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout, say):
         if full:
             trails.discard_trail(workspace)
             lines.forget_boundary(workspace)
-        return _bring_up(workspace, full, progress)
+        return _bring_up_to_date(workspace, full, progress)
 
 
-def _bring_up(
+def _bring_up_to_date(
     workspace: Workspace,
     full: bool = False,
     progress: Progress | None = None,
@@ -366,17 +329,13 @@ def _bring_up(
 ) -> FreshIndex:
     """Bring the index up to date; the caller holds the lock.
 
-    Args:
-        workspace, full, progress: see `fresh_index`.
-        before: the snapshot and the survey from before the lock was acquired. If the snapshot is
-            still the same, nobody has updated the index meanwhile, and the files are not looked at
-            twice. If not, the old survey must not be used: what another process has indexed since
-            would be removed again.
+    `before` are snapshot and survey from before the lock: if the snapshot is the same, files are
+    not looked at twice. Else the old survey would remove what another process has indexed since.
     """
     index = _opened(workspace, full)
     survey = (
         before[1]
-        if before and _in_short(before[0]) == _in_short(index.seen)
+        if before and _snapshot_key(before[0]) == _snapshot_key(index.seen)
         else _survey(workspace)
     )
     if _has_seen(index, survey):
@@ -394,10 +353,7 @@ def _in_memory(workspace: Workspace, note: str) -> FreshIndex:
     return FreshIndex(index=index, commit=index.seen.commit, stale=False, notes=(note,))
 
 
-def _since(index: SearchIndex, trail_table: Trail) -> int | None:
-    """The number of the commit up to which the index agrees with the trail; None if that is
-    unknown.
-    """
+def _agreed_commit(index: SearchIndex, trail_table: Trail) -> int | None:
     dropped = trail_table.dropped_commits()
     numbers = [number - 1 for _, number, _ in dropped]
     if index.seen.commit is None:
@@ -416,11 +372,7 @@ def _update(
     progress: Progress | None,
     stored: bool = True,
 ) -> SearchIndex:
-    """Index what has changed; the rest stays, unless the settings or the history differ. Two
-    processes build a large one from nothing.
-
-    If this is not the `stored` index, the trail keeps what that one has still to remove.
-    """
+    """Index what has changed; unless `stored`, the trail keeps what the stored one must remove."""
     # only where something changed: they read all
     from mdmem.catchup import changed_files, page_worker  # noqa: PLC0415
 
@@ -438,7 +390,7 @@ def _update(
             worker.prepare(chunks, survey.commit)
         with trails.fresh_trail(workspace) as trail_table:
             survey = replace(survey, settings=_settings(workspace))
-            since = _since(index, trail_table)
+            since = _agreed_commit(index, trail_table)
             if index.seen != EMPTY_SNAPSHOT and (
                 since is None or index.seen.settings != survey.settings
             ):
@@ -459,8 +411,7 @@ def _update(
 
 
 def catch_up_workspace(root: Path, environment: Mapping[str, str]) -> None:
-    """Bring the index of one workspace up to date, then run git's maintenance. Returns at once if
-    another process waits to do so.
+    """Bring one workspace's index up to date, then run git's maintenance, unless another waits to.
 
     It waits for a quiet moment first, so that a burst of writes leads to one catch-up.
     """
@@ -475,18 +426,16 @@ def catch_up_workspace(root: Path, environment: Mapping[str, str]) -> None:
         with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout):
             queue.close()
             for _ in range(_ROUNDS):
-                _bring_up(workspace)
+                _bring_up_to_date(workspace)
                 if index_as_is(workspace)[1]:
                     break
     commits.maintain(workspace.repository)
 
 
 def catch_up_worktree(folder: Path, environment: Mapping[str, str]) -> None:
-    """Bring the index of every workspace in the work tree of `folder` up to date, if it has been
-    used.
+    """Bring the index of every used workspace in the work tree of `folder` up to date.
 
-    Raises:
-        MdmemError: the first problem, after all of them have had their turn.
+    Raises MdmemError (the first problem, after all of them have had their turn).
     """
     problems: list[MdmemError] = []
     for root in used_workspaces(folder):

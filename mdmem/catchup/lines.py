@@ -1,6 +1,4 @@
-"""The commits that the trail needs of all that HEAD reaches, each with its nearest ones
-before it.
-"""
+"""The commits that the trail needs, each with its nearest ones before it."""
 
 from __future__ import annotations
 
@@ -25,11 +23,7 @@ def is_partial(workspace: Workspace) -> bool:
 
 
 def set_boundary(workspace: Workspace, commit: CommitId) -> None:
-    """Let history begin with a commit.
-
-    Raises:
-        OSError: the state folder cannot be written.
-    """
+    """Let history begin with a commit. Raises OSError where the state folder is read-only."""
     workspace.ensure_state()
     new = workspace.state / files.temporary_name()
     files.write_durably(new, f"{commit}\n".encode())
@@ -47,8 +41,7 @@ _STATING = ("Mdmem-", "This reverts commit ")
 
 @dataclass(frozen=True, slots=True)
 class ReadCommit:
-    """A commit for the trail with its changes against each of its parents there, by their numbers;
-    of one without parents by 0.
+    """A commit with its changes against each parent in the trail, by numbers; 0 without parents.
 
     `git_parents` are those that git knows.
     """
@@ -59,9 +52,7 @@ class ReadCommit:
 
 
 class Lines:
-    """Numbers the commits that are read, and leaves out those that neither change Markdown nor
-    state anything.
-    """
+    """Numbers the commits read, but those that neither change Markdown nor state anything."""
 
     def __init__(self, repository: Repository, trail: Trail) -> None:
         self._repository, self._trail = repository, trail
@@ -71,9 +62,7 @@ class Lines:
         self.count_read = 0
 
     def read(self, history: Iterable[CommitChanges], head: CommitId) -> Iterator[ReadCommit]:
-        """The commits for the trail, among which HEAD always is; `history` gives parents before
-        children.
-        """
+        """The commits for the trail, always with HEAD; `history` has parents before children."""
         newest = self._trail.newest_commit
         number = newest.number if newest else 0
         for each in history:
@@ -95,31 +84,27 @@ class Lines:
                 continue
             number += 1
             self._nearest[each.commit.id] = (number,) if is_needed else parents
-            commit = replace(self._numbered(number, each), is_needed=is_needed)
             self._commits[number] = commit = with_past(
-                commit, [self.commit(parent) for parent in parents]
+                TrailCommit(
+                    number=number,
+                    commit=each.commit.id,
+                    time=each.commit.time,
+                    author=each.commit.author,
+                    message=each.commit.message,
+                    email=each.commit.email,
+                    committed=each.committed,
+                    brought=0 if is_proposed(each.commit.message) else None,
+                    is_needed=is_needed,
+                ),
+                [self.commit(parent) for parent in parents],
             )
             kept = {parent: changes.get(parent, ()) for parent in commit.parents} or {
                 0: changes.get(0, ())
             }
             yield ReadCommit(commit, kept, each.parents)
 
-    def _numbered(self, number: int, read: CommitChanges) -> TrailCommit:
-        return TrailCommit(
-            number=number,
-            commit=read.commit.id,
-            time=read.commit.time,
-            author=read.commit.author,
-            message=read.commit.message,
-            email=read.commit.email,
-            committed=read.committed,
-            brought=0 if is_proposed(read.commit.message) else None,
-        )
-
     def brought_by(self, merge: TrailCommit) -> list[TrailCommit]:
-        """The proposed commits that a merge brings to a line without them, with its time and
-        author; asked for each commit in turn.
-        """
+        """The proposed commits that a merge brings, with its time and author; call it in order."""
         if self._proposed is None:
             self._proposed = {each.number for each in self._trail.proposed_commits()}
         sides = [self.commit(number) for number in merge.parents]
@@ -154,7 +139,6 @@ class Lines:
         return commit.moment, commit.commit
 
     def _independent(self, numbers: set[int]) -> tuple[int, ...]:
-        """Those of some commits that no other of them reaches."""
         if len(numbers) < 2:
             return tuple(numbers)
         commits = [self.commit(number) for number in numbers]

@@ -1,10 +1,8 @@
-"""A second process that reads files for an index which is built from nothing: started, asked, and
-what it does itself.
+"""A second process that reads files for an index which is built from nothing.
 
 While the first process brings the trail up to HEAD, it prepares pages; afterwards it reads files
 with the trail. Nothing depends on it: what it has not answered is read by the process that asked.
-It shares no memory with that process and no lock, so it may be started from a program with threads;
-it ends with the pipe between the two.
+It shares neither memory nor a lock, so a program with threads may start it; it ends with its pipe.
 """
 
 from __future__ import annotations
@@ -58,13 +56,10 @@ def committed_blobs(workspace: Workspace, commit: CommitId | None) -> Mapping[Fi
 def prepare_page(
     workspace: Workspace, path: FilePath, blob: str | None, language: str
 ) -> tuple[SnapshotFile, FileTexts] | None:
-    """Prepare a file: its documents, without origin and lifetime (`document_text`).
+    """Prepare a file's documents, without origin and lifetime (`document_text`).
 
-    It gives None where the file differs from its blob, cannot be read, or has entries that expire,
-    or keys, which other files may contradict.
-
-    Raises:
-        OSError: the file is gone.
+    None where the file differs from its blob, cannot be read, or has entries that expire, or keys,
+    which other files may contradict. Raises OSError where it does not exist.
     """
     file, now = (
         listing.list_file(workspace.root, path, (workspace.root / path).lstat()),
@@ -91,8 +86,7 @@ def prepare_page(
 def complete(workspace: Workspace, trail: Trail, page: FileTexts) -> FileTexts | None:
     """Complete a prepared page; None where its entries have marks, so that it has to be read.
 
-    The trail has the commit that the page was prepared for, and no marks of facts that contradict
-    each other.
+    The trail has the page's commit, and no marks of facts that contradict each other.
     """
     if trail.marks(page.path, include_ended=True) or trail.promoted_in(page.path):
         return None
@@ -118,9 +112,6 @@ def _lifetime_text(kind: FileKind, begun: int, origin: Origin | None) -> str:
 
 
 def _occurrences(trail: Trail, page: FileTexts) -> list[Occurrence]:
-    """The live occurrence of each entry of a prepared page, as far as there are any; equal ones in
-    their order.
-    """
     waiting: dict[Hashable, deque[Occurrence]] = defaultdict(deque)
     for occurrence in trail.live_occurrences(page.path):
         waiting[entry_identity(occurrence.entry)].append(occurrence)
@@ -133,15 +124,12 @@ def _occurrences(trail: Trail, page: FileTexts) -> list[Occurrence]:
 
 
 _MOST_WAITING_BYTES = 256_000_000
-"""From so many bytes of answers on that nobody has read the process waits, so that large files do
-not fill its memory.
-"""
+"""With so many unread bytes of answers the process waits, to bound its memory."""
 _ASKED_AHEAD = 2
-"""Requests that wait for an answer later: one is worked on, while the next is there already."""
+"""Requests sent in advance: one is worked on while the next is there already."""
 _PIPE_BYTES = 1 << 20
-"""The room of a pipe, so that an answer need not wait until it is read. Requests that are sent
-ahead fill at most half of it: to wait until they are read, by a process that waits until its
-answers are read, would be for ever.
+"""The room of a pipe: answers need not wait to be read. Requests ahead fill at most half of it,
+else both processes could wait for each other for ever.
 """
 _LENGTH_BYTES = 8
 
@@ -181,9 +169,7 @@ class PageWorker:
         return None
 
     def prepare(self, chunks: Chunks, commit: CommitId | None) -> None:
-        """Have it prepare the first of `chunks`, which it takes from there, as a commit has them,
-        while the caller sees to the trail.
-        """
+        """Have it prepare the first of `chunks`, taken from there, as of a commit."""
         self._commit = commit
         with suppress(OSError):  # noticed again when it is read
             self._send(
@@ -195,16 +181,10 @@ class PageWorker:
         self._to_prepare = len(self._asked)
 
     def read(self, chunks: Chunks, trail: Trail, total: int) -> Iterator[FileAnswer | None]:
-        """The files of `chunks`, which it takes from there, and those it has prepared, as they come
-        in; None as often as none has.
+        """The files of `chunks` and the prepared ones as they come in; None whenever none has.
 
-        The caller takes chunks too, for itself, whenever it gets None. What is not answered comes
-        back to them.
-
-        Args:
-            chunks: paths of files, a few at a time.
-            trail: the trail that the caller has.
-            total: how many files are to be read in all.
+        The caller takes chunks too, at each None; what is not answered comes back to them. `total`:
+        how many files are to be read in all.
         """
         commit = trail.newest_commit.commit if trail.newest_commit else None
         is_of_prepared = commit == self._commit and not trail.pair_marks()
@@ -213,7 +193,7 @@ class PageWorker:
             while chunks or self._asked:
                 while chunks and len(self._asked) < _ASKED_AHEAD:
                     self._ask(chunks)
-                if chunks and not self._has_answered():
+                if chunks and not select.select([self._output], (), (), 0)[0]:  # no answer yet
                     yield None
                     continue
                 answers = _receive(self._output)
@@ -236,7 +216,6 @@ class PageWorker:
     def _completed(
         self, prepared: Iterable[_FileValues], trail: Trail
     ) -> Iterator[tuple[FilePath, FileAnswer]]:
-        """The prepared pages that the trail can complete, by path."""
         for values in prepared:
             texts = complete(self._workspace, trail, FileTexts(values[0], values[-1]))
             if texts is not None:
@@ -255,13 +234,8 @@ class PageWorker:
         assert self._process.stdout is not None
         return self._process.stdout
 
-    def _has_answered(self) -> bool:
-        return bool(select.select([self._output], (), (), 0)[0])
-
     def _ask(self, chunks: Chunks) -> int:
-        """Ask for the first of `chunks`, which it takes from there; the number of bytes that were
-        sent.
-        """
+        """Ask for the first of `chunks`, taken from there; the number of bytes sent."""
         self._asked.append(chunks.popleft())
         return self._send(self._asked[-1])
 
@@ -274,11 +248,9 @@ class PageWorker:
 
 @contextmanager
 def started(workspace: Workspace) -> Iterator[PageWorker | None]:
-    """A process that gets ready while the caller goes on, and has ended in the end; None where none
-    can be started.
+    """A process that ends with the context; None where none can be started.
 
-    Meanwhile Python does not look for cycles among the objects of this one: there are many, hardly
-    any of them in a cycle, and looking takes a tenth of the time.
+    Meanwhile the garbage collector is off: it finds few cycles, and takes a tenth of the time.
     """
     worker = PageWorker.start(workspace)
     is_collecting = gc.isenabled()
@@ -293,7 +265,6 @@ def started(workspace: Workspace) -> Iterator[PageWorker | None]:
 
 
 def _send(stream: IO[bytes], data: bytes) -> None:
-    """Write a value that has been marshalled, with its length before it."""
     for part in (len(data).to_bytes(_LENGTH_BYTES), data):
         rest = memoryview(part)
         while rest:
@@ -301,11 +272,7 @@ def _send(stream: IO[bytes], data: bytes) -> None:
 
 
 def _receive(stream: IO[bytes]) -> Any:
-    """Read a value.
-
-    Raises:
-        EOFError: the other side has ended.
-    """
+    """Read a value. Raises EOFError when the other side has ended."""
     length = int.from_bytes(_read_exactly(stream, _LENGTH_BYTES))
     return marshal.loads(_read_exactly(stream, length))
 
@@ -339,9 +306,7 @@ def _language(workspace: Workspace) -> str:
 
 
 class _Answers:
-    """Sends answers in their order, in a thread, so that the next one can be worked on while nobody
-    reads them.
-    """
+    """Sends answers in order, in a thread, so that work goes on while nobody reads them."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -354,11 +319,7 @@ class _Answers:
         self._thread.start()
 
     def add(self, answer: list[Any]) -> None:
-        """Send an answer, once there is room for it.
-
-        Raises:
-            BrokenPipeError: there is nobody who reads it.
-        """
+        """Send an answer, once there is room for it. Raises BrokenPipeError without a reader."""
         data = marshal.dumps(answer)
         with self._changed:
             self._changed.wait_for(lambda: self._bytes < _MOST_WAITING_BYTES or not self._is_read)
@@ -394,8 +355,8 @@ def main(
 ) -> int:
     """Answer requests until there are no more.
 
-    The first one names the commit for which pages are to be prepared. A later one that is no list
-    of paths says that the trail is there.
+    The first names the commit to prepare pages for; a later one that is no list of paths says that
+    the trail is there.
     """
     gc.disable()
     workspace = open_at(root, environment)
@@ -424,7 +385,7 @@ def main(
 
 
 def _preparing(workspace: Workspace, commit: CommitId | None) -> _ReadFile:
-    """A function to prepare pages without a trail; it gives None for what cannot be prepared."""
+    """A function to prepare pages without a trail; None for what cannot be prepared."""
     blobs = committed_blobs(workspace, commit)
 
     def prepare(path: FilePath) -> FileAnswer | None:
@@ -436,7 +397,7 @@ def _preparing(workspace: Workspace, commit: CommitId | None) -> _ReadFile:
 
 
 def _reading(workspace: Workspace, trail: Trail, total: int) -> _ReadFile:
-    """A function to read files with a trail; it gives None for those that are gone."""
+    """A function to read files with a trail; None for those that do not exist."""
     reader = cache(
         lambda: pages.PageReader(workspace, trail, total)
     )  # it asks git about all files: not before there is one to read

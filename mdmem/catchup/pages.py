@@ -1,6 +1,4 @@
-"""Read memory files for the index: each entry with the origin and lifetime that the trail has of
-it.
-"""
+"""Read memory files for the index: entries with their origin and lifetime from the trail."""
 
 from __future__ import annotations
 
@@ -28,9 +26,7 @@ from mdmem.trail import Trail
 from mdmem.workspace import Workspace
 
 _MANY = 50
-"""From so many files on it pays to ask for all blobs of HEAD, so that unchanged files need not be
-parsed.
-"""
+"""From so many files on it pays to ask for all blobs of HEAD: unchanged ones are not parsed."""
 _UNSETTLED = FileStamp(0, 0, 0, 0)
 """The stamp of no file, for a file that has to be read again."""
 _FATE_STATUS = {
@@ -45,9 +41,7 @@ _MARK_STATUS = {MarkKind.SUPERSEDED: Status.SUPERSEDED, MarkKind.RETRACTED: Stat
 
 
 class PageReader:
-    """Reads files for the index: their entries, the origin and lifetime of each, and whether it is
-    committed.
-    """
+    """Reads files for the index: their entries, with origin, lifetime and if committed."""
 
     def __init__(self, workspace: Workspace, trail: Trail, due: int) -> None:
         self._workspace = workspace
@@ -91,7 +85,7 @@ class PageReader:
             )
             page = (
                 replace(page, about=frontmatter.labels(parse_bytes(data)).about)
-                if _may_have_front_matter(data)
+                if data.removeprefix(codecs.BOM_UTF8).startswith(b"---")  # front matter
                 else page
             )
         else:
@@ -107,17 +101,11 @@ class PageReader:
         return SnapshotFile(stamp, digest, any(page.uncommitted)), page
 
     def entries_of_removed_file(self, path: FilePath) -> FileEntries:
-        """The entries of a file that HEAD has and the disk has not: only those that
-        were taken out.
-        """
+        """The removed entries of a file that HEAD has and the disk has not."""
         return self._page(path, ())
 
     def _states_from_trail(self, path: FilePath, data: bytes) -> tuple[EntryState, ...]:
-        """The states of all entries of a file that need not be parsed; none where it has to be.
-
-        It is as HEAD has it, and all its entries began with the last commit that touched it, so
-        that the trail has their lines and tags.
-        """
+        """The entries of a file as in HEAD, all begun with its last commit: no need to parse it."""
         blob, number = self._blobs.get(path), self._last_touches.get(path)
         if (
             blob is None
@@ -165,12 +153,7 @@ class PageReader:
     def _uncommitted_removals(
         self, states: Sequence[EntryState], removed: Sequence[EntryState], is_pending: bool
     ) -> Iterator[IndexRow]:
-        """The rows of entries that HEAD has and a pending edit took out, and of lifetimes that only
-        a search of the past finds.
-
-        Those are the entries that the edit only rewrote, and, with or without an edit, the
-        lifetimes that ended with a mark which was taken back later.
-        """
+        """Rows of entries that a pending edit changed, and of lifetimes only in the past."""
         for state in (*removed, *(state for state in states if state.marks or not state.committed)):
             if state.occurrence is None:
                 continue
@@ -199,9 +182,7 @@ class PageReader:
         states: Sequence[EntryState],
         lifetimes: Sequence[Lifetime],
     ) -> tuple[Lifetime, ...]:
-        """The lifetimes of the entries of a file, with what contradicts each. Instructions in a
-        bootstrap file are no facts.
-        """
+        """The lifetimes with contradictions; instructions in a bootstrap file are no facts."""
         if self._workspace.kind_of(path) is FileKind.BOOTSTRAP or all(
             entry.key is None and entry.fact not in self._paired_facts for entry in on_disk
         ):
@@ -229,9 +210,7 @@ class PageReader:
         )
 
     def _paired_claims(self, path: FilePath, facts: set[FactId]) -> Iterator[Claim]:
-        """The claims of other files that are marked as contradictions of some facts of
-        this file.
-        """
+        """Other files' claims that are marked as contradicting some facts of this file."""
         pairs = [
             pair
             for mark in self._pair_marks
@@ -248,24 +227,15 @@ class PageReader:
                     yield entry_claim(occurrence.entry, occurrence)
 
 
-def _may_have_front_matter(data: bytes) -> bool:
-    """True if a file's first line may be that of front matter."""
-    return data.removeprefix(codecs.BOM_UTF8).startswith(b"---")
-
-
 def snapshot_file(file: ListedFile, data: bytes, now: int) -> SnapshotFile:
-    """A file that is as HEAD has it, for the snapshot; its bytes were read after `now` (nanoseconds
-    since 1970).
-    """
+    """A file as in HEAD, for the snapshot; `now` (ns since 1970) is before its bytes were read."""
     if _is_settled(file, now):
         return SnapshotFile(FileStamp.of(file.status), files.digest(data), uncommitted=False)
     return SnapshotFile(_UNSETTLED, "", uncommitted=False)
 
 
 def _is_settled(file: ListedFile, now: int) -> bool:
-    """False for a file that was saved while it was read: what it holds may be new to the survey and
-    git, so that it is read again.
-    """
+    """False for a file saved while it was read: survey and git may not have seen its content."""
     try:
         current = FileStamp.of(file.full_path.lstat())
     except OSError:
@@ -278,7 +248,6 @@ def _is_settled(file: ListedFile, now: int) -> bool:
 def _contradicting_facts(
     conflicts: Sequence[Conflict], claims: Mapping[Claim, int]
 ) -> dict[int, tuple[FactId, ...]]:
-    """The facts that contradict each claim, each once, by the claim's index."""
     facts: dict[int, dict[FactId, None]] = defaultdict(dict)
     for conflict in conflicts:
         for first, second in ((conflict.first, conflict.second), (conflict.second, conflict.first)):
@@ -307,12 +276,7 @@ def entry_claim(entry: Entry, occurrence: Occurrence | None) -> Claim:
 
 
 def _lifetimes(occurrence: Occurrence, marks: Sequence[Mark]) -> tuple[Lifetime, ...]:
-    """The lifetimes of an occurrence, oldest first: the last one goes by its end or, while it is
-    live, by the mark in force.
-
-    Each mark that was taken back while the occurrence was live ends an earlier lifetime, which only
-    a search of the past finds.
-    """
+    """The lifetimes, oldest first; each revoked mark ends one that is only in the past."""
     begun = occurrence.begun
     earlier: list[Lifetime] = []
     for mark in marks:
@@ -346,9 +310,7 @@ def _lifetimes(occurrence: Occurrence, marks: Sequence[Mark]) -> tuple[Lifetime,
 
 
 def _lifetime_on_disk(state: EntryState) -> Lifetime:
-    """The lifetime of an entry of a file; a changed line that is not committed begins with no
-    commit, but a mark on it counts.
-    """
+    """The lifetime of a file's entry; a pending line has no commit, but a mark on it counts."""
     if state.occurrence and (state.committed or state.mark):
         last = _lifetimes(state.occurrence, state.marks)[-1]
         return (
@@ -360,9 +322,7 @@ def _lifetime_on_disk(state: EntryState) -> Lifetime:
 def ended_rows(
     workspace: Workspace, trail: Trail, after: int, upto: int
 ) -> Iterator[tuple[CommitId, tuple[IndexRow, ...]]]:
-    """The rows that commits ended, by commit: of all among whose ends something changed after
-    commit `after` and up to `upto`.
-    """
+    """The rows that commits ended, by commit, where ends changed after `after`, up to `upto`."""
     for number, ended in trail.ended_groups(after, upto):
         commit = trail.commit_numbered(number)
         if commit is not None:
@@ -408,9 +368,7 @@ def entries_at_commit(
 
 
 def touched_paths(trail: Trail, after: int) -> set[FilePath]:
-    """The files whose entries may have changed by commits after `after`, and by those that were cut
-    away.
-    """
+    """The files whose entries commits after `after`, or those cut away, may have changed."""
     return {
         *trail.paths_since(after),
         *(path for _, _, paths in trail.dropped_commits() for path in paths),

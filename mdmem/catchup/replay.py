@@ -42,8 +42,7 @@ def is_log(workspace: Workspace, path: FilePath) -> bool:
 class CommitPages:
     """The memory files of commits, each version parsed once while it is kept.
 
-    `adopted`: paths outside of memory, each with the commit that renames its file into memory; up
-    to that commit it counts as memory.
+    `adopted`: paths outside memory with the commit that renames each into it, memory until then.
     """
 
     def __init__(self, workspace: Workspace, adopted: Mapping[FilePath, CommitId]) -> None:
@@ -139,10 +138,7 @@ def here_again(workspace: Workspace, trail: Trail) -> Iterator[Occurrence]:
 
 
 class _SaidTimes:
-    """The times at which lines of logs were said, never later than their commits.
-
-    The day and minute of a line are read in the time zone of its commit.
-    """
+    """When lines of logs were said, in their commits' zones and never later than these."""
 
     def __init__(self, workspace: Workspace, trail: Trail) -> None:
         self._workspace = workspace
@@ -150,7 +146,6 @@ class _SaidTimes:
         self._offsets: dict[CommitId, timedelta] = {}
 
     def expect(self, occurrences: Iterable[Occurrence]) -> None:
-        """Read at once what git tells of the commits of some lines."""
         commits = {each.origin.commit for each in occurrences if _minute(each) is not None}
         self._offsets = first_parent.author_offsets(self._workspace.repository, commits)
 
@@ -164,7 +159,6 @@ class _SaidTimes:
 
 
 def _minute(occurrence: Occurrence) -> datetime | None:
-    """The day and minute of a line's place; None where it has none."""
     entry = occurrence.entry
     if entry.day is None or not entry.section or not is_minute_title(entry.section[-1]):
         return None
@@ -184,9 +178,9 @@ def merge_step(
     commit = read.commit
     sides = [lines.commit(number) for number in commit.parents]
     parents = [MergeParent(side, side_of(trail, commit, side)) for side in sides]
-    own = list(_own_numbers(commit, sides))
+    own = list(_commits_of_sides(commit, sides))
     touched = [trail.touched_by(numbers) for numbers in own]
-    files = list(_merge_files(workspace, read, touched, pages))
+    files = list(_merge_files(read, touched, pages))
     return build_merge_step(
         commit,
         files,
@@ -200,10 +194,9 @@ def merge_step(
     )
 
 
-def _own_numbers(
+def _commits_of_sides(
     merge: TrailCommit, sides: Sequence[TrailCommit]
 ) -> Iterator[tuple[tuple[int, int], ...]]:
-    """The commits that each side has and not all of them have."""
     past = [
         complement(union(side.missing, ((side.number + 1, merge.number),)), merge.number)
         for side in sides
@@ -216,12 +209,10 @@ def _own_numbers(
 
 
 def _merge_files(
-    workspace: Workspace,
     read: ReadCommit,
     touched: Sequence[Collection[FilePath]],
     pages: CommitPages,
 ) -> Iterator[MergeFile]:
-    """The files that several sides touched, and those that the merge changed itself."""
     changes = [
         {
             change.path if change.after else change.before_path: change
@@ -235,7 +226,9 @@ def _merge_files(
         for change in of_side.values()
         if change.after and change.before
     } - {path for of_side in changes for path, change in of_side.items() if change.after}
-    for path in dict.fromkeys((*(path for of_side in changes for path in of_side), *_met(touched))):
+    for path in dict.fromkeys(
+        (*(path for of_side in changes for path in of_side), *_touched_by_several(touched))
+    ):
         of_sides = [of_side.get(path) for of_side in changes]
         if (path in renamed and not any(of_sides)) or not pages.is_memory(path):
             continue
@@ -248,8 +241,7 @@ def _merge_files(
             yield _merge_file(path, of_sides, pages)
 
 
-def _met(touched: Sequence[Collection[FilePath]]) -> Iterator[FilePath]:
-    """The files that several sides touched."""
+def _touched_by_several(touched: Sequence[Collection[FilePath]]) -> Iterator[FilePath]:
     for at, paths in enumerate(touched):
         for path in sorted(paths):
             if any(path in others for others in touched[at + 1 :]):
@@ -281,9 +273,6 @@ def _merge_file(
 def _combinations(
     workspace: Workspace, read: ReadCommit, paths: Collection[FilePath]
 ) -> Iterator[Combination]:
-    """The first line of each text that a merge of two commits makes of two others, and the first
-    lines of these.
-    """
     if len(read.git_parents) != 2:
         return
     for file in again.files_of_both(workspace.repository, *read.git_parents, paths):
@@ -297,9 +286,7 @@ def _first_line(text: str) -> str:
 
 
 _FEWEST_COMMITS, _MOST_COMMITS = 50, 500
-"""The bounds of a batch, which is replayed in one transaction. The less its commits change, the
-larger the next one is.
-"""
+"""The bounds of a batch, one transaction: the less its commits change, the larger the next."""
 _BATCH_BYTES = 8_000_000
 """The bytes of files that a batch should read, roughly."""
 
@@ -313,14 +300,8 @@ def replay_new_commits(
 ) -> None:
     """Add the commits that HEAD reaches and the trail has not; the caller holds the trail's lock.
 
-    Args:
-        workspace, trail, progress: as for `fresh_trail`.
-        head: the commit to come up to.
-        boundary: the commit with which history begins, all of its files new, where git cannot give
-        what is older.
-
-    Raises:
-        StorageProblem: the disk does not take it.
+    With a `boundary`, history begins with that commit, all of its files new, where git cannot give
+    what is older. Raises StorageProblem (the disk does not take it).
     """
     if (trail.newest_commit.commit if trail.newest_commit else None) == head:
         return
@@ -338,9 +319,7 @@ def _replay_up_to(
     progress: Progress | None,
     adopted: dict[FilePath, CommitId],
 ) -> None:
-    """Add the commits up to HEAD; from an earlier one on where a file comes into memory whose past
-    was left out.
-    """
+    """Add the commits up to HEAD, starting earlier if a file is renamed into memory."""
     pages = CommitPages(workspace, adopted)
     new_commits = _new_commits(workspace, trail, head, boundary)
     lines = Lines(workspace.repository, trail)
@@ -385,11 +364,7 @@ def _replay_up_to(
 def _adopt_renamed(
     workspace: Workspace, trail: Trail, batch: Sequence[ReadCommit], pages: CommitPages
 ) -> int | None:
-    """Let the files that these commits rename into memory count from their beginning.
-
-    Returns:
-        The number of the first commit in the trail that touched one of them, where there is any.
-    """
+    """Count files renamed into memory from their beginning; the first commit concerned."""
     renamed = []
     for commit in reversed(batch):  # a file may have had several names before
         for change in (change for changes in commit.changes.values() for change in changes):
@@ -412,9 +387,7 @@ def _adopt_renamed(
 def _new_commits(
     workspace: Workspace, trail: Trail, head: CommitId, boundary: CommitId | None
 ) -> list[tuple[CommitId, Parents]]:
-    """The commits that the trail has not, parents first; the trail is cut back to where HEAD
-    reaches all of it.
-    """
+    """The commits missing from the trail, parents first; it is cut back to what HEAD reaches."""
     repository = workspace.repository
     newest = trail.newest_commit
     known: Sequence[CommitId] = [newest.commit] if newest and not newest.missing else trail.tips()
@@ -433,9 +406,7 @@ def _new_commits(
 def _after_boundary(
     trail: Trail, boundary: CommitId, reached: Sequence[tuple[CommitId, Parents]]
 ) -> Iterator[tuple[CommitId, Parents]]:
-    """The commits with which history begins at a boundary: that one and what follows it; nothing is
-    known of other pasts.
-    """
+    """A boundary and the commits that follow it; nothing is known of other pasts."""
     known = {boundary}
     if trail.commit_with_id(boundary) is None:
         yield boundary, ()
@@ -449,7 +420,7 @@ def _after_boundary(
 
 
 def _cut_unreached(workspace: Workspace, trail: Trail, head: CommitId) -> None:
-    """Take out the first commit that HEAD does not reach, and all that arrived later."""
+    """Remove the first commit that HEAD does not reach, and all that arrived later."""
     reached = {name for name, _ in first_parent.commits_reached(workspace.repository, head)}
     last = next(
         (each.number - 1 for each in trail.commits_after() if each.commit not in reached), None
@@ -468,7 +439,6 @@ def _cut_unreached(workspace: Workspace, trail: Trail, head: CommitId) -> None:
 
 
 def _cut(workspace: Workspace, trail: Trail, number: int) -> None:
-    """Go back to a commit, copies of facts included."""
     with trail.writing():
         facts = facts_to_derive(trail, number)
         trail.cut(number)
@@ -494,7 +464,6 @@ def _step(
 def _confirmed_files(
     trail: EarlierTrail, commit: TrailCommit, pages: CommitPages, changed: Collection[FilePath]
 ) -> list[FileChange]:
-    """The files that a commit leaves as they are, with facts that it confirms."""
     facts = confirmed_facts(commit, trail)
     live = [
         each.entry.path

@@ -1,6 +1,4 @@
-"""Compare the index of messages with the transcripts on disk, and bring it up to date. Of each only
-what is new is read.
-"""
+"""Bring the index of messages up to date with the transcripts, reading only what is new."""
 
 from __future__ import annotations
 
@@ -40,19 +38,15 @@ from mdmem.workspace import Progress, Say, Workspace
 
 _DIGEST_DIGITS = 16
 _ROOM_BYTES = 64 * 1024 * 1024
-"""Where less is free on the disk, an index that cannot be written is not deleted."""
+"""With less free on the disk, an index that cannot be written is not deleted."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _PART_BYTES = 128 * 1024 * 1024
-"""So much of transcripts is read before it is committed: an interruption loses no more, and another
-process waits no longer for the lock.
-"""
+"""The bytes read before a commit: bounds the loss by an interruption, and the time of the lock."""
 
 
 @dataclass(frozen=True, slots=True)
 class FreshMessages:
-    """An index of messages to search: `stale` if it could not be brought up to date; `notes` tell
-    why, and what could not be read.
-    """
+    """An index of messages: `stale` if not up to date; `notes` tell why, and what is unreadable."""
 
     index: MessageIndex
     stale: bool = False
@@ -60,16 +54,13 @@ class FreshMessages:
 
 
 class PurgedTexts:
-    """The texts that were purged. A transcript may still hold them; nothing that is read of it
-    does.
-    """
+    """The purged texts, which a transcript may still hold; what is read of it does not."""
 
     def __init__(self, texts: tuple[purged.PurgedWords, ...]) -> None:
         self._texts = texts
         self.digest = hashlib.sha256(
             repr(sorted((text.count, text.hash) for text in texts)).encode()
         ).hexdigest()[:_DIGEST_DIGITS]
-        """A digest of them."""
 
     def hold(self, message: Message) -> bool:
         """True if a message holds one that was purged after it was said."""
@@ -85,11 +76,9 @@ def purged_texts(workspace: Workspace, say: Say) -> PurgedTexts:
 def fresh_messages(
     workspace: Workspace, say: Say, progress: Progress | None = None, full: bool = False
 ) -> FreshMessages:
-    """The index of the messages of the sessions that the settings name, brought up to date first,
-    or (`full`) rebuilt.
+    """The index of the named sessions' messages, brought up to date, or (`full`) rebuilt.
 
-    Raises:
-        WorkspaceProblem: `no-sessions`: the settings name none.
+    Raises WorkspaceProblem (`no-sessions`: the settings name none).
     """
     sources = require_sources(workspace.settings, workspace.environment)
     survey = _Survey(workspace, sources)
@@ -98,7 +87,7 @@ def fresh_messages(
         return FreshMessages(index, notes=survey.notes(index))
     try:
         workspace.ensure_state()
-        return _brought_up(survey, say, progress, full)
+        return _bring_up_to_date(survey, say, progress, full)
     except RepositoryProblem as problem:
         if problem.code != "busy":
             raise
@@ -134,8 +123,9 @@ def discard_messages(workspace: Workspace, say: Say) -> None:
             shutil.rmtree(folder)
 
 
-def _brought_up(survey: _Survey, say: Say, progress: Progress | None, full: bool) -> FreshMessages:
-    """Bring the index up to date, a part at a time; the lock is free in between."""
+def _bring_up_to_date(
+    survey: _Survey, say: Say, progress: Progress | None, full: bool
+) -> FreshMessages:
     workspace = survey.workspace
     while True:
         with files.lock(workspace.state / MESSAGES_LOCK, workspace.settings.lock_timeout, say):
@@ -160,7 +150,7 @@ def _is_made_for(index: MessageIndex, survey: _Survey, texts: PurgedTexts) -> bo
 
 
 def _has_room(folder: Path) -> bool:
-    """True if a failure to write there is not for want of room on the disk."""
+    """True if a failure to write there is not for lack of disk space."""
     disk = os.statvfs(folder)
     return disk.f_bavail * disk.f_frsize > _ROOM_BYTES and os.access(folder, os.W_OK)
 
@@ -172,10 +162,6 @@ def _opened(workspace: Workspace, full: bool) -> MessageIndex:
 
 
 class _Survey:
-    """The transcripts that the settings name, as they are on disk, and the settings that the index
-    depends on.
-    """
-
     def __init__(self, workspace: Workspace, sources: tuple[str, ...]) -> None:
         self.workspace = workspace
         self.stamps: dict[str, Stamp] = {
@@ -193,7 +179,6 @@ class _Survey:
         """The transcripts that could not be read; they are not tried twice."""
 
     def is_of(self, index: MessageIndex) -> bool:
-        """True if an index has read all of this."""
         seen = index.seen
         return (seen.settings, seen.commit, seen.stamps) == (
             self.settings,
@@ -202,9 +187,6 @@ class _Survey:
         )
 
     def notes(self, index: MessageIndex) -> tuple[str, ...]:
-        """Lines for the user: there are no transcripts, or some that cannot be read, or are in a
-        format that is not known.
-        """
         if not self.stamps:
             folders = ", ".join(
                 searched_folders(self.workspace.settings.sessions, self.workspace.environment)
@@ -232,8 +214,6 @@ class _Survey:
 
 
 class _Update:
-    """One update of an index of messages. The caller holds the lock."""
-
     def __init__(
         self, survey: _Survey, index: MessageIndex, texts: PurgedTexts, progress: Progress | None
     ) -> None:
@@ -246,11 +226,7 @@ class _Update:
         self._purged = texts
 
     def run_part(self) -> bool:
-        """Read what is new, or as much of it as is read at once; True if nothing is left.
-
-        Raises:
-            StorageProblem, OSError: the index is damaged, or cannot be written.
-        """
+        """Read some of what is new; True if nothing is left. Raises StorageProblem, OSError."""
         seen, stamps = self._index.seen.transcripts, self._survey.stamps
         due = [
             path for path, stamp in stamps.items() if path not in seen or seen[path].stamp != stamp
@@ -266,9 +242,6 @@ class _Update:
         return len(part) == len(due)
 
     def run(self, due: Iterable[str], done: int = 0) -> None:
-        """Read what is new in some transcripts; `done`: the number of those that are
-        read already.
-        """
         total = len(self._survey.stamps)
 
         def changed() -> Iterator[TranscriptMessages]:
@@ -308,7 +281,7 @@ class _Update:
         return self._messages(path, stamp, transcript)
 
     def _is_elsewhere(self, path: str) -> bool:
-        """True if a session works in a folder that does not count, which its first lines tell."""
+        """True if a session works in a folder that does not count, by its first lines."""
         head = None if self._scope.is_all else read_head(path)
         return (
             head is not None and head.project is not None and not self._scope.includes(head.project)

@@ -39,10 +39,9 @@ def settings_digest(workspace: Workspace) -> str:
 def updated_trail(
     workspace: Workspace, say: Say | None = None, progress: Progress | None = None
 ) -> Iterator[Trail]:
-    """The trail, brought up to HEAD first; one in memory where it cannot be written.
+    """The trail, brought up to HEAD first; in memory where it cannot be written.
 
-    A trail that turns out to be damaged while it is read is deleted, so that the next call rebuilds
-    it.
+    If it turns out to be damaged while it is read, it is deleted: the next call rebuilds it.
     """
     head = workspace.repository.head()
     with stored_trail(workspace) as trail:
@@ -70,10 +69,7 @@ def _discarded_if_broken(workspace: Workspace, trail: Trail) -> Iterator[Trail]:
 
 
 def _updated_file(workspace: Workspace, head: CommitId | None, progress: Progress | None) -> Trail:
-    """The trail in the state folder, brought up to a commit; rebuilt where it is damaged.
-
-    Where the clone lacks the past, the trail begins with this commit.
-    """
+    """The stored trail, brought up to a commit (or begun with it); rebuilt if damaged."""
     if workspace.history_boundary is None:
         lines.forget_boundary(workspace)  # a fetch may have brought what was missing
     try:
@@ -92,7 +88,6 @@ def _updated_file(workspace: Workspace, head: CommitId | None, progress: Progres
 def _updated_in_memory(
     workspace: Workspace, head: CommitId | None, progress: Progress | None
 ) -> Trail:
-    """A trail without a file; without the past where the clone lacks it."""
     try:
         return _updated(workspace, Trail.in_memory(), head, progress)
     except RepositoryProblem:
@@ -108,7 +103,6 @@ def _updated(
     progress: Progress | None,
     begins_with: CommitId | None = None,
 ) -> Trail:
-    """A trail, brought up to a commit; closed if that fails."""
     try:
         replay.replay_new_commits(
             workspace, trail, head, begins_with or workspace.history_boundary, progress

@@ -1,8 +1,4 @@
-"""The trail, the table of what history tells, for whoever reads it.
-
-What opens it (SQLite, the reading of commits) is loaded here when a trail is asked for, since most
-writes need none.
-"""
+"""The trail for its readers; SQLite and git's history are loaded when one is asked for."""
 
 from __future__ import annotations
 
@@ -19,10 +15,9 @@ if TYPE_CHECKING:
 def fresh_trail(
     workspace: Workspace, say: Say | None = None, progress: Progress | None = None
 ) -> AbstractContextManager[Trail]:
-    """The trail, brought up to HEAD first; one in memory where it cannot be written.
+    """The trail, brought up to HEAD first; in memory where it cannot be written.
 
-    A trail that turns out to be damaged while it is read is deleted, so that the next call rebuilds
-    it.
+    If it turns out to be damaged while it is read, it is deleted: the next call rebuilds it.
     """
     trail: AbstractContextManager[Trail] = _owner().updated_trail(workspace, say, progress)
     return trail

@@ -1,10 +1,8 @@
-"""Lay files that a person has just saved over the index: a search finds them as they are, and waits
-for no update.
+"""Lay files that a person has just saved over the index, so that a search needs no update.
 
 Only where the result is sure to be that of an update: entries that were in such a file before keep
 what the index has of them, and new ones are a person's own text, not committed. Everything else
-(marks, contradictions, an entry that an edit took out and another brings back, much at once) is
-left to an update.
+(marks, contradictions, entries restored by an edit, much at once) is left to an update.
 """
 
 from __future__ import annotations
@@ -26,20 +24,13 @@ from mdmem.text.entries import entries
 from mdmem.workspace import Workspace
 
 _MOST_FILES, _MOST_BYTES = 8, 100_000
-"""The most to lay over the index. More is indexed first, since scoring it would take longer than
-that.
-"""
+"""More is indexed first: scoring it would take longer."""
 
 
 def overlay_unindexed(
     workspace: Workspace, index: SearchIndex, changed: Collection[str], removed: Collection[str]
 ) -> SearchIndex | None:
-    """The index with files laid over it as they are now; None where the result might not be that of
-    an update.
-
-    Raises:
-        BrokenIndex: the index turns out to be damaged.
-    """
+    """The index with files laid over it; None where unsure. Raises BrokenIndex (damaged)."""
     if index.seen.has_pair_marks or len(changed) + len(removed) > _MOST_FILES:
         return None
     pages, bytes_left = [], _MOST_BYTES
@@ -70,9 +61,7 @@ def overlay_unindexed(
 def _page(
     workspace: Workspace, index: SearchIndex, path: FilePath, on_disk: tuple[Entry, ...]
 ) -> FileEntries | None:
-    """The entries of a file, with what the index has of those that it holds; None where that does
-    not suffice.
-    """
+    """A file's entries with what the index has of them; None where that does not suffice."""
     rows = index.rows(path)
     kind = workspace.kind_of(path)
     if rows is None or (kind is not FileKind.BOOTSTRAP and _contradict(workspace, on_disk)):
@@ -103,16 +92,13 @@ def _page(
 
 
 def _is_unmarked(row: IndexRow) -> bool:
-    """True if a row is live and nothing was stated about it since it began, whether a commit has it
-    or not.
-    """
+    """True if a row is live and nothing was stated about it, committed or not."""
     return row.lifetime == Lifetime(begun=row.lifetime.begun) and row.uncommitted == (
         row.origin is None
     )
 
 
 def _keys(entry: Entry) -> tuple[Hashable, ...]:
-    """The keys by which an entry is matched to one of a commit."""
     return (
         (entry_identity(entry), (entry.section, entry.fact))
         if entry.fact
@@ -121,7 +107,6 @@ def _keys(entry: Entry) -> tuple[Hashable, ...]:
 
 
 def _contradict(workspace: Workspace, on_disk: Sequence[Entry]) -> bool:
-    """True if some entries of a file hold one key in one section."""
     if not any(entry.key for entry in on_disk):
         return False
     source = Source.USER_STATED

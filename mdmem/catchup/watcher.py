@@ -1,5 +1,4 @@
-"""The files of a workspace in a process that stays: which of them may have changed since the last
-call, and the stamps of all.
+"""The stamps of a workspace's files in a process that stays, and which may have changed.
 
 Where the kernel reports changes (inotify(7)), a call first empties the kernel's queue and looks
 only at the files that are named there. An event is queued before the system call that causes it
@@ -27,13 +26,9 @@ from mdmem.startup.records import dataclass
 from mdmem.workspace import Workspace
 
 _UNWATCHED_CALLS = 2
-"""The number of calls before anything is watched: a command that asks once or twice and ends needs
-no watches.
-"""
+"""A command that asks only once or twice needs no watches."""
 _LONGEST_SECONDS = 10.0
-"""After this long all files are looked at in any case, for changes without an event, such as a
-second name given to a file.
-"""
+"""After so long all files are looked at, for changes without an event (a second name)."""
 _MOUNTS = "/proc/self/mountinfo"
 _WATCHED_FILE_SYSTEMS = frozenset(
     {
@@ -54,9 +49,7 @@ _WATCHED_FILE_SYSTEMS = frozenset(
     }
     | {"xfs", "zfs"}
 )
-"""File systems that only this kernel changes. On others, such as a network's, a file that another
-machine saves causes no event.
-"""
+"""File systems that only this kernel changes: elsewhere another machine's save is no event."""
 
 
 class WorkspaceFiles:
@@ -69,9 +62,7 @@ class WorkspaceFiles:
         self._retry_at = 0.0
 
     def stamps(self, workspace: Workspace) -> Mapping[str, str]:
-        """The stamps of the memory files by path, as `stamp_text` has them: the same object where
-        none has changed.
-        """
+        """The files' stamps by path (`stamp_text`): the same object if none has changed."""
         self._calls += 1
         stamps = self._watched(workspace) if self._calls > _UNWATCHED_CALLS else None
         if stamps is None:
@@ -107,8 +98,7 @@ def _inotify() -> ModuleType:
 class FileWatcher:
     """Watches the folders of a workspace, and knows the stamps of the files in them.
 
-    Raises:
-        ImportError: the package is not installed. OSError: the system does not let it watch.
+    Raises ImportError (no package), OSError (the system does not let it watch).
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -124,9 +114,7 @@ class FileWatcher:
         self._mounts = select.poll()
         self._mounts.register(mounts, select.POLLPRI)
         self._watches: dict[int, set[tuple[str, str, bool]]] = {}
-        """By the number of a watch: where its folder is, what its paths begin with, and whether the
-        folders in it are watched too.
-        """
+        """By the watch's number: its folder, its paths' prefix, and if subfolders are watched."""
         self._anchors = _anchors(self._root, self._folders)
         self._identities: list[tuple[int, int, int] | None] | None = None
         self._always = {
@@ -150,11 +138,7 @@ class FileWatcher:
         )
 
     def stamps(self, workspace: Workspace) -> Mapping[str, str]:
-        """The stamps of the memory files by path: the same object where none has changed.
-
-        Raises:
-            OSError: the system does not let it watch any more.
-        """
+        """The files' stamps by path, the same object if none has changed. Raises OSError."""
         named = self._drain()
         if named is None or self._may_miss_events():
             return self._list_all(workspace)
@@ -179,9 +163,7 @@ class FileWatcher:
         return self._stamps
 
     def _may_miss_events(self) -> bool:
-        """True if a folder at the top was exchanged, something was mounted, or all files were last
-        looked at long ago.
-        """
+        """True if a top folder was exchanged, something mounted, or the last full look is old."""
         return (
             bool(self._mounts.poll(0))
             or self._identities != list(map(files.identity, self._anchors))
@@ -189,9 +171,7 @@ class FileWatcher:
         )
 
     def _drain(self) -> set[str] | None:
-        """The paths of the Markdown files that events name; None where these are not all that may
-        have changed.
-        """
+        """The Markdown files that events name; None where others may have changed."""
         paths: set[str] = set()
         complete = True
         for number, mask, _, name in self._inotify.read(timeout=0):
@@ -212,9 +192,7 @@ class FileWatcher:
         return paths if complete else None
 
     def _count_open(self, path: str, mask: int) -> None:
-        """Keep account of how often a file is open. (It is closed only when no map of its memory is
-        left.)
-        """
+        """Count how often a file is open. (A map of its memory keeps it open.)"""
         if mask & self._masks.opened:
             self._open[path] = self._open.get(path, 0) + 1
         elif mask & self._masks.closed and path in self._open:
@@ -223,9 +201,9 @@ class FileWatcher:
                 del self._open[path]
 
     def _stamp(self, path: str) -> str | None:
-        """The stamp of a file; None where there is none."""
         try:
-            status = os.lstat(os.path.join(self._root, path))  # noqa: PTH118 - a path object takes longer to make than the answer
+            # A path object takes longer to make than the answer.
+            status = os.lstat(os.path.join(self._root, path))  # noqa: PTH118
         except (FileNotFoundError, NotADirectoryError):
             return None
         if not stat.S_ISREG(status.st_mode):
@@ -267,14 +245,12 @@ class FileWatcher:
 
 
 def _watched_folders(workspace: Workspace) -> tuple[str, ...]:
-    """The folders below which there may be memory; the workspace's own is watched in any case."""
+    """The folders below which there may be memory; the root is watched in any case."""
     return (*workspace.memory_folders, *(folder for folder, _ in workspace.note_folders if folder))
 
 
 @dataclass(frozen=True, slots=True)
 class _EventMasks:
-    """Kinds of events, as bits."""
-
     names: int
     opened: int
     closed: int
@@ -285,7 +261,6 @@ class _EventMasks:
 
     @classmethod
     def load(cls) -> _EventMasks:
-        """Take the bits from the package."""
         flags = _inotify().flags
         names = flags.CREATE | flags.DELETE | flags.MOVED_FROM | flags.MOVED_TO | flags.ATTRIB
         closed = flags.CLOSE_WRITE | flags.CLOSE_NOWRITE
@@ -302,9 +277,7 @@ class _EventMasks:
 
 
 def _anchors(root: str, folders: tuple[str, ...]) -> list[str]:
-    """The paths that lead to the listed folders. While each is the same as before, no folder can
-    have been exchanged unseen.
-    """
+    """The paths to the listed folders: while all are the same, no folder was exchanged unseen."""
     anchors = [root, f"{root}/."]
     for folder in folders:
         if layout.is_outside(folder):
@@ -337,9 +310,7 @@ def _is_watchable(root: str, folders: tuple[str, ...]) -> bool:
 
 
 def _parse_mount(line: str) -> tuple[str, str]:
-    """The mount point and the kind of file system in a line of proc_pid_mountinfo(5). Of two lines
-    with one point the later one counts.
-    """
+    """Mount point and file system of a line of proc_pid_mountinfo(5); later lines win."""
     fields, _, source = line.partition(" - ")
     point = fields.split(" ")[4]
     for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):

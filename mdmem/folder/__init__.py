@@ -1,3 +1,1 @@
-"""A workspace's folder on disk: its layout, settings and files, and whom mdmem believes. Nothing
-here knows git.
-"""
+"""A workspace's folder on disk: layout, settings, files, and whom mdmem believes; without git."""

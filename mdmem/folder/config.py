@@ -1,5 +1,4 @@
-"""Settings: `mdmem.toml` of the workspace over the user's own `config.toml` over the defaults. And
-the clock, whose zone is a setting.
+"""Settings: `mdmem.toml` over the user's own `config.toml` over the defaults; and the clock.
 
 In the user's own file a table `[in."PATH"]` holds settings for one workspace, which go over those
 around it.
@@ -129,7 +128,7 @@ _MOST_QUOTED = 60
 
 
 HOME_VARIABLES = ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA")
-"""The variables of the environment that say where the user's own settings are."""
+"""The environment's variables that say where the user's own settings are."""
 
 
 def home(environment: Mapping[str, str]) -> str | None:
@@ -176,11 +175,7 @@ def settings_files(workspace: Path, environment: Mapping[str, str]) -> tuple[Pat
 
 
 def _check_value(name: str, value: Any, file_name: str) -> Any:
-    """`value` in the type of the setting `name`.
-
-    Raises:
-        WorkspaceProblem: `bad-settings`.
-    """
+    """`value` in the type of the setting `name`. Raises WorkspaceProblem (`bad-settings`)."""
 
     def wrong(expected: str) -> WorkspaceProblem:
         message = f"{file_name}: {name} must be {expected}, not {_quoted(value)}"
@@ -235,9 +230,7 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
 
 
 def _language_name(value: str, file_name: str) -> str:
-    """The English name of a language, from that or its code; the country of a code (de-AT, pt_BR)
-    is left out.
-    """
+    """The English name of a language, or of its code without a country (de-AT, pt_BR)."""
     name = value.strip().casefold()
     code = name.replace("_", "-").partition("-")[0]
     language = LANGUAGES.get(code) or (name if name in LANGUAGES.values() else None)
@@ -257,21 +250,13 @@ def _suggest(name: str, names: Sequence[str], lead: str) -> str:
 
 
 def _quoted(value: object) -> str:
-    """The beginning of a value, for a message.
-
-    Agents read messages, and a stranger may have written the file.
-    """
+    """The beginning of a value, for a message: agents read what strangers may have written."""
     text = repr(value)
     return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
 
 
 def _read_bytes(path: Path, may_be_link: bool) -> bytes | None:
-    """The bytes of a settings file; None where there is no such file.
-
-    Raises:
-        WorkspaceProblem: `bad-settings`: not a plain file, which is not opened; too large; not
-        readable.
-    """
+    """Read a plain, small file. Raises WorkspaceProblem (`bad-settings`: it is none)."""
     flags = os.O_RDONLY | os.O_NONBLOCK | (0 if may_be_link else os.O_NOFOLLOW)
     try:
         _require_plain(path, path.stat(follow_symlinks=may_be_link))
@@ -289,18 +274,13 @@ def _read_bytes(path: Path, may_be_link: bool) -> bytes | None:
 
 
 def _require_plain(path: Path, status: os.stat_result) -> None:
-    """Refuse a link, a folder, a pipe or a device in the place of a settings file.
-
-    Raises:
-        WorkspaceProblem: `bad-settings`.
-    """
+    """Refuse a link, folder, pipe or device. Raises WorkspaceProblem (`bad-settings`)."""
     if not stat.S_ISREG(status.st_mode):
         hint = f"Replace {path} with a plain file, or remove it."
         raise WorkspaceProblem("bad-settings", f"{path.name} is not a plain file", hint)
 
 
 def _read(path: Path, *, may_be_link: bool) -> dict[str, Any]:
-    """The values of a settings file, as they are; none where there is no such file."""
     data = _read_bytes(path, may_be_link)
     if not data:
         return {}
@@ -318,7 +298,6 @@ def _read(path: Path, *, may_be_link: bool) -> dict[str, Any]:
 
 
 def _checked(values: Mapping[str, Any], file_name: str) -> dict[str, Any]:
-    """Settings by name, each in its type."""
     for name in values:
         if name not in _NAMES:
             hint = _GONE.get(name) or _suggest(name, _NAMES, "The settings are")
@@ -332,7 +311,6 @@ def _local_settings(
     own_path: Path | None,
     people: Sequence[str],
 ) -> dict[str, Any]:
-    """The settings of the workspace's file; `people` are those of the user's own settings."""
     values = _read(workspace / SETTINGS_NAME, may_be_link=False)
     if not values:
         return {}
@@ -354,7 +332,6 @@ def _local_settings(
 def _own_settings(
     own_path: Path | None, workspace: Path, environment: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The user's own settings for a workspace: those for all, with those for this one over them."""
     values = _read(own_path, may_be_link=True) if own_path else {}
     name = own_path.name if own_path else ""
     by_workspace = _tables(values, name)
@@ -368,7 +345,6 @@ def _own_settings(
 
 
 def _tables(values: Mapping[str, Any], file_name: str) -> dict[str, dict[str, Any]]:
-    """The tables of settings for single workspaces, by their paths."""
     tables = values.get(_BY_WORKSPACE, {})
     if not isinstance(tables, dict) or not all(
         isinstance(table, dict) for table in tables.values()
@@ -382,22 +358,14 @@ def _tables(values: Mapping[str, Any], file_name: str) -> dict[str, dict[str, An
 
 
 def own_list(name: str, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """A setting that is a list, as the user's own file has it for all workspaces.
-
-    Raises:
-        WorkspaceProblem: `bad-settings`.
-    """
+    """The user's own value of a list setting. Raises WorkspaceProblem (`bad-settings`)."""
     own_path = user_settings_path(environment)
     values = _read(own_path, may_be_link=True) if own_path else {}
     return _check_value(name, values[name], "config.toml") if name in values else ()
 
 
 def adopted_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """The workspaces that MDMEM_ADOPT and the user's own settings name; a name may be a glob.
-
-    Raises:
-        WorkspaceProblem: `bad-settings`.
-    """
+    """The folders or globs that the user adopts. Raises WorkspaceProblem (`bad-settings`)."""
     own_path = user_settings_path(environment)
     name, values = (
         ("", {}) if own_path is None else (own_path.name, _read(own_path, may_be_link=True))
@@ -418,11 +386,7 @@ def adopted_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 def _full_folder(path: str, environment: Mapping[str, str], setting: str) -> Path:
-    """A folder that the user's own settings or environment name.
-
-    Raises:
-        WorkspaceProblem: `bad-settings`: it is no full path.
-    """
+    """A folder named by the user. Raises WorkspaceProblem (`bad-settings`: no full path)."""
     folder = _with_home(path, environment, setting)
     if not folder.is_absolute():
         message = f"{setting} must name full paths, not {path!r}"
@@ -431,12 +395,7 @@ def _full_folder(path: str, environment: Mapping[str, str], setting: str) -> Pat
 
 
 def own_workspace(environment: Mapping[str, str]) -> Path | None:
-    """The workspace that the user's own settings name for use outside of any workspace; None where
-    they name none.
-
-    Raises:
-        WorkspaceProblem: `bad-settings`.
-    """
+    """The user's default workspace, if configured. Raises WorkspaceProblem (`bad-settings`)."""
     own_path = user_settings_path(environment)
     name = _read(own_path, may_be_link=True).get("workspace") if own_path else None
     if own_path is None or name is None:
@@ -445,7 +404,6 @@ def own_workspace(environment: Mapping[str, str]) -> Path | None:
 
 
 def _with_home(path: str, environment: Mapping[str, str], setting: str) -> Path:
-    """A path with the user's home in the place of `~`."""
     home_folder = home(environment)
     if path.startswith("~"):
         if not home_folder or path[1:2] not in ("", "/"):
@@ -459,7 +417,6 @@ def _with_home(path: str, environment: Mapping[str, str], setting: str) -> Path:
 
 
 def _full_path(path: str, workspace: Path, environment: Mapping[str, str]) -> Path:
-    """The absolute path of an extra path, without `~` and `..`."""
     return Path(
         "/"
         + posixpath.normpath(workspace / _with_home(path, environment, "extra_paths")).lstrip("/")
@@ -467,18 +424,14 @@ def _full_path(path: str, workspace: Path, environment: Mapping[str, str]) -> Pa
 
 
 def _normalise_path(path: str, full_path: Path, workspace: Path) -> str:
-    """The canonical spelling of an extra path: relative if it stays in the workspace (`notes`, not
-    `./notes/`).
-    """
+    """An extra path's canonical form: relative in the workspace (`notes`, not `./notes/`)."""
     if full_path.is_relative_to(workspace):
         return str(full_path.relative_to(workspace))
     return str(full_path) if path.startswith(("/", "~")) else posixpath.normpath(path)
 
 
 def _stays_inside(full_path: Path, workspace: Path, tree: Path | None) -> bool:
-    """True for a path in the workspace, where links are skipped, or in the work tree if no link
-    leads out of that.
-    """
+    """True for a path in the workspace, where links are skipped, or in the resolved tree."""
     return full_path.is_relative_to(workspace) or (
         tree is not None and full_path.resolve().is_relative_to(tree)
     )
@@ -487,17 +440,13 @@ def _stays_inside(full_path: Path, workspace: Path, tree: Path | None) -> bool:
 def load(workspace: Path, tree: Path | None, environment: Mapping[str, str]) -> Settings:
     """The settings in force for a workspace.
 
-    Args:
-        workspace: its folder.
-        tree: the root of its work tree, without links on the way to it; None if it is in none yet.
-        environment: the variables that name the home and the user's own settings.
+    `tree` is the root of its work tree, without links on the way to it; None if it is in none yet.
 
     Raises:
         WorkspaceProblem: `bad-settings`: no plain file of at most 64 KB, unreadable TOML, an
             unknown setting (with the nearest known one), a value of the wrong type, an extra path
             outside the work tree that the user's own settings do not name, or in an unknown home.
-            `not-here`: the workspace's file holds what only the user's own may hold
-            (`trust.TABLE`).
+            `not-here`: the workspace's file holds what only the user's own may (`trust.TABLE`).
     """
     folder = workspace.absolute()
     own_path = user_settings_path(environment)
@@ -544,11 +493,9 @@ def zone(name: str | None) -> tzinfo | None:
 
 
 def now(settings: Settings, environment: Mapping[str, str]) -> datetime:
-    """The time that is written, in the user's zone: `MDMEM_NOW` (ISO 8601, local without an offset)
-    or the real one.
+    """The time in the user's zone: `MDMEM_NOW` (ISO 8601, local without an offset) or the real one.
 
-    Raises:
-        UsageProblem: `MDMEM_NOW` is not such a time, or one that git cannot keep.
+    Raises UsageProblem (`MDMEM_NOW` is not such a time, or one that git cannot keep).
     """
     local_zone = zone(settings.timezone)
     value = environment.get("MDMEM_NOW")

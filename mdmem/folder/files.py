@@ -24,7 +24,7 @@ NOTICE = "waiting for another mdmem to finish"
 
 
 def wait_for_lock(descriptor: int, timeout: float, waiting: Callable[[str], None] | None) -> bool:
-    """Queue for a lock, which the system hands on in turn; True if it was acquired in time.
+    """Queue for a lock, which the system hands on in turn; True if acquired in time.
 
     flock(2) has no time limit, so a thread waits, with a descriptor of its own for the same open
     file: this one may be closed, and its number reused, before the thread runs. A thread that waits
@@ -53,22 +53,16 @@ def wait_for_lock(descriptor: int, timeout: float, waiting: Callable[[str], None
 
 
 LOCK_NAME = "lock"
-"""The workspace's own lock, in the state folder."""
 INDEX_LOCK, QUEUE_LOCK, TRAIL_LOCK, MESSAGES_LOCK = (
     "index.lock",
     "queue.lock",
     "trail.lock",
     "messages.lock",
 )
-"""In the state folder too: held to bring the index up to date, to wait for that, and to change the
-trail.
-"""
+"""Held to bring the index up to date, to wait for that, and to change the trail."""
 RACY_NS = 20_000_000
-"""A file that was changed less than this before it was read may change again without its time stamp
-showing it.
-"""
+"""A file changed less than this before it was read may change again without another stamp."""
 TEMPORARY_PREFIX = ".mdmem-"
-"""The beginning of the names of temporary files."""
 _NEW_FILE_MODE = 0o666
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS)
 _LOCKS_HINT = (
@@ -85,11 +79,10 @@ def digest(data: bytes) -> str:
 
 
 def path_on_disk(root: Path, path: FilePath, may_be_folder: bool = False) -> Path:
-    """A workspace path on disk, which exists or may be created; no part of it is a symbolic link.
+    """A workspace path on disk, existing or not, without a symbolic link.
 
-    Raises:
-        PathProblem: `bad-path`: a symbolic link, a folder (unless it may be one), a device, or a
-        part above it that is no folder.
+    Raises PathProblem (`bad-path`: a symbolic link, a folder (unless it may be one), a device, or a
+    part above it that is no folder).
     """
     full_path = root
     parts = path.split("/")
@@ -118,9 +111,8 @@ def path_on_disk(root: Path, path: FilePath, may_be_folder: bool = False) -> Pat
 def read(path: Path) -> bytes | None:
     """The bytes of a regular file, None where there is no such file.
 
-    Raises:
-        PathProblem: `bad-path` or `unsupported-file`: not a regular file, not readable, or larger
-        than `MAX_FILE_BYTES`.
+    Raises PathProblem (`bad-path` or `unsupported-file`: not regular, readable, or small enough
+    (`MAX_FILE_BYTES`)).
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -151,9 +143,7 @@ def read(path: Path) -> bytes | None:
 
 
 def fingerprint(path: Path) -> str | None:
-    """The SHA-256 of a file of any size, as hex; empty where that is no regular file or cannot be
-    read, None where there is none.
-    """
+    """A file's SHA-256 as hex; empty where it is not regular or readable, None where missing."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
@@ -172,9 +162,7 @@ def fingerprint(path: Path) -> str | None:
 
 
 def stamp(path: str) -> tuple[int, int, int, int, int] | None:
-    """The stamp of a file's state (links followed): times of data and inode (ns), size, inode,
-    device; None where there is no file.
-    """
+    """A file's times of data and inode (ns), size, inode, device, links followed; None: missing."""
     try:
         status = os.stat(path)  # noqa: PTH116 - a path object takes longer to make than the answer
     except (OSError, ValueError):
@@ -183,9 +171,7 @@ def stamp(path: str) -> tuple[int, int, int, int, int] | None:
 
 
 def identity(path: str) -> tuple[int, int, int] | None:
-    """The identity of a file or folder (links not followed) among those of its name: inode, device,
-    kind; None where there is none.
-    """
+    """Inode, device and kind of a name, links not followed; None where there is none."""
     try:
         status = os.lstat(path)
     except (OSError, ValueError):
@@ -212,9 +198,7 @@ def sync_all(folder: Path) -> None:
 
 
 def make_folders(folder: Path) -> tuple[Path, ...]:
-    """Create a folder and those missing above it, durably; return the created ones, outermost
-    first.
-    """
+    """Create a folder and those above it, durably; return the created ones, outermost first."""
     missing = []
     while not folder.exists():
         missing.append(folder)
@@ -232,16 +216,12 @@ def temporary_name() -> str:
 
 
 def backup_name(temporary: str) -> str:
-    """The name of a second temporary file, by which a failed write is undone; it may be incomplete
-    while the file has the new bytes.
-    """
+    """The second temporary file, which undoes a failed write; maybe incomplete after success."""
     return f"{temporary.removesuffix('.tmp')}.back.tmp"
 
 
 def write_durably(path: Path, data: bytes, mode: int | None = None) -> None:
-    """Create a file with these bytes, fsynced; with `mode` None the umask decides. If that fails,
-    the file is removed.
-    """
+    """Create a file, fsynced, or nothing; with `mode` None the umask decides."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -257,9 +237,7 @@ def write_durably(path: Path, data: bytes, mode: int | None = None) -> None:
 
 
 def write_cache(path: Path, text: str) -> None:
-    """Write a file on which nothing depends: whole or not at all, but not fsynced, and for its
-    owner alone.
-    """
+    """Write a file on which nothing depends: atomically, not fsynced, for its owner alone."""
     new = path.with_name(temporary_name())
     try:
         new.write_text(text, encoding="utf-8")
@@ -272,9 +250,7 @@ def write_cache(path: Path, text: str) -> None:
 
 
 def prepare(path: Path, data: bytes, temporary: str) -> None:
-    """Write the temporary file for a `replace` that is to come, with the mode of the file that it
-    is for.
-    """
+    """Write the temporary file for a later `replace`, with the mode of its target."""
     try:
         mode: int | None = stat.S_IMODE(path.lstat().st_mode)
     except FileNotFoundError:
@@ -285,15 +261,11 @@ def prepare(path: Path, data: bytes, temporary: str) -> None:
 def replace(
     path: Path, data: bytes, expected: bytes | None, temporary: str, is_prepared: bool = False
 ) -> bool:
-    """Replace the bytes of a file, atomically and durably, if it still holds `expected` (None: does
-    not exist).
+    """Replace a file's bytes, durably; False if it does not hold `expected` (None: missing).
 
     If the system can exchange two names, the displaced file is read again: a save of the last
     moment is put back, not lost, whatever ends this. Otherwise there is a window between the last
     read and the rename.
-
-    Returns:
-        False, with nothing changed, where the file holds something else by now.
     """
     new = path.parent / temporary
     try:
@@ -318,9 +290,7 @@ def replace(
 
 
 def move(path: Path, target: Path) -> bool:
-    """Give a file or a folder another name, durably; False where something has that
-    name already.
-    """
+    """Rename a file or a folder, durably; False where the name is taken."""
     try:
         if not _rename(path, target, _RENAME_NOREPLACE):
             if identity(str(target)):
@@ -351,9 +321,7 @@ def _put_new(new: Path, path: Path) -> bool:
 
 
 def _exchange(new: Path, path: Path, data: bytes, expected: bytes) -> bool:
-    """Put `new`, which holds `data`, in place of a file that should hold `expected`; False, with
-    the file as it was saved, where it held something else.
-    """
+    """Exchange `new` (`data`) with a file; False, with the file as saved, if not `expected`."""
     ours = identity(str(new))
     try:
         if not _rename(new, path, _RENAME_EXCHANGE):
@@ -382,10 +350,10 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def give_back(displaced: Path, path: Path, ours: tuple[int, int, int] | None, content: str) -> None:
-    """Give a file, link or folder that was displaced its name back, in place of our file (by its
-    identity, and the digest of its content).
+    """Give a displaced file, link or folder its name back, in place of mdmem's file.
 
-    Where somebody saved again meanwhile, in place or by another file, the newest stays.
+    `ours` and `content` are that file's identity and digest: if it was saved again meanwhile, in
+    place or as another file, the newest stays.
     """
     if not _rename(displaced, path, _RENAME_EXCHANGE):
         displaced.rename(path)
@@ -429,7 +397,7 @@ def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
 def lock(
     path: Path, timeout: float, waiting: Callable[[str], None] | None = None
 ) -> Iterator[None]:
-    """Hold a lock file; wait for it up to `timeout` seconds, and say so after one.
+    """Hold a lock file; wait up to `timeout` seconds, and say so after one.
 
     Raises:
         RepositoryProblem: `busy`: another process held it for longer.
@@ -449,11 +417,7 @@ def lock(
 
 
 def _open_lock(path: Path, flags: int = 0) -> tuple[int, bool]:
-    """Open a lock file and try to lock it: its descriptor, and True if it is locked.
-
-    It is opened for reading, so that a disk can be made read-only while somebody waits. NFS needs
-    it open for writing.
-    """
+    """Open and try to lock a file: for reading, as disks may be read-only; for NFS writing."""
     try:
         return _open_and_try(os.O_RDONLY, path, flags)
     except OSError as problem:

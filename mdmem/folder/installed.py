@@ -1,6 +1,4 @@
-"""Files that come with the program (documentation, the shims of its hooks, templates), and the
-command that installs an extra.
-"""
+"""Files that come with the program (docs, shims, templates), and how to install an extra."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ def text(kind: str, name: str) -> str:
 
 
 def path(kind: str, name: str) -> Path:
-    """The path of a file or folder; the kinds are folders next to the package in a checkout, inside
-    it when installed.
-    """
+    """A file or folder: kinds are folders next to the package in a checkout, in it if installed."""
     folder = _PACKAGE / kind
     return (folder if folder.is_dir() else _PACKAGE.parent / kind) / name
 
@@ -37,16 +33,13 @@ _UNKNOWN = "PATH-OF-THE-CLONE"
 
 
 def install_command(extra: str) -> str:
-    """The command, to be pasted. It names a folder and never a package: nobody has the name `mdmem`
-    in a registry for us.
-    """
+    """The command to paste. It names a folder: nobody has `mdmem` reserved in a registry."""
     python = shlex.quote(sys.executable)
     pip = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
     return f"{pip} {shlex.quote(f'{_source()}[{extra}]')}"
 
 
 def _source() -> str:
-    """The folder that mdmem was installed from, or runs in."""
     # 10 ms, only where an extra is missing
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415
 

@@ -1,6 +1,4 @@
-"""The layout of a workspace: the kind and the day of a file by its path, and paths and days as
-users write them. Pure; no file is opened here.
-"""
+"""The layout of a workspace: kinds and days of files by their paths. Pure; opens no file."""
 
 from __future__ import annotations
 
@@ -19,19 +17,14 @@ WORKSPACE_MARKS = (SETTINGS_NAME, *CURATED_NAMES)
 PROFILE_NAMES = ("USER.md", "SOUL.md", "IDENTITY.md")
 BOOTSTRAP_NAMES = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "CLAUDE.md")
 TASKS_PATH = FilePath("memory/tasks.md")
-"""The file of open tasks."""
 NEW_TASKS = "# Tasks\n"
-"""The beginning of a new file of tasks."""
 MAX_FILE_BYTES = 5_000_000
 """Larger files are neither edited nor indexed."""
 
 DAILY, DAILY_BESIDE_CURATED = "memory/%Y-%m-%d.md", "%Y-%m-%d.md"
-"""The names of daily logs, if the settings give no others; the second where the workspace's own
-folder is called `memory`.
-"""
+"""Default names of daily logs; the second where the workspace is itself called `memory`."""
 
 DAYS_AGO = {"today": 0, "yesterday": 1}
-"""The words for the last days."""
 
 _DAY = late.pattern(
     r"(?:^|/)memory/(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?:-[^/]+)?\.md$"
@@ -46,7 +39,7 @@ _BOOTSTRAPS = {name.casefold() for name in BOOTSTRAP_NAMES}
 _MARKS = {name.casefold() for name in WORKSPACE_MARKS}
 _MAX_PATH_BYTES, _MAX_NAME_BYTES = 1024, 255
 _RESERVED_NAMES = {".gitattributes", ".gitignore", ".gitmodules", SETTINGS_NAME}
-"""Files that say how git or mdmem goes about others."""
+"""Files that say how git or mdmem treats others."""
 HOST_NAMES = frozenset(
     {
         # Instructions that agents' hosts read by themselves, in any folder.
@@ -78,9 +71,7 @@ HOST_NAMES = frozenset(
         ),
     }
 )
-"""Files that tools of agents neither make nor change; nor do they any whose name begins with a dot
-(`.mcp.json`, `.envrc`).
-"""
+"""Files that agents' tools leave alone, as those whose names begin with a dot (`.envrc`)."""
 # Names that file systems take for `.git`: NTFS short names, trailing dots and spaces, streams; HFS+
 # ignores some characters.
 _GIT_ALIAS = late.pattern(r"(?i)^(?:\.git|git~\d+)[. ]*(?::.*)?$")
@@ -90,21 +81,18 @@ _HFS_IGNORED = dict.fromkeys(
 
 
 def log_day(path: str, daily: str | None = None) -> date | None:
-    """The day of a daily log; None for any other path, one with an impossible date included.
+    """The day of a daily log by its path; None for any other path or an impossible date.
 
-    Args:
-        path: relative to the workspace.
-        daily: the names that the settings give to daily logs, as `log_path` takes them.
+    `daily`: the names that the settings give to daily logs, as `log_path` takes them.
     """
     match = _DAY.search(path) or (_pattern_of_days(daily).fullmatch(path) if daily else None)
     return _date(match["year"], match["month"], match["day"]) if match else None
 
 
 def day_of(path: str, daily: str | None = None) -> date | None:
-    """The day that a file's path gives its entries: that of a daily log, else a date in its name.
+    """The day that a file's path gives its entries: a daily log's, else a date in its name.
 
-    In a folder below `memory` the name begins with it; directly in `memory` there are daily logs
-    and undated topics only.
+    In a folder below `memory` the name begins with it; `memory` itself has undated topics.
     """
     day = log_day(path, daily)
     if day is not None:
@@ -165,10 +153,9 @@ def is_named_by_day(daily: str) -> bool:
 
 
 def matches(path: str, globs: tuple[str, ...]) -> bool:
-    """True if a path of a workspace matches one of some globs, and lies in no hidden folder.
+    """True if a path matches one of some globs, and is in no hidden folder.
 
-    `*` and `?` stand for characters of a name, `**` for folders; a folder stands for all Markdown
-    below it.
+    `*` and `?` stand for characters of a name, `**` for folders; a folder for all Markdown in it.
     """
     return bool(_pattern_of_globs(globs).fullmatch(path)) and not (
         path.startswith(".") or "/." in path
@@ -181,9 +168,7 @@ def _pattern_of_globs(globs: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def folder_matches(folder: str, glob: str) -> bool:
-    """True if a glob means a folder itself: `*` stands for characters of one name, `**` for
-    folders.
-    """
+    """True if a glob means a folder itself: `*` is in one name, `**` stands for folders."""
     return bool(re.fullmatch(_translate(glob.rstrip("/")), folder))
 
 
@@ -226,13 +211,9 @@ def is_outside(path: str) -> bool:
 
 
 def kind_of(path: str, workspace_name: str = "", extra_paths: Iterable[str] = ()) -> FileKind:
-    """The kind of a Markdown file.
+    """The kind of a Markdown file by its path; `extra_paths` are folders that the settings add.
 
-    Args:
-        path: relative to the workspace.
-        workspace_name: the name of the workspace's own folder; if that is `memory`, the files next
-        to MEMORY.md are topics.
-        extra_paths: folders that the settings add.
+    `workspace_name`: if its own folder is `memory`, the files next to MEMORY.md are topics.
     """
     parts = _parts(path)
     if not is_markdown(path) or not parts:
@@ -255,9 +236,7 @@ def kind_of(path: str, workspace_name: str = "", extra_paths: Iterable[str] = ()
 
 
 def guarded_kind(path: str, kind: FileKind) -> FileKind:
-    """The kind by which a change of a file is judged: what is no Markdown in `memory` is guarded
-    like a topic, though not searched.
-    """
+    """The kind by which a change is judged: other files in `memory` are guarded like topics."""
     return (
         FileKind.EVERGREEN
         if kind is FileKind.OTHER and path.startswith("memory/") and not is_markdown(path)
@@ -266,9 +245,7 @@ def guarded_kind(path: str, kind: FileKind) -> FileKind:
 
 
 def note_kind(path: str, globs: tuple[str, ...]) -> FileKind:
-    """The kind of a file that is memory only if the globs of the settings make it so; a bootstrap
-    file or a profile stays one.
-    """
+    """The kind of a file that only globs make memory; a bootstrap file or a profile stays one."""
     if not is_markdown(path) or not matches(path, globs):
         return FileKind.OTHER
     name = path.rpartition("/")[2]
@@ -288,24 +265,16 @@ def note_folders(globs: Iterable[str]) -> tuple[tuple[str, bool], ...]:
 
 
 def _parts(path: str) -> list[str]:
-    """The names in a path; an absolute path begins with an empty one."""
     names = [part for part in path.split("/") if part not in ("", ".")]
     return ["", *names] if path.startswith("/") else names
 
 
-def _is_git_folder(part: str) -> bool:
-    return bool(_GIT_ALIAS.match(_without_ignored(part)))
-
-
 def _without_ignored(part: str) -> str:
-    """A name without the characters that HFS+ ignores."""
     return unicodedata.normalize("NFC", part).translate(_HFS_IGNORED)
 
 
 def steers_hosts(path: str) -> bool:
-    """True for a file that an agent's host, a shell or a hook manager reads by itself, however its
-    name is spelt.
-    """
+    """True for a file that a host, shell or hook manager reads by itself, in any spelling."""
     names = [_folded_name(part) for part in _parts(path)]
     is_hidden = any(not name or name.startswith(".") for name in names)
     return (
@@ -316,18 +285,12 @@ def steers_hosts(path: str) -> bool:
 
 
 def _folded_name(part: str) -> str:
-    """A name as file systems compare it: without case, what HFS+ ignores, and streams, dots and
-    spaces at its end.
-    """
+    """A name as file systems compare it: without case, streams, final dots, what HFS+ ignores."""
     return _without_ignored(part).casefold().partition(":")[0].rstrip(". ")
 
 
 def require_no_host_file(path: str) -> None:
-    """Refuse a file that only people make and change.
-
-    Raises:
-        PathProblem: `bad-path`.
-    """
+    """Refuse a file that only people make and change. Raises PathProblem (`bad-path`)."""
     if steers_hosts(path):
         raise host_file_problem(path)
 
@@ -339,11 +302,7 @@ def host_file_problem(path: str) -> PathProblem:
 
 
 def require_no_mark(path: str) -> None:
-    """Refuse a new file that would make another workspace of a folder below the workspace's own.
-
-    Raises:
-        PathProblem: `bad-path`.
-    """
+    """Refuse a file that would make a folder another workspace. Raises PathProblem (`bad-path`)."""
     folder, _, name = path.rpartition("/")
     if folder and _folded_name(name) in _MARKS:
         raise PathProblem(
@@ -356,9 +315,8 @@ def require_no_mark(path: str) -> None:
 def parse_path(text: str) -> FilePath:
     """The path of a Markdown file, as a user writes it relative to the workspace.
 
-    Raises:
-        PathProblem: `bad-path`, with the reason: absolute, `..`, inside `.git` in any spelling,
-            control characters, too long, not Markdown.
+    Raises PathProblem (`bad-path`, with the reason: absolute, `..`, inside `.git` in any spelling,
+    control characters, too long, not Markdown).
     """
     path = parse_any_path(text)
     if not is_markdown(path.rpartition("/")[2]):
@@ -375,11 +333,7 @@ def _bad_path(text: str, reason: str) -> PathProblem:
 
 
 def parse_any_path(text: str) -> FilePath:
-    """The path of a file of any sort, or of a folder, with the same reasons to be refused.
-
-    Raises:
-        PathProblem: `bad-path`.
-    """
+    """The path of any file or folder, as `parse_path`. Raises PathProblem (`bad-path`)."""
 
     def refuse(reason: str) -> PathProblem:
         return _bad_path(text, reason)
@@ -399,7 +353,7 @@ def parse_any_path(text: str) -> FilePath:
     parts = _parts(text)
     if ".." in parts:
         raise refuse("it leaves its folder")
-    if any(_is_git_folder(part) for part in parts):
+    if any(_GIT_ALIAS.match(_without_ignored(part)) for part in parts):
         raise refuse("it is in git's own folder")
     if not parts:
         raise refuse("it is empty")

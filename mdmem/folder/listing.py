@@ -18,9 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ListedFile:
-    """A Markdown file of a workspace with its path on disk and what stat says of it (links not
-    followed).
-    """
+    """A Markdown file of a workspace with its path on disk and its stat (links not followed)."""
 
     path: FilePath
     full_path: Path
@@ -38,8 +36,7 @@ def markdown_paths(
     read_status: Callable[[os.stat_result], T],
     enter: Callable[[str, str, bool], None] | None = None,
 ) -> dict[str, T]:
-    """List the Markdown files directly in a workspace and all those below its `folders`, in no
-    order.
+    """List the Markdown files directly in a workspace and all below its `folders`, in no order.
 
     One of `folders` may be a file too; one outside the workspace keeps the path that names it.
     Symbolic links (except on the way to a folder outside), git's own folders and other repositories
@@ -48,10 +45,9 @@ def markdown_paths(
     Args:
         root: the workspace's folder.
         folders: those that are listed with everything below them.
-        read_status: takes from a file's status what is to be kept: to keep all of it ten thousand
-        times takes longer than to read it.
+        read_status: what to keep of a file's status; all of it would take longer than reading.
         enter: called before a folder is read, with its path on disk, the prefix of its files'
-        paths, and whether its subfolders are read too.
+            paths, and whether its subfolders are read too.
     """
     listed: dict[str, T] = {}
     for folder, deep in (("", False), *((folder, True) for folder in folders)):
@@ -69,7 +65,6 @@ def _leaves_by_link(root: Path, folder: str) -> bool:
 
 
 def _folders_down_to(folder: str) -> Iterable[str]:
-    """A folder of a workspace and those above it, outermost first; none for the workspace's own."""
     return accumulate(folder.split("/"), "{}/{}".format) if folder else ()
 
 
@@ -135,13 +130,12 @@ def note_paths(
     read_status: Callable[[os.stat_result], T],
     enter: Callable[[str, str, bool], None] | None = None,
 ) -> dict[str, T]:
-    """List the Markdown files in folders of a workspace that hold a person's notes, in no order.
-    Hidden folders and links are left out.
+    """List the Markdown files in folders with a person's notes, without hidden folders and links.
 
     Args:
         root: the workspace's folder.
         folders: each with True if the folders below it are listed too.
-        skipped: paths of files, and of folders with a slash at their end, that are left out.
+        skipped: paths of files, and of folders with a slash at their end.
         read_status, enter: see `markdown_paths`.
     """
     listed: dict[str, T] = {}

@@ -16,9 +16,7 @@ class TextOrigin(StrEnum):
     """Where a text comes from, as a door tells it."""
 
     PERSON = "person"
-    """A person at the keyboard: a verb without an actor outside of a host's shell, a save, a commit
-    of their own.
-    """
+    """A person at the keyboard: no actor outside of a host's shell, a save, their own commit."""
     PLAIN_STATEMENT = "plain-statement"
     """A plain statement of the user in their own session (`extract.plain`)."""
     MESSAGE = "message"
@@ -28,13 +26,9 @@ class TextOrigin(StrEnum):
     AGENT = "agent"
     """An actor that is no person, a host's shell, the server, the memory tool."""
     MATERIAL = "material"
-    """A tool's output, a file that a message names, a system's reminder, what memory
-    itself gave.
-    """
+    """A tool's output, a file that a message names, a system's reminder, text from memory."""
     RULE = "rule"
-    """A rule of a night or a model's suggestion; it has at most the source of the words it is based
-    on.
-    """
+    """A dream's rule or a model's suggestion; at most as strong as the words it is based on."""
     PROPOSAL = "proposal"
     """A branch that is proposed, and each open proposal but this machine's own."""
     OTHER_AUTHOR = "other-author"
@@ -42,7 +36,6 @@ class TextOrigin(StrEnum):
     STRANGER = "stranger"
     """A repository that this user has not adopted on this machine."""
     WORKSPACE_SETTINGS = "workspace-settings"
-    """The `mdmem.toml` of a workspace."""
     MODEL = "model"
     """The answer of a model's server or command, before it is checked."""
 
@@ -146,10 +139,7 @@ def trust(origin: TextOrigin) -> Trust:
 
 
 def limit_source(origin: TextOrigin, source: Source) -> Source | None:
-    """The source that a statement has where its origin calls it `source`: at most the origin's own.
-
-    None: it becomes no statement.
-    """
+    """The source of a statement whose origin calls it `source`; None: it is no statement."""
     most = trust(origin).most
     return None if most is None else min(source, most, key=lambda each: each.strength)
 
@@ -166,9 +156,7 @@ def host_of(environment: Mapping[str, str]) -> str | None:
 
 
 def other_author(author: str, addresses: Collection[str]) -> str | None:
-    """The name in `NAME <EMAIL>`; None where that is the user, who has these
-    case-folded addresses.
-    """
+    """The name in `NAME <EMAIL>`; None for the user, by these case-folded addresses."""
     name, _, address = author.rpartition("<")
     address = address.removesuffix(">")
     return None if address.casefold() in addresses else name.strip() or address

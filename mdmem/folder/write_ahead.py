@@ -1,6 +1,4 @@
-"""The write-ahead record: kept in the state folder from before a file is replaced until its commit
-is made.
-"""
+"""The write-ahead record, in the state folder from before a replacement until its commit."""
 
 from __future__ import annotations
 
@@ -25,14 +23,11 @@ from mdmem.model import FilePath
 from mdmem.startup.records import asdict, dataclass
 
 RECORD_NAME = "write-ahead.json"
-"""The name of the record's file, in the state folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """One file of a write: `before` and `after` are digests of its bytes (`before` None: a new
-    file).
-    """
+    """One file of a write: digests of its bytes before (None: a new file) and after."""
 
     path: FilePath
     before: str | None
@@ -44,8 +39,8 @@ class FileRecord:
 class Record:
     """A write that is about to happen: enough to finish or to drop it after a crash.
 
-    The fields of the first file are those of `FileRecord`; `second` is another file of the same
-    commit. `date` is git's raw form.
+    Its own fields are of the first file, `second` is another in the commit; `date` is git's raw
+    form.
     """
 
     path: FilePath
@@ -65,11 +60,9 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
-    """A move of a file or a folder that is about to happen, or its removal, which begins as a move
-    to a temporary name beside it.
+    """A move that is about to happen, or a removal, which first moves to a temporary name.
 
-    `digests` are of the files in it by their paths below it (of a file that is moved itself: an
-    empty path).
+    `digests` are by the paths below it (of a moved file itself: an empty path).
     """
 
     path: FilePath
@@ -103,7 +96,7 @@ def load_record(state: Path) -> Record | MoveRecord | None:
     try:
         fields = json.loads((state / RECORD_NAME).read_text(encoding="utf-8"))
         if "is_removal" in fields:
-            return _whole_move(MoveRecord(**fields))
+            return _valid_move(MoveRecord(**fields))
         second = FileRecord(**fields.pop("second")) if "second" in fields else None
         record = Record(**fields, second=second)
     except (AttributeError, FileNotFoundError, ValueError, TypeError):
@@ -119,8 +112,8 @@ def load_record(state: Path) -> Record | MoveRecord | None:
     return record if whole else None
 
 
-def _whole_move(record: MoveRecord) -> MoveRecord | None:
-    """The record of a move, if it is whole: it may have been changed by hand."""
+def _valid_move(record: MoveRecord) -> MoveRecord | None:
+    """A move's record, if it is whole: it may have been changed by hand."""
     texts = (
         record.path,
         record.target,
@@ -134,9 +127,7 @@ def _whole_move(record: MoveRecord) -> MoveRecord | None:
 
 
 def drop_record(state: Path) -> None:
-    """Remove the write-ahead record, and the temporary file of one that a killed process was
-    writing. The caller holds the lock.
-    """
+    """Remove the record, and an unfinished one of a killed process; the caller holds the lock."""
     (state / RECORD_NAME).unlink(missing_ok=True)
     for path in state.iterdir() if state.exists() else ():
         if path.name.startswith(TEMPORARY_PREFIX) and path.name.endswith(".tmp"):
@@ -144,9 +135,7 @@ def drop_record(state: Path) -> None:
 
 
 def put_second_in_place(paths: Sequence[Path], record: Record) -> None:
-    """Put the second file of a write in place where a process was killed after the first: its new
-    bytes lie ready beside it.
-    """
+    """Finish a killed write of two files: the second one's bytes are ready beside it."""
     (first_path, second_path), (first, second) = paths, record.files
     ready = second_path.parent / second.temporary
     states = (fingerprint(first_path), fingerprint(second_path), fingerprint(ready))
@@ -157,17 +146,14 @@ def put_second_in_place(paths: Sequence[Path], record: Record) -> None:
 
 
 def is_temporary(name: str) -> bool:
-    """True if a name may be that of a temporary file of ours; a record may have been changed by
-    hand.
-    """
+    """True for a possible temporary file: a record may have been changed by hand."""
     return name.startswith(TEMPORARY_PREFIX) and "/" not in name
 
 
 def recover_temporaries(path: Path, record: FileRecord) -> None:
-    """Deal with the temporary files that an unfinished write left next to `path`, and make the
-    bytes of the file durable.
+    """Deal with the temporary files of an unfinished write, and make the file durable.
 
-    They hold our bytes, or the file's old ones, and are removed. But if the file holds what was
+    They hold mdmem's bytes, or the file's old ones, and are removed. But if the file holds what was
     exchanged for it, and the temporary file something else (a link, a folder or a file of any size
     too), a person saved that at the last moment: it was displaced, and is put back.
     """

@@ -1,9 +1,4 @@
-"""The history of sections and facts, as the commits have it.
-
-The names that every write needs are imported here: the messages, both ways, and what differs
-between two texts. `replay` turns a commit into a step of the trail; `chains` and `section_texts`
-read the trail.
-"""
+"""The history of sections and facts as the commits have it, with what every write needs."""
 
 from mdmem.history.differences import changed_lines, common_ends, line_difference
 from mdmem.history.messages import (

@@ -41,12 +41,10 @@ class FactTrail(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """A fact for as long as it held in one place, moves included; its words and location are the
-    last ones.
+    """A period in which a fact was in one place, moves included, with its last words and location.
 
-    `commit` is the one that brought in the last line, `first_line`; `also` are those that brought
-    it in on other sides. `end` is None for what still holds. Expiry is not judged here: an expired
-    fact is current.
+    `commit` brought in `first_line`, the last line; `also` brought it in on other sides. `end` is
+    None for what is still there. Expiry is not judged here: an expired fact is current.
     """
 
     id: FactId
@@ -69,13 +67,9 @@ class ChainLink:
 def fact_chain(
     fact: FactId, trail: FactTrail, among: Collection[int] | None = None
 ) -> tuple[ChainLink, ...]:
-    """Follow a fact to what it replaced and what replaced it, and so on in both directions, oldest
-    first.
+    """Follow a fact to what it replaced and what replaced it, and so on; oldest first.
 
-    Args:
-        fact: each period in which it held somewhere is a link of the chain.
-        trail: brought up to HEAD.
-        among: the numbers of the occurrences to start from; None: all of the fact.
+    `among` are the numbers of the occurrences to start from (None: all of the fact).
     """
     builder = _ChainBuilder(trail)
     waiting = [
@@ -94,9 +88,7 @@ def fact_chain(
 
 @dataclass(frozen=True, slots=True)
 class _OccurrenceRun:
-    """Occurrences of which each is the one before it, moved. `begun` and `over` are the places of
-    their beginning and end. `ended` is the number of a commit, None for what still holds.
-    """
+    """Occurrences that moved into each other. `begun` and `over` are ranks, `ended` is a commit."""
 
     occurrences: tuple[Occurrence, ...]
     begun: int
@@ -107,12 +99,10 @@ class _OccurrenceRun:
 
     @property
     def key(self) -> _Key:
-        """The commit and the row with which it began, by which runs are told apart and sorted."""
         return self.begun, self.occurrences[0].number
 
     @property
     def location(self) -> _Location:
-        """The file and the section that it was in last."""
         return _location(self.occurrences[-1])
 
 
@@ -128,7 +118,6 @@ class _ChainBuilder:
         return self._ranks[number]
 
     def runs(self, fact: FactId) -> list[_OccurrenceRun]:
-        """Each period in which a fact held somewhere, oldest first."""
         if fact not in self._runs:
             own = [
                 each for each in self._trail.occurrences_of(fact) if each.fate is not Fate.JOINED
@@ -166,9 +155,7 @@ class _ChainBuilder:
         )
 
     def successors(self, run: _OccurrenceRun) -> list[_OccurrenceRun]:
-        """The run that replaced a run: of its successor, holding when the run ended, in the same
-        section before others.
-        """
+        """The run that replaced a run: current when that ended, the same section first."""
         if run.successor is None or run.over is None:
             return []
         over, candidates = (
@@ -194,7 +181,6 @@ class _ChainBuilder:
         return [each for each in candidates if each.begun > over][:1] or candidates[-1:]
 
     def predecessors(self, run: _OccurrenceRun) -> list[_OccurrenceRun]:
-        """The runs that a run replaced."""
         facts = {
             each.entry.fact
             for each in self._trail.predecessors_of(run.occurrences[0].entry.fact or FactId(""))
@@ -207,7 +193,6 @@ class _ChainBuilder:
         ]
 
     def link(self, run: _OccurrenceRun) -> ChainLink:
-        """The link of a run: since when it holds, and its last words, location and origin."""
         last = run.occurrences[-1]
         return ChainLink(
             id=last.entry.fact or FactId(""),
@@ -224,13 +209,11 @@ class _ChainBuilder:
             claimed_by=last.origin.claimed_by,
             first_line=last.entry.first_line,
             cites=last.origin.cites,
-            also=self._also(run),
+            also=self._other_origins(run),
         )
 
-    def _also(self, run: _OccurrenceRun) -> tuple[TrailCommit, ...]:
-        """The commits that brought a run's line in on other sides than the one whose line stands,
-        the earliest first.
-        """
+    def _other_origins(self, run: _OccurrenceRun) -> tuple[TrailCommit, ...]:
+        """The commits that brought the line in on other sides than its own, earliest first."""
         last = run.occurrences[-1]
         pairs = [
             (self._commit(before.begun), self._commit(after.begun))

@@ -1,5 +1,4 @@
-"""The ends of facts as they reach the copies of these in daily logs, though no commit names the
-copies. Pure.
+"""The ends of facts as they reach their copies in daily logs, which no commit names. Pure.
 
 A log records what was said, a curated file what is true. So the end of a fact in a curated file
 ends the log lines that said it before, and the stated end of one log line ends its earlier copies.
@@ -23,9 +22,9 @@ from mdmem.text.facts import fact_id, may_have_copies
 
 _MINUTE = 60
 _FORGETTING = (Op.FORGET, Op.ACCEPT)
-"""The operations that take a fact out for good; any other one only takes a line out."""
+"""The operations that remove a fact for good; any other one removes only a line."""
 _Line = Sequence[Occurrence]
-"""The occurrences of one line of a file, of which each became the next."""
+"""The occurrences of one line of a file: each became the next."""
 
 
 class CopyTrail(Protocol):
@@ -44,9 +43,7 @@ class CopyTrail(Protocol):
         ...
 
     def promotions_of(self, fact: FactId) -> tuple[tuple[int, FactId], ...]:
-        """The commits that took a fact of a log into a curated file, with the fact that it became
-        there.
-        """
+        """The commits that took a log's fact into a curated file, with what it became there."""
         ...
 
     def reverts(self) -> tuple[StatedRevert, ...]:
@@ -72,9 +69,7 @@ class CopyTrail(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """An end that reaches copies, by the commit `number` until it is taken back; `rows` are the
-    occurrences that it was stated of.
-    """
+    """An end that reaches copies, until it is taken back; `rows` are those it was stated of."""
 
     number: int
     kind: MarkKind
@@ -85,7 +80,7 @@ class _End:
 
 @dataclass(frozen=True, slots=True)
 class _Promotion:
-    """A curated fact that counts in the stead of a line of a log from one commit to another."""
+    """A curated fact that replaces a line of a log from one commit to another."""
 
     fact: FactId
     begun: int
@@ -93,12 +88,9 @@ class _Promotion:
 
 
 class CopyFates:
-    """Derives the marks of copies; one object for a state of the trail.
+    """Derives the marks of copies for one state of the trail.
 
-    Args:
-        trail: brought up to date.
-        is_log: tells the logs from the files that are edited in place.
-        said: tells when a line of a log was said, in seconds since 1970.
+    `is_log` tells the logs, `said` when a line was said, in seconds since 1970.
     """
 
     def __init__(
@@ -122,14 +114,14 @@ class CopyFates:
         promotions: list[_Promotion] = []
         entry = lines[-1][-1].entry
         if may_have_copies(entry.text, entry.key or _attribute(lines)):
-            ends += [*self._stated_ends(lines), *self._ends_in_place(fact)]
+            ends += [*self._stated_ends(lines), *self._curated_ends(fact)]
         for curated, line, begun in self._promoted_lines(fact, lines):
             self._follow(curated, line, begun, ends, promotions)
         ends.sort(key=lambda end: self._trail.order(end.number))
         marks = [
             mark
             for line in lines
-            for mark in (*self._closing(line, ends), *self._promoting(line, promotions))
+            for mark in (*self._closing_marks(line, ends), *self._promotion_marks(line, promotions))
         ]
         return tuple(
             sorted(
@@ -154,9 +146,7 @@ class CopyFates:
     # Ends.
 
     def _stated_ends(self, lines: Sequence[_Line]) -> Iterator[_End]:
-        """The ends that commits state of lines of logs, but for those of one line alone; what is
-        undone was not said, that is all.
-        """
+        """The ends that commits state of lines of logs, but for those of one line alone."""
         for line in lines:
             rows = frozenset(each.number for each in line)
             for mark in (
@@ -175,11 +165,12 @@ class CopyFates:
                         rows=rows,
                     )
 
-    def _ends_in_place(self, fact: FactId) -> Iterator[_End]:
-        """The ends of a fact in files that are edited in place, as far as they end its copies."""
-        return (end for line in self._curated_lines(fact) if (end := self._end(fact, line[-1])))
+    def _curated_ends(self, fact: FactId) -> Iterator[_End]:
+        return (
+            end for line in self._curated_lines(fact) if (end := self._end_of_line(fact, line[-1]))
+        )
 
-    def _end(self, fact: FactId, last: Occurrence) -> _End | None:
+    def _end_of_line(self, fact: FactId, last: Occurrence) -> _End | None:
         if last.ended is None or last.successor == fact:
             return None
         if last.fate is Fate.SUPERSEDED:
@@ -193,7 +184,7 @@ class CopyFates:
         )
 
     def _forgets(self, last: Occurrence) -> bool:
-        """True if the commit that took a line out forgot its fact, and not that copy alone."""
+        """True if the commit that removed a line forgot its fact, and not that copy alone."""
         assert last.ended is not None  # it was taken out
         notes = self._notes(last.ended)
         forgetting = [each for each in notes if each.note.op in _FORGETTING and not each.note.only]
@@ -203,28 +194,24 @@ class CopyFates:
         )
 
     def _taken_back(self, fact: FactId, ended: int) -> int | None:
-        """The commit that took an end back, and with that brought the fact in again; None where
-        none did.
-        """
+        """The commit that took an end back, and so brought the fact in again."""
         commit = self._commit(ended)
         for revert in self._trail.reverts_of(commit.commit) if commit else ():
             taken = self._trail.commit_with_id(revert)
             if (
                 taken is not None
-                and revert not in self._over
+                and revert not in self._reverted_commits
                 and any(line[0].begun == taken.number for line in self._curated_lines(fact))
             ):
                 return taken.number
         return None
 
     @cached_property
-    def _over(self) -> frozenset[CommitId]:
+    def _reverted_commits(self) -> frozenset[CommitId]:
         return taken_back(self._trail.reverts())
 
-    def _closing(self, line: _Line, ends: Sequence[_End]) -> Iterator[Mark]:
-        """The marks by which a line is over: of each end that reaches it, up to the first that
-        nobody takes back.
-        """
+    def _closing_marks(self, line: _Line, ends: Sequence[_End]) -> Iterator[Mark]:
+        """The marks that end a line, of each end up to the first not taken back."""
         rows = {each.number for each in line}
         for end in ends:
             if not rows.isdisjoint(end.rows):
@@ -239,7 +226,7 @@ class CopyFates:
                     return
 
     def _reaches(self, end: _End, first: Occurrence) -> bool:
-        """True if a line was not said later than an end; in one minute the commits tell."""
+        """True if a line was not said later than an end; within one minute the commits tell."""
         moment, said, begun = (
             self._trail.order(end.number)[0],
             self._said(first),
@@ -253,16 +240,13 @@ class CopyFates:
         return first.begun == end.number or commit is None or not commit.reaches(end.number)
 
     def _live_at(self, line: _Line, number: int) -> Iterator[Occurrence]:
-        """The occurrences of a line that had not ended by a commit."""
         order = self._trail.order(number)
         return (
             each for each in line if each.ended is None or self._trail.order(each.ended) > order
         )
 
     def here_again(self, fact: FactId) -> Iterator[Occurrence]:
-        """The lines in files that are edited in place of a fact that was forgotten by a commit that
-        knew nothing of them.
-        """
+        """The lines, edited in place, of a fact that a commit forgot without knowing of them."""
         lines = self._curated_lines(fact)
         ends = [
             each
@@ -285,9 +269,7 @@ class CopyFates:
                 yield line[-1]
 
     def _is_unknown_to(self, line: _Line, end: Occurrence) -> bool:
-        """True if a line came in beside the end of another one, or goes on where a merge took back
-        its own.
-        """
+        """True if a line came in beside the end of another, or after a merge took back its own."""
         assert end.ended is not None  # it was forgotten
         if end.number == line[-1].number:
             return True
@@ -303,9 +285,7 @@ class CopyFates:
     def _promoted_lines(
         self, fact: FactId, lines: Sequence[_Line]
     ) -> Iterator[tuple[FactId, _Line, int]]:
-        """The curated lines that say what a fact of logs says, each with its fact and the commit
-        since when it does.
-        """
+        """The curated lines that say a log's fact, each with its fact and the commit since when."""
         for number, curated in self._trail.promotions_of(fact):
             commit = self._commit(number)
             for line in self._curated_lines(curated) if curated != fact else ():
@@ -323,13 +303,12 @@ class CopyFates:
     def _follow(
         self, fact: FactId, line: _Line, begun: int, ends: list[_End], promotions: list[_Promotion]
     ) -> None:
-        """Follow a curated line to its end, and on where that is taken back."""
         following: _Line | None = line
         while following is not None:
             last = following[-1]
             promotions.append(_Promotion(fact, begun, last.ended))
             back = None if last.ended is None else self._taken_back(fact, last.ended)
-            ends += [end] if (end := self._end(fact, last)) else []
+            ends += [end] if (end := self._end_of_line(fact, last)) else []
             following = next(
                 (
                     each
@@ -340,7 +319,7 @@ class CopyFates:
             )
             begun = back or begun
 
-    def _promoting(self, line: _Line, promotions: Sequence[_Promotion]) -> Iterator[Mark]:
+    def _promotion_marks(self, line: _Line, promotions: Sequence[_Promotion]) -> Iterator[Mark]:
         order, last = self._trail.order, line[-1]
         for each in dict.fromkeys(promotions):
             begun = max(each.begun, last.begun, key=order)
@@ -366,7 +345,6 @@ class CopyFates:
 
 
 def _attribute(lines: Sequence[_Line]) -> str | None:
-    """The attribute that the commit of one of some lines gives to their fact."""
     return next(
         (each.origin.attribute for line in lines for each in line if each.origin.attribute), None
     )

@@ -1,6 +1,4 @@
-"""The differences of two texts: their common ends, line by line as a patch, word by word for a
-reader. Pure.
-"""
+"""The differences of two texts: common ends, a patch by lines, words for a reader. Pure."""
 
 from __future__ import annotations
 
@@ -20,36 +18,30 @@ from mdmem.text.document import is_blank, split_lines
 _CHUNK = 256
 _CONTEXT_LINES = 3
 _NO_LINE_END = "\n\\ No newline at end of file\n"
-"""The text of a patch after a last line without a line end."""
-_WORD = r"(?s)[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]|\w+|\s+|."
-"""A word, white space, or one sign; scripts without spaces (Thai to Khmer, Japanese, Chinese) go
-sign by sign.
+_WORD = (
+    r"(?s)[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+    r"\U00020000-\U0003ffff]|\w+|\s+|."
+)
+"""A word, white space, or one sign; scripts without spaces (Thai to Khmer, Chinese) by signs.
 
-Compiled when it is used (1 ms): every write loads this module, and few compare words.
+Compiled when used (1 ms): every write loads this module, and few compare words.
 """
 _LEAST_SHARED = 0.5
-"""The share of words from which on two lines are shown as one, word by word; other lines are shown
-whole, one out and one in.
-"""
+"""The share of equal words from which on two lines are shown as one, word by word."""
 _MOST_WORDS = 2_000
-"""A longer line is shown whole: comparing its words takes the square of their number."""
+"""A longer line is shown whole: comparing words takes the square of their number."""
 _MOST_PAIRS = 400
-"""The most pairs of lines that are compared, each with each."""
 
 
 def common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:
-    """Count the items that two sequences begin with in common, and those of the rest that they end
-    with in common.
-    """
+    """Count the items in the common beginning of two sequences, and in the rest's common end."""
     most = min(len(old), len(new))
     start = _common_start(old, new, most)
     return start, _common_start(old[::-1], new[::-1], most - start)
 
 
 def _common_start(old: Sequence[object], new: Sequence[object], most: int) -> int:
-    """Count the items, up to `most`, that two sequences begin with in common: by large chunks, then
-    by halves.
-    """
+    """Count the common first items, up to `most`: by large chunks, then by halves."""
     start, size = 0, _CHUNK
     while size:
         while start + size <= most and old[start : start + size] == new[start : start + size]:
@@ -59,19 +51,14 @@ def _common_start(old: Sequence[object], new: Sequence[object], most: int) -> in
 
 
 def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
-    """The lines that went out and came in between the common beginning and the common end of two
-    texts.
-    """
+    """The lines removed and added between the common beginning and end of two texts."""
     old, new = split_lines(before), split_lines(after)
     start, end = common_ends(old, new)
     return old[start : len(old) - end], new[start : len(new) - end]
 
 
 def line_difference(before: str, after: str) -> str:
-    """The hunks of a unified diff of two texts, without file names; empty where nothing differs.
-
-    It is a patch for `git apply`: lines end at `\\n` only, and keep a `\\r` before it.
-    """
+    """The hunks of a diff for `git apply`; lines end at `\\n` only, and keep a `\\r`."""
     old, new = (StringIO(text).readlines() for text in (before, after))
     hunks = difflib.unified_diff(old, new, n=_CONTEXT_LINES)
     return "".join(
@@ -96,8 +83,7 @@ _Piece = tuple[DiffKind, str]
 
 
 def word_difference(before: str, after: str) -> tuple[_Piece, ...]:
-    """The pieces in which two texts differ: word by word in a line that was changed, line by line
-    where lines were replaced.
+    """The pieces in which two texts differ: word by word in changed lines, else line by line.
 
     The pieces kept and out, joined, are `before`; those kept and in are `after`.
     """
@@ -126,9 +112,7 @@ def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[_Piece]:
 def _blocks(
     old: Sequence[str], new: Sequence[str]
 ) -> Iterator[tuple[Sequence[str], Sequence[str], bool]]:
-    """The parts of both sequences that match each other, in order, and whether they are
-    the same.
-    """
+    """The parts of both that match each other, in order, and whether they are equal."""
     for tag, from_old, to_old, from_new, to_new in difflib.SequenceMatcher(
         None, old, new
     ).get_opcodes():
@@ -136,9 +120,6 @@ def _blocks(
 
 
 def _replaced_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[_Piece]:
-    """Lines in the place of others: similar ones word by word, those between them all out and all
-    in.
-    """
     next_old = next_new = 0
     for old_index, new_index, words in _similar_lines(old, new):
         yield DiffKind.OUT, "".join(old[next_old:old_index])
@@ -152,9 +133,7 @@ def _replaced_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[_Piece]:
 def _similar_lines(
     old: Sequence[str], new: Sequence[str]
 ) -> Iterator[tuple[int, int, list[_Piece]]]:
-    """The lines of which one became the other, in order: their indexes, and their difference word
-    by word.
-    """
+    """The pairs of lines that became each other: their indexes and difference by words."""
     if len(old) * len(new) > _MOST_PAIRS:
         return
     next_new = 0
@@ -168,9 +147,7 @@ def _similar_lines(
 
 
 def _changed_words(old: str, new: str) -> list[_Piece] | None:
-    """The difference of two lines word by word; None where they are too different to be read as
-    one.
-    """
+    """The difference of two lines by words; None where they are too different."""
     old_words, new_words = re.findall(_WORD, old), re.findall(_WORD, new)
     if max(len(old_words), len(new_words)) > _MOST_WORDS:
         return None
@@ -213,10 +190,7 @@ class TextTrail(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LineOrigin:
-    """One line of a section, its number there from 1, without its line end.
-
-    `commit` is the number of the commit that brought it in; None: it is not committed.
-    """
+    """One line of a section and its number from 1; `commit` is None if it is not committed."""
 
     line: int
     text: str
@@ -226,15 +200,12 @@ class LineOrigin:
 def blame_lines(
     revisions: Sequence[Revision], order: _Order, text: str | None = None
 ) -> tuple[LineOrigin, ...]:
-    """Find the commit that brought in each line of a section; a line that only moves within it
-    keeps its commit.
+    """Find the commit that brought in each line of a section; a line moved within it keeps its own.
 
     Args:
-        revisions: of one section, in the order in which they arrived, and last the one that is
-        there.
+        revisions: of one section, in their order of arrival, the current one last.
         order: tells which of two commits is the earlier.
-        text: the section as it is on disk, where that may differ from its last revision. Blank
-        lines at its end are left out.
+        text: the section on disk, if it may differ. Blank lines at its end are left out.
     """
     lines_of: dict[int, list[_Line]] = {}
     lines: list[_Line] = []
@@ -253,9 +224,7 @@ def blame_lines(
 def _with_text_of_all(
     sides: Sequence[Sequence[_Line]], text: str, commit: int, order: _Order
 ) -> list[_Line]:
-    """The lines of a text that follows one or several others: a line that several have keeps the
-    earliest commit.
-    """
+    """The lines after one or several sides: a line of several keeps the earliest commit."""
     ways = [_with_text(side, text, commit) for side in sides or [[]]]
     if len(ways) == 1:
         return ways[0]
@@ -267,9 +236,7 @@ def _with_text_of_all(
 
 
 def _with_text(before: Sequence[_Line], text: str, commit: int | None) -> list[_Line]:
-    """The lines of the next text: those that were there before keep their commit, the others come
-    with this one.
-    """
+    """The lines of the next text: known ones keep their commit."""
     lines = [line.rstrip("\r\n") for line in split_lines(text)]
     start, end = common_ends([line for line, _ in before], lines)
     earlier: dict[str, deque[int | None]] = {}
@@ -284,11 +251,7 @@ def _with_text(before: Sequence[_Line], text: str, commit: int | None) -> list[_
 
 @dataclass(frozen=True, slots=True)
 class TextPresence:
-    """One period in which a section contained a text, with the file and the section as they were
-    called last.
-
-    It lasts from commit `came` until commit `went` (None: the section contains it now).
-    """
+    """A period, from `came` until `went` (None: now), in which a section contained a text."""
 
     came: int
     went: int | None
@@ -299,8 +262,7 @@ class TextPresence:
 def text_presences(trail: TextTrail, text: str) -> tuple[TextPresence, ...]:
     """List the periods in which a section contained a text, oldest first.
 
-    One period lasts however the section is renamed, whatever else in it changes, and on however
-    many sides it began.
+    Renames and other changes do not end one, nor on how many sides it began.
     """
     groups = _joined_revisions(trail, trail.revisions_containing(text))
     presences = [_presence(trail, group) for group in groups]
@@ -310,7 +272,6 @@ def text_presences(trail: TextTrail, text: str) -> tuple[TextPresence, ...]:
 
 
 def _joined_revisions(trail: TextTrail, revisions: Sequence[Revision]) -> list[list[Revision]]:
-    """The groups of revisions of which each continues others of its group, or goes on in one."""
     of_number = {each.number: each for each in revisions}
     of_place: dict[tuple[object, ...], list[int]] = {}
     for each in revisions:
@@ -340,7 +301,7 @@ def _joined_revisions(trail: TextTrail, revisions: Sequence[Revision]) -> list[l
 
 
 def _continues(trail: TextTrail, revision: Revision, before: Revision) -> bool:
-    """True unless a section was taken out before it was brought back."""
+    """True unless a section was removed before it was brought back."""
     if before.ended == revision.begun:
         return True
     commit = trail.commit_numbered(revision.begun)
@@ -353,9 +314,7 @@ def _continues(trail: TextTrail, revision: Revision, before: Revision) -> bool:
 
 
 def _presence(trail: TextTrail, group: Sequence[Revision]) -> TextPresence:
-    """The period of a group of revisions: since its earliest beginning, until an end that no
-    revision of the group followed.
-    """
+    """The period of a group: from its earliest beginning to an end that nothing followed."""
     numbers = {each.number for each in group}
     came = min(
         (each.begun for each in group if numbers.isdisjoint(each.previous)),
@@ -368,9 +327,7 @@ def _presence(trail: TextTrail, group: Sequence[Revision]) -> TextPresence:
 
 
 def _last_end(trail: TextTrail, group: Sequence[Revision]) -> int:
-    """The commit with which a text went: the earliest that took it out and was not undone; a merge
-    only where no side did.
-    """
+    """The earliest end that was not undone; a merge's only where no side has one."""
     begun = [
         commit for commit in map(trail.commit_numbered, {each.begun for each in group}) if commit
     ]

@@ -1,6 +1,4 @@
-"""The memory files that a commit changed, before and after, and which of their sections differ.
-Pure.
-"""
+"""The memory files that a commit changed, and which of their sections differ. Pure."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ from mdmem.text.entries import entries
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A file as one commit has it; `tags` are the file's own, `daily` the names of daily logs,
-    where the settings give any.
-    """
+    """A file in one commit; `tags` are the file's own, `daily` names the logs, if settings do."""
 
     document: Document
     path: FilePath
@@ -48,9 +44,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A memory file before and after a commit; None where the commit has no such file. A renamed
-    file has another `before_path`.
-    """
+    """A memory file before and after a commit; None where the commit has no such file."""
 
     path: FilePath
     before_path: FilePath
@@ -69,9 +63,7 @@ class EarlierTrail(Protocol):
     def live_occurrences(
         self, path: FilePath, among: Collection[SectionPath] | None = None
     ) -> tuple[Occurrence, ...]:
-        """The occurrences in a file that have not ended; all, or those in sections `among` these
-        paths.
-        """
+        """The live occurrences in a file; all, or those in sections `among` these paths."""
         ...
 
     def live_numbers(self, path: FilePath, among: Collection[SectionPath]) -> frozenset[int]:
@@ -81,9 +73,7 @@ class EarlierTrail(Protocol):
     def live_revisions(
         self, path: FilePath, among: Collection[SectionPath] | None = None
     ) -> tuple[Revision, ...]:
-        """The revisions in a file that have not ended; all, or those of sections `among` these
-        paths.
-        """
+        """The live revisions in a file; all, or those of sections `among` these paths."""
         ...
 
     def last_revision(self, path: FilePath, section: SectionPath, nth: int) -> Revision | None:
@@ -115,9 +105,7 @@ class EarlierTrail(Protocol):
         ...
 
     def overruled_marks(self, path: FilePath) -> tuple[Mark, ...]:
-        """The marks that say of live occurrences in a file that they are over, and that the file
-        itself overrules.
-        """
+        """The marks that end live occurrences in a file, and that the file itself overrules."""
         ...
 
     def stated_marks_of(self, number: int) -> tuple[Mark, ...]:
@@ -137,9 +125,7 @@ class EarlierTrail(Protocol):
         ...
 
     def stating_commit(self, digits: str) -> CommitId | None:
-        """The commit with marks or reverts whose id begins with these digits, where
-        only one does.
-        """
+        """The only commit with marks or reverts whose id begins with these digits."""
         ...
 
     def commit_with_id(self, commit: CommitId) -> TrailCommit | None:
@@ -151,7 +137,7 @@ class EarlierTrail(Protocol):
 class ChangedSections:
     """The sections of a file that differ, before and after, with their lines (from 0).
 
-    `continuation` has the section that each old one became, by its position in the old document.
+    `continuation` has the section that each old one became, by its old position.
     """
 
     old: tuple[SectionPart, ...]
@@ -190,9 +176,7 @@ class ChangedSections:
 
     @property
     def new_paths(self) -> dict[int, SectionPath]:
-        """The paths that old sections have in the new document, by their positions in
-        the old one.
-        """
+        """The paths that old sections have in the new document, by their old positions."""
         return {position: part.section for position, part in self.continuation.items()}
 
     def renamed(self, before: Document) -> Document:
@@ -208,9 +192,7 @@ class ChangedSections:
 def changed_revisions(
     number: int, change: FileChange, sections: ChangedSections, trail: EarlierTrail
 ) -> tuple[list[int], list[Revision]]:
-    """The rows of the revisions of a file that commit `number` ended, and the revisions that it
-    began.
-    """
+    """The rows of a file's revisions that commit `number` ended, and the revisions it began."""
     paths = {part.section for part in sections.old}
     rows = (
         {(row.section, row.nth): row for row in trail.live_revisions(change.before_path, paths)}
@@ -260,16 +242,12 @@ def changed_revisions(
 Old = TypeVar("Old")
 New = TypeVar("New")
 _FEW = 16
-"""If a file has more than so many lines for each changed entry, the trail is asked for these
-entries and not for the whole file.
-"""
+"""With more lines than this for each changed entry, the trail is asked for these alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class OldEntry:
-    """An entry that does not continue as it was: its live occurrence, and the path that its section
-    has now.
-    """
+    """An entry that changed: its live occurrence, and the present path of its section."""
 
     entry: Entry
     occurrence: Occurrence
@@ -278,9 +256,7 @@ class OldEntry:
 
 @dataclass(frozen=True, slots=True)
 class MovedEntry:
-    """An entry that continues elsewhere or in other words; the flags tell whether line and section
-    are the same but for their names.
-    """
+    """An entry that continues elsewhere or in other words; the flags tell what is the same."""
 
     old: OldEntry
     entry: Entry
@@ -290,9 +266,7 @@ class MovedEntry:
 
 @dataclass(slots=True)
 class EntryMatches:
-    """The entries of one file by their fate. The unmatched ones have no counterpart in this file,
-    or after `match_across` in any file.
-    """
+    """The entries of one file by their fate; unmatched ones have no counterpart there."""
 
     change: FileChange
     sections: ChangedSections
@@ -304,21 +278,17 @@ class EntryMatches:
 def match_in_file(
     change: FileChange, sections: ChangedSections, trail: EarlierTrail
 ) -> EntryMatches:
-    """Match the entries within one file: by section, text and first line, then by
-    section and fact.
-    """
+    """Match within one file: by section, text and first line, then by section and fact."""
     old = change.before.entries(*sections.old_lines) if change.before else ()
     new = change.after.entries(*sections.new_lines) if change.after else ()
     if old and new and not change.is_renamed:
-        start, end = common_ends(
-            [_identity(entry) for entry in old], [_identity(entry) for entry in new]
-        )
+        start, end = common_ends(list(map(entry_identity, old)), list(map(entry_identity, new)))
         old, new = old[start : len(old) - end], new[start : len(new) - end]
     section_now = _section_names(change, sections)
     pairs, old_rest, new_rest = pair_by_key(
-        old, new, lambda entry: (section_now(entry), entry.text, entry.first_line), _identity
+        old, new, lambda entry: (section_now(entry), entry.text, entry.first_line), entry_identity
     )
-    more, old_rest, new_rest = pair_by_key(old_rest, new_rest, _identity, _identity)
+    more, old_rest, new_rest = pair_by_key(old_rest, new_rest, entry_identity, entry_identity)
     same_line = [
         (before, after)
         for before, after in (*pairs, *more)
@@ -361,9 +331,7 @@ def match_in_file(
 
 
 def match_across(files: Sequence[EntryMatches]) -> None:
-    """Match, by their texts, what went out of one section with what came into another: within each
-    file first, then among all.
-    """
+    """Match by text what one section lost with what another got: in each file, then among all."""
     for file in files:
         pairs, file.unmatched_old, file.unmatched_new = pair_by_key(
             file.unmatched_old, file.unmatched_new, _old_content, entry_content
@@ -419,7 +387,8 @@ def pair_by_key(
     return pairs, remaining, [new_item for index, new_item in enumerate(news) if index not in taken]
 
 
-def _identity(entry: Entry) -> tuple[SectionPath, str, str]:
+def entry_identity(entry: Entry) -> tuple[SectionPath, str, str]:
+    """The parts by which an entry of a file is the same in two commits."""
     return entry.section, entry.text, entry.first_line
 
 
@@ -433,7 +402,6 @@ def _old_content(old: OldEntry) -> tuple[FactId | None, str]:
 
 
 def _section_names(change: FileChange, sections: ChangedSections) -> Callable[[Entry], SectionPath]:
-    """A function that tells the path which the section of an old entry has now."""
     new_paths = sections.new_paths
 
     def section_now(entry: Entry) -> SectionPath:
@@ -446,9 +414,7 @@ def _section_names(change: FileChange, sections: ChangedSections) -> Callable[[E
 def _live_occurrences(
     entries: Sequence[Entry], change: FileChange, trail: EarlierTrail
 ) -> dict[int, tuple[Entry, Occurrence]]:
-    """The occurrences of old entries (in file order), by line; of equal ones those that
-    began last.
-    """
+    """The live occurrences of old entries, by line; of equal ones those that began last."""
     occurrences = _candidates(
         entries,
         change.before_path,
@@ -457,10 +423,10 @@ def _live_occurrences(
     )
     equal: dict[Hashable, list[Occurrence]] = {}
     for occurrence in occurrences:
-        equal.setdefault(_identity(occurrence.entry), []).append(occurrence)
+        equal.setdefault(entry_identity(occurrence.entry), []).append(occurrence)
     by_line = {}
     for entry in reversed(entries):
-        group = equal.get(_identity(entry))
+        group = equal.get(entry_identity(entry))
         if group:
             by_line[entry.start_line] = entry, group.pop()
     return by_line
@@ -469,9 +435,7 @@ def _live_occurrences(
 def _candidates(
     entries: Sequence[Entry], path: FilePath, lines: int, trail: EarlierTrail
 ) -> Iterable[Occurrence]:
-    """The live occurrences in a file of so many lines; only those of the entries' facts where few
-    entries changed.
-    """
+    """The live occurrences in a file; only of the entries' facts where few changed."""
     if len(entries) * _FEW < lines and all(entry.fact for entry in entries):
         facts = {entry.fact for entry in entries if entry.fact}
         every = chain.from_iterable(map(trail.occurrences_of, facts))

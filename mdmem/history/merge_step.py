@@ -1,8 +1,8 @@
 """Turn a merge into a step of the trail: only what no side had done already is its own. Pure.
 
-What stands in it goes on as it began, on whichever side; what it has not got ended as a side ended
-it. The same line brought in on two sides is one, begun by the earlier. The merge's own doing is
-what none of its sides has, and what all had that could have it.
+What it has goes on as it began, on whichever side; what it lacks ended as a side ended it. The
+same line brought in on two sides is one, begun by the earlier. Its own doing is what none of its
+sides has, and the removal of what all had that could have it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from mdmem.history.file_changes import (
     OldEntry,
     Page,
     entry_content,
+    entry_identity,
     pair_by_key,
 )
 from mdmem.history.replay import CombinedLine, StepBuilder, step_builder
@@ -32,7 +33,7 @@ from mdmem.text.document import split_lines
 from mdmem.trail import Ending, Step
 
 Order = Callable[[int], tuple[int, CommitId]]
-"""Tells the place of a commit among others, by its number: its moment, then its id."""
+"""A commit's place among others, by its number: its moment, then its id."""
 _Identity = tuple[SectionPath, str, str]
 
 
@@ -52,9 +53,8 @@ class MergeParent:
 class MergeFile:
     """A memory file of a merge that several sides touched, or that the merge itself changed.
 
-    `before` are its names on the sides. `same_as` is the first side that has the very same file
-    (or, like the merge, none); without one, `page` is the merge's file, None where it has none.
-    `page_before` reads the file of a side.
+    `before` are its names on the sides. `same_as` is the first side with the very same file;
+    without one, `page` is the merge's file. `page_before` reads the file of a side.
     """
 
     path: FilePath
@@ -66,10 +66,10 @@ class MergeFile:
 
 @dataclass(slots=True)
 class EntryFates:
-    """The entries of a file of a merge.
+    """The fates of entries in a file of a merge, by rows.
 
-    `standing` are rows that a side had ended, `ended` what ended on a side or goes on in another
-    row. `taken_out` is what only the merge has not, `new` what only the merge has.
+    `standing` a side had ended, `ended` ended on a side or goes on in another row, `taken_out` only
+    the merge lacks, `new` only the merge has.
     """
 
     standing: list[int] = field(default_factory=list)
@@ -109,13 +109,12 @@ class _Matcher:
         self.fates = EntryFates(sides=list(self._occurrences.values()))
 
     def match(self) -> EntryFates:
-        """Match the entries, those that read alike at a time."""
         entries: dict[_Identity, list[Entry]] = defaultdict(list)
         rows: dict[_Identity, list[int]] = defaultdict(list)
         for entry in self._entries:
-            entries[_identity(entry)].append(entry)
+            entries[entry_identity(entry)].append(entry)
         for row, occurrence in self._occurrences.items():
-            rows[_identity(occurrence.entry)].append(row)
+            rows[entry_identity(occurrence.entry)].append(row)
         everybody = len(self._parents)
         for identity in (*rows, *(each for each in entries if each not in rows)):
             alike, found = rows.get(identity, ()), entries.get(identity, ())
@@ -132,9 +131,7 @@ class _Matcher:
         return self._order(self._occurrences[row].begun), row
 
     def _match_alike(self, rows: Sequence[int], entries: Sequence[Entry]) -> None:
-        """Match entries that read alike: what all sides have first, then what one has begun, then
-        what one of them had ended.
-        """
+        """Match equal entries: first what all sides have, then what one began, then ended."""
         of_all = [row for row in rows if len(self._holders[row]) == len(self._parents)]
         begun = [
             row
@@ -151,13 +148,13 @@ class _Matcher:
                 *([row] for row in others),
             ]
         for life in lives[: len(entries)]:
-            self._go_on(life)
+            self._continue_life(life)
         for row in (row for life in lives[len(entries) :] for row in life):
             self._end(row)
         self.fates.new += entries[len(lives) :]
 
     def _is_new(self, row: int) -> bool:
-        """True if no side that has not got an occurrence ever knew it."""
+        """True if no side that lacks an occurrence ever knew it."""
         begun = self._occurrences[row].begun
         return not any(
             parent.knows(begun)
@@ -166,9 +163,7 @@ class _Matcher:
         )
 
     def _joined(self, rows: Sequence[int], count: int) -> list[list[int]]:
-        """Join occurrences that sides brought in, so that as many lives as `count` are left if that
-        can be.
-        """
+        """Join occurrences that sides brought in, to as many lives as `count` if possible."""
         of_side: dict[frozenset[int], list[int]] = defaultdict(list)
         for row in rows:
             of_side[frozenset(self._holders[row])].append(row)
@@ -181,10 +176,8 @@ class _Matcher:
             lives.append([long.pop()])
         return [sorted(life, key=self._age) for life in lives]
 
-    def _go_on(self, life: Sequence[int]) -> None:
-        """Have one occurrence go on, with those that are joined to it; a better founded one
-        confirms it.
-        """
+    def _continue_life(self, life: Sequence[int]) -> None:
+        """Continue one of the joined occurrences; a better founded one confirms it."""
         first, *others = life
         for other in others:
             before, after = self._occurrences[first], self._occurrences[other]
@@ -203,9 +196,7 @@ class _Matcher:
             self._keep_predecessor(self._occurrences[row])
 
     def _end(self, row: int) -> None:
-        """End an occurrence that the merge has not: as a side ended it, else as the merge's own
-        doing.
-        """
+        """End what the merge lacks: as a side ended it, else as the merge's own doing."""
         occurrence = self._occurrences[row]
         if row not in self._live:
             return
@@ -222,7 +213,6 @@ class _Matcher:
             )
 
     def _end_elsewhere(self, occurrence: Occurrence) -> Ending | None:
-        """The end that a side gave to an occurrence, or to what it was on that side."""
         for earlier in (occurrence, self._predecessor(occurrence)):
             if earlier is None:
                 continue
@@ -246,14 +236,12 @@ class _Matcher:
         return None
 
     def _versions(self, occurrence: Occurrence) -> Iterator[Occurrence]:
-        """An occurrence as each side knows it."""
         for parent in self._parents:
             if occurrence.entry.fact is not None and parent.knows(occurrence.begun):
                 known = parent.trail.occurrences_of(occurrence.entry.fact)
                 yield from (each for each in known if each.number == occurrence.number)
 
     def _predecessor(self, occurrence: Occurrence) -> Occurrence | None:
-        """The occurrence that moved to become another one, on the side that has that."""
         fact, sides = occurrence.entry.fact, self._holders[occurrence.number]
         if fact is None or not self._is_new(occurrence.number):
             return None
@@ -284,15 +272,7 @@ def match_entries(
     order: Order,
     among: Collection[SectionPath],
 ) -> EntryFates:
-    """Match the entries of a merge's file to what is live on its sides.
-
-    Args:
-        file: the file.
-        parents: the sides.
-        trail: of the past of all of them.
-        order: tells which of two commits is the earlier.
-        among: the sections that differ between any two of them.
-    """
+    """Match a merge's entries to its sides'; sections `among` these differ between any two."""
     return _Matcher(file, parents, trail, order, among).match()
 
 
@@ -301,12 +281,8 @@ def same_content(old: OldEntry) -> tuple[SectionPath, object]:
     return old.section, entry_content(old.entry)
 
 
-def _identity(entry: Entry) -> _Identity:
-    return entry.section, entry.text, entry.first_line
-
-
 def _rank(origin: Origin) -> tuple[int, float, bool]:
-    """The rank of an origin: the better founded is the greater."""
+    """The better founded is the greater."""
     is_own_word = origin.source is Source.USER_STATED and origin.claimed_by is None
     return origin.source.strength, origin.confidence, is_own_word
 
@@ -316,9 +292,10 @@ _Place = tuple[SectionPath, int]
 
 @dataclass(slots=True)
 class RevisionFates:
-    """The section texts of a file of a merge: rows that a side had ended and that stand, rows that
-    the merge ended, rows that go on in others (with the commits that brought these in), and the
-    texts that no side has.
+    """The fates of section texts in a file of a merge.
+
+    Rows that a side had ended and the merge has, rows that it ended, rows that go on in others
+    (with the commits of these), and new texts.
     """
 
     standing: list[int] = field(default_factory=list)
@@ -332,9 +309,7 @@ class RevisionFates:
 def match_revisions(
     number: int, file: MergeFile, parents: Sequence[MergeParent], trail: EarlierTrail, order: Order
 ) -> RevisionFates:
-    """Match the sections of a merge, commit `number`, to what is live on its sides, by their paths
-    and texts.
-    """
+    """Match the sections of a merge, commit `number`, to its sides' by path and text."""
     of_sides = [
         parent.trail.live_revisions(path) for parent, path in zip(parents, file.before, strict=True)
     ]
@@ -378,7 +353,7 @@ def match_revisions(
             if alike and each.number in live and _is_dropped(each, alike[0], parents)
         ]
         if alike and not dropped:
-            _go_on(alike[0], candidates, live, fates)
+            _continue_revision(alike[0], candidates, live, fates)
             continue
         fates.ended += [each.number for each in candidates if each.number in live]
         fates.begun.append(
@@ -392,15 +367,14 @@ def match_revisions(
 
 
 def _is_dropped(revision: Revision, kept: Revision, parents: Sequence[MergeParent]) -> bool:
-    """True if a side had put one text in the place of another one, which the merge has."""
+    """True if a side had replaced one text by the other one, which the merge has."""
     knew = any(parent.knows(revision.begun) and parent.knows(kept.begun) for parent in parents)
     return knew and revision.text != kept.text
 
 
-def _go_on(
+def _continue_revision(
     kept: Revision, candidates: Sequence[Revision], live: set[int], fates: RevisionFates
 ) -> None:
-    """Have one text of the sides go on, and the others in it."""
     if kept.number not in live:
         fates.standing.append(kept.number)
     others = (each for each in candidates if each.number != kept.number and each.number in live)
@@ -417,9 +391,7 @@ def _new_revision(
     *,
     has_dropped: bool,
 ) -> Revision:
-    """The text of a section that no side has; only put together of theirs, unless a line is the
-    merge's own or missing without a side's doing.
-    """
+    """A text that no side has; only combined unless the merge itself added or removed a line."""
     earlier = before or tuple(filter(None, [trail.last_revision(path, *place)]))
     lines = [Counter(map(str.strip, split_lines(each.text))) for each in before]
     now = Counter(map(str.strip, split_lines(text)))
@@ -440,7 +412,6 @@ def _new_revision(
 
 
 def _common(lines: Sequence[Counter[str]]) -> Counter[str]:
-    """The lines that all have."""
     common = Counter(lines[0]) if lines else Counter[str]()
     for each in lines[1:]:
         common &= each
@@ -448,9 +419,7 @@ def _common(lines: Sequence[Counter[str]]) -> Counter[str]:
 
 
 Combination = tuple[FilePath, str, tuple[str, str]]
-"""A line that merging made: its file, its first line, and those of the two lines that it is made
-of.
-"""
+"""A line made by merging: its file, its first line, and those of the two it is made of."""
 
 
 def build_merge_step(
@@ -468,13 +437,13 @@ def build_merge_step(
 
     Args:
         commit: the next one.
-        files: the memory files that several sides touched, and those that it changed itself.
+        files: those that several sides touched, and those that it changed itself.
         parents: its sides, in an order that does not depend on who merged.
         trail: of its past.
         order: tells which of two commits is the earlier.
         is_log: tells the logs, which are only appended to.
         brought_by: gives the commits that a merge brought in.
-        combinations: merges files once more: the lines that are made of both sides' words.
+        combinations: merges files once more: the lines made of both sides' words.
         replaced: the occurrences that several sides ended or marked.
     """
     revisions = [match_revisions(commit.number, file, parents, trail, order) for file in files]
@@ -519,7 +488,6 @@ def build_merge_step(
 def _entries_in_merge(
     builder: StepBuilder, fates: Iterable[EntryFates]
 ) -> Callable[[FactId], list[Entry]]:
-    """A function that gives the entries of a fact that a merge has."""
     ended = {ending.number for fate in fates for ending in fate.ended}
 
     def entries(fact: FactId) -> list[Entry]:
@@ -531,7 +499,7 @@ def _entries_in_merge(
 
 
 def _marks(builder: StepBuilder, contradictions: Sequence[Mark]) -> tuple[Mark, ...]:
-    """The marks of a merge: what its sides tell of facts is not told by its message once more."""
+    """The marks of a merge: what its sides state is not stated again by its message."""
     pairs = {frozenset((mark.fact, mark.other)) for mark in contradictions}
     stated = (
         mark
@@ -544,9 +512,7 @@ def _marks(builder: StepBuilder, contradictions: Sequence[Mark]) -> tuple[Mark, 
 def _combined_lines(
     combinations: Iterable[Combination], fates: Mapping[FilePath, EntryFates], order: Order
 ) -> dict[FilePath, dict[str, CombinedLine]]:
-    """The new lines of a merge that are made of one of each side: these have the later moment and
-    the weaker source of the two.
-    """
+    """The lines made of one of each side: with the later moment and the weaker source."""
     combined: dict[FilePath, dict[str, CombinedLine]] = {}
     for path, line, parts in combinations:
         fate = fates[path]
@@ -586,7 +552,6 @@ def _with_first_line(occurrences: Iterable[Occurrence], line: str) -> Occurrence
 
 
 def _own_changes(file: MergeFile, fate: EntryFates) -> EntryMatches:
-    """The changes of a merge itself to the entries of a file."""
     before = (
         next(filter(None, map(file.page_before, range(len(file.before)))), None)
         if file.same_as is None

@@ -1,6 +1,4 @@
-"""The notes in commit messages, written and read: one at a time. `notes` finds them in
-a message.
-"""
+"""The notes in commit messages, written and read one at a time; `notes` finds them."""
 
 from __future__ import annotations
 
@@ -100,21 +98,15 @@ class CommitNote:
 
 @dataclass(frozen=True, slots=True)
 class ParsedNote:
-    """The note of a commit as far as its message can be read: people and rebases edit messages, and
-    malformed parts are left out.
+    """A commit's note as far as readable: people edit messages; malformed parts are left out.
 
     `op` is None for a commit made with git (an agent's has `claimed_by`), and an `Op` unless a
     later version wrote it: `Op.SAVE` for edits by hand that an agent had committed. `path` is the
     file that the subject names. `section` is the joined path as `section_name` gives it, empty for
     the text before the first heading; of a digest, the first of its `sections`. `supersedes` pairs
-    a fact with its successor, None where it has none.
-
-    Of a digest: `run` names the run, `cites` pairs a fact with the lines of a session where it was
-    said (`CLIENT/SESSION#LINE[-LINE]`), `keys` pairs it with what it is about, `senders` with the
-    name of another person than the user who said it, and `reads` pairs the last line that was read
-    of a session with that line's hash. Of a dream: `dreamt` is the commit through which it has
-    judged what came in. Of a proposal: `again` has the decisions after which it was proposed once
-    more.
+    a fact with its successor, or None. The other fields are those of `CommitNote`: `cites` pairs a
+    fact with the lines of a session (`CLIENT/SESSION#LINE[-LINE]`), `reads` the last line read of a
+    session with its hash.
     """
 
     op: str | None
@@ -159,9 +151,7 @@ class ParsedNote:
 
     @property
     def is_by_hand(self) -> bool:
-        """True if the change was made without mdmem, so that only the difference tells what it did
-        to facts.
-        """
+        """True for a change made without mdmem: only the difference tells what it did to facts."""
         return self.op in (None, Op.SAVE)
 
 
@@ -181,9 +171,6 @@ def quoted_line(line: str) -> str:
 
 
 def _quoted(changes: Iterable[tuple[str, str]]) -> list[str]:
-    """Quote the lines that went out and came in between texts before and after; an empty line
-    follows them.
-    """
     changed: list[tuple[str, str]] = []
     for before, after in changes:
         removed, added = changed_lines(before, after)
@@ -208,9 +195,7 @@ def _trailers(values: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def compose_message(note: CommitNote, *changes: tuple[str, str]) -> str:
-    """Write the commit message of changes (the texts before and after of each file): subject, the
-    changed lines quoted, trailers.
-    """
+    """Write a commit message: subject, quoted changes (texts before and after), trailers."""
     short = note.section[1:] if len(note.section) > 1 else note.section
     subject = _one_line(f"{note.path}: {note.op} {join_path(short)}".rstrip(), _SUBJECT_CHARACTERS)
     provenance = note.provenance
@@ -253,14 +238,9 @@ def compose_message(note: CommitNote, *changes: tuple[str, str]) -> str:
 def compose_claimed_save(
     text: str, changes: Iterable[tuple[str, str]], agent: str, op: Op = Op.SAVE
 ) -> str:
-    """Write the message of pending edits that are committed while an agent is the actor, who may
-    have made them or not.
+    """Write the message of pending edits committed by an agent, who may not have made them.
 
-    Args:
-        text: the message without quotes and trailers.
-        changes: the texts of the files before and after.
-        agent: the actor.
-        op: the operation that commits them.
+    `text` has no quotes and trailers; `changes` are the texts of the files before and after.
     """
     source = Source.INFERRED
     trailers = (
@@ -276,11 +256,9 @@ def compose_claimed_save(
 def compose_pulled_save(
     path: FilePath, statements: Iterable[tuple[Provenance, str | None, Sequence[str]]]
 ) -> str:
-    """Write the message for a text that a stopped pull left in a file, a block for each source.
+    """Write the message for a text left by a stopped pull, a block for each source.
 
-    Args:
-        path: the file.
-        statements: the sources, each with the agent that claims it and the lines that came from it.
+    `statements` are the sources, each with the agent that claims it and its lines.
     """
     blocks = []
     for provenance, claimed_by, lines in statements:
@@ -298,9 +276,7 @@ def compose_pulled_save(
 
 
 def parse_trailers(text: str) -> dict[str, list[str]]:
-    """The `Mdmem-` trailers of a commit message (in its last paragraph), by name without the
-    prefix.
-    """
+    """The `Mdmem-` trailers in the last paragraph of a message, by name without the prefix."""
     values: dict[str, list[str]] = {}
     for line in text.replace("\r\n", "\n").rstrip().split("\n\n")[-1].split("\n"):
         name, colon, value = line.partition(": ")
@@ -315,9 +291,7 @@ def is_proposed(message: str) -> bool:
 
 
 def accepting_author(message: str) -> tuple[str, str] | None:
-    """The person for whom a program merged a proposal (`Mdmem-Accepted-By: NAME <EMAIL>`), by name
-    and address; None where no trailer tells.
-    """
+    """The person for whom a program merged a proposal (`Mdmem-Accepted-By: NAME <EMAIL>`)."""
     names = (
         parse_trailers(message).get("Accepted-By", ()) if "Mdmem-Accepted-By: " in message else ()
     )
@@ -327,12 +301,11 @@ def accepting_author(message: str) -> tuple[str, str] | None:
 
 
 def note_by_hand(message: str) -> ParsedNote:
-    """The note of a message without `Mdmem-Op`: a person's, or an agent's who claims what it brings
-    in.
+    """The note of a message without `Mdmem-Op`: a person's, or an agent's who claims its changes.
 
     The line of git's own reverts (`This reverts commit …`) counts as `Mdmem-Reverts`; it may have a
-    short id. The trailers of a merge name the contradictions that it made; a line like these in the
-    text above them does not. A claim counts wherever a squash put it.
+    short id. Only a merge's trailers name its contradictions; a claim counts wherever a squash put
+    it.
     """
     reverts = tuple(map(CommitId, _REVERTED_BY_GIT.findall(message)))
     made = (
@@ -353,9 +326,7 @@ def note_by_hand(message: str) -> ParsedNote:
 
 
 def _trailer_block(message: str) -> str:
-    """The last paragraph of a message, if git takes it for trailers, by the rule of
-    git-interpret-trailers(1): the first never is.
-    """
+    """The last paragraph if git-interpret-trailers(1) takes it for trailers; never the first."""
     _, *paragraphs = _BETWEEN_PARAGRAPHS.split(message.replace("\r\n", "\n").strip())
     lines = paragraphs[-1].split("\n") if paragraphs else []
     own = [

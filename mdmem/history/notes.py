@@ -1,6 +1,4 @@
-"""The notes in a commit message: the commit's own, and those of commits that were
-squashed into it.
-"""
+"""The notes in a commit message: its own, and those of commits squashed into it."""
 
 from __future__ import annotations
 
@@ -16,9 +14,7 @@ _APPENDED = late.pattern(
     r"[A-Z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)+: .+|(?:Bug|Cc|Closes|Fixes|Issue|Link|Refs|See):"
     r" .+|\(cherry picked from commit [0-9a-f]+\)|-{3,}"
 )
-"""A line that a person or a program adds below a finished message; not `Fix: …`, which may be
-another commit's subject.
-"""
+"""A line added below a finished message; not `Fix: …`, maybe another commit's subject."""
 _OPERATION = late.pattern(r"Mdmem-Op: ([\w-]+)")
 _QUOTE = late.pattern(r"[+-] .+|\(\d+ more lines\)")
 _BULLET = late.pattern(r"^[*-] ")
@@ -32,12 +28,10 @@ _CODE_INDENT = 4
 
 @dataclass(frozen=True, slots=True)
 class QuotingNote:
-    """One note of a message with the lines that it quotes, in the form of `quoted_line`: those that
-    came and those that went.
+    """A note with the lines added and removed that it quotes, in the form of `quoted_line`.
 
-    `is_own` is the note at the end of the message, which is the commit's. The others are of commits
-    that were squashed into it: `is_formal` where they stand there as a squash leaves them, else
-    they may be examples in what a person wrote.
+    `is_own`: the commit's, at the end. Others are of squashed commits: `is_formal` where they have
+    the form that a squash leaves, else they may be examples in what a person wrote.
     """
 
     note: ParsedNote
@@ -48,11 +42,10 @@ class QuotingNote:
 
 
 def parse_message(message: str) -> ParsedNote:
-    """Read a commit message. One without `Mdmem-Op` is a person's, who counts as the user and
-    states nothing of facts.
+    """Read a commit message; one without `Mdmem-Op` is a person's, and states nothing of facts.
 
-    The notes of a squash are joined: the last one with all that the others state, and with the
-    weakest source among them. It has a run where all have the same.
+    The notes of a squash are joined: the last, with all statements of the others, the weakest
+    source among them, and the run that all have.
     """
     notes = [each.note for each in parse_notes(message) if each.is_own or each.is_formal]
     if len(notes) < 2:
@@ -80,9 +73,7 @@ def parse_message(message: str) -> ParsedNote:
 
 
 def weakest_note(notes: Iterable[ParsedNote]) -> ParsedNote:
-    """The note with the weakest source; of these the one with the least confidence, or that is
-    claimed.
-    """
+    """The note with the weakest source, then the least confidence, then a claimed one."""
     return min(
         notes,
         key=lambda note: (
@@ -96,9 +87,8 @@ def weakest_note(notes: Iterable[ParsedNote]) -> ParsedNote:
 def parse_notes(message: str) -> tuple[QuotingNote, ...]:
     """Read all notes of a message, oldest first and the commit's own last; none in a person's.
 
-    A squash leaves the messages of the commits behind each other, indented or not, with what was
-    added to each (Reviewed-by and the like). A note is a paragraph of trailers with `Mdmem-Op`
-    among them; what is fenced is an example.
+    A squash leaves the messages behind each other, indented or not, with lines added to each
+    (Reviewed-by). A note is a paragraph of trailers with `Mdmem-Op`; fenced text is an example.
     """
     count = message.count("Mdmem-Op: ")
     if not count:
@@ -134,9 +124,7 @@ def parse_notes(message: str) -> tuple[QuotingNote, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Paragraph:
-    """Lines of a message without an empty one, without their common indent. `is_logged` is of a
-    commit in the list that git's squash makes.
-    """
+    """Lines of a message between empty ones, dedented; `is_logged`: from git's list of a squash."""
 
     indent: int
     lines: tuple[str, ...]
@@ -144,9 +132,7 @@ class _Paragraph:
 
     @property
     def is_note(self) -> bool:
-        """True for trailers with `Mdmem-Op` among them; lines that a program has wrapped may lie
-        between.
-        """
+        """True for trailers with `Mdmem-Op`; lines that a program wrapped may lie between."""
         trailers = sum(1 for line in self.lines if _TRAILER.fullmatch(line))
         starts = _TRAILER.fullmatch(self.lines[0]) is not None
         return (
@@ -157,12 +143,10 @@ class _Paragraph:
 
     @property
     def is_appended(self) -> bool:
-        """True for lines that were added below a finished message."""
         return all(_APPENDED.fullmatch(line) for line in self.lines)
 
     @property
     def is_quote(self) -> bool:
-        """True for the lines that a note quotes."""
         return all(_QUOTE.fullmatch(line) for line in self.lines)
 
 
@@ -187,9 +171,7 @@ def _paragraphs(message: str) -> Iterator[_Paragraph]:
 def _quoting_note(
     paragraphs: Sequence[_Paragraph], position: int, message: str, *, is_last: bool
 ) -> QuotingNote:
-    """The note in a paragraph, with the quote and the subject before it; `message` may name the
-    file where these do not.
-    """
+    """The note in a paragraph with quote and subject; `message` may name the file."""
     paragraph, above = paragraphs[position], position - 1
     quotes: Sequence[str] = ()
     if above >= 0 and paragraphs[above].is_quote:

@@ -1,6 +1,4 @@
-"""Words that were purged from history, by the short hash that the purge left: whoever has them can
-tell that they are meant, and nobody else.
-"""
+"""Words purged from history, by the short hash that the purge left: only who has them can tell."""
 
 from __future__ import annotations
 
@@ -21,7 +19,6 @@ _TRAILER = "Purged"
 _DIGITS = 8
 _WORD = late.pattern(r"\w+")
 _MEANT_DAY = late.pattern(r"\s*\(\d{4}(?:-\d\d(?:-\d\d)?)?(?: to \d{4}-\d\d-\d\d)?\)")
-"""A day in parentheses, as a digest adds it to a relative one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +38,7 @@ class PurgedWords:
 
 
 def purged_trailer(text: str) -> str:
-    """The value of the trailer `Mdmem-Purged` for words: their number and hash; empty where there
-    are none.
-    """
+    """The value of `Mdmem-Purged` for words: their number and hash; empty for none."""
     words = _words(without_meant_days(text))
     return f"{len(words)} {_hash(words)}" if words else ""
 
@@ -58,9 +53,7 @@ def purged_words(trail: Trail) -> tuple[PurgedWords, ...]:
 
 
 def parse_purged(message: str, time: int) -> Iterator[PurgedWords]:
-    """The words that a commit records as purged, from its message and its time in seconds since
-    1970.
-    """
+    """The words that a commit records as purged; `time` is in seconds since 1970."""
     for words in map(str.split, parse_trailers(message).get(_TRAILER, ())):
         if len(words) == 2 and words[0].isdecimal() and int(words[0]):
             yield PurgedWords(int(words[0]), words[1], datetime.fromtimestamp(time, UTC))

@@ -1,5 +1,4 @@
-"""Turn one commit into a step of the trail: which entries and section texts ended and how, which
-began, and what marks it sets. Pure.
+"""Turn one commit into a step of the trail: which entries and sections began and ended. Pure.
 
 An entry continues while its file, section, text and first line stay the same; of equal entries in
 one section the last ones began or ended. What does not continue was moved (its section or file was
@@ -29,6 +28,7 @@ from mdmem.history.file_changes import (
     Page,
     changed_revisions,
     entry_content,
+    entry_identity,
     match_across,
     match_in_file,
 )
@@ -36,8 +36,8 @@ from mdmem.history.messages import ParsedNote, quoted_line
 from mdmem.history.notes import parse_message
 from mdmem.history.reverts import StepReverts, read_reverts
 from mdmem.history.sources import ChangedText, Statements, restated
-from mdmem.history.step_marks import CommitClaims, StatedSupersession, StepMarks
-from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath, Source
+from mdmem.history.step_marks import CommitClaims, StatedSupersession, StepMarks, entry_location
+from mdmem.model import CommitId, FactId, FilePath, Op, Source
 from mdmem.model.trail import Commit, Entry, Fate, Mark, Occurrence, Origin, TrailCommit
 from mdmem.model.writes import is_night
 from mdmem.startup.records import dataclass, field, replace
@@ -46,9 +46,7 @@ from mdmem.trail import Ending, Step
 
 @dataclass(frozen=True, slots=True)
 class CombinedLine:
-    """A line that a merge made of one of each side: its origin, and the number of the commit of the
-    later of these.
-    """
+    """A line that a merge made of one of each side: its origin, and the later one's commit."""
 
     number: int
     origin: Origin
@@ -56,9 +54,7 @@ class CombinedLine:
 
 _NOTHING: Mapping[str, CombinedLine] = MappingProxyType({})
 _MIN_LIKENESS = 0.75
-"""The least likeness of a line to one that had been replaced, if it was written in the place of
-that.
-"""
+"""The least likeness of a line to the one that it replaced."""
 
 
 @dataclass(slots=True)
@@ -66,9 +62,9 @@ class StepBuilder:
     """The occurrences and marks of a step, collected while a commit is replayed.
 
     Call `note_reverted`, `begin_entries`, `end_entries`, `confirm_entries` and `set_marks` once
-    each, in this order. The last of `claims` is the commit's own, those before it are of commits
-    that were squashed into it, oldest first. `statements` tell whose statement a line is that the
-    commit brings in, `combined` which lines a merge made of both sides', by file and stripped line.
+    each, in this order. The last of `claims` is the commit's own, those before it are of squashed
+    ones, oldest first. `statements` tell whose statement a line is, `combined` which lines a merge
+    made of both sides', by file and stripped line.
     """
 
     number: int
@@ -77,16 +73,13 @@ class StepBuilder:
     combined: Mapping[FilePath, Mapping[str, CombinedLine]]
     statements: Statements
     is_log: Callable[[FilePath], bool]
-    """Tells the logs, which are only appended to, from the files that are edited in place."""
     reverts: StepReverts
     marks: StepMarks
     written: int | None
-    """The author date of a commit that may have been written before others of its past; None where
-    its clock was wrong, and of a merge.
-    """
+    """The author date, which may precede the past's; None for a wrong clock or a merge."""
     ended: list[Ending] = field(default_factory=list)
     _gone_with_reverted: dict[tuple[FactId | None, str], Occurrence] = field(default_factory=dict)
-    """The entries that the reverted commits took out, by fact or text."""
+    """The entries that the reverted commits removed, by fact or text."""
     _overruled: Mapping[int, Mark] = field(default_factory=dict)
     """The overruled marks on occurrences that move, by their rows."""
     _unapplied: list[StatedSupersession] = field(default_factory=list)
@@ -109,9 +102,7 @@ class StepBuilder:
 
     @property
     def promotions(self) -> tuple[tuple[FactId, FactId], ...]:
-        """The facts of logs that the commits took into curated files, with what they
-        became there.
-        """
+        """The facts of logs taken into curated files, with what they became there."""
         return tuple(
             dict.fromkeys(
                 pair
@@ -121,9 +112,7 @@ class StepBuilder:
         )
 
     def _cited_pairs(self, note: ParsedNote) -> Iterator[tuple[FactId, FactId]]:
-        """The entries that cite the same lines of sessions as what a night took, which version 0.2
-        did not name.
-        """
+        """Entries that cite the same lines as what a dream took: version 0.2 named no pairs."""
         if note.cites and note.run is not None and is_night(note.run) and note.op is Op.REMEMBER:
             yield from (
                 (log, fact)
@@ -163,9 +152,7 @@ class StepBuilder:
                 self._begin(entry, moved, file.change.after)
 
     def _only_origin(self, file: EntryMatches) -> tuple[Origin, bool] | None:
-        """The origin of all entries of a file, as `_origin`; None where it has to be asked for
-        each, or where entries moved or are brought back.
-        """
+        """The one origin of all entries of a file; None if it differs or has to be asked for."""
         path = file.change.path
         if file.moved or self.reverts.stated or self.combined.get(path):
             return None
@@ -206,17 +193,13 @@ class StepBuilder:
             )
 
     def _origin(self, entry: Entry, page: Page | None) -> tuple[Origin, bool]:
-        """The origin of an entry that a commit brought in, and whether that states that its key has
-        several values.
-        """
+        """The origin of a new entry, and whether it states that its key has several values."""
         lines = page.document.lines[entry.start_line - 1 : entry.end_line] if page else ()
         note = self.statements.note(lines, entry.path, entry.section)
         return self.statements.origin(note, entry.fact), note.also
 
     def _brought_back(self, entry: Entry) -> Occurrence | None:
-        """The occurrence that a revert brings back: one that the reverted commit ended; where that
-        is not known, the last that ended.
-        """
+        """The occurrence that a revert brings back: ended by the reverted commit, else last."""
         gone = self._gone_with_reverted.get(entry_content(entry))
         if gone or not self.reverts.names_others:
             return gone
@@ -229,15 +212,13 @@ class StepBuilder:
             if entry.fact
             else []
         )
-        in_section = [each for each in ended if _location(each.entry) == _location(entry)]
+        in_section = [each for each in ended if entry_location(each.entry) == entry_location(entry)]
         return next(reversed(in_section or ended), None)
 
     # Ended occurrences.
 
     def end_entries(self, files: Sequence[EntryMatches]) -> None:
-        """End what has no counterpart: superseded as the commits state or, of edits by hand, as the
-        difference shows; else removed.
-        """
+        """End unmatched entries: superseded as stated or, by hand, as the difference shows."""
         remaining = {old.occurrence.number: old for file in files for old in file.unmatched_old}
         by_fact: dict[FactId | None, list[OldEntry]] = {}
         for old in remaining.values():
@@ -278,7 +259,6 @@ class StepBuilder:
         )
 
     def _end_by_difference(self, file: EntryMatches, remaining: dict[int, OldEntry]) -> None:
-        """End the facts of a file for which the difference shows a successor."""
         facts = [
             old
             for old in file.unmatched_old
@@ -305,9 +285,7 @@ class StepBuilder:
                 self._supersede(remaining, (in_one_section or candidates)[0], pair.new)
 
     def _supersessions(self) -> Iterator[StatedSupersession]:
-        """The supersessions that are stated; where squashed commits replaced a fact several times,
-        with the last successor.
-        """
+        """The stated supersessions; of several by squashed commits the last successor."""
         stated = [
             StatedSupersession(claims, old, new)
             for claims in self.claims
@@ -340,14 +318,10 @@ class StepBuilder:
         return any(True for _ in self.marks.live_occurrences(fact))
 
     def ended_otherwise(self, order: tuple[int, CommitId]) -> Iterator[Ending]:
-        """The ends of facts that others had ended, and that the commit replaced without knowing of
-        that.
+        """The ends of facts that others had ended, and the commit replaced without knowing it.
 
-        The earlier of the two ends counts, with its successor; of one without a successor it is the
-        other's.
-
-        Args:
-            order: the place of the commit among others.
+        The earlier of the two ends counts, with its successor or else the other's; `order` is the
+        place of the commit among others.
         """
         for supersession in self._unapplied:
             if (
@@ -383,8 +357,7 @@ class StepBuilder:
     # Confirmed occurrences.
 
     def confirm_entries(self, files: Sequence[EntryMatches]) -> None:
-        """Give unchanged entries the source of a commit that says the same from a stronger one;
-        each goes on as a new occurrence.
+        """Give unchanged entries the stronger source of a commit that says the same.
 
         Where such a commit is reverted, they get their earlier source back.
         """
@@ -407,7 +380,7 @@ class StepBuilder:
             if (
                 row > 0
                 and each.begun >= (before.ended or 0)
-                and _location(each.entry) == _location(before.entry)
+                and entry_location(each.entry) == entry_location(before.entry)
             ):
                 self._restate(row, each, restated(each.origin, before.origin), changes)
 
@@ -436,7 +409,6 @@ class StepBuilder:
         origin: Origin,
         changes: Mapping[FilePath, FileChange],
     ) -> None:
-        """Have a live occurrence go on as a new one with another origin."""
         path = occurrence.entry.path
         change = changes.get(path)
         before = _same_entry(change.before if change else None, occurrence.entry)
@@ -454,9 +426,7 @@ class StepBuilder:
     # Marks.
 
     def set_marks(self, files: Sequence[EntryMatches]) -> None:
-        """Set the marks that the commits state or that follow from them, and those that
-        hold again.
-        """
+        """Set the marks that the commits state or that follow from them, and restored ones."""
         self.marks.restore()
         self.marks.add_superseded(self._unapplied)
         self.marks.add_contradictions((*self._unapplied, *self._written_unknowing(files)))
@@ -464,9 +434,7 @@ class StepBuilder:
             self.marks.add_other_claims(claims)
 
     def _written_unknowing(self, files: Sequence[EntryMatches]) -> Iterator[StatedSupersession]:
-        """The facts that a person wrote in place of others before these were replaced, in a commit
-        that git has made again behind that.
-        """
+        """The facts a person put in place of others, replaced before git rebased the commit."""
         claims = self.claims[-1]
         if not claims.note.is_by_hand or self.written is None:
             return
@@ -488,9 +456,7 @@ class StepBuilder:
 
 
 def _strengthened(origin: Origin, note: ParsedNote, fact: FactId) -> Origin:
-    """An origin with the statement of a note that says the same words, where that is the stronger
-    one; the user's own word ends a claim.
-    """
+    """An origin with a note's stronger statement of the same words; the user's ends a claim."""
     source = note.provenance.source
     is_own_word = (
         source is origin.source is Source.USER_STATED
@@ -510,21 +476,8 @@ def _strengthened(origin: Origin, note: ParsedNote, fact: FactId) -> Origin:
 
 
 def _same_entry(page: Page | None, entry: Entry) -> Entry | None:
-    """The last entry of a file that reads as one of an earlier commit does."""
-    entries = page.entries() if page else ()
-    identity = (entry.section, entry.text, entry.first_line)
-    return next(
-        (
-            each
-            for each in reversed(entries)
-            if (each.section, each.text, each.first_line) == identity
-        ),
-        None,
-    )
-
-
-def _location(entry: Entry) -> tuple[FilePath, SectionPath]:
-    return entry.path, entry.section
+    entries, identity = page.entries() if page else (), entry_identity(entry)
+    return next((each for each in reversed(entries) if entry_identity(each) == identity), None)
 
 
 def is_daily_log(path: FilePath) -> bool:
@@ -548,8 +501,7 @@ def build_step(
 
     Args:
         commit: the next one.
-        changes: the memory files that differ from its parent's, and those of the facts that it
-        confirms.
+        changes: the memory files that differ, and those of the facts that it confirms.
         trail: of its past.
         is_log: tells the logs, which are only appended to.
         brought_by: gives the commits that a merge brought in.
@@ -587,9 +539,7 @@ def step_builder(
     brought_by: Callable[[CommitId], Collection[CommitId]],
     combined: Mapping[FilePath, Mapping[str, CombinedLine]] = MappingProxyType({}),
 ) -> StepBuilder:
-    """Collect what a commit did to entries, from those of its files that do not go on
-    as they were.
-    """
+    """Collect what a commit did to the entries that do not go on as they were."""
     itself = Commit(
         id=commit.commit,
         time=commit.time,
@@ -627,7 +577,6 @@ def step_builder(
 
 
 def _changed_text(files: Sequence[EntryMatches]) -> ChangedText:
-    """All that a commit changed, by which the notes of a squash are judged."""
     old, new = Counter[str](), Counter[str]()
     for file in files:
         for page, lines in ((file.change.before, old), (file.change.after, new)):
@@ -645,9 +594,7 @@ def _changed_text(files: Sequence[EntryMatches]) -> ChangedText:
 
 
 def confirmed_facts(commit: TrailCommit, trail: EarlierTrail) -> tuple[FactId, ...]:
-    """The facts that a commit confirms, or whose confirmation it takes back: `build_step` needs
-    their files too.
-    """
+    """The facts that a commit confirms, or stops confirming: `build_step` needs their files."""
     named = parse_message(commit.message).reverts if "evert" in commit.message else ()
     stating = (
         each

@@ -1,6 +1,4 @@
-"""The commits whose statements a revert ends, and those whose statements hold again because a
-revert is taken back itself. Pure.
-"""
+"""The commits whose statements a revert ends, or a reverted revert restores. Pure."""
 
 from __future__ import annotations
 
@@ -18,9 +16,9 @@ _SHA1_DIGITS = 40
 class StepReverts:
     """The reverts of one step, and their effects.
 
-    Those that its commit `stated` name `reverted` commits and, if `names_others`, some that HEAD
-    does not reach. All commits that are `taken_back` after the step state nothing any more: the
-    marks of the `ended` ones end here. The `restored` marks hold again.
+    `stated` name `reverted` commits and, if `names_others`, some that HEAD does not reach. After
+    the step all `taken_back` commits state nothing: the marks of the `ended` ones end, `restored`
+    marks hold again.
     """
 
     stated: tuple[StatedRevert, ...] = ()
@@ -52,14 +50,9 @@ def read_reverts(
     trail: EarlierTrail,
     brought_by: Callable[[CommitId], Collection[CommitId]],
 ) -> StepReverts:
-    """Work out the effects of a step's reverts.
+    """Work out the effects of a step's reverts; the ids `named` may be short.
 
-    Args:
-        commit: the commit of the step.
-        named: the commits that it reverts; their ids may be shortened.
-        trail: of its past.
-        brought_by: gives the commits that a merge brought in, and that its revert takes back along
-        with it.
+    `brought_by` gives the commits of a merge, which its revert takes back along with it.
     """
     if not named:
         return StepReverts()
@@ -92,7 +85,6 @@ def read_reverts(
 
 
 def _full_id(commit: CommitId, trail: EarlierTrail) -> CommitId:
-    """The whole id of a commit that a message names, as far as the trail has it."""
     if len(commit) >= _SHA1_DIGITS:
         return commit
     known = trail.commit_with_id(commit)
@@ -100,9 +92,7 @@ def _full_id(commit: CommitId, trail: EarlierTrail) -> CommitId:
 
 
 def _restored_marks(commits: Collection[CommitId], trail: EarlierTrail) -> Iterator[Mark]:
-    """The marks of commits that are taken back no more, as they were when they ended, in the order
-    in which they were set.
-    """
+    """The last marks of commits that are no longer taken back, in their order."""
     marks_of = {commit: marks for commit in commits if (marks := trail.marks_stated_by(commit))}
     for number in sorted({marks[0].begun for marks in marks_of.values()}):
         for commit in trail.commits_with_marks_from(number):

@@ -12,16 +12,14 @@ from mdmem.startup.records import dataclass
 from mdmem.text.document import Document, Section, is_blank
 
 _MOST_HOLDERS = 50
-"""A line that is in more sections than this tells nothing about any of them."""
+"""A line in more sections than this tells nothing about any of them."""
 
 
 @dataclass(frozen=True, eq=False)
 class SectionPart:
-    """A heading with its own text, or (the empty path, at position 0) the text before the first
-    heading.
+    """A heading with its own text, or (empty path, position 0) the text before the first heading.
 
-    `nth` counts the sections with this path, from 1; `parent` is the position of the section around
-    it, 0 where there is none.
+    `nth` counts the sections with this path, from 1; `parent` is a position, 0 at the top.
     """
 
     document: Document
@@ -66,9 +64,7 @@ class SectionPart:
 def section_parts(
     document: Document | None, first: int = 0, last: int | None = None
 ) -> tuple[SectionPart, ...]:
-    """The text before the first heading and the sections `first` up to `last` of a document; a
-    missing file has none.
-    """
+    """The text before the first heading and sections `first` to `last`; none without a document."""
     if document is None:
         return ()
     preamble = SectionPart(
@@ -110,9 +106,7 @@ def section_parts(
 
 @dataclass(frozen=True, slots=True)
 class SectionRange:
-    """The sections `first` up to `last` of a document; the first one brings the text before the
-    first heading along.
-    """
+    """Sections `first` to `last`; the first one includes the text before the first heading."""
 
     document: Document | None
     first: int
@@ -148,9 +142,7 @@ def whole_range(document: Document | None) -> SectionRange:
 def changed_ranges(
     before: Document | None, after: Document | None
 ) -> tuple[SectionRange, SectionRange]:
-    """The ranges of two versions of a document between the sections that both begin with and those
-    that both end with.
-    """
+    """The ranges of two versions between their equal first and equal last sections."""
     if before is None or after is None:
         return whole_range(before), whole_range(after)
     old, new = before.sections, after.sections
@@ -217,9 +209,7 @@ class _SectionMatcher:
         self.matches: dict[int, SectionPart] = {}
 
     def by_path(self) -> None:
-        """Match sections of the same path, in their order; where their number changed, those with
-        the same text first.
-        """
+        """Sections of the same path in order; if their number changed, the same text first."""
         old_groups, new_groups = (
             _grouped(self._old.values(), _path),
             _grouped(self._new.values(), _path),
@@ -231,13 +221,10 @@ class _SectionMatcher:
             self._match_by(old, new, _path, _path, alone=True)
 
     def by_text(self) -> None:
-        """Match sections with the same text under another heading."""
         self._match_by(*self._unmatched(lambda part: bool(part.own)), _own, _own)
 
     def by_likeness(self) -> None:
-        """Match each section that kept at least half of its lines with the one that has most of
-        them.
-        """
+        """Match each section with the one that has most of its lines, at least half."""
         old_parts, new_parts = self._unmatched(lambda part: bool(part.own))
         holders: dict[str, list[SectionPart]] = {}
         for part in new_parts:
@@ -290,9 +277,7 @@ class _SectionMatcher:
         new_key: Callable[[SectionPart], Hashable],
         alone: bool = False,
     ) -> None:
-        """Match those with the same key, in their order; unless `alone`, with what is around and
-        inside them.
-        """
+        """Match equal keys in order; unless `alone`, with what is around and inside them."""
         waiting = {key: deque(group) for key, group in _grouped(new, new_key).items()}
         for part in old:
             if part.position in self.matches:

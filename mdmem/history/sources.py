@@ -1,6 +1,4 @@
-"""Tell whose statement each entry and line is that a commit brings in, by the notes in its message.
-Pure.
-"""
+"""Tell whose statement each new entry and line is, by the notes in a commit's message. Pure."""
 
 from __future__ import annotations
 
@@ -18,9 +16,7 @@ from mdmem.text.facts import parse_item
 
 @dataclass(frozen=True, slots=True)
 class ChangedText:
-    """The changes of a commit: the lines, in the form of `quoted_line`, and the facts that it
-    brought in and took out.
-    """
+    """A commit's changes: lines in the form of `quoted_line`, and facts added and removed."""
 
     came: frozenset[str]
     went: frozenset[str] = frozenset()
@@ -36,9 +32,7 @@ class ChangedText:
         return any(not self.facts.isdisjoint(pair) for pair in pairs)
 
     def limit(self, each: QuotingNote) -> ParsedNote:
-        """The note of a squashed commit, with only those of its statements that are about this
-        text.
-        """
+        """The note of a squashed commit with its statements about this text only."""
         note, facts = each.note, self.facts
         return replace(
             note,
@@ -57,8 +51,8 @@ class ChangedText:
 class Statements:
     """The notes of a commit that count, each for what it quotes.
 
-    A note that a squash left in the message counts where it has the form of one, or speaks of what
-    the commit changed: so the examples in a person's message count for nothing.
+    A note left by a squash counts if it has the form of one, or speaks of what the commit changed:
+    so examples in a person's message count for nothing.
     """
 
     def __init__(self, commit: Commit, changed: Callable[[], ChangedText]) -> None:
@@ -83,20 +77,15 @@ class Statements:
         )
         self._weakest = weakest_note(each.note for each in quoting) if quoting else self._own
         self.tells_where_said = any(each.note.cites for each in quoting)
-        """True if a note tells where facts were said."""
         self._origins: dict[int, Origin] = {}
 
     @property
     def notes(self) -> tuple[ParsedNote, ...]:
-        """All that the commit states: the notes of squashed commits, as far as they are about what
-        it changed, and last its own.
-        """
+        """All that the commit states: first the squashed notes about its changes, last its own."""
         return (*self._limited, self._own)
 
     def is_of_many(self) -> bool:
-        """True if several notes count, so that the lines of the commit may be different people's
-        statements.
-        """
+        """True if several notes count: lines may be different people's statements."""
         return len(self._quoting) > 1
 
     def note(
@@ -128,9 +117,7 @@ class Statements:
         return next(reversed(in_section or notes), None)
 
     def origin(self, note: ParsedNote, fact: FactId | None = None) -> Origin:
-        """The origin of what a note states: one object for each note, but for the facts of a
-        digest.
-        """
+        """The origin of a note's statement: one object a note, but for the facts of a digest."""
         origin = self._shared_origin(note)
         citing = (
             self._citing_note(note, fact)
@@ -143,9 +130,7 @@ class Statements:
 
     @property
     def only_origin(self) -> tuple[Origin, bool] | None:
-        """The origin of every line, and whether a key has several values there; None where that
-        depends on the line.
-        """
+        """The origin of every line, and if a key has several values; None where lines differ."""
         return (
             None
             if self.is_of_many() or self.tells_where_said
@@ -153,9 +138,7 @@ class Statements:
         )
 
     def _citing_note(self, note: ParsedNote, fact: FactId) -> ParsedNote | None:
-        """The note that tells where a fact was said: its own; where none quotes it, the last that
-        tells.
-        """
+        """The note that tells where a fact was said: its own, else the last that tells."""
         candidates = (
             [note]
             if note is not self._weakest
@@ -204,9 +187,7 @@ def line_cites(commit: Commit, lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def line_origin(commit: Commit, line: str) -> Origin:
-    """The origin of a line that a commit brought in. A commit without `Mdmem-Op` is a person's, who
-    counts as the user.
-    """
+    """The origin of an added line; a commit without `Mdmem-Op` is a person's, thus the user's."""
     return _line_origin(_statements_of_lines(commit, [line]), line)
 
 
@@ -230,7 +211,7 @@ def restated(origin: Origin, stated: Origin) -> Origin:
 def line_origins(
     history: Iterable[tuple[Commit, Sequence[FilePatch]]],
 ) -> dict[FilePath, dict[str, Origin]]:
-    """The origins of the lines that commits (oldest first) brought in, by file and stripped line.
+    """The origins of lines that commits (oldest first) added, by file and stripped line.
 
     A renamed file keeps those of its lines. What a revert brings back has the source that it had.
     """

@@ -1,8 +1,7 @@
-"""The marks of one step: statements of its commits about facts, and earlier ones that hold again
-because a revert is taken back. Pure.
+"""The marks of one step: its commits' statements about facts, and restored earlier ones. Pure.
 
 In a log the text stays, and a mark says what of it is over. In a file that is edited in place the
-text is right: what stands there is current, whatever a commit says of it.
+text is right: what it says is current, whatever a commit says of it.
 """
 
 from __future__ import annotations
@@ -34,9 +33,7 @@ class SuccessorTrail(Protocol):
 
 
 def current_successor(fact: FactId | None, trail: SuccessorTrail) -> FactId | None:
-    """The current fact that a fact has become, itself if it is current; None if it was
-    taken out.
-    """
+    """The current fact that a fact has become, itself if current; None if it was removed."""
     passed = set[FactId]()
     while fact is not None and fact not in passed:
         passed.add(fact)
@@ -53,9 +50,7 @@ def current_successor(fact: FactId | None, trail: SuccessorTrail) -> FactId | No
 
 
 def share_key(first: Iterable[Entry], second: Iterable[Entry]) -> bool:
-    """True if facts hold one key in one section: such values contradict each other by
-    themselves.
-    """
+    """True if facts hold one key in one section: such values contradict each other anyway."""
     places = [
         {(each.path, each.section, normalise(each.key)) for each in entries if each.key}
         for entries in (first, second)
@@ -69,15 +64,10 @@ def merge_contradictions(
     order: Callable[[int], tuple[int, CommitId]],
     entries_in_merge: Callable[[FactId], Collection[Entry]],
 ) -> Iterator[Mark]:
-    """Mark the facts that two sides of a merge made of one, and that it has.
+    """Mark the two facts that sides of a merge made of one, and that it has, as contradicting.
 
-    They contradict each other since the later of the two was said, whoever merged them.
-
-    Args:
-        replaced: the occurrences that several sides ended or marked.
-        sides: the trail of each.
-        order: tells which of two commits is the earlier.
-        entries_in_merge: gives the entries of a fact that the merge has.
+    It holds since the later was said, whoever merged. `replaced` are the occurrences that several
+    sides ended or marked; `entries_in_merge` gives the entries of a fact that the merge has.
     """
     for occurrence in replaced:
         ends = [end for side in sides if (end := _replacement(occurrence, side))]
@@ -96,7 +86,7 @@ def merge_contradictions(
 
 
 def _replacement(occurrence: Occurrence, trail: SuccessorTrail) -> tuple[FactId, int] | None:
-    """The current fact that a side made of an occurrence, and the commit that replaced it first."""
+    """The current fact that a side made of an occurrence, and the commit that did so first."""
     runs = joined_by_moves(trail.occurrences_of(occurrence.entry.fact or FactId("")))
     last = next(
         (run[-1] for run in runs if any(each.number == occurrence.number for each in run)), None
@@ -114,7 +104,6 @@ def _replacement(occurrence: Occurrence, trail: SuccessorTrail) -> tuple[FactId,
 
 
 _CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
-"""The marks by which a fact is no longer current."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +129,7 @@ class StatedSupersession:
 
 @dataclass(slots=True)
 class StepMarks:
-    """The marks of a step, collected in `marks`; `begun` and `ended_rows` are the occurrences that
-    begin and end in it so far.
-    """
+    """The marks of a step; `begun` and `ended_rows` are what begins and ends in it so far."""
 
     number: int
     own_claims: CommitClaims
@@ -155,9 +142,7 @@ class StepMarks:
     marks: list[Mark] = field(default_factory=list)
 
     def live_occurrences(self, fact: FactId) -> Iterator[tuple[int, Occurrence]]:
-        """The occurrences of a fact that are live after this step, with their rows; rows of those
-        that begin here are negative.
-        """
+        """A fact's live occurrences after this step, with rows (negative if begun here)."""
         for occurrence in self.trail.occurrences_of(fact):
             if occurrence.ended is None and occurrence.number not in self.ended_rows:
                 yield occurrence.number, occurrence
@@ -166,9 +151,7 @@ class StepMarks:
                 yield -number, occurrence
 
     def carry_over(self, row: int) -> None:
-        """Set the marks in force on an earlier occurrence on the one that began last, which takes
-        its place.
-        """
+        """Set an earlier occurrence's marks in force on the one that began last in its place."""
         self.marks += [
             replace(mark, occurrence=-len(self.begun)) for mark in self._earlier_marks(row)
         ]
@@ -182,9 +165,7 @@ class StepMarks:
                 )
 
     def add_contradictions(self, supersessions: Iterable[StatedSupersession]) -> None:
-        """Mark what a commit made of a fact that another had replaced before as contradicting what
-        that has become.
-        """
+        """Mark what a commit made of an already replaced fact as contradicting the other."""
         for supersession in supersessions:
             old, new = supersession.old, supersession.new
             other = current_successor(old, self.trail)
@@ -214,9 +195,7 @@ class StepMarks:
             self.marks += [self._new_mark(kind, claims, fact, other) for fact, other in pairs]
 
     def restore(self) -> None:
-        """Set the marks again that hold because their revert is taken back, each on what its
-        occurrence has become.
-        """
+        """Set the marks again whose revert is taken back, on what their occurrences became."""
         for mark in self.reverts.restored:
             if not mark.occurrence:
                 self.marks.append(replace(mark, begun=self.number, ended=None))
@@ -224,9 +203,7 @@ class StepMarks:
                 self.marks.append(replace(mark, begun=self.number, ended=None, occurrence=meant[0]))
 
     def _occurrence_now(self, mark: Mark) -> tuple[int, Occurrence] | None:
-        """The live occurrence that a marked one has become, or that this step begins in its place;
-        with its row.
-        """
+        """The live occurrence that a marked one became, or that replaces it in this step."""
         runs = joined_by_moves(self.trail.occurrences_of(mark.fact))
         last = next(
             (run[-1] for run in runs if any(each.number == mark.occurrence for each in run)), None
@@ -238,15 +215,13 @@ class StepMarks:
             (
                 (row, each)
                 for row, each in live.items()
-                if row < 0 and _location(each.entry) == _location(last.entry)
+                if row < 0 and entry_location(each.entry) == entry_location(last.entry)
             ),
             None,
         )
 
     def _can_be_restored(self, mark: Mark, row: int, occurrence: Occurrence) -> bool:
-        """True unless the mark would close a circle. The successor has to be live, not current;
-        other marks on the occurrence do not matter.
-        """
+        """True unless the mark would close a circle: the successor has to be live, not current."""
         is_overruled = mark.kind is MarkKind.OVERRULED
         if is_overruled == self.is_log(occurrence.entry.path):
             return False
@@ -280,9 +255,7 @@ class StepMarks:
         )
 
     def _had_ended_before(self, supersession: StatedSupersession) -> bool:
-        """True if a fact that a squashed commit replaced had already ended in that commit's
-        section; other sections do not count.
-        """
+        """True if a fact replaced by a squashed commit had ended in that commit's section."""
         claims = supersession.claims
         if claims is self.own_claims:
             return False
@@ -295,9 +268,6 @@ class StepMarks:
     def _mark(
         self, kind: MarkKind, claims: CommitClaims, fact: FactId, other: FactId | None
     ) -> None:
-        """Mark the live occurrence of a fact that a commit speaks of, unless its successor is no
-        longer current itself.
-        """
         occurrence = self.meant_occurrence(claims, fact, other)
         if occurrence is None:
             return
@@ -310,11 +280,9 @@ class StepMarks:
     def meant_occurrence(
         self, claims: CommitClaims, fact: FactId, other: FactId | None
     ) -> tuple[int, FilePath] | None:
-        """The row and file of the current occurrence that a commit speaks of: in its own section
-        before others, then in the newest.
+        """The current occurrence that a commit means, in its own section first, then newest.
 
-        Of equal ones in one section it is the earliest: a commit speaks of what was there before
-        it.
+        Of equal ones in a section it is the earliest: a commit means what was there before.
         """
         current = [
             (row, each)
@@ -334,29 +302,26 @@ class StepMarks:
             )
 
         nearest = max(current, key=nearness)[1].entry
-        equal = (row for row, each in current if _location(each.entry) == _location(nearest))
+        equal = (
+            row for row, each in current if entry_location(each.entry) == entry_location(nearest)
+        )
         return min(equal, key=lambda row: (row < 0, abs(row))), nearest.path
 
     def _overrule(
         self, claims: CommitClaims, fact: FactId, other: FactId | None, row: int, path: FilePath
     ) -> None:
-        """Note that a commit says of an occurrence that it is over, though its file keeps it. What
-        a merge keeps, the merge decides.
-        """
+        """Note that a commit ends an occurrence that its file keeps; a merge's text decides."""
         if claims is self.own_claims or claims.note.path != path:
             self.marks.append(self._new_mark(MarkKind.OVERRULED, claims, fact, other, row))
 
     def _is_current(self, fact: FactId, besides: int) -> bool:
-        """True if a fact has a current occurrence after this step, besides the one in a row: what
-        is over supersedes nothing.
-        """
+        """True if a fact has a current occurrence besides a row: others supersede nothing."""
         return any(
             row != besides and not self._marks_in_force(row)
             for row, _ in self.live_occurrences(fact)
         )
 
     def _earlier_marks(self, row: int) -> list[Mark]:
-        """The marks of earlier steps by which an occurrence is no longer current."""
         return [
             mark
             for mark in self.trail.stated_marks_of(row)
@@ -364,7 +329,6 @@ class StepMarks:
         ]
 
     def _marks_in_force(self, row: int) -> list[Mark]:
-        """The marks by which an occurrence is no longer current, those of this step among them."""
         here = [
             mark
             for mark in self.marks
@@ -373,5 +337,6 @@ class StepMarks:
         return here or (self._earlier_marks(row) if row > 0 else [])
 
 
-def _location(entry: Entry) -> tuple[FilePath, SectionPath]:
+def entry_location(entry: Entry) -> tuple[FilePath, SectionPath]:
+    """The file and the section of an entry."""
     return entry.path, entry.section

@@ -1,8 +1,4 @@
-"""Memory: every verb, as one call with one argument record.
-
-Each verb names the module that carries it out, which is loaded when it is called: no command pays
-for another.
-"""
+"""Memory: every verb, as one call with one argument record; its module is loaded when called."""
 
 from __future__ import annotations
 
@@ -73,11 +69,9 @@ def _catch_up(workspace: Workspace) -> None:
 
 
 class Memory:
-    """A workspace and what can be done with it. `say` takes lines for the user while a verb is at
-    work.
+    """A workspace and what can be done with it. `say` takes lines for the user during a verb.
 
-    It may be held open for days, and used by several threads: each call sees what has changed since
-    the last one.
+    It may be held open for days, and used by several threads: each call sees current files.
     """
 
     def __init__(
@@ -95,47 +89,32 @@ class Memory:
         say: Say = _silent,
         progress: Progress | None = None,
     ) -> Memory:
-        """Open the workspace in a folder, else in `MDMEM_WORKSPACE`, else the first one from here
-        upwards.
+        """Open a folder's workspace, else `MDMEM_WORKSPACE`, else the first from here upwards.
 
-        Raises:
-            WorkspaceProblem, RepositoryProblem: there is none, or it cannot be used.
+        Raises WorkspaceProblem, RepositoryProblem (there is none, or it cannot be used).
         """
         return cls(open_at(find_workspace(named, environment), environment), say, progress)
 
     @classmethod
     def open_in(cls, repository: Repository, environment: Mapping[str, str]) -> Memory:
-        """Open the workspace in the folder that a repository was discovered from.
-
-        Raises:
-            WorkspaceProblem: its settings cannot be used.
-        """
+        """Open the workspace of a discovered repository. Raises WorkspaceProblem (bad settings)."""
         return cls(open_in(repository, environment))
 
     def close(self) -> None:
-        """Let go of what is kept open between calls: the index, watches of the kernel. What is
-        needed again is opened again.
-        """
+        """Release cached resources (the index, kernel watches); they are opened again on demand."""
         self._workspace.resources.close()
 
     def await_catch_up(self, seconds: float) -> None:
-        """Wait for the process that brings the index up to date after a write of this one, but no
-        longer than so many seconds.
-        """
+        """Wait, up to so many seconds, for the index update after a write of this process."""
         _module("catchup.background").wait_for_catch_up(self._workspace, seconds)
 
     @property
     def workspace(self) -> Workspace:
-        """The workspace by its settings and its repository as they are now.
-
-        Raises:
-            WorkspaceProblem, RepositoryProblem: they cannot be used any more.
-        """
+        """The current workspace. Raises WorkspaceProblem, RepositoryProblem (no longer usable)."""
         self._workspace = refresh(self._workspace)
         return self._workspace
 
     def _record_event(self, verb: str, options: WriteOptions | None = None) -> EventRecorder:
-        """An event recorder for a verb."""
         workspace = self.workspace
         actor = (options and options.actor) or workspace.actor
         session = options.session if options else None
@@ -144,29 +123,18 @@ class Memory:
         )
 
     def record_call(self, tool: str, actor: str, session: str | None) -> EventRecorder:
-        """An event recorder for the call of a server's tool; the verbs that the call runs may add
-        events of their own.
-        """
+        """An event recorder for a server's tool; verbs in the call may add events of their own."""
         return self._record_event(tool, WriteOptions(actor=actor, session=session))
 
     def apply(self, change: Change) -> WriteResult:
-        """Carry out one change, committed when this returns.
-
-        Raises:
-            MdmemError: it was refused or failed, and nothing is changed.
-        """
+        """Carry out one change, committed when this returns. Raises MdmemError (no change)."""
         verb = changes.EVENT_VERBS[type(change)]
         return self._write(
             verb, change.options, lambda: changes.carry_out(self.workspace, change, self._say)
         )
 
     def change_file(self, change: WholeFileEdit | MovePath) -> WriteResult:
-        """Carry out a change of a whole file, of any name, or of a folder: committed when this
-        returns.
-
-        Raises:
-            MdmemError: it was refused or failed, and nothing is changed.
-        """
+        """Change a file of any name, or a folder: like `apply`. Raises MdmemError (no change)."""
         return self._write(
             "memory-tool",
             change.options,
@@ -176,7 +144,6 @@ class Memory:
     def _write(
         self, verb: str, options: WriteOptions, work: Callable[[], WriteResult]
     ) -> WriteResult:
-        """Carry out a write, and let the index catch up."""
         with self._record_event(verb, options) as event:
             result = work()
             event.done(
@@ -192,9 +159,7 @@ class Memory:
     def plan_purge(self, request: Purge) -> PurgePlan:
         """Work out what a purge would change and what it cannot reach; nothing is changed.
 
-        Raises:
-            FactProblem, TextProblem: there is nothing to purge, or it cannot be told from other
-            text.
+        Raises FactProblem, TextProblem (there is nothing to purge, or the text is ambiguous).
         """
         with self._record_event(
             "plan-purge", WriteOptions(actor=request.actor, session=request.session)
@@ -206,9 +171,7 @@ class Memory:
     def purge(self, request: Purge) -> PurgeResult:
         """Remove a text from files, index and all history; it cannot be undone.
 
-        Raises:
-            MdmemError: it was refused, or could not be done to the end; running it again completes
-            it.
+        Raises MdmemError (it was refused, or is not complete; running it again completes it).
         """
         with self._record_event(
             "purge", WriteOptions(actor=request.actor, session=request.session)
@@ -219,10 +182,7 @@ class Memory:
         return done
 
     def save(self, request: Save) -> tuple[CommitId | None, tuple[FilePath, ...]]:
-        """Commit a person's pending edits of memory files as theirs, or as an agent's claim: the
-        commit and its paths.
-
-        Without a commit nothing was pending.
+        """Commit pending edits as the person's, or an agent's claim; None: nothing pending.
 
         Raises:
             RefusedChange: the check refuses them. RepositoryProblem: git cannot take them now.
@@ -237,54 +197,35 @@ class Memory:
         return commit, paths
 
     def show(self, request: Show) -> SectionView:
-        """Read one section, the text before the first heading, or a whole file.
-
-        Raises:
-            PathProblem, SectionProblem: there is none.
-        """
+        """Read a section, the first text, or a file. Raises PathProblem, SectionProblem."""
         return _module("queries.show").show_section(self.workspace, request)
 
     def show_named(self, request: Show) -> SectionView | DayView:
         """Read a section, or else the fact, file or day that the word for one means.
 
-        Raises:
-            PathProblem, SectionProblem, FactProblem: there is none, or several are meant.
+        Raises PathProblem, SectionProblem, FactProblem (there is none, or several are meant).
         """
         return _module("queries.show").show_named(self.workspace, request, self._say)
 
     def show_as_of(self, request: Show, as_of: str) -> SectionView:
         """Read a section or a whole file as it was on a day, at a moment or at a commit.
 
-        Raises:
-            UsageProblem, HistoryProblem, PathProblem, SectionProblem: there is no such moment, file
-            or section.
+        Raises UsageProblem, HistoryProblem, PathProblem, SectionProblem (there is none).
         """
         return _module("queries.as_of").show_as_of(self.workspace, request, as_of, self._say)
 
     def look(self, path: str) -> FolderView | str:
-        """Read a whole file of any name, or list a folder two levels deep; an empty path is the
-        workspace's own folder.
-
-        Raises:
-            PathProblem: there is none, or it cannot be read.
-        """
+        """Read any file, or list a folder two levels deep ("": the root). Raises PathProblem."""
         return _module("queries.folders").look(self.workspace, path)
 
     def outline(self, file: str | None = None) -> Outline:
-        """List the sections of a file with their etags.
-
-        Raises:
-            PathProblem: there is no such file.
-        """
+        """List the sections of a file with their etags. Raises PathProblem (no such file)."""
         return _module("queries.show").outline(self.workspace, file)
 
     def search(self, request: Search) -> SearchResult:
-        """Find the entries that answer a query best; the index is brought up to date first.
+        """Find the entries that answer a query best, in an updated index.
 
-        Raises:
-            UsageProblem: an option's value is out of its range.
-            WorkspaceProblem: `no-sessions`: sessions are to be searched, and the settings name
-            none.
+        Raises UsageProblem (a value out of range), WorkspaceProblem (`no-sessions` to search).
         """
         with self._record_event("search") as event:
             workspace = self.workspace
@@ -298,9 +239,7 @@ class Memory:
         return result
 
     def context(self, request: BuildContext) -> ContextBlock:
-        """The block for an agent's prompt, within its budget; empty where there is
-        nothing to say.
-        """
+        """The block for an agent's prompt, within its budget; may be empty."""
         with self._record_event("context", WriteOptions(session=request.session)) as event:
             block = _module("memory.contexts").give_context(
                 self.workspace, request, self._say, self._progress
@@ -311,9 +250,7 @@ class Memory:
     def drop_given(
         self, texts: Sequence[str], session: str | None = None, is_summary: bool = False
     ) -> GuardedTexts:
-        """The texts that are new; what this session was given, or memory holds, is dropped and
-        counted.
-        """
+        """The new texts; what this session was given, or memory holds, is dropped and counted."""
         with self._record_event("guard", WriteOptions(session=session)) as event:
             guarded = _module("memory.contexts").drop_given(
                 self.workspace, texts, session, is_summary, self._say
@@ -322,9 +259,7 @@ class Memory:
         return guarded
 
     def flush(self, request: Flush) -> FlushResult:
-        """Tell whether a session is near its compaction; once a cycle, with the prompts that have
-        it write down what it knows.
-        """
+        """Tell whether a session is near its compaction; once a cycle, with prompts to write."""
         with self._record_event("flush", WriteOptions(session=request.session)) as event:
             result = _module("memory.contexts").flush(self.workspace, request)
             event.done(result.prompts is not None)
@@ -332,9 +267,7 @@ class Memory:
         return result
 
     def flush_prompts(self) -> FlushPrompts:
-        """The prompts that have a session write down what it knows, whether or not it is near its
-        compaction; nothing is marked.
-        """
+        """The prompts that have a session write down what it knows; nothing is marked."""
         return _module("memory.contexts").write_prompts(self.workspace)
 
     def facts(self, request: ListFacts) -> FactList:
@@ -342,11 +275,9 @@ class Memory:
         return _module("queries.search").facts(self.workspace, request, self._say, self._progress)
 
     def history(self, request: ShowHistory) -> SectionHistory | FactHistory:
-        """Show the past of a section or a fact; without either, the changes of a file or of all
-        memory.
+        """Show the past of a section or a fact; without either, of a file or of all memory.
 
-        Raises:
-            SectionProblem, PathProblem, FactProblem: there is none, or it cannot be told which.
+        Raises SectionProblem, PathProblem, FactProblem (there is none, or several are meant).
         """
         with self._record_event("history"):
             answer = _module("queries.history").show_history(self.workspace, request, self._say)
@@ -357,20 +288,14 @@ class Memory:
             )
 
     def changes(self, request: ShowChanges) -> ChangeList:
-        """List what commits did to facts, the newest first.
-
-        Raises:
-            UsageProblem: a day is none.
-        """
+        """List commits' changes of facts, newest first. Raises UsageProblem (a day is invalid)."""
         with self._record_event("changes"):
             return _module("queries.fact_changes").list_changes(self.workspace, request, self._say)
 
     def blame(self, request: ShowBlame) -> Blame:
-        """Name the commit that brought in each line of a section, a fact, a file, or the text
-        before the first heading.
+        """Name the commit that brought in each line of a section, a fact or a file.
 
-        Raises:
-            SectionProblem, PathProblem, FactProblem: there is none, or several are meant.
+        Raises SectionProblem, PathProblem, FactProblem (there is none, or several are meant).
         """
         with self._record_event("blame"):
             answer = _module("queries.blame").show_blame(self.workspace, request, self._say)
@@ -381,11 +306,7 @@ class Memory:
             )
 
     def when(self, text: str) -> TextHistory:
-        """List the periods in which sections held a text, oldest first.
-
-        Raises:
-            TextProblem: there is no text.
-        """
+        """List when sections held a text, oldest first. Raises TextProblem (no text)."""
         with self._record_event("when"):
             return _module("queries.history").when(self.workspace, text, self._say)
 
@@ -409,8 +330,7 @@ class Memory:
     def apply_advice(self, options: WriteOptions) -> ReviewResult:
         """Carry out the advice that is safe, one commit each, and return the rest.
 
-        Raises:
-            MdmemError: a change was refused; those before it are done.
+        Raises MdmemError (a change was refused; those before it are done).
         """
         with self._record_event("review-apply", options) as event:
             result = _module("changes.review").apply_safe_advice(
@@ -422,9 +342,7 @@ class Memory:
     def empty_answer_notes(
         self, file: str | None = None, section: str | None = None
     ) -> tuple[str, ...]:
-        """Lines for the user after an empty answer about a file or a section: memory may hold
-        nothing there at all.
-        """
+        """Lines for the user after an empty answer: memory may hold nothing there at all."""
         return _module("queries.search").empty_answer_notes(
             self.workspace, file, section, self._say
         )
@@ -434,9 +352,7 @@ class Memory:
         return _module("queries.search").conflicts(self.workspace, self._say, self._progress)
 
     def recall(self, tags: tuple[str, ...], limit: int = 100) -> FactList:
-        """List the facts with at least one of these tags: those with most of them first, then the
-        newest. A limit of 0 is none.
-        """
+        """List the facts with any of these tags, most of them first, then newest; 0: no limit."""
         return _module("queries.labels").recall(
             self.workspace, tags, limit, self._say, self._progress
         )
@@ -446,11 +362,7 @@ class Memory:
         return _module("queries.labels").tag_catalogue(self.workspace, self._say, self._progress)
 
     def check(self, files: tuple[str, ...] = ()) -> tuple[Problem, ...]:
-        """Check memory files as they are on disk.
-
-        Raises:
-            PathProblem: a named file is not there.
-        """
+        """Check memory files on disk. Raises PathProblem (a named file does not exist)."""
         return _module("queries.show").check_files(self.workspace, files)
 
     def status(self) -> WorkspaceStatus:
@@ -462,12 +374,7 @@ class Memory:
         return status
 
     def reindex(self, full: bool = False) -> int:
-        """Bring the index up to date, or rebuild it; return the number of its entries. That of
-        messages is then built by their next search.
-
-        Raises:
-            RepositoryProblem: `busy`. StorageProblem: it cannot be written.
-        """
+        """Update or rebuild the index; the number of entries. Raises RepositoryProblem (`busy`)."""
         with self._record_event("reindex"):
             if full:
                 _module("catchup.session_messages").discard_messages(self.workspace, self._say)
@@ -478,9 +385,7 @@ class Memory:
             )
 
     def examine(self, fix: bool = False) -> tuple[Finding, ...]:
-        """Examine the workspace and everything around it; with `fix`, mend what can safely be
-        mended.
-        """
+        """Examine the workspace and everything around it; with `fix`, repair what is safe."""
         with self._record_event("doctor") as event:
             findings = _module("doctor").examine(
                 self.workspace,
@@ -510,20 +415,12 @@ class Memory:
 
 
 def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
-    """Make or adopt a workspace.
-
-    Raises:
-        MdmemError: the folder cannot hold one, or git cannot take a commit now.
-    """
+    """Make or adopt a workspace. Raises MdmemError (impossible there, or not now)."""
     return _module("memory.adopting").initialise(request, environment)
 
 
 def leave(folder: Path, environment: Mapping[str, str]) -> bool:
-    """Adopt a workspace no longer; False if it was not in the user's list.
-
-    Raises:
-        WorkspaceProblem: `not-allowed`: an agent asks. StorageProblem: the list cannot be written.
-    """
+    """Remove a workspace from the list, if it is there. Raises WorkspaceProblem (`not-allowed`)."""
     return _module("memory.found").leave(folder, environment)
 
 
@@ -531,9 +428,7 @@ def find_unadopted(
     environment: Mapping[str, str],
     progress: Progress | None = None,
 ) -> tuple[FoundWorkspace, ...]:
-    """Find the workspaces below the user's home that mdmem wrote in and the user has
-    not adopted.
-    """
+    """Find unadopted workspaces below the user's home that mdmem wrote in."""
     return tuple(_module("memory.found").find_unadopted(environment, progress))
 
 
@@ -541,20 +436,14 @@ def adopt_found(
     workspaces: Sequence[FoundWorkspace],
     environment: Mapping[str, str],
 ) -> None:
-    """Adopt workspaces that were found.
-
-    Raises:
-        WorkspaceProblem: `not-allowed`: an agent asks. StorageProblem: the list cannot be written.
-    """
+    """Adopt workspaces that were found. Raises WorkspaceProblem (`not-allowed`: an agent asks)."""
     _module("memory.found").adopt_found(workspaces, environment)
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
-    """Check the staged changes of memory files, in every workspace of the repository that `folder`
-    is in.
+    """Check the staged changes of memory files, in every workspace of a repository.
 
-    Paths are from the workspace that `folder` is in; from the root of the work tree where it is in
-    none.
+    Paths are from the workspace of `folder`, else from the root of the work tree.
     """
     return _module("memory.commit_hooks").staged_problems_of_workspace(folder, environment)
 

@@ -45,12 +45,9 @@ Mdmem-Source: user-stated
 
 
 def share(workspace: Workspace) -> CommitId | None:
-    """Put the lines of the workspace into .gitattributes, in a commit of its own; None where they
-    stand there already.
+    """Commit the workspace's lines in .gitattributes; None where they are there already.
 
-    Raises:
-        MdmemError: git cannot take the commit now, or the file has edits that are in no commit;
-        nothing is changed then.
+    Raises MdmemError (git cannot commit now, or the file has pending edits; nothing is changed).
     """
     repository, settings, path = workspace.repository, workspace.settings, setup.SHARED_PATH
     with files.lock(workspace.state / files.LOCK_NAME, settings.lock_timeout):
@@ -98,13 +95,11 @@ _FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
 
 @dataclass(frozen=True, slots=True)
 class InitResult:
-    """The result of `init`: the files it wrote, the commit that has them, the hooks it installed,
-    and lines for the user.
+    """The result of `init`: files written, their commit, hooks installed, lines for the user.
 
-    `took_out` is the file that mdmem's instructions to agents were taken out of; `merging` is what
+    `took_out` is the file that mdmem's instructions to agents were removed from; `merging` is what
     was written so that git merges memory with mdmem: `settings`, `attributes`, `shared attributes`.
-    `adopted`: agents are served the workspace; `newly_adopted`: since now, though it was a
-    workspace before.
+    `adopted`: agents are served the workspace; `newly_adopted`: an old workspace, since now.
     """
 
     workspace: Path
@@ -120,18 +115,13 @@ class InitResult:
 
 
 def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
-    """Create or adopt the workspace in a folder.
-
-    Raises:
-        MdmemError: the folder cannot hold one, or git cannot take a commit now; no file is left
-        that was not there before.
-    """
+    """Create or adopt a folder's workspace. Raises MdmemError (no new file is left then)."""
     folder = Path(request.folder or environment.get("MDMEM_WORKSPACE") or ".").absolute()
     if folder.exists() and not folder.is_dir():
         raise PathProblem("bad-path", f"{folder} is not a folder")
     if ".git" in (part.lower() for part in folder.parts):
         raise PathProblem("bad-path", f"{folder} is in git's own folder")
-    if not is_marked(folder) and (line := next(_unusable(folder), None)):
+    if not is_marked(folder) and (line := next(_unusable_notes(folder), None)):
         raise PathProblem("bad-path", line)
     # Whatever can fail is tried before anything is written.
     was_workspace, existing = is_marked(folder), _existing_repository(folder)
@@ -183,11 +173,8 @@ def _adoption(
     settings: Settings,
     environment: Mapping[str, str],
 ) -> tuple[bool, bool]:
-    """True if the user has adopted the workspace, and True if this call is to adopt it.
-
-    Raises:
-        WorkspaceProblem: `not-allowed`: an agent may not set up the memory of others.
-        StorageProblem: it cannot be adopted.
+    """True if adopted, and True if this call is to adopt it. Raises WorkspaceProblem (`not-
+    allowed`).
     """
     if existing is not None and adoption.is_adopted(existing, environment):
         return True, False
@@ -212,7 +199,6 @@ def _adoption(
 
 
 def _set_up(workspace: Workspace, request: Initialise, result: InitResult) -> InitResult:
-    """Instructions for agents, shared attributes, git's hooks and merge driver, as requested."""
     written, commit, notes, took_out = result.written, result.commit, result.notes, None
     configured = replace(workspace, settings=_settings(workspace))
     if request.agents is not None or request.no_agents is not None:
@@ -225,8 +211,8 @@ def _set_up(workspace: Workspace, request: Initialise, result: InitResult) -> In
         configured = replace(workspace, settings=_settings(workspace))
     if request.shared and (shared := share(configured)):
         commit, written = shared, (*written, setup.SHARED_PATH)
-    hooks, hook_notes = _hooks(workspace) if request.hooks else ((), ())
-    merging, merge_notes = _merging(configured)
+    hooks, hook_notes = _install_hooks(workspace) if request.hooks else ((), ())
+    merging, merge_notes = _set_up_merging(configured)
     return replace(
         result,
         written=written,
@@ -241,12 +227,10 @@ def _set_up(workspace: Workspace, request: Initialise, result: InitResult) -> In
 def _adopt(
     workspace: Workspace, is_new: bool
 ) -> tuple[tuple[FilePath, ...], tuple[str, ...], CommitId | None]:
-    """Write the missing files and commit them: the files, lines for the user, the commit. The
-    caller holds the workspace lock.
-    """
+    """Write and commit the missing files, with the workspace lock held; with lines for the user."""
     root, repository, settings = workspace.root, workspace.repository, workspace.settings
-    missing, notes = _missing(root, repository, settings)
-    notes += (*_unusable(root), *_ignored(workspace, tuple(missing)))
+    missing, notes = _missing_files(root, repository, settings)
+    notes += (*_unusable_notes(root), *_ignored_notes(workspace, tuple(missing)))
     if missing and not is_new:
         repository.require_ready(settings.allow_detached, repository.branch())
     settings_before = files.read(root / SETTINGS_NAME)
@@ -281,12 +265,11 @@ def _write(path: Path, data: bytes, before: bytes | None) -> None:
 
 
 def _settings(workspace: Workspace) -> Settings:
-    """The settings as they are now."""
     return config.load(workspace.root, workspace.repository.root, workspace.environment)
 
 
 def _instructions(workspace: Workspace, request: Initialise) -> tuple[WriteResult, tuple[str, ...]]:
-    """Put mdmem's instructions to agents into a file, or take them out; with lines for the user."""
+    """Add mdmem's instructions to agents to a file, or remove them; with lines for the user."""
     lines: list[str] = []
     if request.agents is not None:
         result = instructions.set_instructions(workspace, request.agents, False, lines.append)
@@ -305,7 +288,6 @@ def _instructions(workspace: Workspace, request: Initialise) -> tuple[WriteResul
 
 
 def _existing_repository(folder: Path) -> Repository | None:
-    """The repository that a folder is in; None if it is in none yet."""
     real_path = folder.resolve()
     nearest = next(each for each in (real_path, *real_path.parents) if each.is_dir())
     try:
@@ -317,14 +299,10 @@ def _existing_repository(folder: Path) -> Repository | None:
         return None
 
 
-def _missing(
+def _missing_files(
     root: Path, repository: Repository, settings: Settings
 ) -> tuple[dict[FilePath, str], tuple[str, ...]]:
-    """The files to write, and lines for the user: templates if there is no curated file, an author
-    if git knows none.
-
-    An author goes before the settings that are there.
-    """
+    """Missing files (templates, an author before the settings), with lines for the user."""
     names = {entry.name.casefold() for entry in root.iterdir()}
     missing: dict[FilePath, str] = {}
     if not any(os.path.lexists(root / name) for name in layout.CURATED_NAMES):
@@ -345,8 +323,7 @@ def _missing(
     )
 
 
-def _unusable(root: Path) -> Iterator[str]:
-    """A line for the user for each curated file that is no regular file."""
+def _unusable_notes(root: Path) -> Iterator[str]:
     for name in layout.CURATED_NAMES:
         kind = (
             "a symbolic link"
@@ -359,12 +336,8 @@ def _unusable(root: Path) -> Iterator[str]:
             yield f"{name} is {kind}: neither searched nor edited. Put the file in its place."
 
 
-def _ignored(workspace: Workspace, missing: tuple[FilePath, ...]) -> tuple[str, ...]:
-    """A line for the user if git ignores memory files that exist.
-
-    Raises:
-        PathProblem: `ignored-path`: it would ignore files that are to be written.
-    """
+def _ignored_notes(workspace: Workspace, missing: tuple[FilePath, ...]) -> tuple[str, ...]:
+    """A line if git ignores existing files. Raises PathProblem (`ignored-path`: new ones)."""
     hint = "Remove the rule; memory outside git has no history."
     refused = ignored(workspace.root, missing)
     if refused:
@@ -388,14 +361,12 @@ def _ignored(workspace: Workspace, missing: tuple[FilePath, ...]) -> tuple[str, 
 def _first_commit(
     workspace: Workspace, written: tuple[FilePath, ...], is_new: bool
 ) -> tuple[CommitId | None, tuple[str, ...]]:
-    """Commit the files that `init` wrote; in a new repository every memory file too, except those
-    with a secret, which are named.
-    """
+    """Commit the files of `init`; in a new repository all memory files but those with a secret."""
     pending = set(workspace.repository.pending())
     existing = (
         sorted((set(workspace.memory_files()) & pending).difference(written)) if is_new else []
     )
-    secrets = _secrets(workspace, existing)
+    secrets = _files_with_secrets(workspace, existing)
     problems = [problem for of_file in secrets.values() for problem in of_file]
     notes = tuple(
         f"not committed: {problem.path}:{problem.line}: {problem.message}. {problem.hint}"
@@ -415,9 +386,7 @@ def _first_commit(
 
 
 def _message(workspace: Workspace, adopts: bool) -> str:
-    """The message of the first commit. An agent who has existing files committed claims them, as
-    with `save`.
-    """
+    """The message of the first commit; an agent claims existing files, as with `save`."""
     actor = workspace.given_actor(None)
     if not adopts or actor is None or not workspace.is_agent(actor):
         return "mdmem: init\n\nMdmem-Op: init\nMdmem-Source: user-stated\n"
@@ -425,12 +394,10 @@ def _message(workspace: Workspace, adopts: bool) -> str:
     return history.compose_claimed_save("mdmem: init", (), actor, Op.INIT)
 
 
-def _secrets(
+def _files_with_secrets(
     workspace: Workspace, paths: Sequence[FilePath]
 ) -> dict[FilePath, tuple[Problem, ...]]:
-    """The files in no commit yet with secrets in them or in their names; none if secrets are
-    allowed.
-    """
+    """The uncommitted files with secrets in text or name; none if secrets are allowed."""
     if "secret" in workspace.allowances():
         return {}
     problems = {
@@ -442,10 +409,8 @@ def _secrets(
     return {path: of_file for path, of_file in problems.items() if of_file}
 
 
-def _hooks(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Install git's hooks; if somebody else manages them, lines for the user tell what to add
-    there.
-    """
+def _install_hooks(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Install git's hooks; if somebody else manages them, with lines to add there."""
     try:
         require_hooks_free(workspace)
         return hook_files.install(workspace.repository.hooks_dir, sys.executable), ()
@@ -455,7 +420,7 @@ def _hooks(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return (), (f"hooks were not installed: {problem.message}", problem.hint)
 
 
-def _merging(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _set_up_merging(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Have git merge memory with mdmem; where that cannot be set up, a line for the user."""
     try:
         return setup.install(workspace, sys.executable), ()

@@ -1,6 +1,4 @@
-"""The claim in the message of a commit that an agent makes with git: nobody knows who typed what it
-brings in.
-"""
+"""Checks and claims in commits made with git; nobody knows who typed what an agent commits."""
 
 from __future__ import annotations
 
@@ -27,13 +25,9 @@ from mdmem.workspace import Workspace, actor_in_shell, open_in, read_committed, 
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
-    """Check the staged changes of memory files in every workspace of a repository; paths are from
-    the root of the work tree.
+    """Check the staged changes of memory files in every workspace of a repository.
 
-    Args:
-        folder: any folder of the work tree.
-        environment: the variables of the process; git names the index of a commit under way in them
-        (`GIT_INDEX_FILE`).
+    Paths are from the work tree's root; `environment` may name the index (`GIT_INDEX_FILE`).
     """
     repository = repo.discover(folder)
     problems: list[Problem] = []
@@ -53,7 +47,6 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
 
 
 def _problems_in(workspace: Workspace, change: StagedFile) -> tuple[Problem, ...]:
-    """The problems of a staged change in one workspace; none where the file is not its memory."""
     path = FilePath(change.path.removeprefix(workspace.repository.prefix))
     old_path = str(change.renamed_from) if change.renamed_from else None
     problems = check.check(
@@ -76,17 +69,13 @@ def _problems_in(workspace: Workspace, change: StagedFile) -> tuple[Problem, ...
 
 
 def _guarded_kind(workspace: Workspace, path: FilePath) -> FileKind:
-    """The kind of a file, also where a folder on the way to it is another workspace: a mark there
-    must not switch the guard off.
-    """
+    """A file's kind, also inside a workspace on the way: no mark may switch the guard off."""
     kind = workspace.kind_of(path)
     return layout.note_kind(path, workspace.settings.paths) if kind is FileKind.OTHER else kind
 
 
 def _shrank_on_branch(workspace: Workspace, path: FilePath, after: bytes | None) -> bool:
-    """True if a squash takes out no more of a file than the branch did, whose commits were checked
-    one by one.
-    """
+    """True if a squash removes no more of a file than the branch, whose commits were checked."""
     squashed = workspace.repository.squashed()
     return squashed is not None and not check.shrinks_too_much(
         read_committed(workspace, path, squashed), after
@@ -96,9 +85,7 @@ def _shrank_on_branch(workspace: Workspace, path: FilePath, after: bytes | None)
 def staged_problems_of_workspace(
     folder: Path, environment: Mapping[str, str]
 ) -> tuple[Problem, ...]:
-    """Do the same with paths from the workspace that `folder` is in; from the root of the work tree
-    where it is in none.
-    """
+    """Do the same with paths from the workspace of `folder`, if it is in one."""
     repository = repo.discover(folder)
     here = repository.root / repository.prefix
     workspace = workspaces_of(repository, {here}, environment).get(here)
@@ -112,14 +99,7 @@ def staged_problems_of_workspace(
 def record_refusal(
     folder: Path, environment: Mapping[str, str], refused: Sequence[Problem], seconds: float
 ) -> None:
-    """Add to the events of each workspace that its commit was refused.
-
-    Args:
-        folder: any folder of the work tree.
-        environment: the variables of the process, as for `staged_problems`.
-        refused: the problems that stood in the way; paths as `staged_problems` gives them.
-        seconds: how long the check took.
-    """
+    """Add a commit's refusal to each workspace's events; `seconds` is how long the check took."""
     repository = repo.discover(folder)
     folders = [(repository.root / problem.path).parent for problem in refused]
     workspaces = workspaces_of(repository, set(folders), environment)
@@ -150,11 +130,7 @@ def _all_workspaces_of(
     folders: Iterable[Path],
     environment: Mapping[str, str],
 ) -> dict[Path, tuple[Workspace, ...]]:
-    """The workspaces that each folder of the work tree is in, innermost first.
-
-    A workspace whose marks were deleted from the disk is one still: its state folder tells, or git
-    does.
-    """
+    """The workspaces of each folder, innermost first; without marks, its state or git tells."""
     views = {folder: _views(repository, folder) for folder in folders}
     is_root = {
         view.folder: is_marked(view.folder) or was_used(view)
@@ -196,11 +172,7 @@ def _marks(view: Repository) -> list[FilePath]:
 
 
 def require_hooks_free(workspace: Workspace) -> None:
-    """Refuse to install hooks where somebody else manages them.
-
-    Raises:
-        RepositoryProblem: `hooks-managed`, with the lines to add by hand.
-    """
+    """Refuse other managers' hooks. Raises RepositoryProblem (`hooks-managed`)."""
     hooks_path = workspace.repository.setting("core.hooksPath")
     if hooks_path is not None:
         raise hook_files.managed_hooks_problem(
@@ -213,16 +185,10 @@ def require_hooks_free(workspace: Workspace) -> None:
 def add_merge_trailers(
     folder: Path, message: str, environment: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Add trailers to the message of the merge that git is about to commit, or of what it merged
-    into one commit, and return them.
+    """Add trailers to the message of a merge or squash, and return them.
 
-    A merge of more than two commits is left alone, and so is a fact that does not stand any more in
-    what is committed: a person may have decided otherwise.
-
-    Args:
-        folder: any folder of the work tree.
-        message: the file with the message, relative to the folder.
-        environment: the variables of the hook; `GIT_INDEX_FILE` names what is committed.
+    A merge of more than two commits is left alone, and so is a fact that is no longer in what is
+    committed: a person may have decided otherwise. `environment` may name the index.
     """
     repository = repo.discover(folder)
     repository = repository.at_folder(repository.root)
@@ -260,9 +226,7 @@ class _MergedCommit:
 
 
 def _merged_commit(repository: Repository) -> _MergedCommit | None:
-    """The commit that is being merged, squashed, picked or rebased; None where there is none, or
-    several.
-    """
+    """The commit being merged, squashed, picked or rebased; None for none or several."""
     heads = _named_commits(repository, "MERGE_HEAD")
     picked = _named_commits(repository, "CHERRY_PICK_HEAD")
     if len(heads) == 1:
@@ -278,7 +242,6 @@ def _merged_commit(repository: Repository) -> _MergedCommit | None:
 
 
 def _named_commits(repository: Repository, name: str) -> list[CommitId]:
-    """The commits that a file in git's folder names."""
     return [
         CommitId(line.decode())
         for line in (git_files.read_bytes(f"{repository.git_dir}/{name}") or b"").split()
@@ -302,9 +265,7 @@ def _trailers(
 
 
 def _kind(workspace: Workspace, path: FilePath) -> FileKind | None:
-    """The kind of a memory file by its path in the work tree; None for a file that is not merged by
-    section and fact.
-    """
+    """The kind of a memory file by path; None for one not merged by section and fact."""
     inner = FilePath(path.removeprefix(workspace.repository.prefix))
     kind = workspace.kind_of(inner)
     is_merged = (
@@ -318,9 +279,7 @@ def _kind(workspace: Workspace, path: FilePath) -> FileKind | None:
 def _trailers_of_file(
     file: MergedFile, kind: FileKind, standing: frozenset[FactId]
 ) -> Iterator[str]:
-    """The trailers for one file. Values of one key are a contradiction by themselves, and need
-    none.
-    """
+    """The trailers for one file; values of one key contradict each other without any."""
     notes = merge3(file.base, file.ours, file.theirs, kind).notes
     for first, second, key in notes.contradictions:
         if key is None and {first, second} <= standing:
@@ -333,7 +292,6 @@ def _trailers_of_file(
 def _staged_facts(
     repository: Repository, path: FilePath, environment: Mapping[str, str]
 ) -> frozenset[FactId]:
-    """The facts of a file as it is committed."""
     index = environment.get("GIT_INDEX_FILE")
     variables = {"GIT_INDEX_FILE": str(Path(repository.root, index))} if index else {}
     data = repository.blobs([f":{path}"], variables)[0]
@@ -348,16 +306,7 @@ _MOVED_BY = frozenset({"a rebase", "a cherry-pick"})
 
 
 def add_claim(folder: Path, message: str, environment: Mapping[str, str]) -> str | None:
-    """Add `Mdmem-Claimed-By` to the message of a commit that an agent makes of memory files.
-
-    Args:
-        folder: any folder of the work tree.
-        message: the file with the message, relative to the folder.
-        environment: the variables of the hook; `GIT_INDEX_FILE` names what is committed.
-
-    Returns:
-        The agent; None where a person commits, no memory changes, or git makes commits again.
-    """
+    """Add `Mdmem-Claimed-By` to a message; the agent, or None where there is nothing to claim."""
     repository = repo.discover(folder)
     repository = repository.at_folder(repository.root)
     if git_files.operation_under_way(str(repository.git_dir)) in _MOVED_BY:

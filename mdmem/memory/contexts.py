@@ -1,6 +1,4 @@
-"""`context` and the guard, each with the record of what a session was given: read it first, update
-it afterwards.
-"""
+"""`context` and the guard: both read what a session was given, and update it afterwards."""
 
 from __future__ import annotations
 
@@ -41,7 +39,7 @@ def session_of(workspace: Workspace, named: str | None) -> str | None:
 def give_context(
     workspace: Workspace, request: BuildContext, say: Say, progress: Progress | None
 ) -> ContextBlock:
-    """The block for a prompt; it is added to the session's record.
+    """The block for a prompt, added to the session's record.
 
     If the record cannot be written, a later block may repeat some entries; nothing fails.
     """
@@ -68,7 +66,6 @@ def give_context(
 def _update(
     workspace: Workspace, session: str, change: Callable[[SessionRecord], SessionRecord]
 ) -> None:
-    """Change the record of a session, if it can be written."""
     with suppress(OSError, RepositoryProblem):
         workspace.ensure_state()
         sessions.update_record(workspace.state, session, change)
@@ -97,8 +94,7 @@ def context_figures(request: BuildContext, block: ContextBlock) -> Mapping[str, 
 def drop_given(
     workspace: Workspace, texts: Sequence[str], session: str | None, is_summary: bool, say: Say
 ) -> GuardedTexts:
-    """The texts that say anything new: without blocks, and without what this session was given or
-    memory holds.
+    """The texts with anything new to this session and to memory, without blocks.
 
     After the summary of a compaction, what the session was given in the cycle before is forgotten.
     """
@@ -116,17 +112,19 @@ _SYSTEM_TEMPLATE, _USER_TEMPLATE = "flush_system.md", "flush.md"
 
 
 def flush(workspace: Workspace, request: Flush) -> FlushResult:
-    """Tell whether a session is due, and unless that is all that was asked, mark its cycle and give
-    the prompts.
+    """Tell whether a session is due, and by default mark its cycle and give one caller the prompts.
 
-    Of several callers at once one gets the prompts.
-
-    Raises:
-        PathProblem: `file-not-found`: there is no such transcript.
+    Raises PathProblem (`file-not-found`: there is no such transcript).
     """
     session, tokens, cycle = _measure(request, workspace.environment.get("MDMEM_SESSION"))
     record = sessions.read_record(workspace.state, session)
-    result = _result(request, record, tokens, cycle)
+    result = FlushResult(
+        due=request.is_due(tokens, cycle, record.flushed),
+        tokens=tokens,
+        threshold=request.threshold,
+        cycle=cycle,
+        flushed=record.flushed,
+    )
     if not result.due or not _is_writable(workspace):
         return replace(result, due=False)
     if request.check:
@@ -162,7 +160,6 @@ def flush_figures(result: FlushResult) -> Mapping[str, int | bool]:
 
 
 def _measure(request: Flush, default_session: str | None) -> tuple[str, int, int]:
-    """The session, its tokens and its cycle."""
     if request.transcript is None:
         return request.session or default_session or "", request.tokens or 0, request.cycle or 0
     try:
@@ -179,18 +176,7 @@ def _measure(request: Flush, default_session: str | None) -> tuple[str, int, int
     )
 
 
-def _result(request: Flush, record: SessionRecord, tokens: int, cycle: int) -> FlushResult:
-    return FlushResult(
-        due=request.is_due(tokens, cycle, record.flushed),
-        tokens=tokens,
-        threshold=request.threshold,
-        cycle=cycle,
-        flushed=record.flushed,
-    )
-
-
 def _is_writable(workspace: Workspace) -> bool:
-    """True if today's log could be written."""
     log = workspace.root / workspace.log_path(workspace.now().date())
     folders = [folder for folder in (log.parent, workspace.root) if folder.is_dir()]
     return os.access(folders[0], os.W_OK) and (not log.exists() or os.access(log, os.W_OK))

@@ -52,7 +52,6 @@ def _repository(folder: Path) -> Repository | None:
 
 
 def _folders(top: Path, progress: Progress | None) -> Iterator[Path]:
-    """A folder and those below it, on its file system and behind no link."""
     device, waiting, count = top.stat().st_dev, [(top, 0)], 0
     while waiting:
         folder, depth = waiting.pop()

@@ -1,6 +1,4 @@
-"""`hooks`: put git's hooks and the merge driver where git looks, take them out, and tell their
-state.
-"""
+"""`hooks`: install or remove git's hooks and the merge driver, and tell their state."""
 
 from __future__ import annotations
 
@@ -17,19 +15,14 @@ from mdmem.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """The hooks of git in a workspace's repository. `record_event` makes an event recorder for a
-    verb.
-    """
+    """The hooks of git in a workspace's repository."""
 
     workspace: Workspace
     record_event: Callable[[str], EventRecorder]
 
     def install(self) -> tuple[str, ...]:
-        """Install mdmem's hooks, and the merge driver; return the names of the hooks that were
-        written.
-
-        Raises:
-            RepositoryProblem: `hooks-managed`, with the lines to add by hand.
+        """Install hooks and merge driver; the hooks written. Raises RepositoryProblem (`hooks-
+        managed`).
         """
         with self.record_event("hooks-install") as event:
             merging = setup.install(self.workspace, sys.executable)

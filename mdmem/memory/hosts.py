@@ -22,9 +22,7 @@ _PROJECT = "CLAUDE_PROJECT_DIR"
 
 
 def expanded(environment: Mapping[str, str]) -> Mapping[str, str]:
-    """An environment without the variables for mdmem that the host did not fill in: they count as
-    unset.
-    """
+    """An environment without mdmem's variables that the host did not fill in: they are unset."""
     return {
         name: value
         for name, value in environment.items()
@@ -34,10 +32,9 @@ def expanded(environment: Mapping[str, str]) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class HostWorkspace:
-    """The workspace that a host means.
+    """The workspace that a host means; `repository` is None where none is to be served.
 
-    - `repository`: that of the workspace, seen from its folder; None where there is none to serve.
-    - `passed_over`: the nearest workspace that the user has not adopted; it counts as none.
+    `passed_over`: the nearest workspace that the user has not adopted; it counts as none.
     """
 
     repository: Repository | None
@@ -49,33 +46,31 @@ def find_host_workspace(
     folder: str | None = None,
     named: Path | None = None,
 ) -> HostWorkspace:
-    """The workspace: the one named, else MDMEM_WORKSPACE, else that of the project, else of
-    `folder`, else the user's own setting.
+    """The workspace: the named, MDMEM_WORKSPACE's, the project's, `folder`'s, or the user's own.
 
     A host fills in the folder of the project for MDMEM_WORKSPACE, whether or not memory is there:
     where it only says that, it counts as the project. `folder` is the current one by default.
 
     Raises:
-        WorkspaceProblem: the one that is named is no workspace, or the user's own settings cannot
-        be read.
+        WorkspaceProblem: the named one is no workspace, or the user's settings are unreadable.
         RepositoryProblem: a workspace's repository cannot be read.
     """
     environment = expanded(environment)
     if named is not None:
-        return _judged(find_workspace(named, environment), environment)
+        return _with_adoption(find_workspace(named, environment), environment)
     starts = [
         Path(start).resolve() for start in (environment.get(_PROJECT), folder or os.curdir) if start
     ]
     if by_variable := environment.get("MDMEM_WORKSPACE"):
         start = Path(by_variable).resolve()
         if start not in starts:
-            return _judged(find_workspace(start, environment), environment)
+            return _with_adoption(find_workspace(start, environment), environment)
         starts.insert(0, start)
     passed_over: Path | None = None
     for start in starts:
         for candidate in (start, *start.parents):
             if is_marked(candidate):
-                judged = _judged(candidate, environment)
+                judged = _with_adoption(candidate, environment)
                 if judged.repository:
                     return replace(judged, passed_over=passed_over)
                 passed_over = passed_over or candidate
@@ -85,8 +80,7 @@ def find_host_workspace(
     return HostWorkspace(repo.discover(find_workspace(own, environment)), passed_over)
 
 
-def _judged(root: Path, environment: Mapping[str, str]) -> HostWorkspace:
-    """A workspace, to be served if the user has adopted it."""
+def _with_adoption(root: Path, environment: Mapping[str, str]) -> HostWorkspace:
     try:
         repository = repo.discover(root)
     except RepositoryProblem as problem:
@@ -104,9 +98,8 @@ def require_host_workspace(
 ) -> Repository:
     """The repository of the workspace, as `find_host_workspace` finds it.
 
-    Raises:
-        WorkspaceProblem: `no-workspace`, with the line to type; `not-adopted`, without one, since
-            an agent reads it; or as `find_host_workspace`.
+    Raises WorkspaceProblem (`no-workspace`, with the line to type; `not-adopted`, without one,
+    since an agent reads it; or as `find_host_workspace`).
     """
     found = find_host_workspace(environment, named=named)
     if found.repository is not None:

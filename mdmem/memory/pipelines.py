@@ -1,6 +1,4 @@
-"""Pipelines, which make memory of sessions: what they read, each step of them, and the schedule
-that calls them.
-"""
+"""Pipelines, which make memory of sessions: their steps, and the schedule that calls them."""
 
 from __future__ import annotations
 
@@ -47,11 +45,9 @@ _Work = Callable[[StepRecorder], DigestResult | DreamResult]
 
 
 def run(workspace: Workspace, say: Say, progress: Progress | None = None) -> RunResult:
-    """Carry out the steps that are due: a digest, and a dream for each ended day. One that fails
-    holds up no other; of dreams, the later ones.
+    """Carry out the steps that are due; a failed one delays only, of dreams, the later ones.
 
-    Raises:
-        RepositoryProblem: `running`: another pipeline is at work.
+    Raises RepositoryProblem (`running`: another pipeline is at work).
     """
     is_below = bool(workspace.environment.get(BELOW_RUN))
     is_digest_due = not is_below and digesting.is_due(workspace)
@@ -69,7 +65,7 @@ def run(workspace: Workspace, say: Say, progress: Progress | None = None) -> Run
                     lambda step: digesting.digest_due(workspace, step, say, progress),
                 )
             )
-        results.extend(_nights(workspace, say))
+        results.extend(_dream_due_days(workspace, say))
 
     def look_again(transcripts: tuple[str, ...]) -> bool:
         digest_them = digesting.digest_reported(transcripts)
@@ -86,8 +82,7 @@ def _has_night(workspace: Workspace) -> bool:
     return workspace.settings.dream != "off" and due.is_due(workspace)
 
 
-def _nights(workspace: Workspace, say: Say) -> list[StepResult]:
-    """Dream each ended day that is due, oldest first, up to the first that fails."""
+def _dream_due_days(workspace: Workspace, say: Say) -> list[StepResult]:
     results: list[StepResult] = []
     for day in due.due_days(workspace) if _has_night(workspace) else ():
         results.append(_tried(workspace, _DREAM, partial(dreaming.dream_day, workspace, day, say)))
@@ -119,9 +114,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class EventFigures:
-    """The figures of a workspace's events over some weeks. Each raises OSError where the events
-    cannot be read.
-    """
+    """The figures of events over some weeks. Each raises OSError (unreadable events)."""
 
     workspace: Workspace
 
@@ -150,9 +143,7 @@ class EventFigures:
 
 @dataclass(frozen=True, slots=True)
 class Pipelines:
-    """The pipelines of a workspace, and their schedule. `record_event` makes an event recorder for
-    a verb.
-    """
+    """The pipelines of a workspace, and their schedule."""
 
     workspace: Workspace
     record_event: Callable[..., EventRecorder]
@@ -160,20 +151,14 @@ class Pipelines:
     progress: Progress | None
 
     def list_sessions(self, request: ShowSessions) -> SessionList:
-        """List the sessions whose transcripts may be read, the newest first.
-
-        Raises:
-            UsageProblem: there is no such client, or no such day.
-        """
+        """List readable sessions, newest first. Raises UsageProblem (unknown client or day)."""
         with self.record_event("sessions"):
             return session_views.list_sessions(self.workspace, request)
 
     def show_session(self, request: ShowSessions, reference: str) -> SessionView:
         """Show messages of one session: the newest, or those around a line.
 
-        Raises:
-            PathProblem, TranscriptProblem: there is no such session, several fit, or its transcript
-            cannot be read.
+        Raises PathProblem, TranscriptProblem (none or several fit, or it cannot be read).
         """
         with self.record_event("sessions"):
             return session_views.show_session(self.workspace, request, reference, self.say)
@@ -181,12 +166,11 @@ class Pipelines:
     def digest(self, request: Digest) -> DigestResult:
         """Write what is new in transcripts into the logs of the days on which it was said.
 
-        A person who types it has it done in any workspace; an agent only where it is adopted.
+        A person may run it in any workspace; an agent only where it is adopted.
 
         Raises:
             WorkspaceProblem: `not-adopted`.
-            MdmemError: a transcript that was named is not there, or the workspace cannot be
-            written.
+            MdmemError: a named transcript is missing, or the workspace is not writable.
         """
         workspace = self.workspace
         with self.record_event("digest", WriteOptions(dry_run=request.dry_run)) as event:
@@ -200,11 +184,7 @@ class Pipelines:
         return result
 
     def dream(self, request: Dream) -> DreamResult:
-        """Take what lasts of ended days into curated memory, or propose it.
-
-        Raises:
-            MdmemError: a day has not ended, or memory cannot be written.
-        """
+        """Add ended days' lasting facts to curated memory, or propose them. Raises MdmemError."""
         with self.record_event("dream", WriteOptions(dry_run=request.dry_run)) as event:
             result = dreaming.dream(self.workspace, request, self.say)
             event.done(bool(result.commits))
@@ -214,18 +194,11 @@ class Pipelines:
         return result
 
     def start_digest(self, transcript: Path, is_last: bool = False) -> bool:
-        """Start a digest of a session in the background, where the user's own settings have it
-        read; at most once a minute, or if it is the last.
-        """
+        """Start a session's digest in the background, if configured; once a minute, or if last."""
         return digesting.start_digest(self.workspace, transcript, is_last)
 
     def run(self) -> RunResult:
-        """Carry out what is due. A step that fails is in the result.
-
-        Raises:
-            WorkspaceProblem: `not-adopted`.
-            RepositoryProblem: `running`: another pipeline is at work.
-        """
+        """Carry out what is due, failures in the result. Raises RepositoryProblem (`running`)."""
         with self.record_event("run") as event:
             adoption.require_adopted(self.workspace.repository, self.workspace.environment)
             result = run(self.workspace, self.say, self.progress)
@@ -259,11 +232,7 @@ class Pipelines:
         )
 
     def schedule(self, request: Schedule) -> ScheduleResult:
-        """Say how `run` is called every five minutes, or see to it, or to the end of it.
-
-        Raises:
-            RepositoryProblem: `cannot-schedule`.
-        """
+        """Tell, start or end the calls of `run`. Raises RepositoryProblem (`cannot-schedule`)."""
         with self.record_event("schedule") as event:
             result = placing.schedule(self.workspace, request)
             event.done(result.changed)

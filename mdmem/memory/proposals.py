@@ -28,9 +28,7 @@ _VERBS = {EditSection: "edit-section", Log: "log", Remember: "remember", Forget:
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """The proposals of a workspace. `record_event` makes an event recorder for a verb; `catch_up`
-    lets the index catch up.
-    """
+    """The proposals of a workspace."""
 
     workspace: Workspace
     say: Say
@@ -38,12 +36,7 @@ class Proposals:
     catch_up: Callable[[Workspace], None]
 
     def propose(self, request: Propose) -> ProposedWrite:
-        """Propose an edit: committed on a branch of its own when this returns; files, index and
-        HEAD stay.
-
-        Raises:
-            MdmemError: it was refused or failed, and nothing is changed.
-        """
+        """Propose an edit, committed on its own branch. Raises MdmemError (nothing is changed)."""
         options = request.edit.options
         with self.record_event(f"propose-{_VERBS[type(request.edit)]}", options) as event:
             done = proposing.propose(self.workspace, request, self.say)
@@ -53,12 +46,7 @@ class Proposals:
         return done
 
     def propose_branch(self, request: ProposeBranch) -> ProposalView:
-        """Make a proposal from the changes on a branch.
-
-        Raises:
-            MdmemError: there is no such branch, it changes nothing of memory, or the checks of a
-            write refuse it.
-        """
+        """Make a proposal from a branch. Raises MdmemError (none, no change, or refused)."""
         with self.record_event(
             "propose", WriteOptions(actor=request.actor, session=request.session)
         ) as event:
@@ -75,23 +63,14 @@ class Proposals:
         return ProposalList(views, unreadable)
 
     def show(self, named: str) -> ProposalView:
-        """One proposal with all of its parts.
-
-        Raises:
-            ProposalProblem: there is none.
-        """
+        """One proposal with all of its parts. Raises ProposalProblem (there is none)."""
         with self.record_event("proposals", None):
             ref = branches.find_proposal(self.workspace.repository, named)
             (proposal,) = reading.read_proposals(self.workspace, [ref])
         return proposal.view
 
     def part_text(self, named: str, part: str, anyway: bool = False) -> tuple[str, str]:
-        """The name of a part, and its text for a person to edit.
-
-        Raises:
-            ProposalProblem: there is none, it brings no text in, or (unless `anyway`) it is
-            overtaken.
-        """
+        """A part's name and text to edit. Raises ProposalProblem (none, or overtaken)."""
         view = deciding.part_to_edit(self.workspace, named, part, anyway)
         if view.new is None:
             raise ProposalProblem("part-not-found", f"{view.name} has no text to edit", "")
@@ -106,11 +85,7 @@ class Proposals:
             return reading.find(read, query, limit)
 
     def accept(self, request: Accept) -> Decision:
-        """Take parts of a proposal onto memory, a commit a part: all of them, or nothing.
-
-        Raises:
-            MdmemError: one was refused or failed, and nothing is changed.
-        """
+        """Accept parts, a commit each: all or nothing. Raises MdmemError (refused or failed)."""
         with self.record_event("accept", request.options) as event:
             decision = deciding.accept(self.workspace, request, self.say)
             event.done(bool(decision.commits), commit=next(reversed(decision.commits), None))
@@ -119,11 +94,7 @@ class Proposals:
         return decision
 
     def reject(self, request: Reject) -> Decision:
-        """Reject parts of a proposal.
-
-        Raises:
-            MdmemError: it was refused or failed, and nothing is changed.
-        """
+        """Reject parts of a proposal. Raises MdmemError (it was refused or failed)."""
         with self.record_event("reject", request.options) as event:
             decision = deciding.reject(self.workspace, request, self.say)
             event.done(bool(decision.commits), commit=next(reversed(decision.commits), None))

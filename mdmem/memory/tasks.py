@@ -13,9 +13,7 @@ from mdmem.workspace import Say, Workspace
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """The tasks of a workspace. `apply` carries out a change; `write` some work that writes, as an
-    event with this name.
-    """
+    """The tasks of a workspace; `write` does some work that writes, as an event with this name."""
 
     workspace: Workspace
     say: Say
@@ -23,26 +21,17 @@ class Tasks:
     write: Callable[[str, WriteOptions, Callable[[], WriteResult]], WriteResult]
 
     def start(self, name: str, goal: str, options: WriteOptions) -> WriteResult:
-        """Begin a task; if it exists already, nothing is changed.
-
-        Raises:
-            TextProblem, SectionProblem: the name or the goal cannot be used.
-        """
+        """Begin a task, unless it exists. Raises TextProblem, SectionProblem (unusable)."""
         return tasks.start_task(self.workspace, name, goal, options, self.apply)
 
     def note(self, name: str, text: str, options: WriteOptions) -> WriteResult:
-        """Add a note to a task.
-
-        Raises:
-            TextProblem, SectionProblem: there is no such task, or no text.
-        """
+        """Add a note to a task. Raises TextProblem, SectionProblem (no text or no such task)."""
         return tasks.add_task_note(self.workspace, name, text, options, self.apply)
 
     def end(self, name: str, outcome: str, options: WriteOptions) -> WriteResult:
         """Log the outcome of a task and remove its notes: both, or nothing.
 
-        Raises:
-            MdmemError: there is no such task, or no text; or a change was refused or failed.
+        Raises MdmemError (no such task or no text; or a change was refused or failed).
         """
         return self.write(
             "task-done",
@@ -51,11 +40,7 @@ class Tasks:
         )
 
     def show(self, name: str) -> SectionView:
-        """Read the notes of a task.
-
-        Raises:
-            SectionProblem: there is no such task.
-        """
+        """Read the notes of a task. Raises SectionProblem (there is no such task)."""
         return tasks.show_task(self.workspace, name)
 
     def names(self) -> tuple[str, ...]:

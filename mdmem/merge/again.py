@@ -1,6 +1,4 @@
-"""Merges of two commits, made again file by file. Nothing is kept of a merge: whoever asks about
-one works it out once more.
-"""
+"""Merges of two commits, made again file by file: nothing is stored of a merge."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.repo import Repository
-from mdmem.repo.first_parent import ChangedFile, changed_files, merge_bases
+from mdmem.repo.first_parent import changed_files, merge_bases
 from mdmem.startup.records import dataclass
 
 if TYPE_CHECKING:
@@ -18,9 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MergedFile:
-    """A Markdown file that both sides of a merge changed: its path in the merge, what both began
-    with, and each side's version.
-    """
+    """A Markdown file that both sides changed: its path in the merge, its base, each version."""
 
     path: FilePath
     base: bytes
@@ -35,21 +31,13 @@ def files_of_both(
     only: Collection[FilePath] | None = None,
     bases: Sequence[CommitId] | None = None,
 ) -> Iterator[MergedFile]:
-    """The files that two commits changed, each against their base, and that both have; a file that
-    one side renamed has its new name.
-
-    Where there are several bases, these are merged first, as git does.
-
-    Args:
-        repository: paths are relative to its folder.
-        ours: the one commit.
-        theirs: the other one.
-        only: no other files than these.
-        bases: the bases, if they are not those of a merge of the two.
-    """
+    """The files that both changed and have, with their bases (several: merged as git does)."""
     bases = merge_bases(repository, ours, theirs) if bases is None else bases
     sides = [
-        _by_origin(changed_files(repository, bases[0] if bases else None, side))
+        {
+            change.before_path if change.before else change.path: change
+            for change in changed_files(repository, bases[0] if bases else None, side)
+        }
         for side in (ours, theirs)
     ]
     for origin, our_change in sides[0].items():
@@ -69,11 +57,6 @@ def files_of_both(
             yield MergedFile(path, base, contents[our_change.after], contents[their_change.after])
 
 
-def _by_origin(changes: Sequence[ChangedFile]) -> dict[FilePath, ChangedFile]:
-    """Changes by the path that each file had at first."""
-    return {change.before_path if change.before else change.path: change for change in changes}
-
-
 def merge_texts(
     base: bytes, ours: bytes, theirs: bytes, kind: FileKind = FileKind.EVERGREEN
 ) -> MergeResult:
@@ -85,9 +68,7 @@ def merge_texts(
 
 
 def base_text(repository: Repository, bases: Sequence[CommitId], path: FilePath) -> bytes | None:
-    """A file in the base of a merge, empty where it has none; None where there are several bases
-    that cannot be merged.
-    """
+    """A file in a merge's base (empty: missing); None where several bases cannot be merged."""
     if not bases:
         return b""
     versions = [

@@ -1,8 +1,7 @@
-"""Have git merge memory files with mdmem: the driver in the repository's settings, and attributes
-that name it for the files of a workspace.
+"""Have git merge memory files with mdmem: a driver in git's settings, attributes that name it.
 
-Attributes stand in `.git/info/attributes`, which nobody else gets, or in a `.gitattributes` that is
-committed. In either, the lines of a workspace stand in one piece below a comment of ours; all other
+Attributes are in `.git/info/attributes`, which nobody else gets, or in a committed
+`.gitattributes`. In either, a workspace's lines are in one piece below mdmem's comment; all other
 lines are other people's, and stay.
 """
 
@@ -37,9 +36,7 @@ _TRIAL = {"O": "- a line\n", "A": "- a line\n", "B": "- a line\n- one more\n"}
 
 
 def command_line(python: str) -> str:
-    """The driver's command line in git's settings: git replaces `%O` and its like, and gives it to
-    a shell. -P: nothing is imported from the work tree.
-    """
+    """The driver's command line, a shell's, with `%O` and its like; -P: no imports from here."""
     return " ".join((shlex.quote(python).replace("%", "%%"), *_WORDS))
 
 
@@ -49,10 +46,9 @@ def driver_command(repository: Repository) -> str | None:
 
 
 def may_try(repository: Repository, command: str) -> bool:
-    """True if a driver's command line is the user's own.
+    """True if a driver's command line is mdmem's, or set outside of the repository.
 
-    It is one of mdmem's, or set outside of the repository: settings of a repository may come from a
-    stranger, and so may programs in its folders.
+    Settings of a repository may come from a stranger, and so may programs in its folders.
     """
     program = _program(command)
     if program is not None:
@@ -92,9 +88,7 @@ def attributes_file(repository: Repository) -> Path:
 
 
 def merge_attributes(repository: Repository, paths: Sequence[FilePath]) -> dict[FilePath, str]:
-    """The attribute `merge` of files of the workspace, by all files of attributes; `unspecified`
-    where none gives it.
-    """
+    """The attribute `merge` of files of the workspace; `unspecified` where none gives it."""
     text = b"\0".join(map(os.fsencode, paths))
     fields = repository.git("check-attr", "--stdin", "-z", "merge", text=text).split(b"\0")
     return {
@@ -140,9 +134,8 @@ _NEEDS_QUOTES = late.pattern(r'[\s"\\\x00-\x1f]')
 class MergeSetup:
     """The state of git as far as it merges the memory files of a workspace.
 
-    `named` says whether attributes name the driver for any of them, `complete` whether they do for
-    all that may come; `elsewhere` are files to which other attributes give another value. `command`
-    is what the settings define as the driver, and `works` whether that merges.
+    `named`: attributes name the driver for any file, `complete`: for all that may come; `elsewhere`
+    are files with another value. `command` is the driver in the settings; `works`: it merges.
     """
 
     named: bool
@@ -153,9 +146,7 @@ class MergeSetup:
 
     @property
     def state(self) -> str:
-        """The state in one word: `installed`, `missing`, or `broken` where the driver's program is
-        gone.
-        """
+        """`installed`, `missing`, or `broken` where the driver's program does not exist."""
         if self.command is not None and not self.works:
             return "broken"
         return "missing" if self.command is None or not self.complete else "installed"
@@ -177,13 +168,10 @@ def inspect(workspace: Workspace) -> MergeSetup:
 
 
 def install(workspace: Workspace, python: str) -> tuple[str, ...]:
-    """Set git up, and return what was written: `settings`, `attributes`. Doing it again does no
-    harm.
+    """Set git up, and return what was written: `settings`, `attributes`; may be repeated.
 
-    A driver that works is left as it is; attributes that others gave need no lines of ours.
-
-    Raises:
-        MdmemError: the settings or the attributes cannot be written.
+    A working driver stays; attributes that others gave need no lines of mdmem's. Raises MdmemError
+    (the settings or the attributes cannot be written).
     """
     repository, setup = workspace.repository, inspect(workspace)
     written = []
@@ -192,18 +180,18 @@ def install(workspace: Workspace, python: str) -> tuple[str, ...]:
         written.append("settings")
     if not setup.complete:
         lines = _lines(workspace, repository.prefix)
-        _edit(attributes_file(repository), lambda text: with_lines(text, repository.prefix, lines))
+        _edit_attributes(
+            attributes_file(repository), lambda text: with_lines(text, repository.prefix, lines)
+        )
         written.append("attributes")
     return tuple(written)
 
 
 def uninstall(workspace: Workspace) -> bool:
-    """Take the lines of this workspace out of the repository's own attributes, and the driver where
-    no other workspace is left; True if anything was there. What is shared stays.
-    """
+    """Remove this workspace's lines (not shared ones), and the driver with the last workspace's."""
     repository = workspace.repository
     path = attributes_file(repository)
-    changed = _edit(path, lambda text: with_lines(text, repository.prefix, ()))
+    changed = _edit_attributes(path, lambda text: with_lines(text, repository.prefix, ()))
     if _ANY_COMMENT.search(_read(path)):
         return changed
     return remove_driver(repository) or changed
@@ -216,7 +204,7 @@ def shared_text(workspace: Workspace) -> str:
 
 def drop_own_lines(workspace: Workspace) -> None:
     """Take the lines of this workspace out of the attributes that are not shared."""
-    _edit(
+    _edit_attributes(
         attributes_file(workspace.repository),
         lambda text: with_lines(text, workspace.repository.prefix, ()),
     )
@@ -226,9 +214,7 @@ def drop_own_lines(workspace: Workspace) -> None:
 
 
 def with_lines(text: str, prefix: str, lines: tuple[str, ...]) -> str:
-    """A text of attributes with these lines for the workspace at `prefix`, where it has some
-    already or else at the end.
-    """
+    """Attributes with these lines for the workspace at `prefix`: in place of its own, or last."""
     comment = _COMMENT.format(_quoted(f"/{prefix}"))
     old = split_lines(text)
     start = next(
@@ -245,9 +231,7 @@ def with_lines(text: str, prefix: str, lines: tuple[str, ...]) -> str:
 
 
 def _lines(workspace: Workspace, prefix: str) -> tuple[str, ...]:
-    """The lines for the files of a workspace: those of memory, and against them those that are only
-    read.
-    """
+    """A workspace's lines: for memory, and against it for files that are only read."""
     start = "/" + _ESCAPED.sub(r"\\\g<0>", prefix)
     named = [
         f"{_quoted(start + pattern)}{_NAMES_DRIVER}"
@@ -264,7 +248,6 @@ def _lines(workspace: Workspace, prefix: str) -> tuple[str, ...]:
 
 
 def _patterns(workspace: Workspace) -> Iterator[str]:
-    """The patterns of git for the memory files of a workspace, relative to its folder."""
     yield from layout.CURATED_NAMES
     yield from layout.PROFILE_NAMES
     yield "memory/**/*.md"
@@ -282,9 +265,7 @@ def _patterns(workspace: Workspace) -> Iterator[str]:
 
 
 def _quoted(pattern: str) -> str:
-    """A pattern as a line of attributes takes it: quoted as in C where it has blanks or
-    the like.
-    """
+    """A pattern for a line of attributes, quoted as in C if it has blanks or the like."""
     if not _NEEDS_QUOTES.search(pattern):
         return pattern
     escapes = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -299,9 +280,6 @@ def _quoted(pattern: str) -> str:
 
 
 def _is_listed(workspace: Workspace) -> bool:
-    """True if the lines for this workspace stand in one of the two files, as they have
-    to be now.
-    """
     prefix = workspace.repository.prefix
     own, shared = _read(attributes_file(workspace.repository)), _read(workspace.root / SHARED_PATH)
     return own == with_lines(own, prefix, _lines(workspace, prefix)) or shared == with_lines(
@@ -310,9 +288,7 @@ def _is_listed(workspace: Workspace) -> bool:
 
 
 def _merged_paths(workspace: Workspace) -> list[FilePath]:
-    """The memory files that are merged by section and fact, those of today and the curated one in
-    any case.
-    """
+    """The memory files merged by section and fact, with today's log and the curated file."""
     settings = workspace.settings
     listed = [
         workspace.curated,
@@ -335,10 +311,8 @@ def _read(path: Path) -> str:
     return (files.read(path) or b"").decode("utf-8", "surrogateescape")
 
 
-def _edit(path: Path, change: Callable[[str], str]) -> bool:
-    """Change a file of attributes; one of which nothing is left is removed. False where there is
-    nothing to change.
-    """
+def _edit_attributes(path: Path, change: Callable[[str], str]) -> bool:
+    """Change a file of attributes, or remove it if empty; False where nothing changes."""
     before = files.read(path)
     text = change((before or b"").decode("utf-8", "surrogateescape"))
     data = text.encode("utf-8", "surrogateescape")

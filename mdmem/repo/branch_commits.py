@@ -1,6 +1,4 @@
-"""Commits on branches that are not checked out, by plumbing: work tree, index and HEAD stay as they
-are. Refs move by compare-and-swap.
-"""
+"""Commits on branches that are not checked out, by plumbing; refs move by compare-and-swap."""
 
 from __future__ import annotations
 
@@ -33,11 +31,10 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class NewCommit:
-    """A commit to be made: its message, author and committer (`NAME <EMAIL> SECONDS ZONE`), and the
-    files that it changes.
+    """A commit to be made; author and committer are `NAME <EMAIL> SECONDS ZONE`.
 
-    `files` has paths from the root of the work tree; None where a file goes. `parent` is a commit
-    that exists; None is the commit before it in the same order. `merges` is a second parent.
+    `files` has paths from the root of the work tree (None: removed). `parent` exists (None: the
+    commit before it in the same order); `merges` is a second one.
     """
 
     message: bytes
@@ -63,11 +60,9 @@ class BranchCommit:
 
 @dataclass(frozen=True, slots=True)
 class BlobChange:
-    """A file that differs between two trees, by its path from the root of the work tree: blobs,
-    None where there is no such file.
+    """A file that differs between two trees, by path from the root: blobs, None where missing.
 
-    `mode` is that afterwards, or before where the file goes. `is_plain`: neither side is a link, a
-    submodule or the like.
+    `mode` is the newest. `is_plain`: neither side is a link, a submodule or the like.
     """
 
     path: bytes
@@ -83,9 +78,7 @@ class BlobChange:
 def identity_lines(
     repository: Repository, date: str, identity: Identity | None
 ) -> tuple[bytes, bytes]:
-    """Author and committer of a new commit at a date in git's raw form; `identity` is for a
-    repository that has none configured.
-    """
+    """Author and committer at a raw date; `identity` is for a repository without one."""
     lines = []
     for role in ("AUTHOR", "COMMITTER"):
         extra = {f"GIT_{role}_DATE": date} | (identity.variables(role) if identity else {})
@@ -116,9 +109,7 @@ def full_path(repository: Repository, path: FilePath) -> bytes:
 
 
 def make_commits(repository: Repository, name: str, commits: Sequence[NewCommit]) -> CommitId:
-    """Make commits, one after another, by one process, and return the last; nothing refers to them
-    but a scratch ref of this `name`.
-    """
+    """Make commits in turn, return the last; only a scratch ref of this `name` refers to them."""
     ref = f"{SCRATCH}{name}".encode()
     stream = []
     for number, commit in enumerate(commits, 1):
@@ -154,9 +145,7 @@ def make_own_commit(
     date: str,
     identity: Identity | None,
 ) -> CommitId:
-    """Make a commit as the user, on top of `parent`, signed where `git commit` would sign it;
-    nothing refers to it but a scratch ref.
-    """
+    """Make the user's commit, signed as by `git commit`; only a scratch ref refers to it."""
     author, committer = identity_lines(repository, date, identity)
     text = message.encode("utf-8", "replace")
     commit = make_commits(
@@ -205,12 +194,9 @@ def move_refs(
     moves: Iterable[tuple[str, str | None, str | None]],
     scratch: str | None = None,
 ) -> bool:
-    """Move refs, all or none: (name, new, old), None where there is to be, or was, none; an empty
-    `old` is any or none.
+    """Move refs (name, new, old), all or none; None is no ref, an empty `old` any or none.
 
-    False where one is not at `old` any more.
-
-    `scratch` names a scratch ref of `make_commits` that goes with them.
+    False where one is not at `old` any more. `scratch` names a scratch ref to delete too.
     """
     commands = [_ref_command(*move) for move in moves]
     commands += [f"delete {SCRATCH}{scratch}\0"] if scratch else []
@@ -255,9 +241,7 @@ def checked_out_in(repository: Repository, name: str) -> Path | None:
 def commits_not_in(
     repository: Repository, tips: Iterable[CommitId], base: CommitId | None
 ) -> dict[CommitId, BranchCommit]:
-    """The commits that lead to some tips and are not in the history of `base`, by their ids,
-    children before parents.
-    """
+    """The commits that lead to tips and are not in `base`, by ids, children before parents."""
     wanted = list(tips)
     if not wanted:
         return {}
@@ -326,7 +310,6 @@ def changed_blobs(
 
 
 def _blob_change(head: bytes, path: bytes) -> BlobChange:
-    """A row of `git diff-tree`: `:MODE MODE ID ID STATUS`, then the path."""
     old_mode, new_mode, old, new, _ = head.removeprefix(b":").split(b" ")
     modes = {mode for mode in (old_mode, new_mode) if mode != _NO_MODE}
     return BlobChange(
@@ -361,9 +344,7 @@ def trees_of(repository: Repository, commits: Sequence[CommitId | None]) -> list
 def messages_with(
     repository: Repository, pattern: str, tip: CommitId | None
 ) -> list[tuple[CommitId, int, str]]:
-    """The commits in the history of `tip` of whose messages a line matches an extended regular
-    expression, newest first, with their times.
-    """
+    """The commits before `tip` with a line that matches an extended regex, newest first."""
     if tip is None:
         return []
     command = (

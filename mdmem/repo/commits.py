@@ -20,14 +20,10 @@ from mdmem.startup.records import dataclass
 def replace_commit(
     repository: Repository, newest: CommitId, path: FilePath, data: bytes, order: CommitOrder
 ) -> CommitId | None:
-    """Put a commit in the place of HEAD's newest one that holds `data` at `path`, and is the same
-    otherwise; None where HEAD has moved on.
+    """Replace HEAD's newest commit by one with `data` at `path`; None where HEAD has moved on.
 
     It is signed as `git commit` would sign it. Files stay, and the index holds the new commit's
-    `path`: what differs on disk is pending.
-
-    Raises:
-        RepositoryProblem: `git-failed`.
+    `path`: what differs on disk is pending. Raises RepositoryProblem (`git-failed`).
     """
     parents = repository.git("show", "-s", "--format=%P", str(newest)).decode().split()
     tree = _tree_with(
@@ -61,7 +57,6 @@ def replace_commit(
 
 
 def _tree_with(repository: Repository, commit: CommitId, path: str, blob: str) -> str:
-    """Write the tree of a commit with another blob for one of its files, and return its id."""
     folders = path.split("/")
     object_id = blob
     while folders:
@@ -89,14 +84,13 @@ def _with_id(line: bytes, object_id: str) -> bytes:
 _LOCK_SECONDS = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
 _HOOKLESS = ("-c", f"core.hooksPath={os.devnull}")
-"""For a commit in which no hook would do anything: it saves git from starting two shells."""
+"""For a commit without work for a hook: saves git from starting two shells."""
 _LOCKED = late.pattern(r"Unable to create '[^\n]*\.lock': File exists")
 
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """The entry of one path in git's index: `text` in the form of `git update-index --index-info`,
-    empty where there is none.
+    """One path's entry in git's index, as for `git update-index --index-info`; empty if missing.
 
     `intended`: the path was only announced (`git add --intent-to-add`).
     """
@@ -107,8 +101,7 @@ class IndexEntry:
 
 @dataclass(frozen=True, slots=True)
 class CommitOrder:
-    """A commit to be made of some paths as they are on disk, and of nothing else; without paths it
-    is empty.
+    """A commit to be made of some paths as they are on disk; empty without paths.
 
     Args:
         paths: workspace paths.
@@ -116,8 +109,7 @@ class CommitOrder:
         date: for author and committer, in git's raw form.
         hook_timeout: the seconds that git may take, hooks included.
         identity: for a repository that has none configured.
-        allow: problems that mdmem's own hooks let through; None where this is mdmem's commit, which
-        they do not check.
+        allow: problems that mdmem's hooks let through; None: mdmem's own commit, unchecked.
         state: the state of the one path, where it was just read: git need not be asked again.
         hookless: no hook would do anything, so git need not start any.
         meanwhile: called while git commits, at each attempt.
@@ -136,9 +128,7 @@ class CommitOrder:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A commit that was made. `is_indexed` is False where git's index could not be written after it
-    (`renew_index` repairs that).
-    """
+    """A commit; without `is_indexed`, git's index has to be repaired (`renew_index`)."""
 
     id: CommitId
     is_indexed: bool = True
@@ -159,14 +149,10 @@ def _refuse_if_locked(failed: GitResult) -> None:
 
 
 def commit(repository: Repository, order: CommitOrder) -> Committed:
-    """Make a commit.
+    """Make a commit; tried again if another git holds a lock, or moves the branch meanwhile.
 
-    The ref moves by git's own compare-and-swap. If another git holds a lock, or moves the branch
-    meanwhile, the commit is tried again.
-
-    Raises:
-        RepositoryProblem: `ignored-path`, `hook-timeout`, `commit-failed` with git's error text;
-        the index is as it was.
+    Raises RepositoryProblem (`ignored-path`, `hook-timeout`, `commit-failed` with git's error text;
+    the index is as it was).
     """
     variables = commit_variables(order)
     before = order.state.commit if order.state else repository.head()
@@ -223,9 +209,7 @@ def _own_commit(repository: Repository, order: CommitOrder, before: CommitId | N
 
 
 def commit_variables(order: CommitOrder) -> dict[str, str]:
-    """The environment variables that `git commit` and its hooks get beyond those of every git
-    command.
-    """
+    """The additional environment variables of `git commit` and its hooks."""
     variables = {
         "GIT_AUTHOR_DATE": order.date,
         "GIT_COMMITTER_DATE": order.date,
@@ -247,9 +231,7 @@ def _run_commit(
     before: CommitId | None,
     variables: Mapping[str, str],
 ) -> GitResult:
-    """Run `git commit`, and retry while another git holds a lock or moves the branch away from
-    `before`.
-    """
+    """Run `git commit`; retry while a lock is held or the branch moves from `before`."""
     tip = before
 
     def may_retry(failed: GitResult) -> bool:
@@ -285,9 +267,7 @@ def _run_commit(
 
 
 def renew_index(repository: Repository, paths: Sequence[FilePath]) -> bool:
-    """Bring the index entries of these paths to what HEAD holds; False where the index could not be
-    written.
-    """
+    """Reset these paths in the index to HEAD; False where the index could not be written."""
     return (
         _run_with_retries(
             repository, ["reset", "-q", "--", *literal_pathspecs(paths)], b"", {}, READ_SECONDS
@@ -299,9 +279,7 @@ def renew_index(repository: Repository, paths: Sequence[FilePath]) -> bool:
 def commit_made_after(
     repository: Repository, before: CommitId | None, paths: Sequence[FilePath], message: str
 ) -> CommitId | None:
-    """The commit with this message since `before`, which git may have made even though it, or a
-    hook, failed afterwards.
-    """
+    """The commit with this message since `before`, made although git or a hook failed later."""
     now = repository.head()
     if now is None or now == before:
         return None
@@ -333,10 +311,9 @@ def _run_with_retries(
     *,
     is_commit: bool = False,
 ) -> GitResult:
-    """Run git, and retry for as long as `may_retry` says: by default while another git holds a lock
-    that it needs.
+    """Run git, and retry while `may_retry`: by default while another git holds a needed lock.
 
-    A lock that a dead process left is removed; the caller holds the workspace's own lock.
+    A dead process's lock is removed; the caller holds the workspace's own lock.
     """
     started, pause = time.monotonic(), _FIRST_PAUSE
     while True:
@@ -368,7 +345,6 @@ def _is_in_git_folder(repository: Repository, lock: Path) -> bool:
 def _intend_to_add(
     repository: Repository, paths: Sequence[FilePath], extra: Mapping[str, str]
 ) -> list[FilePath]:
-    """Announce to git the paths that it does not track yet, and return those."""
     if not paths:
         return []
     tracked = set(parse_paths(repository.git("ls-files", "-z", "--", *literal_pathspecs(paths))))
@@ -462,9 +438,7 @@ def commit_has_bytes(repository: Repository, commit: CommitId, path: FilePath, d
 
 
 def withdraw(repository: Repository, newer: CommitId, older: CommitId | None) -> bool:
-    """Move the branch back from a commit that nothing builds on yet; index and files stay. False
-    where it has moved on.
-    """
+    """Move the branch back, not the files; False where something builds on `newer`."""
     command = (
         ["update-ref", "-m", "mdmem: taken back", "HEAD", older, newer]
         if older
@@ -480,8 +454,7 @@ def undo_commit(
     path: FilePath,
     entry: IndexEntry | None,
 ) -> bool:
-    """Undo a commit of one path that nothing builds on yet, in the index too; the file on disk
-    stays. False where the branch has moved on.
+    """Undo a commit of one path, in the index too, not on disk; False where the branch moved on.
 
     `entry` is the index entry from before the commit, None where it was that of `older`.
     """
@@ -501,9 +474,6 @@ def undo_commit(
 
 
 def maintain(repository: Repository) -> None:
-    """Let git maintain its repository; never while the user waits.
-
-    No hook is run: this follows reading too.
-    """
+    """Let git maintain its repository, without hooks; never while the user waits."""
     settings = (*_HOOKLESS, "-c", "gc.autoDetach=false")
     run(repository.folder, [*settings, "maintenance", "run", "--auto", "--quiet"])

@@ -15,10 +15,9 @@ from mdmem.wording import verb
 
 
 def discover(folder: Path) -> Repository:
-    """Find the repository whose work tree holds `folder`.
+    """Find a folder's repository.
 
-    Raises:
-        RepositoryProblem: `not-a-repository`, `broken-repository`, `bare-repository`.
+    Raises RepositoryProblem (`not-a-repository`, `broken-repository`, `bare-repository`).
     """
     real_path = os.path.realpath(folder)
     if simple := git_files.find_repository(real_path):
@@ -91,24 +90,18 @@ _MOST_NAME = 60
 
 
 def last_author(repository: Repository, paths: Sequence[str]) -> str:
-    """The author of the last commit that changed some paths of a folder; empty if there is none, or
-    git cannot tell.
-    """
+    """The author of the last change of a folder's paths; empty if none, or git cannot tell."""
     names = _log(repository, ["-1", "--format=%an"], paths)
     return printable(names[0], keep="")[:_MOST_NAME] if names else ""
 
 
 def change_addresses(repository: Repository, paths: Sequence[str]) -> frozenset[str] | None:
-    """The authors' addresses of the newest commits that changed some paths of a folder; None if git
-    cannot tell.
-    """
+    """The authors' addresses of the newest changes of paths; None if git cannot tell."""
     return _addresses(repository, [], paths)
 
 
 def mdmem_addresses(repository: Repository) -> frozenset[str] | None:
-    """The authors' addresses of the newest commits that mdmem made in a folder; None if git cannot
-    tell.
-    """
+    """The authors' addresses of mdmem's newest commits in a folder; None if git cannot tell."""
     of_mdmem = ["--extended-regexp", "--grep=^Mdmem-Op: "]
     return _addresses(repository, of_mdmem, ["."] if repository.prefix else [])
 

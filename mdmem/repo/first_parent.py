@@ -16,9 +16,7 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 HUNK = late.pattern(rb"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-"""The first line of a hunk: the count of removed lines, the number of the first new line, the count
-of new lines; no count means 1.
-"""
+"""A hunk's first line: removed lines, first new line, new lines; no count means 1."""
 _OBJECT_ID = late.pattern(rb"^[0-9a-f]{40}(?:[0-9a-f]{24})?$")
 _QUOTED = late.pattern(rb"\\([abtnvfr\"\\]|[0-7]{3})")
 _ESCAPES = {
@@ -36,9 +34,7 @@ _ESCAPES = {
 
 @dataclass(frozen=True, slots=True)
 class FilePatch:
-    """The change of one commit to one Markdown file: the text that each hunk added, and its old
-    name where it was renamed.
-    """
+    """One commit's change of one Markdown file: each hunk's added text, and the name before."""
 
     path: FilePath
     renamed_from: FilePath | None
@@ -79,9 +75,7 @@ def parse_patches(output: bytes) -> dict[CommitId, tuple[FilePatch, ...]]:
 
 
 def new_lines(lines: Iterator[bytes], hunk: Match[bytes]) -> str:
-    """The lines that a hunk adds, without the last line end; `lines` are those after the one that
-    `HUNK` matched.
-    """
+    """The added lines of a hunk, without the last line end; `lines` follow `HUNK`'s match."""
     added = []
     count = int(hunk[1] or 1) + int(hunk[3] or 1)
     while count:
@@ -106,9 +100,7 @@ _OFFSET = late.pattern(r"([+-])(\d\d)(\d\d)")
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A Markdown file that a commit changed: the ids of its blobs before and after, None where
-    there was no such file.
-    """
+    """A changed Markdown file: the ids of its blobs before and after, None where it is missing."""
 
     path: FilePath
     before_path: FilePath
@@ -118,11 +110,9 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class CommitChanges:
-    """A commit with its changes in the workspace against its first parent. `committed` is the
-    committer's time.
+    """A commit's changes against its first parent; `committed` is the committer's time.
 
-    `by_parent` are the changes against each parent, the first included; of a commit without
-    parents, all of its files. It is empty unless `read_history` read the commit.
+    `by_parent` has those against each parent (without one, all files), only from `read_history`.
     """
 
     commit: Commit
@@ -138,12 +128,7 @@ Parents = tuple[CommitId, ...]
 def commits_reached(
     repository: Repository, head: CommitId, without: Iterable[CommitId] = ()
 ) -> list[tuple[CommitId, Parents]]:
-    """The commits that one reaches, parents before children, each with its parents; not those that
-    others reach.
-
-    Raises:
-        RepositoryProblem: `broken-repository`.
-    """
+    """The commits that one reaches, not `without`, parents first. Raises RepositoryProblem."""
     revisions = "".join(f"{name}\n" for name in (head, *(f"^{name}" for name in without)))
     try:
         output = repository.git(
@@ -165,7 +150,7 @@ def reaches(repository: Repository, head: CommitId, commit: CommitId) -> bool:
 
 
 def commits_brought_by(repository: Repository, merge: CommitId) -> list[CommitId]:
-    """A merge, with the commits that it brought to its first parent; of another commit, that one.
+    """A merge with the commits that it brought to its first parent; another commit alone.
 
     Empty where it is not there, or has no parent.
     """
@@ -174,9 +159,7 @@ def commits_brought_by(repository: Repository, merge: CommitId) -> list[CommitId
 
 
 def newest_commits(repository: Repository, path: FilePath, limit: int) -> list[CommitId]:
-    """The newest commits of HEAD's first-parent line that changed a file, newest first; none where
-    there is no commit.
-    """
+    """The newest first-parent commits of HEAD that changed a file, newest first."""
     if repository.head() is None:
         return []
     listed = repository.git(
@@ -190,10 +173,7 @@ def read_history(
     commits: Sequence[tuple[CommitId, Parents]],
     boundary: CommitId | None = None,
 ) -> Iterator[CommitChanges]:
-    """Read commits one by one with what differs from each parent; some hundred are read at a time.
-
-    If the first is the `boundary`, it has no parents.
-    """
+    """Read commits, some hundred at a time, with what differs from each parent."""
     if boundary is not None and commits and commits[0][0] == boundary:
         yield _without_past(repository, boundary)
         commits = commits[1:]
@@ -222,7 +202,7 @@ def read_history(
 def _changes_of_pairs(
     repository: Repository, pairs: Sequence[tuple[CommitId, str]]
 ) -> list[tuple[ChangedFile, ...]]:
-    """The changes of commits, each against the parent that is named, else against its own one."""
+    """The changes of commits, each against the named parent, else its own."""
     output = repository.git(
         *(
             "diff-tree",
@@ -280,9 +260,7 @@ def read_commits(repository: Repository, ids: Sequence[CommitId]) -> list[Commit
 
 
 def author_offsets(repository: Repository, ids: Iterable[CommitId]) -> dict[CommitId, timedelta]:
-    """The offset from UTC in which each of some commits was written; without those that are not
-    here.
-    """
+    """The offset from UTC in which each of some commits was written; without missing commits."""
     stdin = _lines(ids)
     command = (
         "log",
@@ -302,14 +280,12 @@ def author_offsets(repository: Repository, ids: Iterable[CommitId]) -> dict[Comm
 
 
 def _lines(ids: Iterable[CommitId]) -> bytes:
-    """Ids as git reads them from its standard input."""
     return "".join(f"{name}\n" for name in ids).encode()
 
 
 def _messages(
     repository: Repository, stdin: bytes
 ) -> Iterator[tuple[Commit, int, tuple[CommitId, ...]]]:
-    """Commits, each with the time of committing and its parents."""
     output = repository.git(
         "log", "--no-walk=unsorted", "--stdin", "-z", f"--format={'%x00'.join(_FIELDS)}", text=stdin
     )
@@ -353,9 +329,7 @@ def _changes(repository: Repository, stdin: bytes) -> dict[CommitId, list[Change
 
 
 def _changed_file(attributes: bytes, fields: Iterator[bytes]) -> ChangedFile | None:
-    """A line of git's raw output, its paths being the next fields; None where neither version is a
-    file.
-    """
+    """A line of git's raw output, its paths being the next fields; None without any file."""
     old_mode, new_mode, before, after, status = attributes[1:].split(b" ")
     path = before_path = FilePath(os.fsdecode(next(fields)))
     if status.startswith(b"R"):
@@ -370,9 +344,7 @@ def _changed_file(attributes: bytes, fields: Iterator[bytes]) -> ChangedFile | N
 def changed_files(
     repository: Repository, before: CommitId | None, after: CommitId
 ) -> list[ChangedFile]:
-    """The Markdown files that differ between two commits; all of the second one where the first is
-    None.
-    """
+    """The Markdown files that differ between two commits; all of `after` without a `before`."""
     first = before or repository.git("hash-object", "-t", "tree", "--stdin").decode().strip()
     output = repository.git(
         "diff-tree",
@@ -396,9 +368,7 @@ def changed_files(
 
 
 def merge_bases(repository: Repository, first: CommitId, second: CommitId) -> list[CommitId]:
-    """The best common ancestors of two commits: several where branches were merged crosswise, none
-    where they have no common past.
-    """
+    """The best common ancestors: several after crosswise merges, none without a common past."""
     listed = repository.run("merge-base", "--all", first, second)
     return [CommitId(name) for name in listed.output.decode().split()] if listed.status == 0 else []
 
@@ -437,7 +407,6 @@ def current_name(repository: Repository, path: FilePath, after: CommitId) -> Fil
 def _removing_commit(
     repository: Repository, path: FilePath, after: CommitId
 ) -> CommitChanges | None:
-    """The first commit after `after` that removed a path."""
     listed = repository.git(
         *(
             "log",

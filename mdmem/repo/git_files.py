@@ -1,5 +1,4 @@
-"""Read git's own files (HEAD, refs, loose objects, the index) without a git process, which would
-cost more than the rest of a small read.
+"""Read git's own files (HEAD, refs, loose objects, index) without a git process, which is slow.
 
 Each function answers only for the simple case. For all others it returns None (or False: not
 known), and the caller asks git: linked work trees, submodules, extensions (SHA-256, reftable),
@@ -34,9 +33,7 @@ def read_bits(folder: Path, paths: Sequence[FilePath] = ()) -> Mapping[FilePath,
 
 
 def _bits_of(tag: str) -> tuple[str, ...]:
-    """The bits that a tag of `git ls-files -v` shows: a small letter is assumed unchanged, an S is
-    skipped.
-    """
+    """The bits by a tag of `git ls-files -v`: small is assumed unchanged, an S is skipped."""
     return (
         *([ASSUME_UNCHANGED] if tag.islower() else []),
         *([SKIP_WORKTREE] if tag.upper() == "S" else []),
@@ -66,9 +63,7 @@ _REGULAR, _EXECUTABLE = 0o100644, 0o100755
 _FIRST_EXTENSIONS = (b"IEOT", b"link", b"TREE")
 """Extensions of an index that may come first, in the order in which git writes them."""
 _NAME_BITS, _OTHER_BITS = 0x0FFF, 0xF000
-"""Masks of an entry's flags: the length of its path; assumed unchanged, extended, and the stage of
-a merge.
-"""
+"""Masks of an entry's flags: path length; assumed unchanged, extended, and merge stage."""
 
 
 def read_bytes(path: str) -> bytes | None:
@@ -84,9 +79,7 @@ def read_bytes(path: str) -> bytes | None:
 
 
 def find_repository(folder: str) -> tuple[str, str] | None:
-    """The root of the work tree that holds a folder (an absolute path without links), and its git
-    folder; None where git has to be asked.
-    """
+    """The root of a folder's work tree (absolute, no links) and git folder; None: ask git."""
     if sys.platform != "linux" or "GIT_DISCOVERY_ACROSS_FILESYSTEM" in os.environ:
         return None  # elsewhere git compares paths without case, or in another form of Unicode
     device: int | None = None
@@ -167,9 +160,7 @@ def operation_under_way(git_dir: str) -> str | None:
 
 
 def read_head(git_dir: str) -> tuple[str | None, CommitId | None] | None:
-    """The branch that HEAD is on (None: detached) and its commit (None: there is none yet); None
-    where git has to be asked.
-    """
+    """HEAD's branch (None: detached) and commit (None: none yet); None: ask git."""
     text = read_bytes(f"{git_dir}/HEAD")
     if text is None or not text.endswith(b"\n") or os.path.islink(f"{git_dir}/HEAD"):
         return None
@@ -280,9 +271,7 @@ def has_parent(git_dir: str, commit: CommitId, parent: CommitId | None) -> bool:
 
 
 def blob_at(git_dir: str, commit: CommitId, path: bytes) -> str | None:
-    """The blob id of a file in a commit, by its path from the root; None where git has
-    to be asked.
-    """
+    """The blob id of a file in a commit, by its path from the root; None: ask git."""
     name = tree_of(git_dir, commit)
     *folders, last = path.split(b"/")
     for folder in folders:
@@ -297,11 +286,7 @@ def _entry_id(git_dir: str, tree: str, name: bytes, is_folder: bool) -> str | No
 
 
 def _id_offset(tree: bytes, name: bytes, is_folder: bool) -> int | None:
-    """The offset of an entry's id in a tree; None where no entry has this name and kind.
-
-    An entry follows the id of the one before it, which follows a NUL. The bytes are searched, as
-    there may be thousands of entries.
-    """
+    """The offset of an entry's id, after a NUL. Bytes are searched: there may be thousands."""
     for mode in (b"40000",) if is_folder else (b"100644", b"100755"):
         head = b"%s %s\0" % (mode, name)
         at = tree.find(head)
@@ -317,9 +302,7 @@ def _id_offset(tree: bytes, name: bytes, is_folder: bool) -> int | None:
 
 
 def _attribute_files(git_dir: str, root: str, path: bytes) -> tuple[str, ...]:
-    """The files in which git looks for the attributes of a file, unless `core.attributesFile` names
-    another.
-    """
+    """Where git looks for a file's attributes, unless `core.attributesFile` names another."""
     folders = [
         root,
         *(f"{root}/{os.fsdecode(path[:end])}" for end, byte in enumerate(path) if byte == _SLASH),
@@ -335,9 +318,7 @@ def _attribute_files(git_dir: str, root: str, path: bytes) -> tuple[str, ...]:
 
 
 def may_be_converted(git_dir: str, root: str, path: bytes, data: bytes) -> bool:
-    """True if git may store other bytes than those on disk: through a filter, or with other line
-    ends or an `$Id$`.
-    """
+    """True if git may store other bytes than those on disk: filters, line ends or `$Id$`."""
     attributes = _attribute_files(git_dir, root, path)
     return (
         b"\r" in data
@@ -347,11 +328,7 @@ def may_be_converted(git_dir: str, root: str, path: bytes, data: bytes) -> bool:
 
 
 def is_clean(git_dir: str, tree: str, path: bytes, blob: str, executable: bool) -> bool:
-    """True if the index holds exactly what a tree holds (nothing is staged, unmerged or announced),
-    and this blob for a path.
-
-    False: not known.
-    """
+    """True if the index is exactly a tree, with this blob for a path. False: not known."""
     data = read_bytes(f"{git_dir}/index")
     if data is None or data[:4] != b"DIRC" or data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
         return False
@@ -377,9 +354,7 @@ def is_clean(git_dir: str, tree: str, path: bytes, blob: str, executable: bool) 
 
 
 def may_be_overlooked(git_dir: str, path: bytes) -> bool:
-    """True if git may have been told not to look at a file of the index: its entry has bits beyond
-    the usual ones, or only git can read it.
-    """
+    """True if git may be told not to look at a file: unusual bits, or only git can read them."""
     data = read_bytes(f"{git_dir}/index") or b""
     at = data.find(path + b"\0")
     if data[:4] == b"DIRC" and (
@@ -397,8 +372,7 @@ def may_be_overlooked(git_dir: str, path: bytes) -> bool:
 
 
 def extensions_from(data: bytes, offset: int) -> list[tuple[bytes, int, int]] | None:
-    """The extensions of an index from an offset on: the name of each, and where its content starts
-    and ends.
+    """The extensions of an index from an offset on: name, start and end of each content.
 
     None where the bytes up to the checksum are not a row of extensions.
     """
@@ -410,9 +384,7 @@ def extensions_from(data: bytes, offset: int) -> list[tuple[bytes, int, int]] | 
 
 
 def _extensions(data: bytes) -> list[tuple[bytes, int, int]]:
-    """The extensions after the entries, found by the first name after which a row of them reaches
-    to the checksum.
-    """
+    """The extensions, found by the first name after which a row of them reaches the checksum."""
     for first in _FIRST_EXTENSIONS:
         start = data.find(first, _HEADER)
         while start >= 0:
@@ -423,9 +395,7 @@ def _extensions(data: bytes) -> list[tuple[bytes, int, int]]:
 
 
 def _root_tree(cached: bytes) -> str | None:
-    """The id of the tree for the whole index, where git has cached it: path (empty), NUL, count of
-    entries, count of subtrees, id.
-    """
+    """The cached tree of the whole index: path (empty), NUL, entries, subtrees, id."""
     counts, _, rest = cached.partition(b"\n")
     numbers = counts.removeprefix(b"\0").split(b" ")
     if (

@@ -1,6 +1,4 @@
-"""Read git's settings without starting git, where their files are written in the usual form. See
-git-config(1).
-"""
+"""Read git's settings without starting git, where files are in the usual form; git-config(1)."""
 
 from __future__ import annotations
 
@@ -18,9 +16,7 @@ _SYSTEM = {"/usr/bin": "/etc", "/bin": "/etc", "/usr/local/bin": "/usr/local/etc
 
 @dataclass(frozen=True, slots=True)
 class GitSettings:
-    """Settings by section and name in small letters; the last value counts, and the most local
-    file. A value None: only git can tell.
-    """
+    """Settings by section and name in small letters; the last wins. None: only git can tell."""
 
     values: Mapping[tuple[bytes, bytes], bytes | None]
 
@@ -86,9 +82,7 @@ def read_settings(git_dir: str) -> GitSettings | None:
 
 
 def _unquoted(value: bytes) -> bytes | None:
-    """A value without the quotes around it and the comment after it; None where only a part of it
-    is quoted.
-    """
+    """A value without quotes and comment; None where only a part of it is quoted."""
     if value[:1] == b'"':
         text, _, rest = value[1:].partition(b'"')
         return text if rest.lstrip()[:1] in (b"", b"#", b";") else None
@@ -97,9 +91,7 @@ def _unquoted(value: bytes) -> bytes | None:
 
 
 def _settings_files() -> list[str] | None:
-    """The settings files outside the repository, in the order in which git reads them; None where
-    git has to be asked.
-    """
+    """The settings files outside the repository, in git's order; None: ask git."""
     environment, home = os.environ, os.environ.get("HOME") or "."
     system, no_system = (
         environment.get("GIT_CONFIG_SYSTEM"),
@@ -133,8 +125,7 @@ def _settings_files() -> list[str] | None:
 
 
 def parse_settings(text: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
-    """Section (`core`, `remote "origin"`), name and value of each setting; None where a line is not
-    of the usual form.
+    """Section (`core`, `remote "origin"`), name and value of each setting; None for unusual lines.
 
     Sections and names are in small letters. Values still have their quotes and comments.
     """

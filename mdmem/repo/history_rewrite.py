@@ -1,5 +1,4 @@
-"""Rewrite all reachable history, object by object: only what the rules change gets a new id, the
-rest stays bit for bit.
+"""Rewrite all reachable history object by object; what the rules do not change keeps its id.
 
 Blobs come first, then the trees that hold them, then commits and tags, oldest first. No ref moves
 here (`ref_rewrite` does that), so nothing has changed yet.
@@ -34,9 +33,7 @@ _OWN_REFS = ("refs/bisect", "refs/worktree", "refs/rewritten")
 
 @dataclass(frozen=True, slots=True)
 class RewriteRules:
-    """Callables that rewrite bytes: `blob` a text (the flag: is it Markdown), `message` a message;
-    `holds` and `binary` only look for words.
-    """
+    """Rewrite a `blob` (flag: is it Markdown) or `message`, or only look for words."""
 
     blob: Callable[[bytes, bool], bytes]
     message: Callable[[bytes], bytes]
@@ -46,9 +43,7 @@ class RewriteRules:
 
 @dataclass(frozen=True, slots=True)
 class LinkedWorktree:
-    """Another work tree of the repository. `name` is the ref of its HEAD, `head` its commit where
-    it is detached.
-    """
+    """Another work tree: `name` is the ref of its HEAD, `head` its commit where detached."""
 
     root: Path
     name: str
@@ -57,9 +52,7 @@ class LinkedWorktree:
 
 @dataclass(frozen=True, slots=True)
 class RewrittenHistory:
-    """History as the rules rewrite it, old ids to new ones: commits and tags in `ids`, blobs (with
-    the flag: is it Markdown) in `blobs`.
-    """
+    """History, old ids to new: commits and tags in `ids`, blobs with: is it Markdown."""
 
     refs: Mapping[str, str]
     ids: Mapping[str, str]
@@ -96,11 +89,7 @@ class RewrittenHistory:
 
 
 def linked_worktrees(repository: Repository) -> list[LinkedWorktree]:
-    """The other work trees.
-
-    Raises:
-        RepositoryProblem: `cannot-purge`: one is missing, is busy, or has refs of its own.
-    """
+    """The other work trees. Raises RepositoryProblem (`cannot-purge`: missing, busy, own refs)."""
     worktrees = []
     for block in filter(
         None, git(repository.root, "worktree", "list", "--porcelain", "-z").split(b"\0\0")
@@ -143,12 +132,8 @@ def _refusal(message: str, hint: str) -> RepositoryProblem:
 
 
 def require_rewritable(repository: Repository) -> None:
-    """Refuse repositories in which git would not show the rewritten history, or old objects could
-    not be removed.
-
-    Raises:
-        RepositoryProblem: `cannot-purge`: replace refs, grafts, a partial clone, a repository that
-        keeps all objects.
+    """Refuse replace refs, grafts, and clones that are partial or keep all. Raises
+    RepositoryProblem.
     """
     if git(repository.root, "for-each-ref", "--count=1", "refs/replace"):
         raise _refusal("the repository has replace refs", "To remove one: git replace -d")
@@ -172,9 +157,7 @@ def require_rewritable(repository: Repository) -> None:
 
 
 def _refs(repository: Repository, worktrees: Sequence[LinkedWorktree]) -> dict[str, str]:
-    """Every ref that is rewritten, with its value: all but remote-tracking and symbolic ones, and
-    detached HEADs too.
-    """
+    """Every ref to rewrite: all but remote-tracking and symbolic ones; detached HEADs too."""
     listed = git(
         repository.root, "for-each-ref", "--format=%(objectname) %(refname) %(symref)"
     ).decode("utf-8", "surrogateescape")
@@ -195,9 +178,7 @@ def remote_refs(repository: Repository) -> int:
 
 
 def _stash_commits(repository: Repository, refs: Mapping[str, str]) -> list[str]:
-    """The stash, oldest first: its older entries are in its reflog only. Those that an interrupted
-    run kept come first.
-    """
+    """The stash, oldest first, from its reflog; first those that an interrupted run kept."""
     kept = [
         refs[name]
         for name in sorted(
@@ -235,9 +216,7 @@ def index_entries(root: Path) -> list[StagedEntry]:
 
 
 def worktree_files(root: Path) -> list[str]:
-    """The files of a work tree, from its root: tracked ones, those that are not ignored, all
-    Markdown files, temporary files of killed writes.
-    """
+    """The files of a work tree: tracked, not ignored, Markdown, temporary ones of killed writes."""
     listed = git(root, "ls-files", "-z", "-c", "-o", "--exclude-standard") + git(
         root, "ls-files", "-z", "-o", "--", MARKDOWN, TEMPORARIES
     )
@@ -249,8 +228,6 @@ def worktree_files(root: Path) -> list[str]:
 
 @dataclass(slots=True)
 class _ObjectRewriter:
-    """Collects the new ids, and counts what was rewritten."""
-
     rules: RewriteRules
     objects: Objects
     ids: dict[str, str] = field(default_factory=dict)
@@ -268,7 +245,6 @@ class _ObjectRewriter:
     submodules: bool = False
 
     def note_uses(self, trees: Iterable[tuple[str, bytes, int]]) -> None:
-        """Note which blobs the trees hold as Markdown, and which as other files."""
         for _, mode, path, target in self._rows(trees):
             if mode in FILE_MODES:
                 self.uses[is_markdown(os.fsdecode(path))].add(target)
@@ -280,15 +256,12 @@ class _ObjectRewriter:
     def _rows(
         self, trees: Iterable[tuple[str, bytes, int]]
     ) -> Iterator[tuple[str, bytes, bytes, str]]:
-        """Yield each entry of the trees: the tree's id, mode, name, id."""
         for name, _, data in self.objects.read(trees):
             for mode, path, target in tree_entries(data, len(name) // 2):
                 yield name, mode, path, target
 
     def make_blobs(self, blobs: Iterable[tuple[str, bytes, int]]) -> None:
-        """Rewrite texts, and count binary files and links that hold the words but stay
-        as they are.
-        """
+        """Rewrite texts; count binary files and links that hold the words but stay."""
         for name, _, data in self.objects.read(blobs):
             markdown = [
                 as_markdown for as_markdown in (False, True) if name in self.uses[as_markdown]
@@ -346,9 +319,7 @@ class _ObjectRewriter:
         return self.blobs.get((target, is_markdown(os.fsdecode(path))), target)
 
     def make_commits(self, commits: Iterable[tuple[str, bytes, int]]) -> None:
-        """Rewrite commits, parents first, that have a new tree, a new parent or a new message; they
-        lose their signatures.
-        """
+        """Rewrite changed commits and their descendants, parents first, without signatures."""
         for name, _, data in self.objects.read(commits):
             head, end, message = data.partition(b"\n\n")
             headers = parse_headers(head)
@@ -382,7 +353,6 @@ class _ObjectRewriter:
         )
 
     def make_tags(self, tags: Iterable[tuple[str, bytes, int]]) -> None:
-        """Rewrite tags that have a new target or a new message; they lose their signatures."""
         unwritten = {name: data for name, _, data in self.objects.read(tags)}
 
         def write_tag(name: str) -> None:
@@ -418,7 +388,6 @@ class _ObjectRewriter:
 
 
 def _inner_first(trees: set[str], subtrees: Mapping[str, list[str]]) -> list[str]:
-    """Order `trees` so that each comes after those that it holds."""
     ordered: dict[str, None] = {}
     waiting = [(name, False) for name in trees]
     while waiting:
@@ -432,22 +401,17 @@ def _inner_first(trees: set[str], subtrees: Mapping[str, list[str]]) -> list[str
 
 
 def parse_headers(head: bytes) -> list[tuple[bytes, bytes]]:
-    """The headers of a commit or tag; continuation lines (they begin with a space) stay with their
-    header.
-    """
+    """The headers of a commit or tag, with their continuation lines (beginning with a space)."""
     parts = re.split(rb"\n(?! )", head)
     return [(name, value) for name, _, value in (part.partition(b" ") for part in parts)]
 
 
 def _tag_target(tag: bytes) -> str:
-    """The id of the object that a tag points to."""
     return tag.partition(b"\n")[0].removeprefix(b"object ").decode()
 
 
 def _rewrite_message(rules: RewriteRules, message: bytes, encoding: bytes | None) -> bytes:
-    """Rewrite a commit's message by the rules, which work on UTF-8, in the encoding that the commit
-    names.
-    """
+    """Rewrite a commit's message, in its encoding; the rules work on UTF-8."""
     message = rules.message(
         message
     )  # as UTF-8 first: the named encoding is not always the real one

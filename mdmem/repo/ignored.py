@@ -12,12 +12,7 @@ from mdmem.repo.runner import run
 
 
 def ignored(folder: Path, paths: Iterable[FilePath]) -> set[FilePath]:
-    """The paths, of those given in a workspace, that git's ignore rules match and that git does not
-    track.
-
-    Raises:
-        RepositoryProblem: git failed.
-    """
+    """The given paths that git ignores and does not track. Raises RepositoryProblem."""
     # With `./` in front, because a name that begins with a colon would be a pathspec.
     text = "".join(f"./{path}\0" for path in paths)
     result = run(folder, ["check-ignore", "-z", "--stdin"], os.fsencode(text))
@@ -31,22 +26,12 @@ def ignored(folder: Path, paths: Iterable[FilePath]) -> set[FilePath]:
 
 
 def ignored_paths(folder: Path) -> set[str]:
-    """All that git ignores below a folder, relative to it; a folder of which everything is ignored,
-    with a slash at its end.
-
-    Raises:
-        RepositoryProblem: git failed.
-    """
+    """All that git ignores below a folder; folders with a slash. Raises RepositoryProblem."""
     return _list_files(folder, "--others", "--ignored", "--directory")
 
 
 def markdown_not_ignored(folder: Path) -> set[str]:
-    """The Markdown files below a folder that git tracks or would take, relative to it; some may be
-    gone.
-
-    Raises:
-        RepositoryProblem: git failed.
-    """
+    """The Markdown files below a folder that git would track. Raises RepositoryProblem."""
     return {path for path in _list_files(folder, "--cached", "--others") if is_markdown(path)}
 
 

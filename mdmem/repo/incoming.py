@@ -23,7 +23,7 @@ _PROPOSALS = "mdmem/proposals/*"
 
 @dataclass(frozen=True, slots=True)
 class BranchMove:
-    """A line of a branch's reflog: from which commit to which, and when, in seconds since 1970.
+    """A line of a branch's reflog: old and new commit, and when, in seconds since 1970.
 
     `is_landing`: by a pull, a merge or a rebase, which bring in what others committed.
     """
@@ -63,9 +63,7 @@ def messages_about(
 
 
 def _lacking(repository: Repository) -> tuple[str, ...]:
-    """Arguments that name the commits of branches, and of what was fetched last, that HEAD lacks;
-    proposals apart.
-    """
+    """Arguments for branches' and the last fetched commits that HEAD lacks; no proposals."""
     fetched = ("FETCH_HEAD",) if os.path.lexists(f"{repository.git_dir}/FETCH_HEAD") else ()
     branches = (f"--exclude={_PROPOSALS}", "--branches", f"--exclude=*/{_PROPOSALS}", "--remotes")
     return (*branches, *fetched, "--not", "HEAD")
@@ -77,11 +75,7 @@ def lacks_commits(repository: Repository) -> bool:
 
 
 def find_text(repository: Repository, path: FilePath, data: bytes) -> CommitId | None:
-    """The newest commit of a branch, or of what was fetched last, that gave a file these bytes and
-    that HEAD lacks.
-
-    Proposals do not count.
-    """
+    """The newest commit of branches or the last fetch, not proposals, with these bytes."""
     options = ("--no-color", "--no-follow", "--no-renames", "--diff-merges=first-parent")
     listed = repository.run(
         *("log", *options, "--raw", "--no-abbrev", "--format=%H", *_lacking(repository)),
@@ -103,9 +97,7 @@ def find_text(repository: Repository, path: FilePath, data: bytes) -> CommitId |
 def added_lines(
     repository: Repository, commit: CommitId, head: CommitId
 ) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
-    """The commits that one reaches and HEAD lacks, oldest first, each with the lines
-    that it added.
-    """
+    """The commits that one reaches and HEAD lacks, oldest first, with their added lines."""
     ids = [name for name, _ in commits_reached(repository, commit, [head])]
     output = repository.git(
         *(

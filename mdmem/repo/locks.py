@@ -19,9 +19,7 @@ _MIN_AGE_SECONDS = 2.0
 _PROCESSES = Path("/proc")
 _NAMED = late.pattern(r"(/[^'\"«»„“\n]*\.lock)")
 _START_FIELD = 19
-"""The field of `/proc/PID/stat` with the start time, in clock ticks after boot, counted after the
-name's closing bracket (proc(5), field 22).
-"""
+"""The start time in `/proc/PID/stat`, counted after the name's bracket (proc(5), field 22)."""
 
 
 def lock_named_in(error_text: str) -> Path | None:
@@ -31,12 +29,7 @@ def lock_named_in(error_text: str) -> Path | None:
 
 
 def is_stale(lock: Path, folders: tuple[Path, ...]) -> bool:
-    """True if a lock file was left by a dead process; False where that cannot be determined.
-
-    Args:
-        lock: the lock file.
-        folders: the work tree and the git folders of the repository.
-    """
+    """True if a dead process left a lock file; `folders` are the repository's."""
     try:
         status = lock.stat()
         if (
@@ -49,15 +42,13 @@ def is_stale(lock: Path, folders: tuple[Path, ...]) -> bool:
     except OSError:
         return False
     return not any(
-        _holds(process, status) or _is_older_git(process, status.st_mtime, repository_folders)
+        _has_open(process, status) or _is_older_git(process, status.st_mtime, repository_folders)
         for process in _processes(status.st_uid)
     )
 
 
 def _repository_folders(folders: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The folders of a repository, with its main and linked work trees: they share the locks of
-    branches.
-    """
+    """A repository's folders with main and linked work trees, which share locks of branches."""
     main = [folder.parent for folder in folders if folder.name == ".git"]
     files = [file for folder in folders for file in folder.glob("worktrees/*/gitdir")]
     linked = [(file.parent / os.fsdecode(file.read_bytes())).parent for file in files]
@@ -65,7 +56,6 @@ def _repository_folders(folders: tuple[Path, ...]) -> tuple[Path, ...]:
 
 
 def _processes(owner: int) -> Iterator[Path]:
-    """The processes of the user who owns the lock file: no other user's can have created it."""
     for process in _PROCESSES.iterdir():
         if process.name.isdigit():
             try:
@@ -75,8 +65,7 @@ def _processes(owner: int) -> Iterator[Path]:
                 continue
 
 
-def _holds(process: Path, lock: os.stat_result) -> bool:
-    """True if a process has a file open, under any name."""
+def _has_open(process: Path, lock: os.stat_result) -> bool:
     try:
         return any(_is_same(descriptor, lock) for descriptor in (process / "fd").iterdir())
     except OSError:
@@ -119,7 +108,6 @@ def _is_older_git(process: Path, changed_at: float, folders: tuple[Path, ...]) -
 
 
 def _start_time(process: Path) -> float:
-    """The start time of a process, in seconds since 1970."""
     ticks = int(
         (process / "stat").read_text(errors="replace").rpartition(")")[2].split()[_START_FIELD]
     )
@@ -143,16 +131,14 @@ class Holder:
 
 
 def holder(lock: Path) -> Holder | None:
-    """The oldest process, other than this one, that has a lock file open; None where the system
-    knows none.
-    """
+    """The oldest other process with a lock file open; None where the system knows none."""
     if not (_PROCESSES / "self" / "stat").exists():
         return None
     oldest: Holder | None = None
     try:
         file = lock.stat()
         for process in _processes(file.st_uid):
-            if process.name != str(os.getpid()) and _holds(process, file):
+            if process.name != str(os.getpid()) and _has_open(process, file):
                 holder = Holder(int(process.name), max(0.0, time.time() - _start_time(process)))
                 oldest = holder if oldest is None or holder.seconds > oldest.seconds else oldest
     except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile

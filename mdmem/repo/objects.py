@@ -19,9 +19,7 @@ _PACK_TYPES = {b"commit": 1, b"tree": 2, b"blob": 3, b"tag": 4}
 def git(
     folder: Path, *arguments: str, text: bytes = b"", extra: Mapping[str, str] | None = None
 ) -> bytes:
-    """Run a git command that must succeed, and return its output. `folder` is the root of a work
-    tree: index-pack fails anywhere else.
-    """
+    """Run a git command that must succeed, in the root of a work tree (index-pack needs that)."""
     result = run(folder, arguments, text, extra, LONG_SECONDS)
     if result.status:
         raise RepositoryProblem(
@@ -33,9 +31,7 @@ def git(
 
 
 class Objects:
-    """Reads objects in bulk, a bounded amount at a time, and writes new ones as packs (without
-    `keep`, only their ids are worked out).
-    """
+    """Reads objects in bounded bulk, and writes packs (without `keep`, works out ids only)."""
 
     def __init__(self, folder: Path, keep: bool) -> None:
         self._folder = folder

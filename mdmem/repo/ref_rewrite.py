@@ -1,5 +1,4 @@
-"""Put rewritten history in place: commit a note, move the refs, update git's index, drop the old
-objects, and look for what remains.
+"""Put rewritten history in place: note, refs, index, removal of old objects, final check.
 
 Refs move in one transaction, each only from its old value. Before that nothing has changed; after
 it `drop_old_objects` can be run as often as needed.
@@ -46,9 +45,7 @@ def add_purge_note(
     date: str,
     identity: Identity | None,
 ) -> dict[str, str]:
-    """Write an empty commit with `message` on top of HEAD (none on an unborn branch), and return
-    the refs to move with their new values.
-    """
+    """Commit `message` on top of HEAD (not on an unborn branch); the refs to move."""
     moved = rewrite.moved
     identity_headers = b"author %s\ncommitter %s" % branch_commits.identity_lines(
         repository, date, identity
@@ -84,9 +81,7 @@ def add_purge_note(
 def _renamed_notes(
     repository: Repository, rewrite: RewrittenHistory, objects: Objects, tip: str
 ) -> str | None:
-    """The tree of git notes, with notes on rewritten commits under the new ids; None where no note
-    is on such a commit.
-    """
+    """The tree of git notes with new ids of commits; None where no such commit has a note."""
     notes: dict[bytes, tuple[bytes, str]] = {}
     has_renamed = False
     for line in git(repository.root, "ls-tree", "-r", "-z", "--full-tree", tip).split(b"\0"):
@@ -103,7 +98,6 @@ def _renamed_notes(
 
 
 def _tree(objects: Objects, entries: Mapping[bytes, tuple[bytes, str]]) -> str:
-    """Write the tree that holds these paths, and return its id."""
     rows: dict[bytes, tuple[bytes, str]] = {}
     folders: dict[bytes, dict[bytes, tuple[bytes, str]]] = {}
     for path, entry in entries.items():
@@ -128,11 +122,9 @@ def _tree(objects: Objects, entries: Mapping[bytes, tuple[bytes, str]]) -> str:
 
 
 def move_refs(repository: Repository, rewrite: RewrittenHistory, moved: Mapping[str, str]) -> None:
-    """Move all refs or none, each only from the value that was rewritten; refs of mdmem's own keep
-    the stash until `drop_old_objects`.
+    """Move all refs or none, each from its rewritten value; the stash is kept by other refs.
 
-    Raises:
-        RepositoryProblem: `repository-busy`: a ref has moved meanwhile; nothing is changed.
+    Raises RepositoryProblem (`repository-busy`: a ref has moved meanwhile; nothing is changed).
     """
     _deepen_shallow(repository, rewrite)
     kept = {f"{KEPT_STASH}{number}": value for number, value in enumerate(rewrite.stash)}
@@ -203,21 +195,12 @@ def update_index_entries(repository: Repository, rewrite: RewrittenHistory) -> N
 
 
 def refresh_index(repository: Repository) -> None:
-    """Have git compare its index with the files again. The command fails where a file differs,
-    which does not matter here.
-    """
+    """Compare index and files again; git fails where they differ, which does not matter."""
     run(repository.root, ["update-index", "-q", "--refresh"])
 
 
 def drop_old_objects(repository: Repository, rules: RewriteRules, before: int) -> None:
-    """Remove the old objects and everything that still leads to them. Doing it again does no harm.
-
-    Args:
-        repository: the repository.
-        rules: as for the rewrite.
-        before: in seconds since 1970; younger objects stay, as another git may be about to commit
-        them.
-    """
+    """Remove all old objects; younger ones than `before` stay, as another git may commit them."""
     folder = repository.root
     kept = _kept_stash(repository)
     git(folder, "reflog", "expire", "--expire=all", "--expire-unreachable=all", "--all")
@@ -308,18 +291,14 @@ def reachable_objects(repository: Repository) -> set[str]:
 
 
 def is_in_a_message(repository: Repository, word: str) -> bool:
-    """True if the message of a commit contains a word. Not for secrets: git gets it as an argument,
-    which every user can see.
-    """
+    """True if a commit message contains a word; not for secrets: users can see git's arguments."""
     return bool(
         git(repository.root, "rev-list", "--all", "-n1", "--fixed-strings", f"--grep={word}")
     )
 
 
 def git_files_holding(repository: Repository, rules: RewriteRules) -> int:
-    """The number of files in git's own folder, other than objects, that hold the words of the
-    rules: settings, hooks, names of refs.
-    """
+    """The number of git's files, other than objects, with words of the rules (settings, refs)."""
     count = 0
     for top in git_folders(repository):
         for folder, names, file_names in os.walk(top):

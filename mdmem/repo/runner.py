@@ -1,6 +1,4 @@
-"""Run the git binary: with an environment built on purpose, fixed settings and a time limit for the
-whole process group.
-"""
+"""Run git with an environment of its own, fixed settings and a time limit for its group."""
 
 from __future__ import annotations
 
@@ -30,9 +28,7 @@ _KILL_SECONDS = 2.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.0002, 0.05
 _CHUNK_BYTES = 65_536
 _LOST_STATUS = 255
-"""The status of a process for which something else has waited: whether it succeeded is
-not known.
-"""
+"""The status of a process for which something else has waited: success is unknown."""
 
 
 class TimeUpError(Exception):
@@ -52,13 +48,12 @@ def converse(
     meanwhile: Callable[[], None] | None = None,
     most_bytes: int | None = None,
 ) -> tuple[int, bytes, bytes]:
-    """Start a process (found by PATH) with `text` on its standard input, and read its output to the
-    end.
+    """Start a process (found by PATH) with `text` on its standard input, and read its output.
 
     The whole text is there before the start: if this process is killed, the child never takes a
-    part of it for the whole. Pipes that are kept open by processes in the background are not waited
-    for. It runs in `folder` (None: in the current one). `meanwhile` is called while the process
-    works, and is to be quick. `most_bytes`: of both outputs together (None: any number).
+    part of it for the whole. Pipes kept open by background processes are not waited for.
+    `meanwhile` is called while the process works, and is to be quick. `most_bytes`: of both outputs
+    together (None: any number).
 
     Returns:
         Its exit status (below zero: the signal that ended it), standard output and standard error.
@@ -104,15 +99,12 @@ def converse(
 
 
 def _is_main_thread() -> bool:
-    """True in the thread that handles signals and may set their handlers."""
     return threading.current_thread() is threading.main_thread()
 
 
 @contextmanager
 def _pipe() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """Both ends of a pipe, the reading end first. (Pipes that `Popen` makes stay open where it
-    cannot make them all.)
-    """
+    """A pipe, reading end first. (`Popen` leaves pipes open where it cannot make them all.)"""
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as ours, os.fdopen(writing, "wb") as theirs:
         yield ours, theirs
@@ -120,7 +112,6 @@ def _pipe() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
 
 @contextmanager
 def _text_file(text: bytes) -> Iterator[IO[bytes] | int]:
-    """A file without a name that holds the text; no file at all for an empty one."""
     if not text:
         yield subprocess.DEVNULL
         return
@@ -136,11 +127,7 @@ def _text_file(text: bytes) -> Iterator[IO[bytes] | int]:
 
 @contextmanager
 def _interruptions_held() -> Iterator[None]:
-    """Hold interruptions back until the process that is being started is under control here.
-
-    Otherwise it would go on unseen, and commit what is being put back. Blocking the signal would
-    block it in the process too.
-    """
+    """Hold interruptions back until a new process is under control: it inherits blocked signals."""
     handlers = (
         {number: signal.getsignal(number) for number in INTERRUPTIONS} if _is_main_thread() else {}
     )
@@ -164,7 +151,7 @@ def _read_streams(
     limit: float,
     most_bytes: int | None,
 ) -> list[bytes]:
-    """Read what a process writes to these streams, until a time of the monotonic clock at most."""
+    """Read what a process writes, up to a time of the monotonic clock."""
     received = {stream.fileno(): bytearray() for stream in streams}
     ended_at: float | None = None
     with selectors.DefaultSelector() as selector:
@@ -192,9 +179,7 @@ def _read_streams(
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """True if a process has ended. (`Popen.poll` reports a status that it cannot get as
-    success.)
-    """
+    """True if a process has ended. (`Popen.poll` takes an unknown status for success.)"""
     if process.returncode is None:
         try:
             number, status = os.waitpid(process.pid, os.WNOHANG)
@@ -206,7 +191,6 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _ends_by(process: subprocess.Popen[bytes], limit: float) -> bool:
-    """Wait for the end until a time of the monotonic clock; False where the time is up."""
     pause = _FIRST_PAUSE
     while not _has_ended(process):
         if time.monotonic() >= limit:
@@ -256,28 +240,18 @@ _FIXED = {
     "MDMEM_CONTEXT": "off",  # a hook of git may start an agent, whose session is not the user's
 }
 _NO_LAZY_FETCH = {"GIT_NO_LAZY_FETCH": "1"}
-"""For every git process: it fetches no missing object in passing.
-
-A repository from elsewhere can name any program as the remote that has its missing objects.
-"""
+"""For every git process: a foreign repository can name any program as its promisor remote."""
 _OFFLINE = _NO_LAZY_FETCH | {"GIT_ALLOW_PROTOCOL": ""}
-"""For every git process but `git commit`: no transport at all, for a git that does not know the
-variable above (before 2.39.4)."""
+"""For every git but `git commit`: no transport, as git before 2.39.4 ignores the above."""
 _SETTINGS = (
     *("-c", "maintenance.auto=false", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"),
     *("-c", "log.showSignature=false", "-c", "color.ui=false"),
     *("-c", "i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8"),
     *("-c", "core.fsync=committed,loose-object,reference,index"),
 )
-"""The settings for every command.
-
-The last one makes everything that git writes survive a power cut, also what precedes a commit (a
-new file in the index).
-"""
+"""Settings for every command; the last has all that git writes survive a power cut."""
 MARKDOWN, TEMPORARIES = ":(icase,glob)**/*.md", ":(glob)**/.mdmem-*.tmp"
-"""Pathspecs: of Markdown files, and of the temporary files that a killed write leaves next to them
-(they may hold the old bytes).
-"""
+"""Pathspecs: Markdown, and temporary files of a killed write (they may hold old bytes)."""
 READ_SECONDS = 60.0
 LACKS_VERSIONS = "this clone lacks older versions"
 FETCH_VERSIONS = "To get them: git fetch --refetch --no-filter"
@@ -306,9 +280,7 @@ class GitResult:
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment that git runs in: no variable of a hook points it to another repository, and
-    nothing waits for a person.
-    """
+    """The environment of git: no hook's variable redirects it, and nothing waits for a person."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -327,14 +299,11 @@ def run(
     *,
     is_commit: bool = False,
 ) -> GitResult:
-    """Run git once, in `folder`, with `text` on its standard input; its whole process group has
-    `seconds`.
+    """Run git once, in `folder`, with `text` as input; its whole process group has `seconds`.
 
-    `meanwhile` is called while git works (see `process.converse`). `is_commit`: git runs the user's
-    own hooks, filters and signing, which may use the network; no other git process can.
-
-    Raises:
-        RepositoryProblem: `git-missing`, or `git-timeout` where it took too long.
+    `meanwhile` is called while git works (see `converse`). `is_commit`: git runs the user's own
+    hooks, filters and signing, which may use the network; no other git process can. Raises
+    RepositoryProblem (`git-missing`, or `git-timeout` where it took too long).
     """
     command = ["git", "-C", os.fspath(folder), "--no-pager", *_SETTINGS, *arguments]
     variables = environment(extra) | (_NO_LAZY_FETCH if is_commit else _OFFLINE)
@@ -352,9 +321,7 @@ def run(
 
 
 def literal_pathspecs(paths: Sequence[FilePath]) -> list[str]:
-    """Pathspecs that match these paths and nothing else. (git's setting for that would reach the
-    user's hooks and break their own patterns.)
-    """
+    """Pathspecs of exactly these paths. (git's setting for that would reach the user's hooks.)"""
     return [f":(literal){path}" for path in paths]
 
 

@@ -1,6 +1,4 @@
-"""The staged changes of Markdown files, read from git's own files without a git process in the
-simple case (see `git_files`).
-"""
+"""The staged changes of Markdown files, in the simple case without git (see `git_files`)."""
 
 from __future__ import annotations
 
@@ -30,8 +28,7 @@ class _NotSimpleError(Exception):
 def staged_changes(
     git_dir: str, index_file: str, commit: CommitId
 ) -> list[tuple[bytes, bytes | None, bytes | None]] | None:
-    """The Markdown files that differ between a commit and an index: path, bytes in the commit,
-    bytes in the index (None: missing there).
+    """The Markdown files that differ: path, bytes in the commit, in the index (None: missing).
 
     None where git has to be asked: there are many files, one may have been renamed, objects are in
     packs, or the case is not simple.
@@ -57,9 +54,7 @@ def staged_changes(
 def known_paths(
     git_dir: str, index_file: str, commit: CommitId, paths: Iterable[bytes]
 ) -> set[bytes] | None:
-    """The paths, of those given, that an index or a commit holds. None where git has to be asked,
-    as for `staged_changes`.
-    """
+    """The given paths that an index or a commit holds; None: ask git, as for `staged_changes`."""
     try:
         old, new, _ = _read_both(git_dir, index_file, commit)
         return {path for path in paths if path in new or path in old}
@@ -70,9 +65,7 @@ def known_paths(
 def _read_both(
     git_dir: str, index_file: str, commit: CommitId
 ) -> tuple[dict[bytes, tuple[int, str]], dict[bytes, tuple[int, str]], tuple[bytes, ...]]:
-    """The files of a commit, those of an index, and the folders left out of the commit's because
-    the index holds the same tree for them.
-    """
+    """The files of a commit and of an index, and the folders left out as their trees are equal."""
     data, tree = git_files.read_bytes(index_file) or b"", git_files.tree_of(git_dir, commit)
     new, extensions = _index_entries(data)
     old, skipped = _tree_files(git_dir, tree, _cached_trees(extensions.get(b"TREE", b"")))
@@ -80,9 +73,7 @@ def _read_both(
 
 
 def _index_entries(data: bytes) -> tuple[dict[bytes, tuple[int, str]], dict[bytes, bytes]]:
-    """The files of an index by path, each with mode and blob id; and the content of its
-    extensions.
-    """
+    """The files of an index by path (mode, blob id), and the content of its extensions."""
     count = int.from_bytes(data[8:_HEADER], "big")
     if data[:8] != b"DIRC\0\0\0\2" or count >= _MANY_FILES:
         raise _NotSimpleError
@@ -108,9 +99,7 @@ def _index_entries(data: bytes) -> tuple[dict[bytes, tuple[int, str]], dict[byte
 
 
 def _cached_trees(cached: bytes) -> dict[bytes, str]:
-    """The tree ids of folders that an index caches in its extension `TREE`; the path of the root is
-    empty.
-    """
+    """The tree ids in an index's extension `TREE`; the path of the root is empty."""
     trees: dict[bytes, str] = {}
     at = 0
     above = (
@@ -133,9 +122,7 @@ def _cached_trees(cached: bytes) -> dict[bytes, str]:
 def _tree_files(
     git_dir: str, tree: str | None, same: Mapping[bytes, str]
 ) -> tuple[dict[bytes, tuple[int, str]], tuple[bytes, ...]]:
-    """The files of a tree by path, each with mode and blob id; and the folders left out because
-    `same` has the same tree id for them.
-    """
+    """A tree's files by path (mode, blob id), and the folders left out as in `same`."""
     files: dict[bytes, tuple[int, str]] = {}
     skipped = []
     folders = [(b"", tree)]

@@ -34,8 +34,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class PathState:
-    """The state of HEAD and of one path. `commit` is None on an unborn branch, `branch` None where
-    HEAD is detached.
+    """The state of HEAD and of one path; None: an unborn branch's `commit`, a detached `branch`.
 
     `tracked`: the file exists and is in git's index. `settled`: HEAD, index and disk hold the same
     of it, and nothing at all is staged or unmerged; False means that this is not known. `bits`: by
@@ -53,9 +52,7 @@ class PathState:
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """A staged change of one file: its bytes in HEAD (`before`) and in the index (`after`), None
-    where it is missing there.
-    """
+    """A staged change: a file's bytes in HEAD and in the index, None where it is missing."""
 
     path: FilePath
     renamed_from: FilePath | None
@@ -64,9 +61,7 @@ class StagedFile:
 
 
 def path_below(root: str, folder: str) -> str:
-    """The path from a root to a folder below it as git writes prefixes: `sub/`, or empty for the
-    root itself.
-    """
+    """The path below a root as git writes prefixes: `sub/`, or empty for the root."""
     return f"{folder.removeprefix(root).strip('/')}/".removeprefix("/")
 
 
@@ -77,8 +72,7 @@ def _unreadable_branch() -> RepositoryProblem:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """One work tree, seen from the workspace `folder` in it; `prefix` is the path from its root to
-    the workspace (`sub/` or empty).
+    """One work tree seen from the workspace `folder`; `prefix` leads there (`sub/` or empty).
 
     Where `is_simple`, git's own files are read without starting git (`git_files`).
     """
@@ -117,11 +111,7 @@ class Repository:
     def git(
         self, *arguments: str, text: bytes = b"", extra: Mapping[str, str] | None = None
     ) -> bytes:
-        """Run a git command that must succeed, and return its output.
-
-        Raises:
-            RepositoryProblem: `git-failed`, `missing-history`.
-        """
+        """Run a git command. Raises RepositoryProblem (`git-failed`, `missing-history`)."""
         result = run(self.folder, arguments, text, extra)
         if result.status or result.lacks_objects:
             raise result.failure(arguments[0])
@@ -139,9 +129,7 @@ class Repository:
         )
 
     def identity_known(self) -> bool:
-        """True if settings or environment name author and committer; git's guess from the host's
-        name does not count.
-        """
+        """True if author and committer are configured; git's guess by host does not count."""
         settings = git_settings.read_settings(str(self.git_dir)) if self.is_simple else None
         if settings and settings.person("AUTHOR") and settings.person("COMMITTER"):
             return True
@@ -198,15 +186,10 @@ class Repository:
         return CommitId(result.output.decode().strip()) if result.status == 0 else None
 
     def _head(self) -> tuple[str | None, CommitId | None] | None:
-        """HEAD's branch and commit; None where only git can tell."""
         return git_files.read_head(str(self.git_dir)) if self.is_simple else None
 
     def branch(self) -> str | None:
-        """The branch that HEAD is on; None where it is detached.
-
-        Raises:
-            RepositoryProblem: `broken-repository`: what HEAD names cannot be read.
-        """
+        """HEAD's branch; None: detached. Raises RepositoryProblem (`broken-repository`)."""
         if head := self._head():
             return head[0]
         result = run(self.folder, ["symbolic-ref", "-q", "HEAD"])
@@ -219,15 +202,10 @@ class Repository:
         )
 
     def state(self, path: FilePath) -> PathState:
-        """The state of HEAD and of one path.
-
-        Raises:
-            RepositoryProblem: `broken-repository`: HEAD's branch cannot be read.
-        """
+        """The state of HEAD and of one path. Raises RepositoryProblem (`broken-repository`)."""
         return self._settled_state(path) or self._status_state(path)
 
     def _settled_state(self, path: FilePath) -> PathState | None:
-        """The state where file, index and HEAD are the same; None where git has to be asked."""
         head = self._head()
         if (
             head is None
@@ -255,7 +233,6 @@ class Repository:
         )
 
     def _status_state(self, path: FilePath) -> PathState:
-        """The state by `git status`."""
         output = self.git(
             *(
                 "status",
@@ -309,20 +286,16 @@ class Repository:
         return stored.status == committed.status == 0 and stored.output == committed.output
 
     def under_way(self) -> str | None:
-        """A line that names the merge, rebase or the like that git is in the middle of; None where
-        there is none.
-        """
+        """A line that names the merge, rebase or the like under way, if any."""
         operation = git_files.operation_under_way(str(self.git_dir))
         return f"{operation} is under way in this repository" if operation else None
 
     def require_ready(
         self, allow_detached: bool, branch: str | None, settled: bool = False
     ) -> None:
-        """Refuse a commit while git is in the middle of something. `settled`: nothing is known to
-        be unmerged, so git is not asked.
+        """Refuse a commit during a merge or the like; `settled`: no file is unmerged.
 
-        Raises:
-            RepositoryProblem: `repository-busy` or `detached-head`.
+        Raises RepositoryProblem (`repository-busy` or `detached-head`).
         """
         if under_way := self.under_way():
             raise RepositoryProblem(
@@ -370,9 +343,7 @@ class Repository:
     def blobs(
         self, names: Sequence[str], extra: Mapping[str, str] | None = None
     ) -> list[bytes | None]:
-        """The bytes of blobs by any name that git takes (`COMMIT:PATH`, an id); None where there is
-        no such blob.
-        """
+        """The bytes of blobs by any name that git takes (`COMMIT:PATH`, an id); None if missing."""
         if not names:
             return []
         text = os.fsencode("".join(f"{name}\n" for name in names if "\n" not in name))
@@ -395,10 +366,8 @@ class Repository:
         return blobs
 
     def contents(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """The bytes of blobs that must exist, by their ids.
-
-        Raises:
-            RepositoryProblem: `broken-repository`: one is missing.
+        """The bytes of blobs by ids. Raises RepositoryProblem (`broken-repository`: one is
+        missing).
         """
         contents: dict[str, bytes] = {}
         for name, data in zip(ids, self.blobs(ids), strict=True):
@@ -421,12 +390,7 @@ class Repository:
         )
 
     def staged(self, index_file: str | None) -> list[StagedFile]:
-        """The staged changes of Markdown files in the whole work tree, with paths from its root.
-
-        Args:
-            index_file: the value of `GIT_INDEX_FILE` in a hook: `git commit -- PATH` stages in an
-            index of its own.
-        """
+        """The work tree's staged changes of Markdown; hooks name the index (`GIT_INDEX_FILE`)."""
         index = self._index_path(index_file)
         commit = self.head()
         if (
@@ -469,12 +433,7 @@ class Repository:
         ]
 
     def known_to_git(self, paths: Sequence[FilePath], index_file: str | None) -> set[FilePath]:
-        """The paths, of those given, that HEAD or the index holds.
-
-        Args:
-            paths: from the root of the work tree.
-            index_file: as for `staged`.
-        """
+        """The given paths, from the root, that HEAD or the index (as for `staged`) holds."""
         index = self._index_path(index_file)
         commit = self.head()
         encoded = [os.fsencode(path) for path in paths]
@@ -501,9 +460,7 @@ class Repository:
         return run(self.folder, ["cat-file", "-e", f"{commit}^{{commit}}"]).status == 0
 
     def squashed(self) -> CommitId | None:
-        """The newest commit of a branch that is being squashed (`git merge --squash`) into the next
-        commit; None where none is.
-        """
+        """The newest commit that `git merge --squash` has merged into the next commit, if any."""
         message = git_files.read_bytes(f"{self.git_dir}/SQUASH_MSG") or b""
         match = _SQUASHED.search(message)
         commit = CommitId(match[1].decode()) if match else None

@@ -1,10 +1,8 @@
-"""The trail: what each commit that HEAD reaches did to the entries and sections of memory, kept in
-SQLite in the state folder.
+"""The trail: what each commit that HEAD reaches did to entries and sections, in SQLite.
 
-It is a cache, filled from the commits: a file that is damaged, foreign or of another version counts
-as empty and is replaced at the first write. Each call that reads costs what it returns, however
-much the trail holds, except `revisions_containing`, `tips` and, where a commit has a date in the
-future, `moments`.
+It is a cache in the state folder: a file that is damaged, foreign or of another version counts as
+empty and is replaced at the first write. Each call that reads costs what it returns, however much
+the trail holds, except `revisions_containing`, `tips` and, with a commit in the future, `moments`.
 """
 
 from mdmem.trail.line import LineTrail, past_of, side_of

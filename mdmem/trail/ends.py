@@ -1,12 +1,11 @@
 """The ends of occurrences and revisions where several lines of history had a say.
 
-What one commit ended has its end in its own row. Where several did, or a merge has something stand
-that a side had ended, all of that is kept, and the row has the outcome.
+A row has its one end or, of several (or if a merge keeps what a side had ended), the outcome.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
 from mdmem.model import FactId
@@ -22,28 +21,35 @@ from mdmem.trail.schema import (
 from mdmem.trail.storage import Store, broken_trail
 
 _HAS_ENDS = """
-SELECT EXISTS (SELECT 1 FROM occurrences WHERE ended IS NOT NULL) OR EXISTS (SELECT 1 FROM marks) OR EXISTS (SELECT 1 FROM promotions)
-OR EXISTS (SELECT 1 FROM copy_marks) OR EXISTS (SELECT 1 FROM occurrences WHERE attribute IS NOT NULL)"""
+SELECT EXISTS (SELECT 1 FROM occurrences WHERE ended IS NOT NULL)
+OR EXISTS (SELECT 1 FROM marks) OR EXISTS (SELECT 1 FROM promotions)
+OR EXISTS (SELECT 1 FROM copy_marks)
+OR EXISTS (SELECT 1 FROM occurrences WHERE attribute IS NOT NULL)"""
 _SELECT_WITH_COPIES = f"""
 WITH changed (fact) AS ({SELECT_FACTS_CHANGED_AFTER})
-SELECT fact FROM changed WHERE EXISTS (SELECT 1 FROM occurrences AS log WHERE log.fact = changed.fact AND log.day IS NOT NULL) AND (
-    EXISTS (SELECT 1 FROM occurrences AS other WHERE other.fact = changed.fact AND other.fate IN ('superseded', 'removed'))
-    OR EXISTS (SELECT 1 FROM occurrences AS other JOIN marks ON marks.occurrence = other.number WHERE other.fact = changed.fact))
+SELECT fact FROM changed WHERE EXISTS (
+    SELECT 1 FROM occurrences AS log WHERE log.fact = changed.fact AND log.day IS NOT NULL) AND (
+    EXISTS (SELECT 1 FROM occurrences AS other WHERE other.fact = changed.fact
+        AND other.fate IN ('superseded', 'removed'))
+    OR EXISTS (SELECT 1 FROM occurrences AS other JOIN marks ON marks.occurrence = other.number
+        WHERE other.fact = changed.fact))
 UNION SELECT log FROM promotions WHERE log IN (SELECT fact FROM changed)
-UNION SELECT one FROM copy_marks WHERE one IN (SELECT fact FROM changed) OR other IN (SELECT fact FROM changed)"""
+UNION SELECT one FROM copy_marks WHERE one IN (SELECT fact FROM changed)
+    OR other IN (SELECT fact FROM changed)"""
 _SELECT_KEYED = f"""
 WITH changed (fact) AS ({SELECT_FACTS_CHANGED_AFTER})
-SELECT DISTINCT text FROM occurrences WHERE fact IN (SELECT fact FROM changed) AND instr(text, ': ')"""
+SELECT DISTINCT text FROM occurrences WHERE fact IN (SELECT fact FROM changed)
+    AND instr(text, ': ')"""
 _SELECT_ATTRIBUTED = f"""
 WITH changed (fact) AS ({SELECT_FACTS_CHANGED_AFTER})
-SELECT DISTINCT fact FROM occurrences WHERE attribute IS NOT NULL AND fact IN (SELECT fact FROM changed)"""
+SELECT DISTINCT fact FROM occurrences WHERE attribute IS NOT NULL
+    AND fact IN (SELECT fact FROM changed)"""
 
 
 def changed_facts(store: Store, after: int) -> tuple[set[FactId], tuple[str, ...]]:
-    """The facts whose copies may have another fate by what commits after a number did, and the
-    texts that may have a key before a value.
+    """The facts whose copies may have another fate since a commit, and texts with possible keys.
 
-    Of the texts, the values may be facts of logs with that key as their attribute.
+    Of these texts, the values may be facts of logs with that key as their attribute.
     """
     if not store.rows(_HAS_ENDS)[0][0]:
         return set(), ()
@@ -74,9 +80,7 @@ def copy_marks(store: Store, fact: FactId) -> tuple[Mark, ...]:
 
 
 def set_copy_marks(store: Store, fact: FactId, marks: Sequence[Mark], number: int) -> None:
-    """Put marks in the place of those that copies of a fact had, as of the commit up to which the
-    trail is.
-    """
+    """Replace the marks of a fact's copies, as of the trail's last commit."""
     before = copy_marks(store, fact)
     if set(before) == set(marks):
         return
@@ -84,7 +88,7 @@ def set_copy_marks(store: Store, fact: FactId, marks: Sequence[Mark], number: in
     changed = {mark.occurrence for mark in {*before, *marks} if (mark in before) != (mark in marks)}
     places = {
         row: store.rows("SELECT path, ended FROM occurrences WHERE number = ?", row)
-        for row in {*changed, *_rows(marks)}
+        for row in {*changed, *(mark.occurrence for mark in marks)}
     }
     for mark in marks:
         ((path, _),) = places[mark.occurrence]
@@ -107,14 +111,8 @@ def set_copy_marks(store: Store, fact: FactId, marks: Sequence[Mark], number: in
             store.run("INSERT OR IGNORE INTO reopened VALUES (?)", ended)
 
 
-def _rows(marks: Collection[Mark]) -> set[int]:
-    return {mark.occurrence for mark in marks}
-
-
 def cut(store: Store, number: int, last: int) -> None:
-    """Take out what commits after `number` brought; the occurrences after the row `last` are gone.
-    Whoever cuts derives the rest anew.
-    """
+    """Remove what commits after `number` and rows after `last` brought; not the derived."""
     store.run("DELETE FROM promotions WHERE added > ?", number)
     store.run("DELETE FROM copies_changed WHERE number > ?", number)
     store.run("DELETE FROM copy_marks WHERE occurrence > ?", last)
@@ -135,9 +133,7 @@ def lineage_rows(store: Store, lineage: int) -> Iterator[SqlRow]:
 
 
 def with_whole_text(store: Store, row: SqlRow) -> SqlRow:
-    """A row with its whole text. A live revision is the newest of its lineage, whose text is stored
-    whole, unless sections were joined.
-    """
+    """A row with its whole text: stored whole for a live revision, unless sections were joined."""
     return (
         row
         if row[_NEXT] is None
@@ -146,9 +142,7 @@ def with_whole_text(store: Store, row: SqlRow) -> SqlRow:
 
 
 def shorten(store: Store, lineage: int, number: int, text: bytes) -> None:
-    """Reduce the newest revision of a lineage to what differs from the next one, `number`, which
-    has this text.
-    """
+    """Reduce a lineage's newest revision to its difference from the next one, with this `text`."""
     newest = store.rows(
         "SELECT number, text FROM revisions WHERE lineage = ? AND next IS NULL", lineage
     )
@@ -168,7 +162,6 @@ def shorten(store: Store, lineage: int, number: int, text: bytes) -> None:
 
 
 def _whole_text(row: SqlRow, next_number: int | None, text: bytes) -> bytes:
-    """The whole text of a row, from the text of the next revision of its lineage."""
     *_, following, head, tail, own = row
     if following != next_number or head + tail > len(text) or not isinstance(own, bytes):
         raise broken_trail(f"revision {row[0]} has lost its text")
@@ -176,15 +169,13 @@ def _whole_text(row: SqlRow, next_number: int | None, text: bytes) -> bytes:
 
 
 def _shared_ends(old: bytes, new: bytes) -> tuple[int, int]:
-    """Count the bytes that two texts share at their beginning, and those of the rest that they
-    share at their end.
-    """
+    """Count the bytes of the common beginning of two texts, and of the common end of the rest."""
     head = _shared_start(old, new)
     return head, _shared_start(old[head:][::-1], new[head:][::-1])
 
 
 def _shared_start(left: bytes, right: bytes) -> int:
-    """Count the bytes that two texts share at their beginning: by large chunks, then by halves."""
+    """Count the common first bytes: by large chunks, then by halves."""
     most, start, size = min(len(left), len(right)), 0, _CHUNK
     while size:
         while start + size <= most and left[start : start + size] == right[start : start + size]:
@@ -198,9 +189,7 @@ _NOTHING: SqlRow = (None,) * 7
 
 @dataclass(frozen=True, slots=True)
 class EndsTable:
-    """A table of rows that end, and the one of their ends; `columns` are those that
-    tell of an end.
-    """
+    """A table of rows that end, and the one of their ends; `columns` tell of an end."""
 
     rows: str
     ends: str
@@ -212,9 +201,7 @@ class EndsTable:
         return self.columns.count(",") + 1
 
     def add(self, store: Store, number: int, ends: Iterable[tuple[int, SqlRow]]) -> None:
-        """Add ends that commit `number` tells of to rows that others ended or will end; all None:
-        the row stands after all.
-        """
+        """Add a commit's ends to rows that others end too; all None: the row stays after all."""
         for row, end in ends:
             found = store.rows(
                 f"SELECT contested, {self.columns} FROM {self.rows} WHERE number = ?", row
@@ -227,14 +214,13 @@ class EndsTable:
             if not contested and before[0] is not None:
                 self._insert(store, row, before[0], tuple(before))
             self._insert(store, row, number, end)
-            self._settle(store, row)
+            self._store_outcome(store, row)
 
     def _insert(self, store: Store, row: int, at: int, end: SqlRow) -> None:
         places = ", ".join("?" * (self._width + 2))
         store.run(f"INSERT OR REPLACE INTO {self.ends} VALUES ({places})", row, at, *end)
 
-    def _settle(self, store: Store, row: int) -> None:
-        """Write the outcome of all ends into a row."""
+    def _store_outcome(self, store: Store, row: int) -> None:
         all_ends = store.rows(
             f"SELECT at, {self.columns} FROM {self.ends} WHERE {self.row} = ?", row
         )
@@ -259,7 +245,7 @@ class EndsTable:
             store.run(f"INSERT OR IGNORE INTO reopened {ended}", row, number)
         store.run(f"DELETE FROM {self.ends} WHERE at > ?", number)
         for row in rows:
-            self._settle(store, row)
+            self._store_outcome(store, row)
         nothing = ", ".join(f"{name.strip()} = NULL" for name in self.columns.split(","))
         store.run(f"UPDATE {self.rows} SET {nothing} WHERE ended > ? AND NOT contested", number)
 
@@ -269,18 +255,25 @@ REVISION_ENDS = EndsTable(rows="revisions", ends="revision_ends", row="revision"
 
 
 def outcome_of(store: Store, ends: Sequence[SqlRow]) -> SqlRow | None:
-    """The end that counts of several (the commit that tells of each, then its columns); None where
-    the row is live.
+    """The end that counts of several (commit, then columns); None where the row is live.
 
     What a commit tells replaces all that its past tells. Of ends that do not know of each other the
     earlier counts, and where one of them names a successor, that is the successor.
     """
     missing = _missing(store)
-    newest = [end for end in ends if not any(_is_past(end[0], other[0], missing) for other in ends)]
+    newest = [
+        end
+        for end in ends
+        if not any(end[0] < other[0] and not holds(missing(other[0]), end[0]) for other in ends)
+    ]
     counting = [end[1:] for end in newest if end[1] is not None]
     if not counting:
         return None
-    times = dict(_times(store, {end[0] for end in counting}))
+    times = {
+        number: (int(moment), decoded(name))
+        for number in {end[0] for end in counting}
+        for moment, name in store.rows("SELECT moment, id FROM commits WHERE number = ?", number)
+    }
     first, *others = sorted(counting, key=lambda end: times.get(end[0], (0, b"")))
     replaced = next(
         (
@@ -295,11 +288,6 @@ def outcome_of(store: Store, ends: Sequence[SqlRow]) -> SqlRow | None:
     return first
 
 
-def _is_past(number: int, other: int, missing: Callable[[int], Ranges]) -> bool:
-    """True if a commit is in the past of another one."""
-    return number < other and not holds(missing(other), number)
-
-
 def _missing(store: Store) -> Callable[[int], Ranges]:
     @cache
     def of(number: int) -> Ranges:
@@ -307,9 +295,3 @@ def _missing(store: Store) -> Callable[[int], Ranges]:
         return parse(text)
 
     return of
-
-
-def _times(store: Store, numbers: Iterable[int]) -> Iterator[tuple[int, tuple[int, str]]]:
-    for number in numbers:
-        for moment, name in store.rows("SELECT moment, id FROM commits WHERE number = ?", number):
-            yield number, (int(moment), decoded(name))

@@ -45,7 +45,7 @@ from mdmem.trail.storage import Store, parse_rows
 from mdmem.trail.table import Trail, in_sections
 
 _parsed = lru_cache(8192)(parse_occurrence)
-"""Sides that meet in a file have most of it in common, and so do merges that follow each other."""
+"""Sides of a merge have most of a file in common, and so do successive merges."""
 _CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
 _CONTESTED, _SECTION, _REVISION_END = 3, 5, 9
 """Columns of a revision."""
@@ -65,9 +65,7 @@ class LineTrail:
     def live_occurrences(
         self, path: FilePath, among: Collection[SectionPath] | None = None
     ) -> tuple[Occurrence, ...]:
-        """The occurrences in a file that have not ended, as they arrived; all, or those in sections
-        `among` these paths.
-        """
+        """The live occurrences in a file as they arrived; all, or in sections `among` these."""
         return parse_rows(_parsed, self._live_rows(path, among))
 
     def live_numbers(self, path: FilePath, among: Collection[SectionPath]) -> frozenset[int]:
@@ -104,9 +102,7 @@ class LineTrail:
         return parse_rows(parse_occurrence, self._as_known(rows))
 
     def logged_facts_citing(self, cited: str) -> tuple[FactId, ...]:
-        """The facts of logs that were said in some lines of a session, in the order of
-        their ids.
-        """
+        """The facts of logs that were said in some lines of a session, by id."""
         rows = self._store.rows(SELECT_CITING, blob(f"\n{cited}\n"))
         return tuple(
             sorted(
@@ -147,9 +143,7 @@ class LineTrail:
         )
 
     def _as_known(self, rows: Iterable[SqlRow]) -> Iterator[SqlRow]:
-        """Rows of `SELECT_ROWS_OF_LINES` that are known on this line, with their ends as they are
-        there.
-        """
+        """Rows of `SELECT_ROWS_OF_LINES` known on this line, with their ends there."""
         for *row, added, contested in rows:
             if holds(self._missing, added):
                 continue
@@ -171,9 +165,7 @@ class LineTrail:
     def live_revisions(
         self, path: FilePath, among: Collection[SectionPath] | None = None
     ) -> tuple[Revision, ...]:
-        """The revisions in a file that have not ended; all, or those of sections `among` these
-        paths.
-        """
+        """The live revisions in a file; all, or those of sections `among` these paths."""
         rows = self._store.rows(SELECT_REVISIONS_IN_FILE_OF_LINE, path=blob(path), low=self._low)
         sections = None if among is None else set(map(join_words, among))
         known = (
@@ -230,9 +222,7 @@ class LineTrail:
         )
 
     def overruled_marks(self, path: FilePath) -> tuple[Mark, ...]:
-        """The marks that say of live occurrences in a file that they are over, and that the file
-        itself overrules.
-        """
+        """The marks that end live occurrences in a file, and that the file itself overrules."""
         marks = [
             mark for mark in self._marks("path = ?", blob(path)) if mark.kind is MarkKind.OVERRULED
         ]
@@ -263,15 +253,11 @@ class LineTrail:
         )
 
     def stating_commit(self, digits: str) -> CommitId | None:
-        """The commit with marks or reverts whose id begins with these digits, where
-        only one does.
-        """
+        """The only commit with marks or reverts whose id begins with these digits."""
         return self._trail.stating_commit(digits)
 
     def commit_with_id(self, commit: CommitId) -> TrailCommit | None:
-        """The commit of this line with this id, or with an id that begins so where only
-        one does.
-        """
+        """The only commit of this line whose id is, or begins with, this one."""
         found = self._trail.commit_with_id(commit)
         return found if found and not holds(self._missing, found.number) else None
 

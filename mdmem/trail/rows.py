@@ -1,8 +1,7 @@
 """Rows of the trail, to and from values.
 
-Paths and texts are stored as UTF-8 bytes, lone surrogates included, and several words in one column
-as JSON. Row numbers grow with time and are never used twice, except those of rows that were cut
-away.
+Paths and texts are UTF-8 bytes, lone surrogates included, several words in one column JSON. Row
+numbers grow with time and are never used twice, except those of rows that were cut away.
 """
 
 from __future__ import annotations
@@ -44,9 +43,7 @@ def blob(text: str) -> bytes:
 
 
 def bulk_blob(text: str) -> bytearray:
-    """The same for many texts at once: for `bytes` the sqlite3 module looks for adapters each time,
-    which takes as long as storing them.
-    """
+    """Bytes for storing many: for `bytes` sqlite3 looks for adapters, which takes as long again."""
     return bytearray(text, "utf-8", "surrogatepass")
 
 
@@ -70,7 +67,6 @@ def _maybe_text(data: bytes | None) -> str | None:
 
 @lru_cache(4096)
 def _path(data: bytes) -> FilePath:
-    """One object for all entries of a file."""
     return FilePath(decoded(data))
 
 
@@ -97,9 +93,7 @@ def _date(text: str | None) -> date | None:
 
 
 def occurrence_rows(begun: Sequence[Occurrence], number: int, first: int) -> Iterator[SqlRow]:
-    """The rows of occurrences that the step of a commit begins, `first` on; what neighbours share
-    is converted once.
-    """
+    """The rows of occurrences that a commit begins, from row `first` on."""
     origin, path, day, day_column, section, tags = None, None, None, None, None, None
     for row, occurrence in enumerate(begun, first):
         entry = occurrence.entry
@@ -202,7 +196,6 @@ def _origin(
     cites: bytes | None,
     attribute: bytes | None,
 ) -> Origin:
-    """One object for all lines that a commit brought in."""
     return Origin(
         commit=CommitId(decoded(commit)),
         time=time,

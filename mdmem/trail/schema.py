@@ -18,7 +18,7 @@ FILLED_INDICES = {
     "revisions_newest": "revisions (lineage) WHERE next IS NULL",
     "revisions_path": "revisions (path, lineage)",
 }
-"""The indices that take in every new occurrence or revision, each with what it is on."""
+"""The indices that every new occurrence or revision enters, each with its table and columns."""
 
 # `commits` are those that HEAD reaches, in the order of their arrival; `missing` are the numbers
 # below that one does not reach. `moment` is its time as far as that can be told without a clock.
@@ -36,8 +36,9 @@ FILLED_INDICES = {
 SCHEMA = f"""
 CREATE TABLE about (settings BLOB);
 CREATE TABLE commits (
-    number INTEGER PRIMARY KEY, id BLOB, time INTEGER, committed INTEGER, moment INTEGER, author BLOB, email BLOB, message BLOB,
-    parents TEXT, missing TEXT, needed INTEGER, brought INTEGER
+    number INTEGER PRIMARY KEY, id BLOB, time INTEGER, committed INTEGER, moment INTEGER,
+    author BLOB, email BLOB, message BLOB, parents TEXT, missing TEXT, needed INTEGER,
+    brought INTEGER
 );
 CREATE INDEX commits_id ON commits (id);
 CREATE INDEX commits_moment ON commits (moment);
@@ -47,12 +48,12 @@ CREATE INDEX commits_merges ON commits (number) WHERE instr(parents, ' ');
 CREATE TABLE touched (number INTEGER, path BLOB, PRIMARY KEY (number, path)) WITHOUT ROWID;
 CREATE TABLE occurrences (
     number INTEGER PRIMARY KEY, begun INTEGER, added INTEGER, contested INTEGER,
-    path BLOB, start_line INTEGER, end_line INTEGER, section BLOB, day TEXT, text BLOB, kind BLOB, key BLOB, tags BLOB, until TEXT,
-    fact BLOB, first_line BLOB,
-    origin BLOB, origin_time INTEGER, source TEXT, confidence REAL, author BLOB, actor BLOB, session BLOB, claimed_by BLOB,
-    cites BLOB, attribute BLOB,
-    also INTEGER, beginning BLOB,
-    ended INTEGER, fate TEXT, successor BLOB, last_start INTEGER, last_end INTEGER, last_tags BLOB, last_until TEXT
+    path BLOB, start_line INTEGER, end_line INTEGER, section BLOB, day TEXT, text BLOB, kind BLOB,
+    key BLOB, tags BLOB, until TEXT, fact BLOB, first_line BLOB,
+    origin BLOB, origin_time INTEGER, source TEXT, confidence REAL, author BLOB, actor BLOB,
+    session BLOB, claimed_by BLOB, cites BLOB, attribute BLOB, also INTEGER, beginning BLOB,
+    ended INTEGER, fate TEXT, successor BLOB, last_start INTEGER, last_end INTEGER, last_tags BLOB,
+    last_until TEXT
 );
 CREATE INDEX occurrences_past ON occurrences (path, ended) WHERE ended IS NOT NULL;
 CREATE INDEX occurrences_contested ON occurrences (path, contested) WHERE contested;
@@ -60,23 +61,27 @@ CREATE INDEX occurrences_ended ON occurrences (ended) WHERE ended IS NOT NULL;
 CREATE INDEX occurrences_attribute ON occurrences (attribute) WHERE attribute IS NOT NULL;
 CREATE INDEX occurrences_successor ON occurrences (successor) WHERE successor IS NOT NULL;
 CREATE TABLE revisions (
-    number INTEGER PRIMARY KEY, lineage INTEGER, begun INTEGER, contested INTEGER, path BLOB, section BLOB, nth INTEGER, quiet INTEGER,
-    previous TEXT, ended INTEGER, next INTEGER, head INTEGER, tail INTEGER, text BLOB
+    number INTEGER PRIMARY KEY, lineage INTEGER, begun INTEGER, contested INTEGER, path BLOB,
+    section BLOB, nth INTEGER, quiet INTEGER, previous TEXT, ended INTEGER, next INTEGER,
+    head INTEGER, tail INTEGER, text BLOB
 );
 CREATE INDEX revisions_past ON revisions (path, ended) WHERE ended IS NOT NULL;
 CREATE INDEX revisions_contested ON revisions (path, contested) WHERE contested;
 CREATE INDEX revisions_ended ON revisions (ended) WHERE ended IS NOT NULL;
 CREATE TABLE ends (
     occurrence INTEGER, at INTEGER, ended INTEGER, fate TEXT, successor BLOB,
-    last_start INTEGER, last_end INTEGER, last_tags BLOB, last_until TEXT, PRIMARY KEY (occurrence, at)
+    last_start INTEGER, last_end INTEGER, last_tags BLOB, last_until TEXT,
+    PRIMARY KEY (occurrence, at)
 ) WITHOUT ROWID;
 CREATE INDEX ends_at ON ends (at);
-CREATE TABLE revision_ends (revision INTEGER, at INTEGER, ended INTEGER, PRIMARY KEY (revision, at)) WITHOUT ROWID;
+CREATE TABLE revision_ends (
+    revision INTEGER, at INTEGER, ended INTEGER, PRIMARY KEY (revision, at)
+) WITHOUT ROWID;
 CREATE INDEX revision_ends_at ON revision_ends (at);
 CREATE TABLE reopened (number INTEGER PRIMARY KEY);
 CREATE TABLE marks (
-    number INTEGER PRIMARY KEY, kind TEXT, origin BLOB, begun INTEGER, one BLOB, other BLOB, occurrence INTEGER, ended INTEGER,
-    added INTEGER, path BLOB
+    number INTEGER PRIMARY KEY, kind TEXT, origin BLOB, begun INTEGER, one BLOB, other BLOB,
+    occurrence INTEGER, ended INTEGER, added INTEGER, path BLOB
 );
 CREATE INDEX marks_kind ON marks (kind) WHERE ended IS NULL;
 CREATE INDEX marks_origin ON marks (origin);
@@ -89,10 +94,12 @@ CREATE INDEX marks_ended ON marks (ended) WHERE ended IS NOT NULL;
 CREATE TABLE reverts (number INTEGER PRIMARY KEY, added INTEGER, origin BLOB, reverted BLOB);
 CREATE INDEX reverts_origin ON reverts (origin);
 CREATE INDEX reverts_reverted ON reverts (reverted);
-CREATE TABLE promotions (log BLOB, added INTEGER, curated BLOB, PRIMARY KEY (log, added, curated)) WITHOUT ROWID;
+CREATE TABLE promotions (
+    log BLOB, added INTEGER, curated BLOB, PRIMARY KEY (log, added, curated)
+) WITHOUT ROWID;
 CREATE TABLE copy_marks (
-    one BLOB, occurrence INTEGER, begun INTEGER, kind TEXT, origin BLOB, other BLOB, ended INTEGER, path BLOB,
-    PRIMARY KEY (one, occurrence, begun, kind, other)
+    one BLOB, occurrence INTEGER, begun INTEGER, kind TEXT, origin BLOB, other BLOB, ended INTEGER,
+    path BLOB, PRIMARY KEY (one, occurrence, begun, kind, other)
 ) WITHOUT ROWID;
 CREATE INDEX copy_marks_other ON copy_marks (other);
 CREATE INDEX copy_marks_path ON copy_marks (path);
@@ -100,7 +107,8 @@ CREATE INDEX copy_marks_occurrence ON copy_marks (occurrence);
 CREATE TABLE copies_changed (number INTEGER, path BLOB, PRIMARY KEY (number, path)) WITHOUT ROWID;
 CREATE VIEW every_mark AS
     SELECT kind, origin, begun, one, other, occurrence, ended, path, number FROM marks
-    UNION ALL SELECT kind, origin, begun, one, nullif(other, x''), occurrence, ended, path, 0 FROM copy_marks;
+    UNION ALL
+    SELECT kind, origin, begun, one, nullif(other, x''), occurrence, ended, path, 0 FROM copy_marks;
 CREATE TABLE dropped (row INTEGER PRIMARY KEY, id BLOB, number INTEGER, paths BLOB);
 {" ".join(f"CREATE INDEX {name} ON {columns};" for name, columns in FILLED_INDICES.items())}
 PRAGMA application_id = {APPLICATION_ID};
@@ -124,7 +132,6 @@ _WHILE_LIVE = (
     f" first_line, {_ORIGIN}, also"
 )
 WHILE_LIVE_COLUMNS = _WHILE_LIVE.count(",") + 1
-"""The number of columns that the row of an occurrence has before it ends."""
 SELECT_LIVE_OCCURRENCES = f"SELECT {_WHILE_LIVE} FROM occurrences WHERE ended IS NULL"
 SELECT_LIVE_ORIGINS_IN_FILE = (
     f"SELECT begun, {_ORIGIN}, count(*) FROM occurrences WHERE path = ? AND ended IS NULL GROUP BY"
@@ -140,14 +147,13 @@ SELECT_OCCURRENCES = f"SELECT {_WHILE_LIVE}, {END_COLUMNS}, {_LAST} FROM occurre
 SELECT_ROWS_OF_LINES = (
     f"SELECT {_WHILE_LIVE}, {END_COLUMNS}, NULL, added, contested FROM occurrences"
 )
-"""Occurrences without the last commit that had them, with the columns that tell on which lines they
-are.
-"""
+"""Occurrences without their last commit, with the columns that tell their lines."""
 SELECT_REVISIONS = "SELECT * FROM revisions"
 SELECT_REVISIONS_IN_FILE_OF_LINE = f"""
 {SELECT_REVISIONS} WHERE path = :path AND ended IS NULL AND contested < :low
 UNION ALL {SELECT_REVISIONS} WHERE path = :path AND ended >= :low AND contested < :low
-UNION ALL {SELECT_REVISIONS} WHERE path = :path AND contested >= :low AND contested ORDER BY number"""
+UNION ALL {SELECT_REVISIONS} WHERE path = :path AND contested >= :low AND contested
+ORDER BY number"""
 SELECT_LAST_REVISION = (
     f"{SELECT_REVISIONS} WHERE path = ? AND section = ? AND nth = ? ORDER BY number DESC"
 )
@@ -158,9 +164,7 @@ SELECT_COPY_MARKS = (
     "SELECT kind, origin, begun, one, nullif(other, x''), occurrence, ended FROM copy_marks"
 )
 PAIR_MARKS_CONDITION = f"kind IN ('{MarkKind.CONTRADICTS}', '{MarkKind.RESOLVED}')"
-"""The condition on marks of two facts."""
 CLOSING_MARKS_CONDITION = f"kind IN ('{MarkKind.SUPERSEDED}', '{MarkKind.RETRACTED}')"
-"""The condition on marks by which an occurrence is no longer current."""
 _ON_LIVE_OCCURRENCE = "(SELECT ended FROM occurrences WHERE number = occurrence) IS NULL"
 SELECT_LIVE_MARKS_IN_FILE = (
     f"{SELECT_EVERY_MARK} WHERE path = ? AND (? OR ended IS NULL) AND {CLOSING_MARKS_CONDITION} AND"
@@ -175,10 +179,11 @@ ENDED_AFTER_CONDITION = (
     f"path = :path AND (ended IN {_COMMITS_AFTER} OR number IN (SELECT occurrence FROM ends WHERE"
     f" ended IN {_COMMITS_AFTER}))"
 )
-"""The condition on occurrences that commits later than a time ended, each perhaps with others."""
+"""Occurrences that commits later than a time ended, each perhaps with others."""
 SELECT_REPLACED_ROWS = f"""
 SELECT occurrence FROM ends WHERE at BETWEEN :first AND :last
-UNION SELECT occurrence FROM marks WHERE added BETWEEN :first AND :last AND kind = '{MarkKind.SUPERSEDED}'"""
+UNION SELECT occurrence FROM marks WHERE added BETWEEN :first AND :last
+    AND kind = '{MarkKind.SUPERSEDED}'"""
 """The rows that some commits ended and others too, or that some commits marked."""
 SELECT_PREDECESSORS = (
     f"{SELECT_OCCURRENCES} WHERE number IN (SELECT number FROM occurrences WHERE successor = ?"
@@ -192,22 +197,23 @@ WITH RECURSIVE found (lineage) AS (
     SELECT (SELECT min(lineage) FROM revisions WHERE path = :path AND lineage > found.lineage)
     FROM found WHERE lineage IS NOT NULL
 )
-{SELECT_REVISIONS} WHERE next IS NULL AND lineage IN (SELECT lineage FROM found WHERE lineage IS NOT NULL) ORDER BY lineage"""
-"""Goes from one lineage of the file to the next, so that the number of its revisions does not
-matter.
-"""
+{SELECT_REVISIONS} WHERE next IS NULL
+AND lineage IN (SELECT lineage FROM found WHERE lineage IS NOT NULL) ORDER BY lineage"""
+"""Goes from lineage to lineage of the file: the number of revisions does not matter."""
 SELECT_SECTION_CHANGES = """
 SELECT number, lineage, begun, 0 FROM revisions AS one
 WHERE NOT quiet AND (:path IS NULL OR path = :path OR EXISTS (
-    SELECT 1 FROM revisions AS later WHERE later.path = :path AND later.lineage = one.lineage AND later.number > one.number))
+    SELECT 1 FROM revisions AS later WHERE later.path = :path AND later.lineage = one.lineage
+        AND later.number > one.number))
 UNION ALL
 SELECT number, lineage, ended, 1 FROM revisions AS one
 WHERE ended IS NOT NULL AND (:path IS NULL OR path = :path) AND NOT EXISTS (
-    SELECT 1 FROM revisions AS later WHERE later.lineage = one.lineage AND later.begun = one.ended)"""
+    SELECT 1 FROM revisions AS later WHERE later.lineage = one.lineage
+        AND later.begun = one.ended)"""
 SELECT_REVERTS = "SELECT origin, reverted FROM reverts ORDER BY number"
 SELECT_STATING_COMMITS = """
-SELECT origin FROM marks WHERE origin >= :first AND origin < :end UNION SELECT origin FROM reverts WHERE origin >= :first AND origin < :end"""
-"""The commits with marks or reverts whose ids lie in a range."""
+SELECT origin FROM marks WHERE origin >= :first AND origin < :end
+UNION SELECT origin FROM reverts WHERE origin >= :first AND origin < :end"""
 _MARKED_BETWEEN = (
     "SELECT one, other, path FROM marks WHERE added BETWEEN :first AND :last OR ended BETWEEN"
     " :first AND :last"
@@ -230,7 +236,8 @@ SELECT path FROM touched WHERE number BETWEEN :first AND :last
 UNION SELECT path FROM copies_changed WHERE number BETWEEN :first AND :last
 UNION SELECT path FROM ({_MARKED_BETWEEN}) WHERE path IS NOT NULL
 UNION SELECT path FROM occurrences WHERE ended IS NULL AND fact IN (
-    SELECT one FROM ({_MARKED_BETWEEN}) WHERE path IS NULL UNION SELECT other FROM ({_MARKED_BETWEEN}) WHERE path IS NULL)
+    SELECT one FROM ({_MARKED_BETWEEN}) WHERE path IS NULL
+    UNION SELECT other FROM ({_MARKED_BETWEEN}) WHERE path IS NULL)
 UNION SELECT path FROM occurrences WHERE ended IS NULL AND fact IN (
     SELECT of FROM (
         SELECT one AS changed, other AS of FROM marks WHERE {PAIR_MARKS_CONDITION} AND ended IS NULL
@@ -238,16 +245,16 @@ UNION SELECT path FROM occurrences WHERE ended IS NULL AND fact IN (
     WHERE EXISTS (
         SELECT 1 FROM occurrences AS its WHERE its.fact = changed AND (
             its.added BETWEEN :first AND :last OR its.ended BETWEEN :first AND :last OR EXISTS (
-                SELECT 1 FROM ends WHERE occurrence = its.number AND at BETWEEN :first AND :last) OR EXISTS (
+                SELECT 1 FROM ends WHERE occurrence = its.number AND at BETWEEN :first AND :last
+            ) OR EXISTS (
                 SELECT 1 FROM marks WHERE occurrence = its.number
                 AND (added BETWEEN :first AND :last OR ended BETWEEN :first AND :last)))))"""
 SELECT_FACTS_CHANGED_AFTER = """
 SELECT fact FROM occurrences WHERE added > :after AND number > :row AND fact IS NOT NULL
 UNION SELECT fact FROM occurrences WHERE ended > :after AND fact IS NOT NULL
-UNION SELECT fact FROM occurrences WHERE number IN (SELECT occurrence FROM ends WHERE at > :after) AND fact IS NOT NULL
+UNION SELECT fact FROM occurrences WHERE number IN (SELECT occurrence FROM ends WHERE at > :after)
+    AND fact IS NOT NULL
 UNION SELECT one FROM marks WHERE added > :after OR ended > :after
 UNION SELECT log FROM promotions WHERE added > :after
 UNION SELECT curated FROM promotions WHERE added > :after"""
-"""The facts of whose occurrences, marks or promotions something changed after a commit; `row` is
-the last one of the commits before.
-"""
+"""The facts with changes after a commit; `row` is the last one of the commits before."""

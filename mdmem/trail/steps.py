@@ -37,9 +37,7 @@ from mdmem.trail.rows import (
 from mdmem.trail.storage import Store, broken_trail
 
 _MANY_OCCURRENCES = 1000
-"""From so many on in a first commit, indexing them in the end saves more than making the indices
-anew takes.
-"""
+"""A first commit with more occurrences saves time by making the indices anew."""
 
 
 _DAY = 24 * 60 * 60
@@ -47,8 +45,7 @@ _DAY = 24 * 60 * 60
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The end of the occurrence in row `number`. `entry` has the lines, tags and date of the last
-    commit that had it.
+    """The end of the occurrence in row `number`; `entry` is as the last commit had it.
 
     `by` is the number of the commit that is told as the end; None: the step's own.
     """
@@ -64,11 +61,11 @@ class Ending:
 class Step:
     """All that one commit did.
 
-    `ended_revisions` are rows; a revision with the lineage 0 begins its own. A mark on an
-    occurrence that begins in this very step has, for its row, the negative of its position in
-    `begun`, counted from 1. `reverts` are those that it states, in their order; `reverted_commits`
-    have marks that end here. `paths` are the memory files touched. `standing` and
-    `standing_revisions` are rows that one side of a merge had ended and that the merge has.
+    `ended_revisions` are rows; a revision with lineage 0 begins its own. A mark on an occurrence
+    that begins in this step has the negative of its position in `begun`, from 1, as its row.
+    `reverts` are in the stated order; the marks of `reverted_commits` end here. `paths` are the
+    memory files touched. `standing` and `standing_revisions` are rows that a side of a merge had
+    ended and the merge has.
     """
 
     ended: tuple[Ending, ...] = ()
@@ -84,9 +81,9 @@ class Step:
     joined_revisions: tuple[tuple[int, int], ...] = ()
     """Revisions that go on in others, with the commits that brought these in."""
     ended_otherwise: tuple[Ending, ...] = ()
-    """The ends of occurrences that had ended already, as they are told from now on."""
+    """New ends of occurrences that had ended already."""
     promotions: tuple[tuple[FactId, FactId], ...] = ()
-    """Facts of logs that it took into curated files, with the facts that they became there."""
+    """Facts of logs taken into curated files, with the facts that they became there."""
 
 
 def append(store: Store, commit: TrailCommit, step: Step) -> None:
@@ -103,7 +100,10 @@ def append(store: Store, commit: TrailCommit, step: Step) -> None:
             [(number, blob(path)) for path in step.paths],
         )
         _end_occurrences(store, number, step, has_lines=has_lines)
-        _add_reverts(store, number, step.reverts)
+        store.run_many(
+            "INSERT INTO reverts VALUES (NULL, ?, ?, ?)",
+            [(number, blob(each.commit), blob(each.reverted)) for each in step.reverts],
+        )
         store.run_many(
             "UPDATE marks SET ended = ? WHERE origin = ? AND ended IS NULL",
             [(number, blob(commit)) for commit in step.reverted_commits],
@@ -128,9 +128,7 @@ def _add_commit(store: Store, commit: TrailCommit) -> None:
 
 
 def bring(store: Store, commits: Iterable[TrailCommit]) -> None:
-    """Have proposed commits count as made by the merges that brought them, whose time and author
-    they have now.
-    """
+    """Give proposed commits the time and author of the merges that brought them."""
     for each in commits:
         store.run(
             "UPDATE commits SET time = ?, committed = ?, moment = ?, author = ?, email = ?, brought"
@@ -161,11 +159,9 @@ def bring(store: Store, commits: Iterable[TrailCommit]) -> None:
 
 
 def with_past(commit: TrailCommit, parents: Sequence[TrailCommit]) -> TrailCommit:
-    """A commit with its moment, its parents, and what it does not reach; the parents in an order
-    that does not depend on who merged.
+    """A commit with its moment, parents (in an order independent of who merged), and gaps.
 
-    A clock that is more than a day behind a parent's moment is wrong: then the moment is the
-    parent's.
+    A clock more than a day behind a parent's moment is wrong: the moment is then the parent's.
     """
     parents = sorted(parents, key=lambda parent: (parent.moment, parent.commit))
     latest = max((parent.moment for parent in parents), default=commit.committed)
@@ -193,13 +189,6 @@ def missing_below(number: int, parents: Sequence[TrailCommit]) -> Ranges:
         since = ((parent.number + 1, number - 1),) if parent.number < number - 1 else ()
         missing = intersection(missing, union(parent.missing, since))
     return missing
-
-
-def _add_reverts(store: Store, number: int, reverts: Sequence[StatedRevert]) -> None:
-    store.run_many(
-        "INSERT INTO reverts VALUES (NULL, ?, ?, ?)",
-        [(number, blob(each.commit), blob(each.reverted)) for each in reverts],
-    )
 
 
 def _end_occurrences(store: Store, number: int, step: Step, *, has_lines: bool) -> None:
@@ -241,16 +230,14 @@ def _end_columns(number: int, ending: Ending) -> SqlRow:
 
 
 def _are_contested(store: Store, table: str, rows: Sequence[int]) -> bool:
-    """True if several lines of history had a say about all of some rows, which are there."""
+    """True if several lines of history had a say about each of some rows."""
     return all(
         store.rows(f"SELECT 1 FROM {table} WHERE number = ? AND contested", row) for row in rows
     )
 
 
 def _begin_occurrences(store: Store, commit: TrailCommit, begun: Sequence[Occurrence]) -> int:
-    """Add occurrences, of which those that a merge put together began earlier; the row of the
-    first.
-    """
+    """Add occurrences, backdating those that a merge put together; the row of the first."""
     number = commit.number
     if any(
         occurrence.begun != number and not (commit.is_merge and commit.reaches(occurrence.begun))
@@ -320,9 +307,6 @@ def _insert_revisions(store: Store, rows: Sequence[SqlRow]) -> None:
 def _add_marks(
     store: Store, number: int, marks: Sequence[Mark], first: int, begun: Sequence[Occurrence]
 ) -> None:
-    """Add marks; `first` is the row of the first occurrence of those that began in the
-    same step.
-    """
     for mark in marks:
         row, path = mark.occurrence, None
         if row < 0:
@@ -353,9 +337,7 @@ def _add_marks(
 def cut(
     store: Store, number: int, dropped_commits: Iterable[tuple[TrailCommit, Collection[FilePath]]]
 ) -> None:
-    """Take out what the commits after `number` did; each is noted with the files in which it
-    changed something.
-    """
+    """Remove what the commits after `number` did; note each with the files that it changed."""
     for commit, paths in dropped_commits:
         store.run(
             "INSERT INTO dropped VALUES (NULL, ?, ?, ?)",
@@ -394,9 +376,7 @@ def _next_row(store: Store, table: str) -> int:
 
 
 def last_row(store: Store, table: str, column: str, number: int) -> int:
-    """The last row that a commit up to `number` added; looked for from the end, where the newer
-    rows are.
-    """
+    """The last row that a commit up to `number` added; searched from the end."""
     rows = store.rows(
         f"SELECT number FROM {table} WHERE {column} <= ? ORDER BY number DESC LIMIT 1", number
     )

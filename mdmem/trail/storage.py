@@ -16,19 +16,17 @@ from mdmem.trail.schema import APPLICATION_ID, FILLED_INDICES, SCHEMA, TRAIL_VER
 Value = TypeVar("Value")
 TRAIL_NAME = "versions.db"
 _SUFFIXES = ("", "-wal", "-shm", "-journal")
-"""The suffixes that SQLite appends to the name of a file for the files that belong to it."""
+"""The suffixes that SQLite appends for the files that belong to one."""
 _BUSY_SECONDS = 5.0
 _MODES = ("mode=rw", "mode=ro&immutable=1")
-"""To open the file: with the others by which SQLite shares it or, where these cannot be created, as
-a file that nobody changes.
-"""
+"""Modes to open the file: shared or, where SQLite cannot create its files, unchanged by anybody."""
 _UNQUOTED = frozenset(b"/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 """Bytes that need no quoting in the path of a URI (RFC 3986)."""
 _SYNCHRONOUS = "PRAGMA synchronous = NORMAL"
 _LOG_PAGES = 1000
-"""The length of the log from which on a commit writes it into the file; SQLite's own default. The
-first commit, which may hold all there is, leaves that to `settle`, to the next commit or to the
-end.
+"""The log's length from which on a commit writes it into the file; SQLite's own default.
+
+The first commit, which may be large, leaves that to `settle`, the next commit or the end.
 """
 _BROKEN_CODES = frozenset(
     {
@@ -40,7 +38,7 @@ _BROKEN_CODES = frozenset(
     }
     | {sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_TOOBIG}
 )
-"""SQLite's codes for a file that is not what was written; a missing table is an ordinary error."""
+"""SQLite's codes for a damaged file; a missing table is an ordinary error."""
 _NO_ACCESS_CODES = frozenset(
     {
         sqlite3.SQLITE_CANTOPEN,
@@ -58,9 +56,7 @@ class BrokenTrail(StorageProblem):
 
 
 class Store:
-    """A connection to the trail: to its file, or to an empty one in memory until the first write
-    replaces that file.
-    """
+    """A connection to the trail: its file, or an empty one in memory until the first write."""
 
     def __init__(
         self, path: Path | None, settings: str, connection: sqlite3.Connection, stored: bool
@@ -72,9 +68,7 @@ class Store:
 
     @classmethod
     def open(cls, folder: Path, settings: str) -> Self:
-        """The trail in a folder, if it can be used and is for these settings; else an empty one, as
-        `create`.
-        """
+        """The trail in a folder, if usable for these settings; else as `create`."""
         path = folder / TRAIL_NAME
         connection = _connect_existing(path, settings)
         return (
@@ -85,8 +79,7 @@ class Store:
 
     @classmethod
     def open_any(cls, folder: Path) -> Self | None:
-        """The trail in a folder, for reading only and whatever settings it is for; None where there
-        is no file.
+        """The trail in a folder for any settings, for reading only; None where there is no file.
 
         Raises:
             BrokenTrail: it cannot be used.
@@ -135,17 +128,13 @@ class Store:
             self.run(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
 
     def settle(self) -> None:
-        """Write what was committed from SQLite's log into the file. Where the disk does not take
-        it, it stays in the log, and counts there.
-        """
+        """Write SQLite's log into the file; if the disk does not take it, the log still counts."""
         with suppress(StorageProblem):
             self.run("PRAGMA wal_checkpoint(PASSIVE)")
 
     @contextmanager
     def filling(self) -> Iterator[None]:
-        """Rows added meanwhile, to empty tables, are indexed in the end: sorted first, in half the
-        time of one by one.
-        """
+        """Rows added to empty tables are indexed in the end: sorted, in half the time."""
         for name in FILLED_INDICES:
             self.run(f"DROP INDEX {name}")
         yield
@@ -168,9 +157,7 @@ class Store:
         return parse_rows(parse, self.rows(statement, *values, **named))
 
     def rows(self, statement: str, /, *values: object, **named: object) -> list[SqlRow]:
-        """All rows at once. `values` fill the `?` of a statement in their order, or `named` its
-        `:name`; never both.
-        """
+        """All rows. `values` fill the `?` of a statement, or `named` its `:name`; never both."""
         with _translated_errors():
             return self._connection.execute(statement, named or values).fetchall()
 
@@ -193,9 +180,7 @@ class Store:
 
 
 def _connect_existing(path: Path, settings: str | None) -> sqlite3.Connection | None:
-    """Connect to a file if it is one of ours, of this version and for these settings (None: for
-    any); else None.
-    """
+    """Connect to a file of this program and version for these settings (None: for any)."""
     with suppress(OSError):
         for mode in _MODES if path.is_file() else ():
             try:
@@ -209,7 +194,6 @@ def _connect_existing(path: Path, settings: str | None) -> sqlite3.Connection | 
 
 
 def _address(path: Path, mode: str) -> str:
-    """The URI by which SQLite opens a file in a mode."""
     quoted = "".join(
         chr(byte) if byte in _UNQUOTED else f"%{byte:02X}" for byte in os.fsencode(path.absolute())
     )
@@ -247,17 +231,12 @@ def _is_usable(connection: sqlite3.Connection, settings: str | None) -> bool:
 
 
 def discard(folder: Path) -> None:
-    """Delete the trail in a folder; whoever has it open can still read it.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
+    """Delete the trail in a folder; whoever has it open can still read it. Raises OSError."""
     for suffix in _SUFFIXES:
         (folder / (TRAIL_NAME + suffix)).unlink(missing_ok=True)
 
 
 def _replace(path: Path, settings: str) -> sqlite3.Connection:
-    """Connect to an empty file in the place of whatever is there."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         discard(path.parent)
@@ -267,7 +246,6 @@ def _replace(path: Path, settings: str) -> sqlite3.Connection:
 
 
 def _connect_new(address: str, settings: str) -> sqlite3.Connection:
-    """Connect to a new file, and create the tables in it."""
     with _translated_errors():
         connection = _connect(address)
         try:
@@ -289,7 +267,7 @@ def _connect(address: str) -> sqlite3.Connection:
 
 @contextmanager
 def _translated_errors() -> Iterator[None]:
-    """Raise SQLite's errors about the file or the disk as ours; an error in a call stays a bug."""
+    """Translate SQLite's errors about file or disk; an error in a call stays a bug."""
     try:
         yield
     except sqlite3.ProgrammingError:
@@ -319,19 +297,13 @@ def broken_trail(problem: Exception | str) -> BrokenTrail:
 
 
 def _code(problem: Exception) -> int:
-    """SQLite's primary error code; the sqlite3 module raises without one where a value does not fit
-    its column.
-    """
+    """SQLite's primary error code; none where a value does not fit its column."""
     code: int = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     return code & 0xFF
 
 
 def parse_rows(parse: Callable[[SqlRow], Value], rows: Iterable[SqlRow]) -> tuple[Value, ...]:
-    """The values of rows.
-
-    Raises:
-        BrokenTrail: a row is not what was written.
-    """
+    """The values of rows. Raises BrokenTrail where a row is not what was written."""
     try:
         return tuple([parse(row) for row in rows])
     except (ValueError, TypeError, AttributeError) as problem:  # what a damaged file holds

@@ -91,7 +91,6 @@ _ENDED_BETWEEN = (
 
 
 def _reversed(name: bytes) -> bytes:
-    """A key that sorts ids the other way round."""
     return bytes(255 - byte for byte in name)
 
 
@@ -100,11 +99,6 @@ def _missing_commit(number: int) -> BrokenTrail:
 
 
 def _only(rows: Sequence[SqlRow], number: int) -> SqlRow:
-    """The row of a commit with a number that the trail has given.
-
-    Raises:
-        BrokenTrail: it is not there.
-    """
     if not rows:
         raise _missing_commit(number)
     return rows[0]
@@ -134,9 +128,7 @@ class Moments:
         return None if moment is None else int(moment)
 
     def newest(self, limit: int | None, since: float | None = None) -> dict[int, int]:
-        """The newest commits (from a time on), each with its moment: `limit` of them, and all
-        others of the moment of the last.
-        """
+        """The newest commits (since a time) and their moments: `limit`, and ties of the last."""
         if self._moments is None:
             newest = "SELECT moment FROM commits ORDER BY moment DESC LIMIT ?"
             ((first,),) = self._store.rows(
@@ -170,8 +162,7 @@ def in_sections(among: Collection[SectionPath] | None) -> tuple[str, list[bytes]
 class Trail:
     """The commits that HEAD reaches, with their occurrences, revisions and marks.
 
-    Whoever is going to write opens it while holding the trail's lock: this object does not see a
-    file that replaces its own meanwhile.
+    A writer opens it while holding the trail's lock: it does not see its file replaced meanwhile.
     """
 
     def __init__(self, store: Store) -> None:
@@ -179,13 +170,9 @@ class Trail:
 
     @classmethod
     def open(cls, folder: Path, settings: str) -> Self:
-        """The trail in a folder; an empty one where there is none that can be used, or where the
-        file is for other `settings` (a digest).
+        """The trail in a folder; empty where unusable or for other `settings` (a digest).
 
-        Nothing is created or deleted on disk before the first write.
-
-        Raises:
-            StorageProblem: the disk does not give the file.
+        Nothing on disk changes before the first write. Raises StorageProblem if it cannot be read.
         """
         return cls(Store.open(folder, settings))
 
@@ -222,40 +209,33 @@ class Trail:
     # Writing.
 
     def writing(self) -> AbstractContextManager[None]:
-        """One transaction: if it fails, all stays as it was. A transaction inside another is part
-        of that.
+        """One transaction, all or nothing; one inside another is part of that.
 
-        Raises:
-            StorageProblem: the disk does not take it, or another process is writing.
+        Raises StorageProblem (the disk does not take it, or another process is writing).
         """
         return self._store.writing()
 
     def settle(self) -> None:
-        """Have what was committed written where it stays, as far as the disk takes it; else the
-        last one who closes the file waits for that.
-        """
+        """Write the log into the file as far as the disk takes it; else the last closer does."""
         self._store.settle()
 
     def append(self, commit: TrailCommit, step: Step) -> None:
         """Add the next commit and what it did.
 
         Raises:
-            ValueError: it is not the next one, or the step begins what belongs to another commit.
+            ValueError: it is not the next one, or begins what belongs to another commit.
             BrokenTrail: the step continues what the trail does not have.
             StorageProblem: as `writing`.
         """
         steps.append(self._store, commit, step)
 
     def bring(self, commits: Sequence[TrailCommit]) -> None:
-        """Have proposed commits count as made by the merges that brought them, whose time and
-        author they have now.
-        """
+        """Give proposed commits the time and author of the merges that brought them."""
         with self.writing():
             steps.bring(self._store, commits)
 
     def cut(self, number: int) -> None:
-        """Go back to commit `number` (0: to nothing), further where a later one brought what was
-        proposed before.
+        """Go back to commit `number` (0: to nothing), or before what a later one brought.
 
         The commits dropped are listed until `forget_dropped`.
         """
@@ -291,9 +271,7 @@ class Trail:
         return commits[0] if len(commits) == 1 else None
 
     def moments(self, latest: int) -> Moments:
-        """When each commit counts as made, for a question that is asked at `latest`: a clock that
-        was ahead of that was wrong.
-        """
+        """When each commit counts as made: a clock ahead of `latest`, the query's, was wrong."""
         if not self._store.rows("SELECT 1 FROM commits WHERE committed > ? LIMIT 1", latest):
             return Moments(self._store, None)
         moments: dict[int, int] = {}
@@ -316,8 +294,7 @@ class Trail:
         return int(moment), CommitId(decoded(name))
 
     def newest_first(self) -> list[int]:
-        """The commits in the order in which they are told of: children before parents, else the
-        later first, else by id.
+        """The commits, children before parents, else the later first, else by id.
 
         It is the same however they arrived.
         """
@@ -353,9 +330,7 @@ class Trail:
         )
 
     def merge_of(self, number: int, after: int) -> TrailCommit | None:
-        """The merge that first brought a commit to a line without it; None if there was one up to a
-        time, or none yet.
-        """
+        """The merge that first brought a commit to a line without it, after a time."""
         if not self._store.rows(HAS_LATER_MERGE, number):
             return None
         reaching, merges = {number}, list[tuple[int, bytes, int]]()
@@ -375,9 +350,7 @@ class Trail:
         )
 
     def heads_within(self, numbers: Ranges) -> tuple[TrailCommit, ...]:
-        """The commits whose whole past is among some, and that are in the past of no other such
-        commit; the newest last.
-        """
+        """The newest commits whose whole past is among `numbers`; the newest last."""
         if not numbers:
             return ()
         first_gap = numbers[0][1] + 1 if numbers[0][0] == 1 else 1
@@ -424,9 +397,7 @@ class Trail:
     def live_occurrences(
         self, path: FilePath, among: Collection[SectionPath] | None = None
     ) -> tuple[Occurrence, ...]:
-        """The occurrences in a file that have not ended, as they arrived; all, or those in sections
-        `among` these paths.
-        """
+        """The live occurrences in a file as they arrived; all, or in sections `among` these."""
         condition, values = in_sections(among)
         statement = f"{SELECT_LIVE_OCCURRENCES} AND path = ? {condition} ORDER BY number"
         return self._store.all(parse_occurrence, statement, blob(path), *values)
@@ -449,8 +420,7 @@ class Trail:
         return not self._store.rows(statement, blob(path), number)
 
     def shared_origin(self, path: FilePath) -> tuple[int, Origin, int] | None:
-        """The number of the commit with which all live occurrences in a file began, their origin,
-        and how many they are.
+        """The commit and origin of all live occurrences in a file, and their number.
 
         None where there are none, or where they differ.
         """
@@ -474,9 +444,7 @@ class Trail:
         )
 
     def contested_in(self, path: FilePath) -> tuple[Occurrence, ...]:
-        """The occurrences in a file that several commits ended, or whose end is told by another
-        commit than took them out.
-        """
+        """The occurrences in a file that several ended, or ended as another commit tells."""
         return self._store.all(
             parse_occurrence,
             f"{SELECT_OCCURRENCES} WHERE path = ? AND contested ORDER BY number",
@@ -484,18 +452,14 @@ class Trail:
         )
 
     def occurrences_with_key(self, key: str) -> tuple[Occurrence, ...]:
-        """Every occurrence of facts that begin as those of a key do, bold or not, live or ended,
-        oldest first; the caller looks closer.
-        """
+        """Occurrences of facts that begin like a key's, bold or not, oldest first; a superset."""
         first = beginning(key)
         return self._store.all(
             parse_occurrence, SELECT_BEGINNING_WITH, first, first + _LAST_CHARACTER
         )
 
     def occurrences_with_attribute(self, attribute: str) -> tuple[Occurrence, ...]:
-        """Every occurrence of facts to which a digest gave an attribute as their key, live or
-        ended, oldest first.
-        """
+        """Occurrences of facts to which a digest gave this attribute, oldest first."""
         return self._store.all(parse_occurrence, SELECT_WITH_ATTRIBUTE, blob(attribute))
 
     def fact_occurrences(self) -> tuple[Occurrence, ...]:
@@ -505,9 +469,7 @@ class Trail:
         )
 
     def logged_facts_citing(self, cited: str) -> tuple[FactId, ...]:
-        """The facts of logs that were said in some lines of a session, in the order of
-        their ids.
-        """
+        """The facts of logs that were said in some lines of a session, by id."""
         return tuple(
             sorted(
                 {
@@ -542,9 +504,7 @@ class Trail:
         return self._store.all(parse_occurrence, statement, after, upto)
 
     def ended_groups(self, after: int, upto: int) -> tuple[tuple[int, tuple[Occurrence, ...]], ...]:
-        """The commits among whose ends something changed since commit `after`, each with all
-        occurrences that it ended.
-        """
+        """The commits whose ends changed after commit `after`, with all that they ended."""
         plain = {
             number
             for (number,) in self._store.rows(_ENDED_BETWEEN, after, upto, after, upto)
@@ -583,17 +543,13 @@ class Trail:
         }
 
     def predecessors_of(self, fact: FactId) -> tuple[Occurrence, ...]:
-        """The occurrences that a fact replaced, by ending them or by a mark in force;
-        oldest first.
-        """
+        """The occurrences that a fact replaced, by ending or marking them; oldest first."""
         return self._store.all(parse_occurrence, SELECT_PREDECESSORS, blob(fact), blob(fact))
 
     # Marks.
 
     def marks(self, path: FilePath | None = None, include_ended: bool = False) -> tuple[Mark, ...]:
-        """The marks in force, oldest first; with a path those on live occurrences in that file,
-        ended ones too where asked for.
-        """
+        """The marks in force, oldest first; with a path, those on its live occurrences."""
         if path is None:
             return self._store.all(
                 parse_mark, f"{SELECT_EVERY_MARK} WHERE ended IS NULL ORDER BY number"
@@ -601,15 +557,11 @@ class Trail:
         return self._store.all(parse_mark, SELECT_LIVE_MARKS_IN_FILE, blob(path), include_ended)
 
     def overruled_marks(self, path: FilePath) -> tuple[Mark, ...]:
-        """The marks that say of live occurrences in a file that they are over, though the file,
-        which is edited in place, keeps them.
-        """
+        """The marks that end live occurrences which the file, edited in place, keeps."""
         return self._store.all(parse_mark, SELECT_OVERRULED_MARKS_IN_FILE, blob(path))
 
     def marks_of(self, number: int, include_ended: bool = False) -> tuple[Mark, ...]:
-        """The marks in force by which the occurrence in a row is no longer current, oldest first,
-        ended ones too where asked for.
-        """
+        """The marks by which an occurrence is no longer current, oldest first."""
         condition = f"occurrence = ? AND (? OR ended IS NULL) AND {CLOSING_MARKS_CONDITION}"
         return self._store.all(
             parse_mark,
@@ -639,9 +591,7 @@ class Trail:
         return tuple(CommitId(decoded(commit)) for (commit,) in rows)
 
     def pair_marks(self, known: Ranges | None = None) -> tuple[Mark, ...]:
-        """The marks of two facts that are in force, or were where only some commits are known; in
-        the order in which they began.
-        """
+        """The marks of two facts in force, now or when some commits were known; oldest first."""
         if known is None:
             return self._store.all(
                 parse_mark,
@@ -660,9 +610,7 @@ class Trail:
     # Copies.
 
     def facts_here_again(self) -> tuple[FactId, ...]:
-        """The facts that stand in a file, and that were taken out of one, or by a side of a merge;
-        the caller looks closer.
-        """
+        """The facts in a file that were removed from one, or by a side of a merge; a superset."""
         return self._store.all(lambda row: FactId(decoded(row[0])), SELECT_TAKEN_OUT_AND_LIVE)
 
     def contested_ends_of(self, number: int) -> tuple[Occurrence, ...]:
@@ -696,9 +644,7 @@ class Trail:
         return self._store.all(parse_occurrence, statement, blob(fact), MarkKind.PROMOTED.value)
 
     def promotions_of(self, fact: FactId) -> tuple[tuple[int, FactId], ...]:
-        """The numbers of the commits that took a fact of a log into a curated file, with the fact
-        that it became there.
-        """
+        """The commits that took a log's fact into a curated file, with what it became there."""
         rows = self._store.rows(
             "SELECT added, curated FROM promotions WHERE log = ? ORDER BY added, curated",
             blob(fact),
@@ -706,15 +652,11 @@ class Trail:
         return tuple((number, FactId(decoded(curated))) for number, curated in rows)
 
     def facts_with_copies(self, after: int) -> tuple[set[FactId], tuple[str, ...]]:
-        """The facts whose copies may have another fate by what commits after a number did; see
-        `copies.changed_facts`.
-        """
+        """The facts whose copies may have changed fate; see `copies.changed_facts`."""
         return ends.changed_facts(self._store, after)
 
     def set_copy_marks(self, fact: FactId, marks: Sequence[Mark]) -> None:
-        """Put marks in the place of those that copies of a fact had. They are derived, and never
-        stated by a commit.
-        """
+        """Replace the marks of a fact's copies. They are derived, never stated by a commit."""
         newest = self.newest_commit
         ends.set_copy_marks(self._store, fact, marks, newest.number if newest else 0)
 
@@ -732,9 +674,7 @@ class Trail:
         return self._store.all(parse_revert, SELECT_REVERTS)
 
     def stating_commit(self, digits: str) -> CommitId | None:
-        """The commit with marks or reverts whose id begins with these digits; None where several
-        do.
-        """
+        """The only commit with marks or reverts whose id begins with these digits."""
         rows = self._store.rows(
             SELECT_STATING_COMMITS, first=blob(digits), end=blob(digits) + _LAST_CHARACTER
         )
@@ -745,9 +685,7 @@ class Trail:
     def live_revisions(
         self, path: FilePath, among: Collection[SectionPath] | None = None
     ) -> tuple[Revision, ...]:
-        """The revisions in a file that have not ended, in the order in which they began; all, or
-        those of sections `among` these paths.
-        """
+        """The live revisions in a file, oldest first; all, or of sections `among` these."""
         rows = self._store.rows(
             f"{SELECT_REVISIONS} WHERE path = ? AND ended IS NULL ORDER BY number", blob(path)
         )
@@ -770,9 +708,7 @@ class Trail:
     def revisions(
         self, lineage: int, limit: int | None = None, include_unchanged: bool = False
     ) -> tuple[Revision, ...]:
-        """The revisions of one section, newest first; those that changed no text only where asked
-        for.
-        """
+        """The revisions of a section, newest first; without a change of text if asked for."""
         rows = (
             row
             for row in lineage_rows(self._store, lineage)
@@ -781,18 +717,14 @@ class Trail:
         return parse_rows(parse_revision, islice(rows, limit))
 
     def live_paths(self) -> dict[FilePath, int]:
-        """The files with live revisions, each with the number of the first commit that gave it one.
-        All revisions are read.
-        """
+        """The files with live revisions, and the first commit of each. Reads all revisions."""
         rows = self._store.rows(
             "SELECT path, min(begun) FROM revisions GROUP BY path HAVING max(ended IS NULL)"
         )
         return {FilePath(decoded(path)): number for path, number in rows}
 
     def newest_revisions(self, path: FilePath | None = None) -> tuple[Revision, ...]:
-        """The newest revision of each section, live or ended; with a path of each that ever was in
-        that file.
-        """
+        """The newest revision of each section, live or ended; or of those ever in a file."""
         if path is None:
             return self._store.all(
                 parse_revision, f"{SELECT_REVISIONS} WHERE next IS NULL ORDER BY lineage"
@@ -802,8 +734,7 @@ class Trail:
     def section_changes(
         self, path: FilePath | None, limit: int
     ) -> tuple[tuple[TrailCommit, Revision | None, Revision | None], ...]:
-        """The newest changes of sections, newest first: the commit, the revision before and the one
-        after (None: there is none).
+        """The newest changes of sections, newest first: commit, revision before and after.
 
         With a path those of sections that are or were in that file, under earlier names too.
         """
@@ -826,7 +757,6 @@ class Trail:
         return tuple(changes)
 
     def _before(self, revision: Revision, rows: Mapping[int, SqlRow]) -> Revision | None:
-        """The newest revision that another one continues in other words, among rows."""
         before = [parse_revision(rows[number]) for number in revision.previous if number in rows]
         return next(
             (each for each in reversed(before) if each.text != revision.text),
@@ -834,9 +764,7 @@ class Trail:
         )
 
     def section_past(self, newest: Revision) -> tuple[Revision, ...]:
-        """All revisions of a section, also those of other sides that were put together with it, in
-        the order in which they arrived.
-        """
+        """All revisions of a section, and of those that were joined with it, as they arrived."""
         lineages, waiting, rows = set[int](), [newest.lineage], list[SqlRow]()
         while waiting:
             lineage = waiting.pop()
@@ -858,9 +786,7 @@ class Trail:
         return parse_rows(parse_revision, sorted(rows, key=lambda row: int(row[0])))
 
     def came_with(self, revision: Revision) -> int:
-        """The commit with which a section came into its file, the last time if it was taken out
-        before.
-        """
+        """The commit with which a section last came into its file."""
         past = {each.number: each for each in self.section_past(revision)}
         while before := [
             past[number]
@@ -881,9 +807,7 @@ class Trail:
         )
 
     def revisions_containing(self, text: str) -> tuple[Revision, ...]:
-        """The revisions that contain a text as it is written, oldest first. Every
-        revision is read.
-        """
+        """The revisions that contain a text, oldest first. Every revision is read."""
         lineages = [
             lineage
             for (lineage,) in self._store.rows("SELECT lineage FROM revisions WHERE next IS NULL")
@@ -910,11 +834,9 @@ class Trail:
         return {FilePath(decoded(path)): number for path, number in rows}
 
     def paths_since(self, number: int) -> set[FilePath]:
-        """The files that commits after `number` touched, and those with entries that their new or
-        ended marks concern.
+        """The files that commits after `number` touched, or whose entries their marks concern.
 
-        Where two facts are marked as contradicting each other, a change of one concerns the file of
-        the other.
+        A change of one of two contradicting facts concerns the file of the other.
         """
         return self._paths(number + 1, _LAST_NUMBER)
 
@@ -928,9 +850,7 @@ class Trail:
         return set(paths)
 
     def dropped_commits(self) -> tuple[tuple[CommitId, int, tuple[FilePath, ...]], ...]:
-        """The commits that were cut away: id, number and the files in which each
-        changed something.
-        """
+        """The commits that were cut away: id, number and the files changed by each."""
         return self._store.all(parse_dropped, "SELECT id, number, paths FROM dropped ORDER BY row")
 
     def forget_dropped(self) -> None:
@@ -942,7 +862,5 @@ class Trail:
     # The whole trail.
 
     def dump(self) -> tuple[tuple[object, ...], ...]:
-        """All that the trail says, as a value that can be compared; rows are numbered by their
-        order.
-        """
+        """All that the trail says, as a comparable value; rows are numbered by their order."""
         return verification.dump(self._store)

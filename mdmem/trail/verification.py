@@ -24,8 +24,7 @@ _SELECT_DROPPED = "SELECT id, number, paths FROM dropped"
 
 
 def verify_trail(folder: Path) -> int | None:
-    """Read all of the trail in a folder, whatever settings it is for: the number of its commits;
-    None where there is no trail.
+    """Read all of a folder's trail, for any settings; its number of commits, None without one.
 
     Raises:
         BrokenTrail: it cannot be used, or what it holds is not what was written.
@@ -63,9 +62,7 @@ def _verify(store: Store) -> int:
 
 
 def dump(store: Store) -> tuple[tuple[object, ...], ...]:
-    """All that a trail says, as a value that can be compared: the same for the same commits,
-    however they arrived.
-    """
+    """All that a trail says, comparable: equal for equal commits, however they arrived."""
     commits = {each.number: each for each in store.all(parse_commit, SELECT_COMMITS)}
     names: dict[int | None, str | None] = {None: None, 0: None}
     names.update({number: each.commit for number, each in commits.items()})
@@ -140,7 +137,6 @@ def dump(store: Store) -> tuple[tuple[object, ...], ...]:
 
 
 def _line(occurrence: Occurrence, names: Mapping[int | None, str | None]) -> tuple[object, ...]:
-    """All that is told of an occurrence, by the ids of commits."""
     return (
         *(names[occurrence.begun], occurrence.entry, occurrence.origin, occurrence.also),
         *(names[occurrence.ended], occurrence.fate, occurrence.successor, occurrence.last),
