@@ -1,8 +1,6 @@
-"""English that suffix rules do not cover: irregular forms, word families, synonyms, kinds of
-things.
+"""English beyond suffix rules: irregular forms, word families, synonyms, kinds of things.
 
-The tables are general, not drawn from any memory. Each row is a group of words; a word may stand in
-several groups.
+The tables are general, not drawn from any memory. Each row is a group; words may repeat.
 """
 
 from __future__ import annotations
@@ -248,9 +246,7 @@ dob: date birth
 uk: united kingdom|usa: united states america|eu: european union|nyc: new york city|nz: new zealand
 ac: air conditioning|tv: television
 """
-"""Initials and the words that they stand for, each word without those between them (proof of
-concept).
-"""
+"""Initials and their words, without the words between them (proof of concept)."""
 
 
 def _groups(*tables: str) -> Iterator[list[str]]:
@@ -265,7 +261,6 @@ def _groups(*tables: str) -> Iterator[list[str]]:
 BASE_FORMS: Mapping[str, str] = {
     form: base for base, *forms in _groups(_VERBS, _NOUNS) for form in forms
 }
-"""Irregular forms, and the form that a suffix rule takes as it is."""
 
 
 def _start(word: str) -> str:
@@ -274,7 +269,6 @@ def _start(word: str) -> str:
 
 @cache
 def _forms() -> Mapping[str, list[str]]:
-    """The irregular forms by the first letters of their base form."""
     forms: dict[str, list[str]] = defaultdict(list)
     for form, base in BASE_FORMS.items():
         forms[base[:_START]].append(form)
@@ -283,23 +277,18 @@ def _forms() -> Mapping[str, list[str]]:
 
 @cache
 def _written(table: str) -> list[str]:
-    """The groups of a table, each with a space in front."""
     return [f" {group}" for row in table.strip().split("\n") for group in row.split("|")]
 
 
 def _near(start: str, table: str) -> Iterator[str]:
-    """The groups that may hold a word whose base form begins with `start`, so that a question
-    splits only a few of them.
-    """
+    """Groups with a word whose base form may begin with `start`, so that few are split."""
     word_starts = [f" {word}" for word in (start, *_forms().get(start, ()))]
     return (group for group in _written(table) if any(word in group for word in word_starts))
 
 
 @lru_cache(maxsize=_KEPT)
 def _relatives(start: str) -> list[tuple[str, list[str]]]:
-    """Words whose base form begins with `start`, each with its family (both ways) or its synonyms
-    (one way).
-    """
+    """Words whose base begins with `start`, with their family (both ways) or synonyms (one way)."""
     families = (
         (word, family) for family in map(str.split, _near(start, _FAMILIES)) for word in family
     )
@@ -323,9 +312,7 @@ def _split_initials(groups: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def initials(stems: Sequence[str], stem: Callable[[str], str]) -> Iterator[tuple[str, str]]:
-    """The first of some neighbouring stems of a question, and the initials that all of them are
-    written as, where there are such.
-    """
+    """Neighbouring stems of a question with initials: the first of them, and the initials."""
     by_first = _initials_by_first(stem)
     for at, first in enumerate(stems):
         for words, short in by_first.get(first, ()):
@@ -337,9 +324,7 @@ def initials(stems: Sequence[str], stem: Callable[[str], str]) -> Iterator[tuple
 def _initials_by_first(
     stem: Callable[[str], str],
 ) -> Mapping[str, list[tuple[tuple[str, ...], str]]]:
-    """The stems of the words that initials stand for, with the initials as stems, by the first of
-    them.
-    """
+    """Stems of the words that initials stand for, with the initials' stem, by the first of them."""
     by_first: dict[str, list[tuple[tuple[str, ...], str]]] = defaultdict(list)
     for short, words in _split_initials(_written(_INITIALS)):
         by_first[stem(words[0])].append((tuple(map(stem, words)), stem(short)))
@@ -348,7 +333,6 @@ def _initials_by_first(
 
 @lru_cache(maxsize=_KEPT)
 def _kinds(start: str) -> list[tuple[str, list[str]]]:
-    """Names of kinds whose base form begins with `start`, each with examples."""
     split = (group.split(":") for group in _near(start, _MEMBERS))
     return [
         (name, members.split())
@@ -371,9 +355,7 @@ def members(stemmed: str, stem: Callable[[str], str]) -> tuple[str, ...]:
 def _others(
     rows: Callable[[str], list[tuple[str, list[str]]]], stemmed: str, stem: Callable[[str], str]
 ) -> tuple[str, ...]:
-    """Stems of the words related to a stem. Only words with its first letters need to
-    be stemmed.
-    """
+    """Stems of related words; only words with the first letters of `stemmed` are stemmed."""
     groups = (members for word, members in rows(stemmed[:_START]) if stem(word) == stemmed)
     stems = dict.fromkeys(stem(candidate) for members in groups for candidate in members)
     return tuple(candidate for candidate in stems if candidate != stemmed)
