@@ -440,10 +440,7 @@ def hand_on_block_id(edit: EditResult, old: Item, successor: FactId | None) -> E
 
 
 def replace_item(document: Document, item: Item, text: str) -> str:
-    """The text with an item's lines replaced.
-
-    Raises SectionProblem: `body-escapes-section`: a heading or another fact would change.
-    """
+    """The text with an item's lines replaced; raises SectionProblem (`body-escapes-section`)."""
     return _splice(document, item, [(item.end, text)])
 
 

@@ -48,10 +48,7 @@ def put_in(document: Document, text: str) -> EditResult:
 
 
 def take_out(document: Document) -> EditResult:
-    """Remove the instructions, with the blank line that `put_in` added.
-
-    Raises SectionProblem: `broken-delimiters`.
-    """
+    """Remove the instructions with the blank line before; raises SectionProblem."""
     own = find_instructions(document)
     if own is None:
         return _result(document, list(document.lines))
@@ -66,10 +63,7 @@ def take_out(document: Document) -> EditResult:
 
 
 def find_instructions(document: Document) -> range | None:
-    """The lines of the instructions with delimiters, if any; code fences have none.
-
-    Raises SectionProblem: `broken-delimiters`.
-    """
+    """The lines of the instructions with delimiters, if any; raises SectionProblem."""
     if not any(delimiter in document.text for delimiter in _DELIMITERS):
         return None
     fenced = closed_fences(lines_without_ends(document.text))

@@ -1,10 +1,9 @@
 """The likeness of two statements: whether one may have superseded the other.
 
 Versions of a statement share topic words, and differ in names and numbers. So content words count
-by
-their length, names and numbers little, stop words not at all. Scripts without spaces are compared
-by
-pairs of characters. The only dictionary is for verbs that report a change (`lives`, `moved`).
+by their length, names and numbers little, stop words not at all. Scripts without spaces are
+compared by pairs of characters. The only dictionary is for verbs that report a change (`lives`,
+`moved`).
 """
 
 from __future__ import annotations
@@ -354,8 +353,7 @@ class _Profile:
     """The features of a statement, for a quick test of likeness.
 
     `marks` (numbers, names, negation) are equal in statements that say the same; `shared`,
-    `changed`,
-    `total` are weights of words, by stem where another statement has them.
+    `changed`, `total` are weights of words, by stem where another statement has them.
     """
 
     marks: tuple[frozenset[str], frozenset[str], bool]

@@ -104,9 +104,8 @@ def inherit(item: str, successor: str) -> tuple[str, tuple[str, ...]]:
     """A new item with the old one's text after and beneath its words, and a list of that.
 
     Its own tags, comments and block id replace theirs; its own lines those beneath except lists,
-    and
-    its own list those too. `successor` has the same line ends and indentation, and no final line
-    end.
+    and its own list those too. `successor` has the same line ends and indentation, and no final
+    line end.
     """
     old, new = ItemParts.read(item.rstrip()), ItemParts.read(successor)
     own = LabelledText.read(new.head)
@@ -270,8 +269,7 @@ class Foundations:
         """Choose what a new value of a key does to those in a section.
 
         An `auto` value replaces only such values. Any other replaces the one founded as well, else
-        the
-        best founded one, and every weaker one is removed.
+        the best founded one, and every weaker one is removed.
 
         Raises FactProblem: `key-ambiguous`: several, founded equally well, could be meant.
         """

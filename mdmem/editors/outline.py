@@ -76,10 +76,7 @@ def _keeps_outline(document: Document, text: str, outline: Sequence[tuple[int, s
 
 
 def heading(level: int, title: str) -> str:
-    """The ATX heading (without line end) of a title.
-
-    Raises TextProblem: `bad-text`: empty, several lines, a trailer, or not read back.
-    """
+    """The ATX heading (without line end) of a title; raises TextProblem (`bad-text`)."""
     name = fold_space(clean_input(title, "title"))
     if not name or len(split_lines(title.strip())) > 1:
         raise TextProblem(
@@ -164,10 +161,7 @@ def _after_title(line: str) -> str:
 
 
 def delete(document: Document, section: Section, subtree: bool) -> EditResult:
-    """Remove a section; one with subsections only as a `subtree`.
-
-    Raises SectionProblem: `has-subsections`, `body-escapes-section`: another heading changes.
-    """
+    """Remove a section (with subsections only as a `subtree`); raises SectionProblem."""
     if section.tree_end > section.end and not subtree:
         raise SectionProblem(
             "has-subsections",

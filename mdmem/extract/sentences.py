@@ -118,8 +118,7 @@ class Sentence:
     """A sentence with cached forms.
 
     `straight`: with straight quotes; `words`: as written; `folded`: unique, lower case; `pieces`:
-    these
-    without apostrophes; `content`: significant words, folded, in order.
+    these without apostrophes; `content`: significant words, folded, in order.
     """
 
     text: str

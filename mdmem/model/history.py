@@ -106,8 +106,8 @@ _MAX_CHANGES_HISTORY = 10_000
 class ShowHistory:
     """Show the past of a section, a fact, a file, or (None) of all memory.
 
-    An ambiguous word is taken as exact text, section, key, id, file: the first that fits.
-    `limit` counts changes of sections; of a file or of all memory commits (`by_commit`).
+    An ambiguous word is taken as exact text, section, key, id, file: the first that fits. `limit`
+    counts changes of sections; of a file or of all memory commits (`by_commit`).
     """
 
     target: str | None = None
@@ -230,8 +230,8 @@ class EndView:
 class FactLink:
     """One fact of a chain: its period, its last statement, and the commit that added its line.
 
-    `claimed_by` and `cites` as in `Origin`; `run` is the digest's.
-    `also_by` are commits that stated the same on other branches.
+    `claimed_by` and `cites` as in `Origin`; `run` is the digest's. `also_by` are commits that
+    stated the same on other branches.
     """
 
     id: FactId
@@ -258,9 +258,7 @@ class FactLink:
 
 @dataclass(frozen=True, slots=True)
 class FactHistory:
-    """Predecessors and successors of a fact, oldest first; `also` and `gone` as in
-    `SectionHistory`.
-    """
+    """Predecessors and successors of a fact, oldest first; see `SectionHistory`."""
 
     fact: FactId
     status: Status

@@ -135,8 +135,7 @@ class ContextBlock:
     """A block, empty where there is nothing to say.
 
     `carried`: the gate's answer (None: not asked). `top`: the first hit's score. `repeated`: hits
-    that
-    the session has already. `unchanged`: the same block as before, and no compaction since.
+    that the session has already. `unchanged`: the same block as before, and no compaction since.
     """
 
     text: str
@@ -173,8 +172,7 @@ class Flush:
     """Ask whether a session is near its compaction, and for the prompts that make it save facts.
 
     Progress comes from a `transcript`, or as `tokens` and `cycle` (number of compactions). Due once
-    a
-    cycle, with `reserve` + `soft` tokens of the `window` left. `check` marks nothing.
+    a cycle, with `reserve` + `soft` tokens of the `window` left. `check` marks nothing.
     """
 
     window: int

@@ -49,9 +49,7 @@ class PartState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PartOrigin:
-    """The provenance of a part in the commit that proposes it; `source` is used when accepted as
-    is.
-    """
+    """The provenance of a part as proposed; `source` is used when accepted as is."""
 
     source: Source
     confidence: float
@@ -142,8 +140,7 @@ class Accept:
     """Apply parts of a proposal to current memory; without `parts` all that are fresh.
 
     `edited` pairs parts with the reviewer's texts. `vouch`: the reviewer states it. `anyway`:
-    include
-    named parts that are overtaken.
+    include named parts that are overtaken.
     """
 
     proposal: str

@@ -150,10 +150,8 @@ class Hit:
 
     `line` is in the file on disk; `since` is when it was added. `near`: only its neighbours match.
     `about`: matching words of the front matter. `also`: its copies in logs, as PATH:LINE;
-    `promoted`:
-    the curated fact that counts instead of this log line. `author`: None where it is the user
-    (until
-    the answer is complete: as in `Origin`, as are `cites` and `attribute`).
+    `promoted`: the curated fact that counts instead of this log line. `author`: None where it is
+    the user (until the answer is complete: as in `Origin`, as are `cites` and `attribute`).
     """
 
     path: str
@@ -268,9 +266,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class FactList:
-    """Facts that were asked for: `total` counts those too that are left out. The others are as of a
-    search.
-    """
+    """Facts asked for; `total` includes those left out. Others as in `SearchResult`."""
 
     facts: tuple[Hit, ...]
     total: int
@@ -283,9 +279,7 @@ class FactList:
 
 @dataclass(frozen=True, slots=True)
 class ConflictView:
-    """Two facts that contradict each other; `key` is the key of both, None where somebody marked
-    them.
-    """
+    """Two facts that contradict each other; `key` is None where somebody marked them."""
 
     first: Hit
     second: Hit

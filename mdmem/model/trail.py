@@ -109,8 +109,7 @@ class Entry:
     """One list item, paragraph, code block, table, quote or HTML block, at the top of its section.
 
     `text` is without outermost list marker, kind, trailing tags, comments and block id; `tags` are
-    its
-    own, then the file's. `first_line` is as in the file, stripped. `fact`: list items only.
+    its own, then the file's. `first_line` is as in the file, stripped. `fact`: list items only.
     """
 
     path: FilePath
@@ -137,10 +136,10 @@ class TrailCommit:
     """A commit that HEAD reaches and that changed memory, or to which the trail was updated.
 
     Numbers begin at 1, parents before children. `time` is the author's, `committed` the
-    committer's,
-    in epoch seconds; `moment` is the time used for ordering (`Trail.moments`). `parents` are the
-    nearest commits of the trail; `missing` the lower numbers it does not reach. A proposed commit
-    takes time and author of the merge `brought` (0: not merged; None: not proposed).
+    committer's, in epoch seconds; `moment` is the time used for ordering (`Trail.moments`).
+    `parents` are the nearest commits of the trail; `missing` the lower numbers it does not reach. A
+    proposed commit takes time and author of the merge `brought` (0: not merged; None: not
+    proposed).
     """
 
     number: int
@@ -202,8 +201,7 @@ class Revision:
 
     `lineage`, the number of its first revision, identifies a section however it is renamed. `nth`
     counts sections with this path in the file, from 1. `unchanged_text`: only the place differs, or
-    a
-    merge only combined its sides. `previous` are the rows it continues, if several.
+    a merge only combined its sides. `previous` are the rows it continues, if several.
     """
 
     lineage: int
@@ -234,9 +232,8 @@ class Mark:
     """A statement of `commit` about facts, in force from `begun` until a revert (`ended`).
 
     Superseded and retracted: of one live occurrence of `fact` in a log, replaced by `other`;
-    elsewhere
-    the text is right and overrules it. Contradicts and resolved: of `fact` and `other`. Promoted:
-    `other`, in a curated file, counts instead of this log line.
+    elsewhere the text is right and overrules it. Contradicts and resolved: of `fact` and `other`.
+    Promoted: `other`, in a curated file, counts instead of this log line.
     """
 
     kind: MarkKind

@@ -242,8 +242,7 @@ class DayEntry:
     """An entry for a day's log.
 
     `cites`: where it was said (CLIENT/SESSION#LINE[-LINE]), at `time`. `key`: the attribute.
-    `sender`:
-    another person who said it.
+    `sender`: another person who said it.
     """
 
     minute: str
@@ -465,8 +464,7 @@ class PurgePlan:
     words.
 
     `files` on disk, rewritten `commits` and `tags`, `messages` changed among these, `refs` that
-    move,
-    `loose` objects (searched only if nothing else has the words).
+    move, `loose` objects (searched only if nothing else has the words).
     """
 
     files: int

@@ -50,8 +50,7 @@ class PastState:
     """Memory as the commits `known` tell it.
 
     `commits` are the newest of these, the newest last; `is_tree`: one commit's own past. `day`
-    judges
-    expiry; `words` are those asked for, a day in words as an ISO date.
+    judges expiry; `words` are those asked for, a day in words as an ISO date.
     """
 
     known: Ranges
@@ -67,10 +66,7 @@ class PastState:
 
 
 def resolve_as_of(workspace: Workspace, trail: Trail, words: str) -> PastState:
-    """The state of memory that a date, a moment or a commit id means.
-
-    Raises UsageProblem: a malformed date. HistoryProblem: `before-history`, `commit-not-found`.
-    """
+    """The state of memory that a text means; raises UsageProblem, HistoryProblem."""
     if (span := dates.parse_iso(workspace, words)) is not None:
         return _at_end_of(workspace, trail, words, span)
     commit = workspace.repository.commit_named(words)
@@ -197,9 +193,7 @@ def was_live(each: Occurrence | Mark, known: Ranges) -> bool:
 
 
 def was_current(trail: Trail, occurrence: Occurrence, known: Ranges) -> bool:
-    """True if an occurrence was live, and no mark on it in force, where only some commits are
-    known.
-    """
+    """True if it was live, and no mark on it in force, where only some commits are known."""
     marks = trail.marks_of(occurrence.number, include_ended=True)
     return was_live(occurrence, known) and not any(was_live(mark, known) for mark in marks)
 

@@ -49,10 +49,7 @@ def commit_times(workspace: Workspace, trail: Trail) -> TimeOf:
 
 
 def memory_file(workspace: Workspace, file: str | None) -> FilePath:
-    """The path of a memory file that a user names; by default the curated file.
-
-    Raises PathProblem: `not-memory`.
-    """
+    """A memory file's path, by default the curated file's; raises PathProblem (`not-memory`)."""
     if file is None:
         return workspace.curated
     path = layout.parse_path(file)
@@ -65,10 +62,7 @@ def memory_file(workspace: Workspace, file: str | None) -> FilePath:
 def section_on_disk(
     workspace: Workspace, path: FilePath, address: str | None, nth: int | None
 ) -> SectionOnDisk:
-    """The section of a file that an address means; without one the preamble.
-
-    Raises PathProblem, SectionProblem: there is no such file or section.
-    """
+    """The section of an address, or the preamble; raises PathProblem, SectionProblem."""
     data = files.read(files.path_on_disk(workspace.root, path))
     if data is None:
         raise lookup.missing_file(workspace, path)
@@ -113,10 +107,7 @@ def _on_disk(document: Document, section: Section | None) -> SectionOnDisk:
 def find_newest_revision(
     workspace: Workspace, trail: Trail, path: FilePath, address: str | None, nth: int | None
 ) -> Revision | None:
-    """The newest revision of a section on disk, of HEAD, or of the past; None if uncommitted.
-
-    Raises PathProblem, SectionProblem: there is no such file or section.
-    """
+    """The newest revision of a section, also of a past one; raises PathProblem, SectionProblem."""
     try:
         section = section_on_disk(workspace, path, address, nth)
     except (SectionProblem, PathProblem) as problem:

@@ -60,10 +60,7 @@ def last_day(workspace: Workspace, text: str | None, argument: str) -> date | No
 
 
 def past_day(workspace: Workspace, text: str, argument: str) -> date:
-    """The one day that a text means; words mean the past.
-
-    Raises UsageProblem: it means no day, or several. DateProblem: `ambiguous-date`.
-    """
+    """The one day of a text, of words a past one; raises UsageProblem, DateProblem."""
     span = _required_span(workspace, text, argument)
     if span.first != span.last:
         message = (
@@ -75,10 +72,7 @@ def past_day(workspace: Workspace, text: str, argument: str) -> date:
 
 
 def last_day_to_come(workspace: Workspace, text: str, argument: str) -> date:
-    """The last of the days that a text means; words mean the future.
-
-    Raises UsageProblem: it means no day. DateProblem: `ambiguous-date`.
-    """
+    """The last day of a text, of words a future one; raises UsageProblem, DateProblem."""
     words = _BEFORE_DEADLINE.sub("", text.strip())
     span = parse_iso(workspace, words) or parse_words(workspace, words)
     if span is not None and span.last < workspace.now().date() and not _LIKE_ISO.match(words):
@@ -117,10 +111,7 @@ def end_of_today(workspace: Workspace) -> int:
 
 
 def parse_iso(workspace: Workspace, text: str) -> DateSpan | None:
-    """The days of an ISO date, month, year or moment; None if a text is not like one.
-
-    Raises UsageProblem: it is malformed.
-    """
+    """The days of an ISO date, month, year or moment, else None; raises UsageProblem."""
     trimmed = text.strip()
     try:
         if match := _MONTH.match(trimmed):

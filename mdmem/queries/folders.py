@@ -23,10 +23,7 @@ _DAILY_NOTE = late.pattern(r"((?:.*/)?)\d{4}-\d{2}-\d{2}\.md")
 
 
 def other_markdown(workspace: Workspace) -> tuple[FilePath, ...]:
-    """Markdown files that are not memory, and could be by the setting `paths`.
-
-    Raises RepositoryProblem: git failed.
-    """
+    """Markdown files that the setting `paths` could add; raises RepositoryProblem."""
     kept: dict[str, bool] = {}
 
     def is_own(folder: str) -> bool:
@@ -103,10 +100,7 @@ class FolderView:
 
 
 def look(workspace: Workspace, path: str) -> FolderView | str:
-    """The text of a file, or two levels of a folder, without hidden names, links and devices.
-
-    Raises PathProblem: `file-not-found`, `bad-path`; `unsupported-file`: it is no text.
-    """
+    """The text of a file, or two visible levels of a folder; raises PathProblem."""
     if not path:
         return _view(workspace.root)
     file = layout.parse_any_path(path)

@@ -439,10 +439,7 @@ def _end_view(time_of: TimeOf, commit: TrailCommit) -> EndView:
 
 
 def when(workspace: Workspace, text: str, say: Say) -> TextHistory:
-    """The periods in which sections of memory held a text, oldest first.
-
-    Raises TextProblem: `empty-text`.
-    """
+    """The periods in which memory held a text; raises TextProblem (`empty-text`)."""
     if not text.strip():
         raise TextProblem("empty-text", "the text to look for is empty")
     with trails.fresh_trail(workspace, say) as trail:

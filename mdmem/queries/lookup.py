@@ -146,10 +146,7 @@ class FactLocation:
 def locate_fact(
     workspace: Workspace, reference: str, kinds: tuple[FileKind, ...], keys: bool = False
 ) -> list[FactLocation]:
-    """Every location of a fact in files of these kinds; `keys`: also by key.
-
-    Raises FactProblem: `fact-ambiguous`.
-    """
+    """Locations of a fact by text, id or (`keys`) key; raises FactProblem (`fact-ambiguous`)."""
     documents: dict[FilePath, Document] = {}
     for path, full_path in _memory_paths(workspace).items():
         if workspace.kind_of(path) not in kinds:
@@ -195,10 +192,7 @@ def require_one_location(
     command: Command,
     hint: str = f"Name {field('file')} or {field('section')}.",
 ) -> FactLocation:
-    """The only one of some locations; `hint` says how to choose among several.
-
-    Raises FactProblem: `fact-not-found`, `fact-ambiguous`.
-    """
+    """The only one of some locations; `hint` is for several. Raises FactProblem."""
     if not locations:
         raise _not_found(workspace, reference, command)
     if len(locations) > 1:
@@ -224,10 +218,7 @@ def meant_location(
     command: Command,
     hint: str | None = None,
 ) -> FactLocation:
-    """The only curated location; else the newest copy in logs.
-
-    Raises FactProblem: `fact-not-found`, `fact-ambiguous`.
-    """
+    """The only curated location, else the newest log copy; raises FactProblem."""
     in_place = [each for each in locations if workspace.kind_of(each.path) is not FileKind.DAILY]
     facts = {each.item.fact.id: each.item.fact for each in locations}
     if (
@@ -284,10 +275,7 @@ def file_hint(workspace: Workspace, word: str) -> str:
 
 
 def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
-    """The file from which a fact is to be forgotten; a log only if no other has it.
-
-    Raises FactProblem: `fact-not-found`, `fact-ambiguous`.
-    """
+    """The file to forget a fact from; a log only if no other has it. Raises FactProblem."""
     locations = locations_to_forget(workspace, change, EDITABLE)
     locations = locations or current_locations(
         workspace, locations_to_forget(workspace, change, (FileKind.DAILY,))
@@ -350,10 +338,7 @@ def current_locations(
 
 
 def log_copies(workspace: Workspace, fact: FactId) -> list[FactLocation]:
-    """Log lines that are copies of a fact, reworded ones included, newest first.
-
-    Raises RepositoryProblem: history cannot be read.
-    """
+    """Copies of a fact in logs, reworded ones too, newest first; raises RepositoryProblem."""
     with trails.fresh_trail(workspace) as trail:
         live = (
             each
@@ -391,10 +376,7 @@ def log_copies(workspace: Workspace, fact: FactId) -> list[FactLocation]:
 
 
 def named_fact(trail: Trail, name: str, path: FilePath | None = None) -> FactId | None:
-    """The past or present fact with a text, key or id (in a file), the first that fits.
-
-    Raises FactProblem: `fact-ambiguous`: several of one sort fit.
-    """
+    """The past or present fact with a text, key or id, in this order; raises FactProblem."""
     return (
         fact_by_text(trail, name, path)
         or fact_by_key(trail, name, path)
@@ -454,10 +436,7 @@ def _is_current(trail: Trail, occurrence: Occurrence) -> bool:
 
 
 def fact_by_id(trail: Trail, reference: str, path: FilePath | None = None) -> FactId | None:
-    """The past or present fact with this id or prefix (in a file).
-
-    Raises FactProblem: `fact-ambiguous`.
-    """
+    """The past or present fact with this id or prefix; raises FactProblem (`fact-ambiguous`)."""
     prefix = fact_names.id_prefix(reference)
     ids = trail.ids_with_prefix(prefix) if prefix else ()
     fact_names.require_unique_id(prefix, ids)
@@ -465,10 +444,7 @@ def fact_by_id(trail: Trail, reference: str, path: FilePath | None = None) -> Fa
 
 
 def fact_by_key(trail: Trail, key: str, path: FilePath | None = None) -> FactId | None:
-    """The current fact with a key (in a file), else the last one.
-
-    Raises FactProblem: `fact-ambiguous`: several current facts have it.
-    """
+    """The current fact with a key, else the last one; raises FactProblem (`fact-ambiguous`)."""
     if "\n" in key or not key.strip():
         return None
     candidates = [

@@ -56,8 +56,7 @@ class PastQuestion:
     """One reading of a question.
 
     `cue`: its words for that, which mean nothing in facts that have them too (`first name`).
-    `words`
-    name another version; `span` the days; `number` counts from 1.
+    `words` name another version; `span` the days; `number` counts from 1.
     """
 
     asked: Asked

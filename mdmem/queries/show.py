@@ -221,10 +221,7 @@ def _fact_view(location: lookup.FactLocation, commit: CommitId | None) -> Sectio
 
 
 def show_section(workspace: Workspace, request: Show) -> SectionView:
-    """One section, the text before the first heading, or a whole file.
-
-    Raises PathProblem, SectionProblem: there is no such file or section.
-    """
+    """A section, the preamble or a whole file; raises PathProblem, SectionProblem."""
     try:
         return _read(workspace, request)
     except SectionProblem as problem:
@@ -260,10 +257,7 @@ def _read(workspace: Workspace, request: Show) -> SectionView:
 def view_of(
     path: FilePath, document: Document, request: Show, commit: CommitId | None
 ) -> tuple[SectionView, Section | None]:
-    """The part of a document that is asked for, and its section, if it is one.
-
-    Raises SectionProblem: there is no such section.
-    """
+    """The part that is asked for, and its section, if it is one; raises SectionProblem."""
     section = (
         find_section(document, request.section, request.nth)
         if request.section is not None

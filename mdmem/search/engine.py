@@ -45,9 +45,7 @@ class BrokenIndex(StorageProblem):
 
 
 def engine_failures() -> tuple[type[BaseException], ...]:
-    """ValueError and Rust panics of tantivy, whose class exists only after the first
-    one.
-    """
+    """ValueError, and Rust panics of tantivy, whose class is missing before the first one."""
     return (
         ValueError,
         *(kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException"),

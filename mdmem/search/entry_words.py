@@ -1,6 +1,4 @@
-"""The words of an entry as indexed: its own, and those of headings, file name and front matter.
-Pure.
-"""
+"""The words of an entry as indexed: of its text, headings, file name and front matter. Pure."""
 
 from __future__ import annotations
 

@@ -237,12 +237,10 @@ def answer_quality(query: str, hits: Sequence[Hit], today: date) -> Quality:
     """Measure the answer to a query; ages count from `today`.
 
     The spread is the distance of the median score from the first, as a share of the first: near 0
-    no
-    hit stands out, near 1 the first one does. Spread scores as a sign of a good answer are from NQC
-    (Shtok et al., Predicting query performance by query-drift estimation, 2012), which divides the
-    deviation by the collection's score, unknown here; this share is comparable between long and
-    short
-    queries too, and one stray hit does not move a median. Newest entries have no scores.
+    no hit stands out, near 1 the first one does. Spread scores as a sign of a good answer are from
+    NQC (Shtok et al., Predicting query performance by query-drift estimation, 2012), which divides
+    the deviation by the collection's score, unknown here; this share is comparable between long and
+    short queries too, and one stray hit does not move a median. Newest entries have no scores.
     """
     terms = query_terms(query)
     query_terms_set = {*terms.words, *terms.grams}
@@ -265,9 +263,7 @@ def answer_quality(query: str, hits: Sequence[Hit], today: date) -> Quality:
 
 
 def _matched_part(hit: Hit, terms: set[str]) -> str:
-    """The part of a hit with a term: `text`, `heading` (with file name) or `beside` (or a
-    relative).
-    """
+    """The part of a hit with a term: `text`, `heading` (or file name), `beside` (or a relative)."""
     if _has(hit.text[:_MOST_CHARS_QUALITY], terms):
         return "text"
     name = hit.path.rpartition("/")[2].removesuffix(".md")

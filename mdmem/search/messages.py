@@ -1,8 +1,8 @@
 """The index of messages of sessions: on disk, updated, searched. It can be deleted at any time.
 
 As with the index of memory, a crash leaves an index that is behind, never a wrong one: changing
-transcripts are removed from `seen.json`, the documents are committed, then the file is written.
-The documents of a transcript that it does not name are replaced as a whole.
+transcripts are removed from `seen.json`, the documents are committed, then the file is written. The
+documents of a transcript that it does not name are replaced as a whole.
 
 A message is stored once per transcript; copies (forks, synced homes) share a mark, and are found
 once.
@@ -52,8 +52,7 @@ class SeenTranscript:
     """A transcript as it was read.
 
     `start_values`: the stored `ReadingStart` (None: the first byte). `counts`: False: out of scope,
-    not
-    indexed. `problem`: why it could not be read.
+    not indexed. `problem`: why it could not be read.
     """
 
     stamp: Stamp
@@ -72,8 +71,7 @@ class Seen:
     """The transcripts as they were read.
 
     `settings`, `purged`: digests of other inputs. `commit`: where `purged` is from. `stamps`: a
-    digest
-    of all stamps. `unknown`: paths in an unknown format.
+    digest of all stamps. `unknown`: paths in an unknown format.
     """
 
     transcripts: Mapping[str, SeenTranscript] = field(default_factory=dict)

@@ -34,8 +34,7 @@ FIELD_WEIGHTS = {
     "grams_around": 1.0,
 }
 """BM25 per field of `schema`. `around` (neighbours and headings): 63.6 to 74.3 and 47.4 to 53.8;
-from
-1.4 to 2.8 neutral. `asked` (questions of the entry before): 80.3 to 80.7 and 64.7 to 67.3.
+from 1.4 to 2.8 neutral. `asked` (questions of the entry before): 80.3 to 80.7 and 64.7 to 67.3.
 `heading` (section path and file name): neutral from 0 to 0.7 in conversations; in documentation 1.0
 costs nine points of R@10, in lists 0 costs one. `grams`, `grams_around`: the same for scripts
 without spaces (`benchmarks/other_measure.py`: + 12).
@@ -152,8 +151,7 @@ class Candidates:
     """The matching entries, before they are read, as columns.
 
     `matched` is the BM25, `trust` the static factor, `cues` as in `cues.entry_cues`, `days`
-    ordinals or
-    NO_DAY; `log_days` is set for daily logs, only where they lose weight with age.
+    ordinals or NO_DAY; `log_days` is set for daily logs, only where they lose weight with age.
     """
 
     matched: Sequence[float]

@@ -28,8 +28,7 @@ def explain_in_words(explanation: Explanation, query: str, entry: Entry) -> Expl
     """An explanation for a person to read.
 
     Index terms become the words typed, or those of the entry and its headings; those of neighbours
-    are
-    not at hand, so a related one stays a stem.
+    are not at hand, so a related one stays a stem.
     """
     typed = _by_stem([query])
     in_entry = _by_stem([entry.text, *entry.section])
@@ -77,8 +76,7 @@ class CandidateRow:
     """A candidate with its row.
 
     `day` is an ordinal; `held`: query words in its text; `near`: none in its headings either;
-    `copies`:
-    the number shared with its copies (`copies_of`).
+    `copies`: the number shared with its copies (`copies_of`).
     """
 
     score: float

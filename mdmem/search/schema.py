@@ -98,10 +98,8 @@ class IndexRow:
     """An entry with its origin and lifetime, as stored.
 
     `last` is the last commit with an entry that is not live, and path and lines are of that.
-    `origin` is
-    None while uncommitted; `uncommitted`: (part of) the text is. `about`, of a file's first entry:
-    words
-    of the front matter that name the file.
+    `origin` is None while uncommitted; `uncommitted`: (part of) the text is. `about`, of a file's
+    first entry: words of the front matter that name the file.
     """
 
     entry: Entry

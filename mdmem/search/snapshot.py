@@ -96,8 +96,8 @@ class Snapshot:
     """The state of the workspace that an index was made from.
 
     `settings` and `stamps` are digests. `has_pair_marks` is False if no fact is marked as
-    contradicting
-    another, or as not. `is_fresh`: nothing was replaced or removed since the full build.
+    contradicting another, or as not. `is_fresh`: nothing was replaced or removed since the full
+    build.
     """
 
     commit: CommitId | None = None

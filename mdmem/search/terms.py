@@ -82,8 +82,7 @@ class Terms:
     """The terms of a query as indexed, each once.
 
     `joined`: the first of neighbouring words, and all of them as one word or initials. `also`: a
-    word,
-    and its stem in another language.
+    word, and its stem in another language.
     """
 
     words: tuple[str, ...]

@@ -89,10 +89,7 @@ def similar_paths(document: Document, address: str) -> tuple[str, ...]:
 
 
 def find_section(document: Document, address: str, nth: int | None = None) -> Section:
-    """The one section that an address names; `nth` counts from 1.
-
-    Raises SectionProblem: `section-not-found`, `section-ambiguous`.
-    """
+    """The section that an address names; `nth` counts from 1. Raises SectionProblem."""
     matches = matching_sections(document, address)
     if not matches:
         raise _not_found(document, address)

@@ -27,8 +27,7 @@ def find_conflicts(
     """The pairs of claims that contradict each other, in the order of the claims.
 
     They share a key in one section, unless it has several values there, or is a speaker or a date;
-    or
-    a mark says so. The last mark decides.
+    or a mark says so. The last mark decides.
 
     Args:
         claims: current ones; those expired by `today` contradict nothing.

@@ -30,8 +30,7 @@ def items_matching(facts: Iterable[Item], name: str, keys: bool = False) -> tupl
     """The items that a name means.
 
     By exact text (normalised; kind, tags, expiry, marker and lines beneath are optional), else
-    without
-    final punctuation, else (`keys`) by key, else by id or prefix.
+    without final punctuation, else (`keys`) by key, else by id or prefix.
 
     Raises FactProblem: `fact-ambiguous`: for several ids, or as different sorts of names.
     """
@@ -90,10 +89,7 @@ def similar_ids(name: str) -> tuple[FactId, ...]:
 
 
 def require_one_sort(name: str, fitting: Mapping[str, Collection[FactId]]) -> None:
-    """Refuse a name that means different facts as different sorts of name (`fitting`).
-
-    Raises FactProblem: `fact-ambiguous`.
-    """
+    """Refuse different facts as different sorts of name; raises FactProblem (`fact-ambiguous`)."""
     facts = sorted({fact for ids in fitting.values() for fact in ids})
     if len(fitting) > 1 and any(set(ids) != set(facts) for ids in fitting.values()):
         readings = " and ".join(

@@ -369,8 +369,7 @@ def write_item(
     """The list item of a fact, with LF and no last line end; `parse_item` reads it back.
 
     Other lines are indented; text that would open a heading, unclosed fence or comment is escaped,
-    and
-    so is a key that reads as a kind.
+    and so is a key that reads as a kind.
 
     Raises TextProblem: `empty-text`. LabelProblem: `bad-text`: a malformed kind, key or tag.
     """

@@ -1,10 +1,9 @@
 """Headings and blocks of Markdown, by regular expressions that match a whole block at a time.
 
 The scanner reads a text exactly as markdown-it does. Uncertain *stretches* (some lazy lines,
-complex
-link references, deep nesting) go to the caller's parser. Both begin only at *fresh* points, before
-which nothing is open: blocks depend on nothing before these, and on nothing after their own last
-line, so the pieces together are those of the whole text.
+complex link references, deep nesting) go to the caller's parser. Both begin only at *fresh* points,
+before which nothing is open: blocks depend on nothing before these, and on nothing after their own
+last line, so the pieces together are those of the whole text.
 """
 
 from __future__ import annotations

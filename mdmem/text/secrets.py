@@ -36,9 +36,8 @@ class Rule:
     """One kind of secret.
 
     Each has one of `literals` (lower case where `pattern` ignores case), at its beginning if
-    `leads`.
-    `pattern`'s group `secret`, or the match, is the secret. `judge` accepts a match; `strict_judge`
-    accepts more, for texts that are only left out.
+    `leads`. `pattern`'s group `secret`, or the match, is the secret. `judge` accepts a match;
+    `strict_judge` accepts more, for texts that are only left out.
     """
 
     kind: str

@@ -52,8 +52,7 @@ def read(
     """Read a transcript, or the part of it that begins at `start`.
 
     Of a part, messages up to `start.read_line` are context. None: there is no record yet, or the
-    part
-    is not enough (the file was rewritten, or the conversation continues from before it).
+    part is not enough (the file was rewritten, or the conversation continues from before it).
 
     Args:
         data: from there on.

@@ -73,8 +73,7 @@ class SessionHeader:
     """The facts about a session besides its messages.
 
     `unattended`: a program or another agent began it. `tells_origin`: records name the origin of
-    typed
-    texts. `tools_line`: the first use of a tool; `compacted_line`: the last compaction.
+    typed texts. `tools_line`: the first use of a tool; `compacted_line`: the last compaction.
     """
 
     session: str | None = None

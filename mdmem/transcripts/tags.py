@@ -189,8 +189,7 @@ def clean(text: str) -> str:
     """Remove blocks of clients and memory tools, secrets and control characters.
 
     Control characters go first: they could hide a tag or a secret. Allow comments are ignored,
-    since
-    their author was not asked about storing.
+    since their author was not asked about storing.
     """
     plain = remove_control_characters(text)
     joined = plain if plain.isascii() else _JOINER.sub("", plain)

@@ -110,8 +110,7 @@ def merge3(
     """Merge two versions of a memory file by section and fact; symmetric in the sides.
 
     Nothing that a side wrote is lost, doubled or moved elsewhere; where both changed the same part
-    of
-    a line, both lines stay, and the notes name them. The rules are those of docs/merging.md.
+    of a line, both lines stay, and the notes name them. The rules are those of docs/merging.md.
 
     Args:
         base: empty where each side made the file.

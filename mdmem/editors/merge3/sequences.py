@@ -115,8 +115,7 @@ def merge_order(
 
     Shared items are in the order of the side that changed it; where both did, of the one that sorts
     first (`key`). Others follow the item that they followed, with their neighbours; pieces at one
-    place
-    are sorted.
+    place are sorted.
     """
     if sides[0] == sides[1]:
         return list(sides[0])
@@ -177,8 +176,7 @@ def merge_set_order(
 
     A place is the list of the keys of items added before it by its side that are greater than all
     between them and it, and than its own, and its own; of two places the greater one. So each
-    side's
-    order is kept where both added nothing in common.
+    side's order is kept where both added nothing in common.
     """
     in_base = set(base)
     standing = set(sides[0]) | set(sides[1])

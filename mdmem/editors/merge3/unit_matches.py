@@ -87,8 +87,7 @@ class _UnitMatcher:
         """Match by one rule after the other, among units not matched yet.
 
         The certain ones come first: names in a section, ids elsewhere. Then likely ones in a
-        section (half
-        of a block's lines, likeness), and elsewhere; last, units new on both sides.
+        section (half of a block's lines, likeness), and elsewhere; last, units new on both sides.
         """
         sets: list[_Scope] = []
         lists: list[_Scope] = []

@@ -1,8 +1,8 @@
 """A text of a merge taken apart: sections, their units, and the gaps (blank lines) between.
 
 A unit is a list item, another block, or a run of lines in no block (a rule, link references); an
-unchanged own text is one unit. Headings and units are elements: these and the gaps, joined, are
-all behind the front matter, byte for byte.
+unchanged own text is one unit. Headings and units are elements: these and the gaps, joined, are all
+behind the front matter, byte for byte.
 """
 
 from __future__ import annotations

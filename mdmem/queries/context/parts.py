@@ -103,9 +103,9 @@ _YOU = "you"
 _HEIRS = (ContextPart.DAYS, ContextPart.PINNED)
 COST_EXPONENT = 0.1
 """Entries are chosen by worth over this power of their tokens: of near ties the shorter, so that
-more
-fit. Answers in a block of 500 tokens: 89.7 instead of 89.1 % of questions, of 1,000: 93.3 instead
-of 93.0, of 375: equal (LoCoMo, public half; `benchmarks/blocks.py`). From 0.3 on there is no gain.
+more fit. Answers in a block of 500 tokens: 89.7 instead of 89.1 % of questions, of 1,000: 93.3
+instead of 93.0, of 375: equal (LoCoMo, public half; `benchmarks/blocks.py`). From 0.3 on there is
+no gain.
 """
 
 
