@@ -40,19 +40,23 @@ _STOP_WORDS = frozenset(_STOP_WORD_TEXT.split())
 _CHANGE_VERBS = (
     """
     live lives lived living reside resides moved moving relocated based
-    wohnt wohne lebt zog gezogen umgezogen vive vivo mudó mudado habite déménagé mora mudou abita trasferito
+    wohnt wohne lebt zog gezogen umgezogen vive vivo mudó mudado habite déménagé mora mudou abita
+    trasferito
     живёт переехал переехала mieszka przeprowadził 住在 搬到 搬去 住ん 引越 引っ
     """,
     """
     work works worked working joined joining employed employer hired
-    arbeitet arbeite wechselte trabaja travaille trabalha lavora работает работаю pracuje 工作 入职 上班 勤務 勤め 転職 入社 働い
+    arbeitet arbeite wechselte trabaja travaille trabalha lavora работает работаю pracuje 工作 入职 上班
+    勤務 勤め 転職 入社 働い
     """,
     """
     use uses used using switched switching migrated moved adopted replaced
-    benutzt nutzt verwendet umgestiegen usa usan utiliza cambió utilise использует używa 使用 改用 换成 使っ 移行
+    benutzt nutzt verwendet umgestiegen usa usan utiliza cambió utilise использует używa 使用 改用 换成
+    使っ 移行
     """,
     """
-    deploy deploys deployed deploying deployment deployments release releases released releasing ship ships shipped
+    deploy deploys deployed deploying deployment deployments release releases released releasing
+    ship ships shipped
     """,
     """
     prefer prefers preferred like likes liked love loves favourite favorite

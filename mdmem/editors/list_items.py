@@ -218,7 +218,7 @@ class Foundation:
         return self.strength < Source.USER_STATED.strength
 
     def is_guarded_against(self, other: Foundation) -> bool:
-        """True if better founded than a statement that removes it; a claim may be the user's own."""
+        """True if better founded than one that removes it; a claim may be the user's own."""
         return (
             Source.USER_STATED.strength if self.claimed else self.source.strength
         ) > other.strength

@@ -261,7 +261,7 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """A step carried out by `run`; `message` and `hint` say why it failed, `left` what is unread."""
+    """A step carried out by `run`; `message` and `hint`: why it failed, `left`: what is unread."""
 
     record: StepRecord
     message: str = ""

@@ -79,7 +79,7 @@ class PartView:
 
 @dataclass(frozen=True, slots=True)
 class ProposalView:
-    """A proposal with its parts; `since` is the time of its oldest commit, `base` its branch point."""
+    """A proposal with its parts; `since`: the time of its oldest commit, `base`: where it began."""
 
     id: str
     actor: str

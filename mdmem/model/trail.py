@@ -247,7 +247,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class StatedRevert:
-    """`commit` reverts `reverted`; of a merge, each stating commit it brought has its own record."""
+    """`commit` reverts `reverted`; of a merge, each stating commit has its own record too."""
 
     commit: CommitId
     reverted: CommitId

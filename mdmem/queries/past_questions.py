@@ -71,10 +71,14 @@ def _day(year: int, month: int, day: int) -> date:
 
 
 _MONTH_NAMES = """
-january januar janvier enero gennaio janeiro januari|february februar février febrero febbraio fevereiro februari
-march märz mars marzo março maart|april avril abril aprile|may mai mayo maggio maio mei|june juni juin junio giugno junho
-july juli juillet julio luglio julho|august août agosto augustus|september septembre septiembre settembre setembro
-october oktober octobre octubre ottobre outubro|november novembre noviembre novembro|december dezember décembre diciembre dicembre dezembro
+january januar janvier enero gennaio janeiro januari
+february februar février febrero febbraio fevereiro februari
+march märz mars marzo março maart|april avril abril aprile|may mai mayo maggio maio mei
+june juni juin junio giugno junho
+july juli juillet julio luglio julho|august août agosto augustus
+september septembre septiembre settembre setembro
+october oktober octobre octubre ottobre outubro|november novembre noviembre novembro
+december dezember décembre diciembre dicembre dezembro
 """
 _MONTHS = {
     name: number
@@ -194,7 +198,8 @@ _BEGUN = late.pattern(
 _PREVIOUS = late.pattern(
     r"(?i)\b(?:previous\w*|former\w*|prior|earlier|used? to|before|old|preceding|in the"
     r" past|once|back then|until recently"
-    r"|vorher\w*|früher\w*|ehemal\w*|alte[rsnm]?|bisherig\w*|zuvor|antes|anterior\w*|antigu\w+|auparavant|avant|précédent\w*|ancien\w*|prima|precedente"
+    r"|vorher\w*|früher\w*|ehemal\w*|alte[rsnm]?|bisherig\w*|zuvor|antes|anterior\w*|antigu\w+"
+    r"|auparavant|avant|précédent\w*|ancien\w*|prima|precedente"
     r"|раньше|прежн\w+|прошл\w+)\b|以前|之前|前の|昔|السابق\w*"
 )
 _LAST = late.pattern(

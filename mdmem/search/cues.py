@@ -108,7 +108,7 @@ class QuestionCues:
 
 
 def entry_cues(entry: Entry, words: Collection[str], is_log: bool) -> int:
-    """The cues of an entry with these words; a speaker only in daily logs (elsewhere it is a key)."""
+    """The cues of an entry with these words; a name before a colon counts only in daily logs."""
     numbers, speaker = list(filter(str.isdigit, words)), _speaker(entry.text) if is_log else 0
     if not numbers and _TIMES_AND_AMOUNTS.isdisjoint(
         words

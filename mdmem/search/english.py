@@ -182,33 +182,42 @@ credential: password key token|language: speak
 """
 
 _MEMBERS = """
-activity hobby pastime: hiking camping swimming running cycling painting drawing reading cooking baking gardening dancing singing yoga
-activity hobby pastime: fishing skiing climbing photography knitting pottery gaming biking surfing hike camp swim run dance sing paint
+activity hobby pastime: hiking camping swimming running cycling painting drawing reading \
+cooking baking gardening dancing singing yoga
+activity hobby pastime: fishing skiing climbing photography knitting pottery gaming biking \
+surfing hike camp swim run dance sing paint
 activity hobby pastime: cook bake read
-sport exercise: football soccer basketball baseball tennis golf hockey swimming running cycling skiing surfing boxing volleyball
+sport exercise: football soccer basketball baseball tennis golf hockey swimming running cycling \
+skiing surfing boxing volleyball
 sport exercise: climbing marathon gym yoga
 instrument: guitar piano violin drum flute cello trumpet saxophone clarinet ukulele keyboard
 animal pet: dog cat bird fish rabbit hamster turtle snake horse lizard guinea puppy kitten parrot
-country nation: usa america canada mexico brazil england france germany spain italy greece japan china india australia ireland sweden
+country nation: usa america canada mexico brazil england france germany spain italy greece \
+japan china india australia ireland sweden
 country nation: norway thailand turkey egypt portugal
-city: london paris rome berlin madrid tokyo york chicago boston seattle toronto sydney barcelona amsterdam vancouver
-food dish meal cuisine: pizza pasta salad soup sandwich rice chicken beef fish sushi curry cheese bread burger taco steak noodle
+city: london paris rome berlin madrid tokyo york chicago boston seattle toronto sydney \
+barcelona amsterdam vancouver
+food dish meal cuisine: pizza pasta salad soup sandwich rice chicken beef fish sushi curry \
+cheese bread burger taco steak noodle
 food dish meal cuisine: vegetable fruit
 dessert sweet: cake cookie chocolate pie brownie cupcake cream candy pudding
 drink beverage: coffee tea water beer wine juice milk soda smoothie cocktail
 fruit: apple banana orange strawberry blueberry mango grape lemon peach cherry
 color colour: red blue green yellow purple pink orange black white brown grey gray
-family relative: mother father brother sister mom dad grandma grandpa aunt uncle cousin son daughter husband wife
+family relative: mother father brother sister mom dad grandma grandpa aunt uncle cousin son \
+daughter husband wife
 vehicle: car truck bike bus train plane boat motorcycle van
 furniture: chair table couch sofa bed desk shelf lamp
 clothes clothing: shirt dress shoe jacket hat pants coat jeans sweater
 weather: rain snow sunny storm wind cloud hot cold
 season: spring summer fall autumn winter
 emotion feeling mood: happy sad angry proud excited nervous anxious scared grateful lonely
-job career profession occupation: engineer teacher nurse doctor lawyer manager designer writer developer counselor artist chef waiter
+job career profession occupation: engineer teacher nurse doctor lawyer manager designer writer \
+developer counselor artist chef waiter
 job career profession occupation: accountant
 subject: math science history biology chemistry physics art english psychology
-language: english spanish french german italian japanese chinese portuguese russian python rust java typescript javascript go
+language: english spanish french german italian japanese chinese portuguese russian python rust \
+java typescript javascript go
 database: postgres mysql sqlite redis mongodb|os system: linux windows macos ubuntu android ios
 art: painting drawing sculpture pottery photography sketch
 nature outdoors outdoor: mountain forest beach lake river ocean park trail sunset waterfall

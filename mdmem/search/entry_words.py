@@ -35,7 +35,7 @@ _FILES_KEPT = 64
 
 @dataclass(frozen=True, slots=True)
 class OwnWords:
-    """The words of an entry: folded, as indexed, as added to neighbours, and runs without spaces."""
+    """The words of an entry: folded, as indexed, as added to neighbours, and unspaced runs."""
 
     words: list[str]
     indexed: str

@@ -51,7 +51,8 @@ LEAST_CHARACTER_SHARE = 0.25
 _LOOKED_AT = 8
 _MOST_CHARS = 1000
 _QUESTION = late.pattern(
-    r"(?i)^\W*(?:who|whom|whose|what|when|where|which|how|why|did|does|do|is|are|was|were|has|have|had|can|could|would|should|will)\b"
+    r"(?i)^\W*(?:who|whom|whose|what|when|where|which|how|why|did|does|do|is|are|was|were|has|"
+    r"have|had|can|could|would|should|will)\b"
     r"|[?？؟]\s*$"
 )
 _ROUTINE_WORDS = """

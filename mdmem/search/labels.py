@@ -174,7 +174,7 @@ _COUNTED = 3
 
 
 def count_tags(facts: Iterable[Hit]) -> tuple[TagCount, ...]:
-    """Tags of facts, most used first, then by name; case is folded, a fact counts once a section."""
+    """Tags of facts, most used first, then by name; case is folded, facts count once a section."""
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     facts_once = {(hit.path, hit.section, hit.fact or hit.start_line): hit for hit in facts}
     for hit in facts_once.values():

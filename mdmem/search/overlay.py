@@ -1,4 +1,4 @@
-"""Entries not in the index yet, scored as it will score them: a saved file is found at once. Pure."""
+"""Entries not in the index yet, scored as it will score them, so that saves are found. Pure."""
 
 from __future__ import annotations
 

@@ -150,7 +150,8 @@ class _SectionFields:
 def _section_fields(
     path: FilePath, day: date | None, section: SectionPath, language: str
 ) -> _SectionFields:
-    dumped = f"[[{_quoted(path)},{_quoted(day.isoformat()) if day else 'null'},[{','.join(map(_quoted, section))}]]"
+    quoted_day = _quoted(day.isoformat()) if day else "null"
+    dumped = f"[[{_quoted(path)},{quoted_day},[{','.join(map(_quoted, section))}]]"
     return _SectionFields(
         heading_words(path, section, language), place_labels(path, section), dumped
     )
@@ -314,7 +315,10 @@ def _dump(entry: Entry, about: str, section_fields: _SectionFields) -> bytes:
 
     Its length is a multiple of three, so that in base64 the rest can be appended.
     """
-    own = f"{_quoted(entry.fact) if entry.fact else 'null'},{entry.start_line},{entry.end_line},{_quoted(entry.text)}"
+    own = (
+        f"{_quoted(entry.fact) if entry.fact else 'null'},{entry.start_line},{entry.end_line},"
+        f"{_quoted(entry.text)}"
+    )
     until, first_line = entry.until and entry.until.isoformat(), entry.first_line
     plain = first_line == plain_first_line(entry.text)
     if not plain or entry.kind or entry.key or entry.tags or until or about:
@@ -451,11 +455,17 @@ _as_json_document_texts = json.JSONEncoder(ensure_ascii=False, separators=(",", 
 
 def document_text(fields: dict[str, Any]) -> str:
     """The beginning of a document's JSON, all but `lifetime_text`, for an entry without expiry."""
-    numbers = f'"day":{fields["day"]},"logged":{fields["logged"]},"cues":{fields["cues"]},"fact":{fields["fact"]}'
+    numbers = (
+        f'"day":{fields["day"]},"logged":{fields["logged"]},"cues":{fields["cues"]},'
+        f'"fact":{fields["fact"]}'
+    )
     words = (
         f'"text":"{fields["text"]}","around":"{fields["around"]}","heading":"{fields["heading"]}"'
     )
-    lengths = f',"text_length":{fields["text_length"]},"around_length":{fields["around_length"]},"heading_length":{fields["heading_length"]}'
+    lengths = (
+        f',"text_length":{fields["text_length"]},"around_length":{fields["around_length"]},'
+        f'"heading_length":{fields["heading_length"]}'
+    )
     rare = "".join(
         [
             f'"{name}":"{fields[name]}","{name}_length":{fields[f"{name}_length"]},'
@@ -463,7 +473,10 @@ def document_text(fields: dict[str, Any]) -> str:
             if name in fields
         ]
     )
-    return f'{{"label":{encode_basestring(fields["label"])},{numbers}{lengths},{words},{rare}{_ROW}{_base64(fields["row"])}'
+    return (
+        f'{{"label":{encode_basestring(fields["label"])},{numbers}{lengths},{words},'
+        f"{rare}{_ROW}{_base64(fields['row'])}"
+    )
 
 
 def stored_row(text: str) -> bytes:
@@ -474,7 +487,10 @@ def stored_row(text: str) -> bytes:
 def lifetime_text(lifetime: LifetimeFields) -> str:
     """The end of the JSON of documents with a lifetime that adds none to the labels of the text."""
     assert not lifetime.labels
-    return f'{_base64(lifetime.row)}","origin":{encode_basestring(lifetime.origin)},{_as_json_document_texts(lifetime.numbers)[1:]}'
+    return (
+        f'{_base64(lifetime.row)}","origin":{encode_basestring(lifetime.origin)},'
+        f"{_as_json_document_texts(lifetime.numbers)[1:]}"
+    )
 
 
 def _base64(data: bytes) -> str:

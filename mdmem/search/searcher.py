@@ -266,7 +266,7 @@ class IndexSearcher:
     def newest(
         self, passing_filter: Filter, today: date, limit: int | None = None
     ) -> tuple[tuple[Match, ...], int]:
-        """The newest entries that pass, newest first, and how many pass; reads as few as possible."""
+        """The newest entries that pass, newest first, and how many pass; reads as few as needed."""
         zone = passing_filter.zone
         if passing_filter.reaches_back or limit is None:
             rows = results.joined_copies(

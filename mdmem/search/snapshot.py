@@ -1,4 +1,4 @@
-"""The snapshot of an index's workspace: commit, files, settings (`seen.json`, head readable alone)."""
+"""The snapshot of an index's workspace (`seen.json`): commit, files, settings."""
 
 from __future__ import annotations
 

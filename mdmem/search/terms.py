@@ -200,7 +200,7 @@ def _latin(language: str) -> str:
 
 
 def _stop_words(spaced: str, language: str) -> list[bool]:
-    """Whether each word is a stop word; the library's lists have accents."""
+    """True for each stop word among the words; the library's lists have accents."""
     return [_stops(word, language) for word in _lowering().analyze(spaced)]
 
 

@@ -58,7 +58,8 @@ Parser: TypeAlias = "Callable[[str], ScanResult]"
 
 _TRIMMED = (
     "\t\n\x0b\x0c\r"
-    " \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+    " \xa0\u1680\u2000\u2001\u2002\u2003\u2004"
+    "\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
 """The white space that markdown-it strips from a title."""
 _PROBE = "# probe\n"
@@ -67,9 +68,10 @@ _MAX_CODE_INDENT = 4
 _TAB = 4
 
 _TAG_NAMES = (
-    "address|article|aside|basefont|base|blockquote|body|caption|center|colgroup|col|dd|details|dialog|dir|div|dl|dt|fieldset|"
-    "figcaption|figure|footer|form|frameset|frame|h1|h2|h3|h4|h5|h6|header|head|hr|html|iframe|legend|link|li|main|menuitem|menu|nav|"
-    "noframes|ol|optgroup|option|param|p|search|section|summary|table|tbody|td|tfoot|thead|th|title|track|tr|ul"
+    "address|article|aside|basefont|base|blockquote|body|caption|center|colgroup|col|dd|details|"
+    "dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|frameset|frame|h1|h2|h3|h4|h5|h6|"
+    "header|head|hr|html|iframe|legend|link|li|main|menuitem|menu|nav|noframes|ol|optgroup|option|"
+    "param|p|search|section|summary|table|tbody|td|tfoot|thead|th|title|track|tr|ul"
 )
 _LINE = r"[^\n]*\n"
 _BLANK = r"[ \t]*\n"
@@ -105,7 +107,10 @@ _NUMBER = rf"[0-9]{{1,9}}[.)] (?![ \t\n])(?!{_DEEP})"
 _ITEMS = rf"(?:{_BULLET}{_LINE}(?:(?:{_BLANK})*+{_BELOW_BULLET}{_LINE})*+|{_NUMBER}{_LINE})"
 _VALUE = r"""(?:[^"'=<>`\x00-\x20]+|'[^'\n]*'|"[^"\n]*")"""
 _ATTRIBUTE = rf"[^\S\n]+[a-zA-Z_:][a-zA-Z0-9:._-]*(?:[^\S\n]*=[^\S\n]*{_VALUE})?"
-_ANY_TAG = rf"(?:<[A-Za-z][A-Za-z0-9-]*(?:{_ATTRIBUTE})*[^\S\n]*/?>|</[A-Za-z][A-Za-z0-9-]*[^\S\n]*>)[^\S\n]*\n"
+_ANY_TAG = (
+    rf"(?:<[A-Za-z][A-Za-z0-9-]*(?:{_ATTRIBUTE})*[^\S\n]*/?>"
+    r"|</[A-Za-z][A-Za-z0-9-]*[^\S\n]*>)[^\S\n]*\n"
+)
 _TO_BLANK = rf"(?:(?!{_BLANK}){_LINE})*+"
 _URL = r"(?:https?://[a-zA-Z0-9][a-zA-Z0-9:._~/?#@!$&*+,;=%-]*|[a-zA-Z0-9._/#?=%+-]+)"
 _LINK_TITLE = r"""[ \t]+(?:"[^"\\\n]*"|'[^'\\\n]*')[ \t]*\n"""

@@ -54,9 +54,11 @@ class Rule:
 
 
 _PLACEHOLDER = late.pattern(
-    r"(?i)example|sample|placeholder|your|change.?me|replace|dummy|fake|redacted|insert|xxxx|\*{3}|\.{3}|0{8}|12345|abcdef|todo|foobar|"
+    r"(?i)example|sample|placeholder|your|change.?me|replace|dummy|fake|redacted|insert|xxxx|"
+    r"\*{3}|\.{3}|0{8}|12345|abcdef|todo|foobar|"
     r"^(?:none|null|true|false|undefined|secret|password|passwd)$|"
-    r"[<>{}]|\$[({]|%[sd(]|^\$[A-Za-z_]|environ|getenv|process\.|config\.|settings\.|secrets\.|vault:|::|\(\)|=>|://"
+    r"[<>{}]|\$[({]|%[sd(]|^\$[A-Za-z_]|environ|getenv|process\.|config\.|"
+    r"settings\.|secrets\.|vault:|::|\(\)|=>|://"
 )
 _CHUNK = late.pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _FORMAT = late.pattern(r"(?i)%[sd]")
@@ -275,7 +277,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="url-password",
         literals=("://",),
-        pattern=r"(?i)(?<![a-z0-9])[a-z][a-z0-9+.\-]{1,20}://[^\s:/@\"'`<>]{0,64}:(?P<secret>[^\s/@\"'`<>]{4,128})@[A-Za-z0-9\[]",
+        pattern=(
+            r"(?i)(?<![a-z0-9])[a-z][a-z0-9+.\-]{1,20}://[^\s:/@\"'`<>]{0,64}:"
+            r"(?P<secret>[^\s/@\"'`<>]{4,128})@[A-Za-z0-9\[]"
+        ),
         judge=lambda value: (
             _is_no_placeholder(value)
             and value.lower() not in ("pass", "pwd", "user", "token", "admin")
@@ -297,7 +302,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="password",
         literals=("password", "passphrase", "passcode"),
-        pattern=r"(?i)\b(?:password|passphrase|passcode)\s{1,3}(?:is|was|are|=|to)\s{0,3}[:\"'`*]{0,3}(?P<secret>[^\s\"'`,;<>|]{8,100})",
+        pattern=(
+            r"(?i)\b(?:password|passphrase|passcode)\s{1,3}(?:is|was|are|=|to)\s{0,3}"
+            r"[:\"'`*]{0,3}(?P<secret>[^\s\"'`,;<>|]{8,100})"
+        ),
         judge=_is_password,
         strict_judge=_is_mixed,
     ),
@@ -316,7 +324,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="key",
         literals=("secret", "token", "key"),
-        pattern=r"(?i)\b(?:secret|token|key)\s{1,3}(?:is|was)\s{1,3}[:\"'`*]{0,3}(?P<secret>[^\s\"'`,;<>|]{16,200})",
+        pattern=(
+            r"(?i)\b(?:secret|token|key)\s{1,3}(?:is|was)\s{1,3}"
+            r"[:\"'`*]{0,3}(?P<secret>[^\s\"'`,;<>|]{16,200})"
+        ),
         judge=_is_random,
         strict_judge=_is_random_at_length,
     ),

@@ -1,1 +1,1 @@
-"""Three versions of a memory file made one: `merging.merge3` merges, `inverse_patch.undo` reverts."""
+"""Three versions of a memory file made one: by `merging.merge3`, or `inverse_patch.undo`."""

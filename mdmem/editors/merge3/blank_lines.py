@@ -21,7 +21,7 @@ from mdmem.text.scan import BlockKind
 
 @dataclass(frozen=True, slots=True)
 class TextForm:
-    """Line ends of the merged texts (`read`; empty: mixed) and of the result; its byte order mark."""
+    """Line ends of the merged texts (`read`; empty: mixed) and the result; its byte order mark."""
 
     read: str
     written: str

@@ -71,7 +71,7 @@ def _rank(field: _Field, value: str) -> tuple[float, str]:
 
 
 def _fields(lines: Sequence[str]) -> _Fields:
-    """Fields by key (and number among equal ones) with lines beneath; comments at the margin too."""
+    """Fields by key, numbered among equal ones, with lines beneath; comments at the margin too."""
     fields: _Fields = {}
     seen: dict[str, int] = {}
     for key, text in _runs(lines[1:-1]):

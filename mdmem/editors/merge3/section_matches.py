@@ -35,7 +35,7 @@ class SectionTriple:
 
 @dataclass(slots=True)
 class SectionMatches:
-    """Each section once. `in_sides` gives the triple of a side's section; a base one's is its own."""
+    """Each section once; `in_sides` gives the triple of a side's section."""
 
     triples: list[SectionTriple]
     in_sides: tuple[list[int], list[int]]

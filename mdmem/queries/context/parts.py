@@ -178,7 +178,7 @@ class Filling:
 
 
 def _paragraph(heading: str, shown: Sequence[Candidate]) -> Paragraph:
-    """A name of another person is printed where it changes, or in the heading if most are theirs."""
+    """Another person's name is printed where it changes, or in the heading if most are theirs."""
     authors = [each.author for each in shown]
     if 2 * sum(author is not None for author in authors) > len(authors):
         people = set(authors)
