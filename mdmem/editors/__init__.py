@@ -1,6 +1,4 @@
-"""Pure functions from a document to its new text. Each result is parsed again and checked before it
-is returned.
-"""
+"""Pure functions from a document to its new text, which is parsed again and checked."""
 
 from __future__ import annotations
 
@@ -12,10 +10,8 @@ from mdmem.startup.records import dataclass
 class EditResult:
     """The result of an edit.
 
-    `section` is the path afterwards, `supersedes` what the edit itself states. `contradicts` are
-    current values of a key that stay beside a new one, `confirms` are facts that are better founded
-    now, and `kept` is what a new value took over from the line that it replaced. `more_sections`
-    are the other sections that the edit added to.
+    `section` is the path afterwards. `contradicts`: current values of a key beside a new one.
+    `confirms`: facts with better provenance now. `kept`: taken over from the replaced line.
     """
 
     text: str

@@ -1,10 +1,8 @@
-"""Tell the standing statements that a new one may correct, where nothing but their words connects
-the two.
+"""Current statements that a new one may correct, connected by nothing but their words.
 
-`likeness` compares a line that went out of a file with the one that came in for it. A new entry may
-concern none of the many lines that stand, so more is asked of it here: the fewer words say what
-both are about, the more alike they must be, and less so where a word reports a change (`now`,
-`moved`, `no longer`). Numbers, times and names, which many statements share, count little.
+`likeness` compares a removed line with the one added for it. A new entry may concern none of many
+lines, so more is required: the fewer words they share, the more alike they must be, and less where
+a word reports a change (`now`, `moved`, `no longer`). Numbers, times and names count little.
 """
 
 from __future__ import annotations
@@ -19,20 +17,13 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 _LEAST = 0.3
-"""The least likeness of a correction."""
 _ONE_WORD, _SECOND_WORD, _THIRD_WORD = 0.75, 0.35, 0.1
-"""The likeness that is asked of statements with one word in common that says what they are about,
-and by how much less for further ones.
-"""
+"""Required likeness with one shared topic word, and how much less with a second and third."""
 _REPORTED, _ENDED = 0.45, 0.2
-"""So much less where the new one reports a change, and where it says that something
-holds no more.
-"""
+"""How much less where the new one reports a change, or an end."""
 _APART = 0.5
-"""So much more where both differ in their subject, and in what they say of it.
-
-All these by a regression over the pairs of tests/data/like: 88 of 100 corrections name what they
-correct, 1 of 100 look-alikes names any.
+"""How much more where they differ in their subject and in the rest. All these by a regression over
+tests/data/like: 88 of 100 corrections find their target, 1 of 100 look-alikes finds any.
 """
 
 _CHANGE_WORD_TEXT = """
@@ -48,7 +39,7 @@ _CHANGE_WORD_TEXT = """
     ahora ya pasa cambió desde maintenant désormais plus dorénavant ora adesso agora
 """
 _CHANGE_WORDS = frozenset(_CHANGE_WORD_TEXT.split())
-"""Words that report a change and say nothing of its subject, folded or not."""
+"""Report a change and say nothing of its subject, folded or not."""
 _CHANGE = late.pattern(
     r"(?i)\b(?:no longer|any ?more|from now on|as of|now|not)\b|现在|不再|变更|変更|nicht mehr"
 )
@@ -64,7 +55,7 @@ _ADDITION = late.pattern(
 _COPULA = late.pattern(
     r"(?i)\b(?:is|are|was|were|has|have|had|will|ist|sind|hat|war|es|son|est|sont|ha|è|é)\b|:"
 )
-"""The end of the subject, where a statement is so plain."""
+"""The end of a plain statement's subject."""
 _TIME_WORD_TEXT = """
     monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays
     fridays saturdays sundays
@@ -77,33 +68,29 @@ _TIME_WORD_TEXT = """
     uhr first second third
 """
 _TIME_WORDS = frozenset(_TIME_WORD_TEXT.split())
-"""Times and units: like numbers, they say how much or when, and stand in many statements."""
+"""Times and units, which like numbers are in many statements."""
 _NUMBER_WORD_TEXT = """
     two three four five six seven eight nine ten eleven twelve thirteen fifteen twenty thirty half
     zwei drei vier fünf
 """
 _NUMBER_WORDS = frozenset(_NUMBER_WORD_TEXT.split())
 _UNIT = late.pattern(r"\d[\w.,:]*\s+([^\W\d_]+)")
-"""A number and the word behind it."""
+"""A number and the word after it."""
 
 _FIRST_UNSPACED = "\u0e00"
 _ID_DIGITS = 3
-"""A number of so many digits is a name: bug 4312."""
+"""A number with so many digits is a name: bug 4312."""
 _MIN_WEIGHT = 4.0
-"""The least weight of a word, so that a short one (CI, dog) counts."""
+"""So that short words (CI, dog) count."""
 _LEAD_FACTOR = 1.5
 _VALUE_SHARE, _SHARED_NAME, _CHANGED_NAME, _SHARED_ID = 0.25, 0.6, 0.25, 1.5
-"""The share of their weight for which numbers, times and names count, and a number that
-is a name.
-"""
+"""Weights of numbers, times and names, and of numbers that are names."""
 _MIN_STEM, _MAX_ENDING, _MIN_SHARED = 5, 5, 0.58
 _SAME_KIND = 0.5
-"""The kinship of two verbs that report the same kind of change; nearer words are forms of one."""
+"""Of two verbs for the same kind of change; a higher kinship means forms of one word."""
 
 
 class _Sort(Enum):
-    """The sort of a word, by what it does in a statement."""
-
     TOPIC = auto()
     NAME = auto()
     NUMBER = auto()
@@ -116,9 +103,7 @@ _SUBJECTS = (_Sort.TOPIC, _Sort.NAME)
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The content words of a statement, and the sort of each. `is_unspaced`: most are of a script
-    without spaces.
-    """
+    """The content words of a statement and their sorts. `is_unspaced`: mostly without spaces."""
 
     text: str
     words: tuple[ContentWord, ...]
@@ -127,13 +112,10 @@ class _Reading:
 
     @property
     def lead(self) -> int | None:
-        """The first word that says what the statement is about."""
         return next((number for number, sort in enumerate(self.sorts) if sort in _SUBJECTS), None)
 
     def own_words(self, matched: Mapping[int, object], start: int, end: int) -> list[int]:
-        """The words in a range that the other statement has not, without those that report a
-        change.
-        """
+        """Words of a range that the other statement lacks, except those that report a change."""
         return [
             number
             for number in range(start, end)
@@ -141,7 +123,6 @@ class _Reading:
         ]
 
     def weight(self, number: int, shared: bool) -> float:
-        """The weight of a word that both statements have, or only this one."""
         word = self.words[number]
         match self.sorts[number]:
             case _Sort.CHANGE:
@@ -184,16 +165,12 @@ def _sort(word: ContentWord, is_unit: bool) -> _Sort:
 
 
 def ends_something(statement: str) -> bool:
-    """True if a statement says that something holds no more, and what takes its place need not be
-    in it: `no longer`, `stopped`.
-    """
+    """True if a statement says that something ended without naming a successor: `stopped`."""
     return _ENDING.search(statement) is not None
 
 
 def correction_likeness(standing: str, new: str) -> float:
-    """The likeness of a new statement to a standing one that it may correct: from 0.3 to 1, or 0
-    where it concerns something else.
-    """
+    """The likeness to a current statement: 0.3 to 1, or 0 where it concerns something else."""
     old, current = _read(standing), _read(new)
     if not old.words or not current.words or _ADDITION.search(new):
         return 0.0
@@ -206,35 +183,29 @@ def correction_likeness(standing: str, new: str) -> float:
 
 
 def words_to_search(new: str) -> str:
-    """The words by which to search for what a new statement may correct: who has `moved` somewhere
-    may have `lived` elsewhere.
-    """
+    """Words to search for: who has `moved` somewhere may have `lived` elsewhere."""
     words = _read(new).words
     return " ".join((new, *(change_verbs_like(words[0].text) if words else ())))
 
 
 class _Comparison:
-    """A standing statement and a new one, word by word."""
-
     def __init__(self, old: _Reading, new: _Reading) -> None:
         self._old, self._new = old, new
         self._matches = _match(old.words, new.words)
         self._matched_new = {there: here for here, (there, _) in self._matches.items()}
         self._changes_alike = self._matches.get(0) == (0, _SAME_KIND)
-        """Both begin with verbs of one kind of change: `lives in`, `moved to`."""
+        """Both begin with verbs for one kind of change: `lives in`, `moved to`."""
         self._topics = sum(
             share > _SAME_KIND and self._is_topic(here, there)
             for here, (there, share) in self._matches.items()
         )
 
     def _is_topic(self, here: int, there: int) -> bool:
-        """True if two equal words say what the statements are about."""
         return (
             self._old.sorts[here] in _SUBJECTS and self._new.sorts[there] in _SUBJECTS
         ) or _is_id(self._old.words[here])
 
     def share(self) -> float:
-        """The share of both statements that both state."""
         old, new = self._old, self._new
         shared = rest = 0.0
         leads = old.lead, new.lead
@@ -258,7 +229,6 @@ class _Comparison:
         return shared / (shared + rest) if shared else 0.0
 
     def least_share(self) -> float:
-        """The share from which on the new statement is taken for a correction of the old one."""
         if not self._topics and not self._changes_alike:
             return math.inf
         new = self._new
@@ -273,9 +243,7 @@ class _Comparison:
         return least - _ENDED * ends_something(new.text)
 
     def _differ_in_subject(self) -> bool:
-        """True if both have words of their own in two places, of which the first is still in the
-        subject.
-        """
+        """True if both have words of their own in two places, the first one in the subject."""
         places = [(here, there) for here, there in self._own_words() if here and there]
         if len(places) < 2 or self._changes_alike:
             return False
@@ -287,9 +255,7 @@ class _Comparison:
         )
 
     def _own_words(self) -> Iterator[tuple[list[int], list[int]]]:
-        """The own words of both before, between and behind the words that they share in the same
-        order.
-        """
+        """Both sides' own words before, between and after those shared in order."""
         here_from = there_from = 0
         aligned = [
             (here, there)
@@ -306,7 +272,6 @@ class _Comparison:
 
 
 def _is_behind_subject(reading: _Reading, number: int) -> bool:
-    """True if a word of a statement stands behind `is`, `has` or a colon."""
     copula = _COPULA.search(reading.text)
     at = reading.text.casefold().find(reading.words[number].text[:_MIN_STEM])
     return copula is not None and copula.start() < at
@@ -315,9 +280,6 @@ def _is_behind_subject(reading: _Reading, number: int) -> bool:
 def _match(
     left: Sequence[ContentWord], right: Sequence[ContentWord]
 ) -> dict[int, tuple[int, float]]:
-    """Pair the words of two statements, the nearest kin first: each left one with the right one and
-    their kinship.
-    """
     pairs = [
         (_kinship(a.text, b.text), here, there)
         for here, a in enumerate(left)
@@ -335,9 +297,7 @@ def _match(
 
 
 def _kinship(left: str, right: str) -> float:
-    """The kinship of two words; wider than between the versions of one line, as `subscribed` and
-    `subscription` are kin.
-    """
+    """Wider than between versions of one line: `subscribed` and `subscription` are kin."""
     if left == right:
         return 1.0
     if left[0] != right[0]:

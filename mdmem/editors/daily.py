@@ -1,6 +1,4 @@
-"""Entries of a day's log: appended under the heading of their minute. What stands in the log never
-changes.
-"""
+"""Entries of a day's log: added under the heading of their minute, never changed."""
 
 from __future__ import annotations
 
@@ -26,24 +24,19 @@ def new_log(template: str, day: date) -> str:
 
 
 def _open_block(number: int) -> SectionProblem:
-    """The refusal of a log that ends inside an open block, which begins at a line (from 0)."""
     message = f"the log ends inside an open fence or comment (line {number + 1})"
     return SectionProblem("open-block", message, "Close it with an editor.", line=number + 1)
 
 
 def _last_minute(document: Document, minute: str) -> Section | None:
-    """The file's last section, if it is exactly that minute's."""
     last = document.sections[-1] if document.sections else None
     return last if last and last.level == _TIME_LEVEL and last.title == minute else None
 
 
 def log(document: Document, minute: str, item: str, again: bool = False) -> EditResult:
-    """Append a list item (`facts.write_item`) to a log, under the heading `## HH:MM` of its minute.
+    """Append a list item (`facts.write_item`) under `## HH:MM`, once a day unless `again`.
 
-    The same entry twice in a day is written once, unless `again`.
-
-    Raises:
-        SectionProblem: `open-block`: the file ends inside an open fence or comment.
+    Raises SectionProblem: `open-block`: the file ends inside an open fence or comment.
     """
     if document.open_line is not None:
         raise _open_block(document.open_line)
@@ -81,7 +74,6 @@ def _new_minute(document: Document, minute: str, item: str) -> str:
 
 
 def _minute_block(minute: str, items: Sequence[str]) -> str:
-    """The text of a minute: its heading, and list items beneath it."""
     return "\n\n".join((heading(_TIME_LEVEL, minute), "\n".join(items)))
 
 
@@ -96,17 +88,11 @@ def is_minute_title(title: str) -> bool:
 
 
 def insert(document: Document, entries: Mapping[str, Sequence[str]]) -> EditResult:
-    """Put list items where they belong by their minutes: under the last heading of a minute, else
-    under a new one.
+    """Insert one-line items by minute: under its last heading, else a new one in order.
 
-    A new heading stands behind the last one that is not later; where all are later, before the
-    first. Nothing that stands is touched.
+    Existing lines stay as they are.
 
-    Args:
-        entries: the items of each minute, each on one line.
-
-    Raises:
-        SectionProblem: `open-block`: the text before a place ends inside an open fence or comment.
+    Raises SectionProblem: `open-block`: a place is inside an open fence or comment.
     """
     text = document.text
     stands = _last_sections(document).keys() & entries.keys()
@@ -132,12 +118,10 @@ def insert(document: Document, entries: Mapping[str, Sequence[str]]) -> EditResu
 
 
 def _last_sections(document: Document) -> dict[str, Section]:
-    """The last section of each minute."""
     return {section.title: section for section in document.sections if is_minute(section)}
 
 
 def _line_of(document: Document, minute: str) -> int:
-    """The line before which a minute belongs that the document does not have."""
     minutes = list(filter(is_minute, document.sections))
     earlier = [section for section in minutes if section.title < minute]
     first = minutes[0].start if minutes else len(document.lines)

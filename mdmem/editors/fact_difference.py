@@ -12,11 +12,8 @@ from mdmem.text.document import Document
 from mdmem.text.facts import Item, find_held_key, holds_key, items, normalise, split_key
 
 _MIN_LIKENESS, _MIN_LIKENESS_IN_PLACE = 0.4, 0.2
-"""The least `likeness` of a fact to its successor: among several facts, and where one stands
-exactly where the other stood.
-
-Of two lines of one day of conversation, taken at random, 0.3% reach the first and 3% the second,
-which is enough only where a person put one line in the place of the other.
+"""Minimum `likeness` of a fact to its successor: among several facts, and in exactly its place. Of
+random pairs of lines of a day 0.3% reach the first and 3% the second.
 """
 
 
@@ -31,10 +28,6 @@ class FactDifference:
 
 @dataclass(frozen=True, slots=True)
 class _SectionDifference:
-    """The items of one section before and after an edit, and those among them that it removed and
-    added.
-    """
-
     before: Sequence[Item]
     after: Sequence[Item]
     removed: Sequence[Item]
@@ -42,7 +35,6 @@ class _SectionDifference:
 
 
 _Pair = tuple[Item, Item]
-"""An item and its successor."""
 
 
 def fact_difference(
@@ -50,15 +42,14 @@ def fact_difference(
 ) -> FactDifference:
     """Compare the facts of two versions of a file, section by section.
 
-    A fact that goes from one section to another is removed there and added here. Within a section a
-    removed fact is superseded by the added one of the same key; else by the one that stands in its
-    place or is most like it, if it is like enough (`likeness`), one to one. Another kind, other
-    tags or another `until` make no other fact.
+    A move between sections is a removal and an addition. In a section a removed fact is superseded
+    by the added one with its key, else by the one in its place or most like it, if like enough
+    (`likeness`), one to one. Kind, tags and `until` make no other fact.
 
     Args:
-        before: the older version; None where there was none.
+        before: the older version, if any.
         after: the newer version.
-        within: the sections that are compared; by default those whose text changed.
+        within: by default the sections whose text changed.
     """
     if within is None:
         within = changed_paths(before, after)
@@ -70,9 +61,7 @@ def fact_difference(
 def items_difference(
     old: Mapping[SectionPath, Sequence[Item]], new: Mapping[SectionPath, Sequence[Item]]
 ) -> FactDifference:
-    """Compare facts, as `fact_difference` does, that are read already: the items of two versions of
-    some sections.
-    """
+    """Compare items of two versions of some sections as `fact_difference` does."""
     differences = [
         _compare(old.get(path, []), new.get(path, [])) for path in dict.fromkeys((*old, *new))
     ]
@@ -106,9 +95,6 @@ def _texts_by_section(document: Document) -> dict[SectionPath, list[str]]:
 
 
 def _own_texts(document: Document) -> Iterator[tuple[SectionPath, int, int]]:
-    """The path and the lines of each section's own text; the empty path is the text before the
-    first heading.
-    """
     yield (), 0, document.preamble_end
     for section in document.sections:
         yield section.path, section.body, section.end
@@ -132,7 +118,6 @@ def _compare(before: Sequence[Item], after: Sequence[Item]) -> _SectionDifferenc
 
 
 def _missing_in(version: Iterable[Item], candidates: Iterable[Item]) -> list[Item]:
-    """The candidates that a version lacks; a fact that stands several times counts as often."""
     unmatched = Counter(item.fact.id for item in version)
     missing = []
     for item in candidates:
@@ -147,9 +132,7 @@ def _missing_in(version: Iterable[Item], candidates: Iterable[Item]) -> list[Ite
 
 
 def _match(difference: _SectionDifference, moved: Collection[FactId]) -> list[_Pair]:
-    """The removed items of a section with their successors; what only `moved` to or from another
-    section is left out.
-    """
+    """Removed items with their successors; facts `moved` between sections are ignored."""
     removed = [item for item in difference.removed if item.fact.id not in moved]
     added = [item for item in difference.added if item.fact.id not in moved]
     pairs = _match_by_key(removed, added)
@@ -174,7 +157,6 @@ def _unmatched(
 
 
 def _match_by_key(removed: Sequence[Item], added: Sequence[Item]) -> list[_Pair]:
-    """Pair the items of a key under which one was removed and one added."""
     keys = {normalise(item.fact.key) for item in added if item.fact.key}
     old, new = _holders(removed, keys), _holders(added, keys)
     return [
@@ -183,7 +165,6 @@ def _match_by_key(removed: Sequence[Item], added: Sequence[Item]) -> list[_Pair]
 
 
 def _holders(candidates: Iterable[Item], keys: Collection[str]) -> dict[str, list[Item]]:
-    """The items that hold each of some keys (normalised)."""
     holders: dict[str, list[Item]] = {key: [] for key in keys}
     for item in candidates:
         own = item.fact.key
@@ -194,9 +175,7 @@ def _holders(candidates: Iterable[Item], keys: Collection[str]) -> dict[str, lis
 
 
 _Neighbour = tuple[str, int]
-"""The id of a fact, and which of its items in the section it is; an empty id is the section's
-beginning or end.
-"""
+"""A fact's id and number in the section; an empty id is the section's beginning or end."""
 _Gap = tuple[_Neighbour, _Neighbour]
 """The unchanged neighbours above and below a run of items."""
 
@@ -204,9 +183,7 @@ _Gap = tuple[_Neighbour, _Neighbour]
 def _match_in_place(
     removed: Mapping[_Gap, Sequence[Item]], added: Mapping[_Gap, Sequence[Item]]
 ) -> list[_Pair]:
-    """Pair the items of a gap in which one was removed and one added: of the same key, or a little
-    alike and not of two keys.
-    """
+    """Pair a gap's only removed and added items if of one key, or a little alike and not of two."""
     pairs = [
         (removed[gap][0], added[gap][0])
         for gap in removed
@@ -222,11 +199,7 @@ def _match_in_place(
 def _by_gap(
     section: Sequence[Item], selected: Iterable[Item], successors: Mapping[int, FactId]
 ) -> dict[_Gap, list[Item]]:
-    """The selected items of a section by the gap that they fill between the others.
-
-    A neighbour that was superseded goes by the id of its successor (`successors`: of the item in
-    that line).
-    """
+    """Items by the gap that they fill; a superseded neighbour has its successor's id."""
     selected_lines = {item.start for item in selected}
     counts: defaultdict[str, int] = defaultdict(int)
     gaps: dict[_Gap, list[Item]] = {}
@@ -248,7 +221,6 @@ def _by_gap(
 
 
 def _match_by_likeness(removed: Sequence[Item], added: Sequence[Item]) -> list[_Pair]:
-    """Pair the items that are most alike, one to one; of one key or of none."""
     ranked = []
     for a, b in likeness.candidate_pairs(
         [item.fact.text for item in removed], [item.fact.text for item in added]
@@ -280,7 +252,6 @@ def _two_keys(old: Item, new: Item) -> bool:
 
 
 def _likeness(old: Item, new: Item) -> float:
-    """The likeness of two facts; of one key, that of their values."""
     key = old.fact.key or new.fact.key
     if key is not None and _same_key(old, new):
         return likeness.likeness(split_key(old.fact.text, key)[1], split_key(new.fact.text, key)[1])

@@ -45,15 +45,14 @@ _SECTION_OF_KIND = {"preference": "Preferences", "decision": "Decisions"}
 _SECTION_OF_OTHERS = "Facts"
 _LIST_MARKER = late.pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+)")
 _CODE_INDENT = 5
-"""The number of spaces after a list marker from which on indented code begins."""
+"""Spaces after a list marker from which on indented code begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
     """A fact to be remembered.
 
-    `change` has its kind split off the text, and the comments and block id at the text's end
-    (`marks`). `until` is the option, `fact.until` may come from the text.
+    `change.text` is without kind and `marks` (final comments and block id). `until` is the option.
     """
 
     change: Remember
@@ -68,18 +67,14 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class _Destination:
-    """The section that a fact goes to, or the address under which it is to be created."""
-
     section: Section | None
     address: str
 
 
 def similar_items(document: Document, change: Remember) -> tuple[Item, ...]:
-    """The items that a fact to be remembered may restate or replace; with `supersedes` all items
-    where it can go.
+    """Items that a new fact may restate or replace; with `supersedes` all in its sections.
 
-    Raises:
-        SectionProblem, TextProblem: as `remember`.
+    Raises SectionProblem, TextProblem: as `remember`.
     """
     request = _read_request(change)
     key = request.key
@@ -100,10 +95,9 @@ def similar_items(document: Document, change: Remember) -> tuple[Item, ...]:
 def needs_foundations(
     change: Remember, candidates: Sequence[Item], own: list_items.Foundation
 ) -> bool:
-    """True if the foundations of the similar items decide what to do, or what the answer says.
+    """True if the provenance of similar items decides what to do, or what the answer says.
 
-    They do not where there are no such items, and where the user's own new value replaces the only
-    one.
+    Not without such items, or where the user's own value replaces the only one.
     """
     request = _read_request(change)
     similar = [
@@ -123,25 +117,18 @@ def remember(
     candidates: Sequence[Item],
     foundations: list_items.Foundations | None = None,
 ) -> tuple[EditResult, FactId]:
-    """Put a fact into a document; if its key has one value already, the line of that value is
-    replaced.
+    """Put a fact into a document; the only value of its key is replaced.
 
     Args:
         document: the file.
         change: the fact to be remembered.
         today: the user's day.
         candidates: the `similar_items` of the document.
-        foundations: those of the candidates and of the fact; needed where `needs_foundations` says
-        so. By default all are equally strong.
+        foundations: needed where `needs_foundations` says so; by default all are equal.
 
-    Returns:
-        The document with the fact in it, and the fact's id.
-
-    Raises:
-        SectionProblem: the section is missing, ambiguous, or several sections hold the key.
-        FactProblem: `key-ambiguous`: the key has several current values; `fact-not-found`,
-        `fact-ambiguous` for `supersedes`.
-        TextProblem: a text, key, kind or tag that cannot be stored.
+    Raises SectionProblem: the section is missing or ambiguous, or several have the key.
+    FactProblem: `key-ambiguous`, `fact-not-found`, `fact-ambiguous`. TextProblem: a text, key, kind
+    or tag that cannot be stored.
     """
     request = _read_request(change)
     fact = request.fact
@@ -184,7 +171,6 @@ def remember(
 
 
 def _states_with_rest(document: Document, item: Item, request: _Request) -> bool:
-    """True if a value with lines beneath it would be the same after it was replaced."""
     is_single = len(split_lines(item.raw.rstrip())) == 1
     return (
         not is_single
@@ -210,7 +196,6 @@ def _new_line(change: Remember, until: date | None, marks: str) -> str:
 
 
 def _states(item: Item, fact: Fact) -> bool:
-    """True if an item states a fact, what stands beneath it apart."""
     return item.fact.id == fact.id or (
         (head := head_fact(item.raw)) is not None and head.id == fact.id
     )
@@ -227,7 +212,6 @@ def _in_section(section: Section, candidates: Iterable[Item]) -> list[Item]:
 def _find_destination(
     document: Document, request: _Request, holders: Iterable[Item]
 ) -> _Destination:
-    """The section that a fact goes to; `holders` are the items that hold its key today."""
     change = request.change
     if change.section is not None:
         return _named_destination(document, change)
@@ -254,7 +238,6 @@ def _find_destination(
 
 
 def _named_destination(document: Document, change: Remember) -> _Destination:
-    """The section that the change names, else that of the fact's kind."""
     if change.section is not None:
         if change.create and not matching_sections(document, change.section):
             return _Destination(None, change.section)
@@ -266,7 +249,6 @@ def _named_destination(document: Document, change: Remember) -> _Destination:
 
 
 def _find_superseded(candidates: Sequence[Item], change: Remember) -> Item | None:
-    """The item of a section that `supersedes` names."""
     named = change.options.supersedes
     matches = fact_names.items_matching(candidates, named) if named is not None else ()
     if len(matches) > 1:
@@ -301,9 +283,6 @@ def _add(document: Document, section: Section, request: _Request) -> tuple[EditR
 def _restate(
     document: Document, section: Section, item: Item, request: _Request
 ) -> tuple[EditResult, FactId]:
-    """State a fact again that an item states: nothing to change, unless kind, tags or expiry are
-    new.
-    """
     change, fact = request.change, request.fact
     until = fact.until or item.fact.until
     kind, tags = change.kind or item.fact.kind, tuple(dict.fromkeys((*item.fact.tags, *fact.tags)))
@@ -323,16 +302,9 @@ def _put_among(
     request: _Request,
     foundations: list_items.Foundations,
 ) -> tuple[EditResult, FactId]:
-    """Put a fact among the values of its key: in the place of those that it replaces, beside better
-    founded ones.
+    """Put a fact among the `values` of its key: replacing some, beside better founded ones.
 
-    Args:
-        document: the file.
-        section: the section.
-        values: the current items of the section that hold the key.
-        same: the one that states the fact already.
-        request: the fact.
-        foundations: those of all of these.
+    `same` is the one that states the fact already.
     """
     if same is None:
         choice = foundations.choose(request.key or "", values)
@@ -354,7 +326,6 @@ def _put_among(
 def _take_out(
     document: Document, gone: Sequence[Item], item: Item | None
 ) -> tuple[Document, Item | None]:
-    """A document without some items, and another item of it as it stands there."""
     if not gone:
         return document, item
     position = (
@@ -371,9 +342,7 @@ def _take_out(
 def _replace(
     document: Document, section: Section, replaced: Item, request: _Request, keep: bool = True
 ) -> tuple[EditResult, FactId]:
-    """Put a fact in the place of an item; what stands behind and beneath the old words is kept, or
-    goes too but for the block id.
-    """
+    """Replace an item; unless `keep`, the text after and beneath goes too, except the block id."""
     line, kept = _successor_line(document, replaced, request, keep)
     new = parse_item(line).id
     ending = replaced.raw[len(replaced.raw.rstrip("\r\n")) :]
@@ -398,9 +367,6 @@ def _successor_line(
 
 
 def _inherit(change: Remember, old: Fact, key: str | None) -> Remember:
-    """The change with what it leaves open taken from the fact that it replaces: kind, the spelling
-    of the key.
-    """
     stated = parse_text(change.text)
     change = replace(change, kind=change.kind or old.kind)
     if key is None:
@@ -412,7 +378,6 @@ def _inherit(change: Remember, old: Fact, key: str | None) -> Remember:
 
 
 def _in_style_of(item: Item, line: str) -> str:
-    """A new line (LF) with the marker and the indent of an item that is there."""
     marker = _LIST_MARKER.match(item.raw)
     if marker is None:
         return line
@@ -425,17 +390,11 @@ def _in_style_of(item: Item, line: str) -> str:
 
 
 def _splice(document: Document, item: Item, replacements: Iterable[tuple[int, str]]) -> str:
-    """The text of a document with an item replaced by the first text that changes no heading and no
-    other fact.
+    """Replace an item by the first text that changes no heading and no other fact.
 
-    Args:
-        document: the file.
-        item: what is replaced, from its first line on.
-        replacements: pairs of the line up to which the lines go, and the text that comes in their
-        place.
+    `replacements` are pairs of the line up to which lines go, and the new text.
 
-    Raises:
-        SectionProblem: `body-escapes-section`: none of them does.
+    Raises SectionProblem: `body-escapes-section`: none of them does.
     """
     neighbours = items(document)
     above = [neighbour.raw for neighbour in neighbours if neighbour.start < item.start]
@@ -464,9 +423,7 @@ def _splice(document: Document, item: Item, replacements: Iterable[tuple[int, st
 
 
 def hand_on_block_id(edit: EditResult, old: Item, successor: FactId | None) -> EditResult:
-    """An edit whose new fact has the block id of the item that it supersedes, unless it has its own
-    or the file has that one.
-    """
+    """Give a new fact the superseded one's block id, unless it or the file has one."""
     document = parse(edit.text)
     states = [each for each in items(document) if each.fact.id == successor]
     item = next(
@@ -483,18 +440,12 @@ def hand_on_block_id(edit: EditResult, old: Item, successor: FactId | None) -> E
 
 
 def replace_item(document: Document, item: Item, text: str) -> str:
-    """The text of a document with other lines in the place of an item.
-
-    Raises:
-        SectionProblem: `body-escapes-section`: a heading or another fact would change.
-    """
+    """The text with an item's lines replaced; raises SectionProblem (`body-escapes-section`)."""
     return _splice(document, item, [(item.end, text)])
 
 
 def items_named(document: Document, fact: str, section: str | None = None) -> tuple[Item, ...]:
-    """The items of a document (or of one section's own text) that a text, a key, an id or a prefix
-    names.
-    """
+    """The items (of one section) that a text, a key, an id or a prefix names."""
     in_section = (
         items(document)
         if section is None

@@ -1,6 +1,4 @@
-"""mdmem's own instructions to agents in a file that belongs to somebody else: put in, replaced,
-taken out.
-"""
+"""Mdmem's instructions to agents in a file of somebody else's."""
 
 from __future__ import annotations
 
@@ -21,12 +19,9 @@ _DELIMITERS = (INSTRUCTIONS_BEGIN, INSTRUCTIONS_END)
 
 
 def put_in(document: Document, text: str) -> EditResult:
-    """Put instructions into a file: in place of those that are there, else behind a blank line at
-    its end.
+    """Replace the instructions in a file, or append them after a blank line.
 
-    Raises:
-        SectionProblem: `broken-delimiters`; `open-block`: the file ends inside an open fence or
-        comment.
+    Raises SectionProblem: `broken-delimiters`; `open-block`: inside an open fence or comment.
     """
     lines, end = document.lines, document.line_end
     added = with_line_end("\n".join((INSTRUCTIONS_BEGIN, text.strip(), INSTRUCTIONS_END)), end)
@@ -53,12 +48,7 @@ def put_in(document: Document, text: str) -> EditResult:
 
 
 def take_out(document: Document) -> EditResult:
-    """Take the instructions out, with the blank line that `put_in` set before it; the rest is as it
-    was.
-
-    Raises:
-        SectionProblem: `broken-delimiters`.
-    """
+    """Remove the instructions with the blank line before; raises SectionProblem."""
     own = find_instructions(document)
     if own is None:
         return _result(document, list(document.lines))
@@ -73,12 +63,7 @@ def take_out(document: Document) -> EditResult:
 
 
 def find_instructions(document: Document) -> range | None:
-    """The lines of the instructions, delimiters included; None where there are none. A delimiter in
-    a code fence is none.
-
-    Raises:
-        SectionProblem: `broken-delimiters`: one is missing, or there are several.
-    """
+    """The lines of the instructions with delimiters, if any; raises SectionProblem."""
     if not any(delimiter in document.text for delimiter in _DELIMITERS):
         return None
     fenced = closed_fences(lines_without_ends(document.text))

@@ -1,9 +1,9 @@
-"""The likeness of two statements: a measure of whether one may have superseded the other.
+"""The likeness of two statements: whether one may have superseded the other.
 
-Two versions of a statement share the words that say what it is about, and differ in names and
-numbers. So content words count by their length, names and numbers little, stop words not at all.
-Scripts without spaces are compared by pairs of characters. There is no dictionary, except for the
-few verbs that report a change: someone who `lives` in one city has `moved` to another.
+Versions of a statement share topic words, and differ in names and numbers. So content words count
+by their length, names and numbers little, stop words not at all. Scripts without spaces are
+compared by pairs of characters. The only dictionary is for verbs that report a change (`lives`,
+`moved`).
 """
 
 from __future__ import annotations
@@ -40,34 +40,34 @@ _STOP_WORDS = frozenset(_STOP_WORD_TEXT.split())
 _CHANGE_VERBS = (
     """
     live lives lived living reside resides moved moving relocated based
-    wohnt wohne lebt zog gezogen umgezogen vive vivo mudó mudado habite déménagé mora mudou abita trasferito
+    wohnt wohne lebt zog gezogen umgezogen vive vivo mudó mudado habite déménagé mora mudou abita
+    trasferito
     живёт переехал переехала mieszka przeprowadził 住在 搬到 搬去 住ん 引越 引っ
     """,
     """
     work works worked working joined joining employed employer hired
-    arbeitet arbeite wechselte trabaja travaille trabalha lavora работает работаю pracuje 工作 入职 上班 勤務 勤め 転職 入社 働い
+    arbeitet arbeite wechselte trabaja travaille trabalha lavora работает работаю pracuje 工作 入职 上班
+    勤務 勤め 転職 入社 働い
     """,
     """
     use uses used using switched switching migrated moved adopted replaced
-    benutzt nutzt verwendet umgestiegen usa usan utiliza cambió utilise использует używa 使用 改用 换成 使っ 移行
+    benutzt nutzt verwendet umgestiegen usa usan utiliza cambió utilise использует używa 使用 改用 换成
+    使っ 移行
     """,
     """
-    deploy deploys deployed deploying deployment deployments release releases released releasing ship ships shipped
+    deploy deploys deployed deploying deployment deployments release releases released releasing
+    ship ships shipped
     """,
     """
     prefer prefers preferred like likes liked love loves favourite favorite
     """,
 )
-"""Groups of words that report the same kind of change, before and after it; each line is a language
-or two.
-"""
+"""Words for the same kind of change, before and after it; a language or two a line."""
 
 _WORD = late.pattern(r"\w+(?:[.'’]\w+)*")
 _FIRST_UNSPACED = "\u0e00"
 _PARTICLES = late.pattern("[\u3041-\u309f的了在是到和与我你他她也不有就都用户]")
-"""Characters that hold sentences together: hiragana and the most frequent function characters of
-Chinese.
-"""
+"""Hiragana and the most frequent function characters of Chinese."""
 _NEGATIONS = frozenset(
     (
         "no",
@@ -91,41 +91,33 @@ _NEGATION_UNSPACED = late.pattern("[不没沒別]|ない|ません|않|안 ")
 
 _MAX_CHARS = 2000
 _MAX_WORDS = 200
-"""The rest of a longer statement is not compared."""
 _MAX_WEIGHT = 10
-"""A word counts by its letters, but for no more than this many."""
+"""A word counts by its letters, up to this."""
 _PAIR_WEIGHT = 4.0
 _LOOSE_PAIR_WEIGHT = 0.25
 """The weight of a pair of characters, and of one with a particle in it."""
 _MIN_STEM = 4
 _MAX_ENDING = 2
-"""Two words are forms of one if they begin with the same `_MIN_STEM` letters or more, and at most
-`_MAX_ENDING` of the shorter one differ.
-"""
+"""Forms of a word share `_MIN_STEM` letters; at most so many of the shorter one differ."""
 _CHANGED_NAME, _SHARED_NAME, _NUMBER = 0.25, 0.5, 0.25
-"""The share of their weight that names and numbers count for: an update changes them, and one name
-stands in many statements.
-"""
+"""An update changes names and numbers, and one name is in many statements."""
 _SAME_CHANGE = 0.5
-"""The kinship of two words that report the same kind of change."""
+"""The kinship of two words for the same kind of change."""
 _RESEMBLANCE = 0.8
-"""The likeness from which on two statements with the same names and numbers say the same."""
+"""Minimum likeness of two statements that say the same."""
 _SUBJECT = 1.5
-"""The factor of the first word where both statements begin with it: it is their subject."""
+"""The factor of the first word where both begin with it: it is their subject."""
 _MAX_ALL_PAIRS = 400
 _MAX_HOLDERS = 32
 _MAX_CANDIDATES = 4
-"""Up to the first number of pairs, all are candidates. Beyond it, a stem in more than the second
-number of statements counts for nothing, and each statement keeps as many candidates as the third
-says.
+"""Up to so many pairs, all are candidates. Beyond, a stem in more statements than the second counts
+for nothing, and each statement keeps so many candidates.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ContentWord:
-    """A word of a statement, folded. `name`: it looks like a proper noun. `number`: it holds a
-    digit.
-    """
+    """A folded word of a statement; `name`: it looks like a proper noun."""
 
     text: str
     weight: float
@@ -167,9 +159,7 @@ _NO_GROUPS: set[int] = set()
 
 
 def change_verbs_like(word: str) -> list[str]:
-    """The verbs that report the same kind of change as a folded word, with itself; none for another
-    word.
-    """
+    """Verbs for the same kind of change as a folded word, itself included, if it is one."""
     return [
         verb
         for number in sorted(change_groups().get(word, _NO_GROUPS))
@@ -190,16 +180,13 @@ def _character_pairs(run: str) -> Iterator[ContentWord]:
 
 
 def _is_empty(word: str, in_capitals: bool) -> bool:
-    """True for a stop word or a single letter. Initials, such as CI, are neither; in a text all in
-    capitals nobody can tell.
-    """
+    """Stop words and single letters, but not initials (CI), unless all is in capitals."""
     if len(word) == 1:
         return not word.isdigit()
     return word.casefold() in _STOP_WORDS and (in_capitals or not word.isupper())
 
 
 def _spaced_words(text: str, start: int) -> Iterator[ContentWord]:
-    """The words of a text that begins at character `start` of its statement."""
     before = "" if start else "."
     end = 0
     in_capitals = text.isupper()
@@ -238,9 +225,7 @@ def content_words(statement: str) -> tuple[ContentWord, ...]:
 
 
 def kinship(left: str, right: str) -> float:
-    """From 0 to 1: the share of their stem in two different words, or a half where they report the
-    same change.
-    """
+    """From 0 to 1: the share of the stem of different words, or a half for the same change."""
     if left[:_MIN_STEM] == right[:_MIN_STEM]:
         shorter = min(len(left), len(right))
         shared = next(
@@ -256,19 +241,16 @@ def kinship(left: str, right: str) -> float:
 
 
 def _stems(word: str) -> Iterator[str]:
-    """The first letters of a word and its groups of change verbs: all its kin share one of them."""
+    """All kin of a word share one of these: its first letters and change verbs."""
     yield word[:_MIN_STEM]
     yield from (f"\0{group}" for group in change_groups().get(word, _NO_GROUPS))
 
 
 _Matches = Mapping[int, tuple[int, float]]
-"""Words of the left statement (by number) with their counterpart in the right one, and the kinship
-of the two.
-"""
+"""Left words (by number) with their counterpart and kinship."""
 
 
 def _match_words(left: Sequence[ContentWord], right: Sequence[ContentWord]) -> _Matches:
-    """Pair the words of two statements: equal words first, then the nearest kin."""
     numbers = {word.text: number for number, word in enumerate(right)}
     matches = {
         number: (numbers[word.text], 1.0)
@@ -299,9 +281,7 @@ def _match_words(left: Sequence[ContentWord], right: Sequence[ContentWord]) -> _
 def _differ_in_subject(
     left: Sequence[ContentWord], right: Sequence[ContentWord], matches: _Matches
 ) -> bool:
-    """True if two statements say different things of different subjects: they differ both before
-    and after what they share.
-    """
+    """True if statements differ both before and after what they share."""
     matched_right = {b for b, _ in matches.values()}
     return all(
         _differs_around(words, matched)
@@ -310,7 +290,6 @@ def _differ_in_subject(
 
 
 def _differs_around(words: Sequence[ContentWord], matched: Collection[int]) -> bool:
-    """True if unmatched words stand both before and after the first matched one."""
     first = min(matched)
     own = [
         number
@@ -321,11 +300,9 @@ def _differs_around(words: Sequence[ContentWord], matched: Collection[int]) -> b
 
 
 def likeness(left: str, right: str) -> float:
-    """The share of two statements that both state, names and numbers aside: from 0 (nothing in
-    common) to 1.
+    """The share of two statements that both state, names and numbers aside, from 0 to 1.
 
-    0 too where they differ both before and after what they share (`Ana works at Stripe`, `Ben works
-    at Linear`): then they are similar statements about different subjects.
+    0 also for different subjects (`Ana works at Stripe`, `Ben works at Linear`).
     """
     a, b = content_words(left), content_words(right)
     matches = _match_words(a, b)
@@ -346,9 +323,9 @@ def likeness(left: str, right: str) -> float:
 
 
 def word_overlap(left: str, right: str) -> float:
-    """The share of the words of two statements that is in both, from 0 to 1; names count in full.
+    """The share of words in both, from 0 to 1; names count in full.
 
-    0 where they hold different numbers, or one of them negates what the other states.
+    0 where numbers differ, or one negates what the other states.
     """
     a, b = content_words(left), content_words(right)
     left_numbers, right_numbers = ({word.text for word in words if word.number} for words in (a, b))
@@ -361,9 +338,7 @@ def word_overlap(left: str, right: str) -> float:
 
 
 def resemble(left: str, right: str) -> bool:
-    """True for two statements that say the same in nearly the same words: with the same numbers,
-    names and negation.
-    """
+    """True for nearly the same words with the same numbers, names and negation."""
     a, b = _profile(left), _profile(right)
     return (
         have_same_marks(left, right)
@@ -379,11 +354,10 @@ def have_same_marks(left: str, right: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Profile:
-    """The features of one statement, for a quick look at whether two are alike.
+    """The features of a statement, for a quick test of likeness.
 
-    - `marks`: its numbers and names, and whether it negates: equal in statements that say the same.
-    - `shared`, `changed`: what its words weigh, by their stems.
-    - `total`: what all of them weigh where no other statement has them.
+    `marks` (numbers, names, negation) are equal in statements that say the same; `shared`,
+    `changed`, `total` are weights of words, by stem where another statement has them.
     """
 
     marks: tuple[frozenset[str], frozenset[str], bool]
@@ -418,9 +392,7 @@ _ROUNDING = 1e-6
 
 
 def _may_be_alike(a: _Profile, b: _Profile) -> bool:
-    """False where two statements cannot be alike, by the most that words with a stem of the other
-    one could count for.
-    """
+    """False if the maximum weight of shared stems is too low."""
     stems = a.shared.keys() & b.shared.keys()
     shared = _SUBJECT * sum([a.shared[stem] + b.shared[stem] for stem in stems])
     rest = max(a.total - sum([a.changed[stem] for stem in stems]), 0) + max(
@@ -430,14 +402,12 @@ def _may_be_alike(a: _Profile, b: _Profile) -> bool:
 
 
 class StatementIndex:
-    """Statements, numbered from 0, among which those are found that another one resembles:
-    `resemble` for many at once.
-    """
+    """Numbered statements, for `resemble` with many at once."""
 
     def __init__(self, statements: Iterable[str] = ()) -> None:
         self._statements: list[tuple[str, _Profile]] = []
         self._holders: dict[tuple[frozenset[str], frozenset[str], bool], dict[str, list[int]]] = {}
-        """The numbers of statements by their marks and by each of their stems."""
+        """Statements by their marks and each of their stems."""
         for statement in statements:
             self.add(statement)
 
@@ -473,9 +443,7 @@ def _is_negated(statement: str) -> bool:
 
 
 def candidate_pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The pairs of statements (by number) that may be alike: all pairs, or of very many those that
-    share the most stems.
-    """
+    """Pairs of statements (by number) that may be alike: all, or those with most common stems."""
     if len(left) * len(right) <= _MAX_ALL_PAIRS:
         yield from product(range(len(left)), range(len(right)))
         return
@@ -487,9 +455,7 @@ def candidate_pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple
 
 
 class CandidateIndex:
-    """Statements by numbers of the caller's, to look up those that may be like another
-    statement.
-    """
+    """Numbered statements, to look up those that may be like another."""
 
     def __init__(self) -> None:
         self._statements: dict[int, str] = {}
@@ -507,9 +473,7 @@ class CandidateIndex:
             self._holders[stem].remove(number)
 
     def find(self, statement: str) -> list[int]:
-        """The numbers of the statements that may be like another: all, or of very many those that
-        share the most stems.
-        """
+        """Numbers of statements that may be like another: all, or those with most common stems."""
         return (
             list(self._statements)
             if len(self._statements) <= _MAX_ALL_PAIRS

@@ -32,8 +32,7 @@ _FENCE = late.pattern(r"[ \t]*(?:```|~~~)")
 
 @dataclass(frozen=True, slots=True)
 class LabelledText:
-    """A text in its parts: `words`, then until and tags, then comments and block id as they stand
-    (`marks`).
+    """A text in parts: `words`, until and tags, then comments and block id (`marks`).
 
     Tags with nothing before them are words, and can have no tags behind them.
     """
@@ -61,9 +60,7 @@ class LabelledText:
 
 @dataclass(frozen=True, slots=True)
 class ItemParts:
-    """A list item in its parts: marker and kind (`start`), its first paragraph (`head`), and what
-    stands `beneath` that.
-    """
+    """A list item in parts: marker and kind (`start`), first paragraph (`head`), `beneath`."""
 
     start: str
     head: str
@@ -89,10 +86,9 @@ class ItemParts:
 
 
 def rewrite_item(item: str, kind: str | None, tags: Iterable[str], until: date | None) -> str:
-    """A list item with other tags, another `until` and, unless None, another kind. Every other byte
-    of it is kept.
+    """A list item with other tags, `until` and, unless None, kind; other bytes are kept.
 
-    Tags that would be words, since the item is nothing but tags, are left out.
+    Tags are dropped where the item is nothing but tags.
     """
     parts = ItemParts.read(item)
     head, beneath = LabelledText.read(parts.head), LabelledText.read(parts.beneath)
@@ -105,15 +101,11 @@ def rewrite_item(item: str, kind: str | None, tags: Iterable[str], until: date |
 
 
 def inherit(item: str, successor: str) -> tuple[str, tuple[str, ...]]:
-    """A new item with what stands behind and beneath the words of the one that it replaces, and a
-    list of that.
+    """A new item with the old one's text after and beneath its words, and a list of that.
 
-    Tags, comments and block id of its own replace what there is of their sort; further lines of its
-    own replace all that stands beneath but lists, and a list of its own those too.
-
-    Args:
-        item: the item that is replaced.
-        successor: the new one, with the same line ends and indentation, and no line end behind it.
+    Its own tags, comments and block id replace theirs; its own lines those beneath except lists,
+    and its own list those too. `successor` has the same line ends and indentation, and no final
+    line end.
     """
     old, new = ItemParts.read(item.rstrip()), ItemParts.read(successor)
     own = LabelledText.read(new.head)
@@ -139,10 +131,9 @@ def inherit(item: str, successor: str) -> tuple[str, tuple[str, ...]]:
 
 
 def inherit_block_id(item: str, successor: str) -> tuple[str, tuple[str, ...]]:
-    """A new item with the block id of the one that it supersedes, to which links may lead, and a
-    list of that.
+    """A new item with the superseded one's block id, to which links may lead, and a list of it.
 
-    A block id of its own stays. Arguments as of `inherit`.
+    A block id of its own stays.
     """
     head, new = ItemParts.read(item.rstrip()).head, ItemParts.read(successor)
     own = LabelledText.read(new.head)
@@ -156,9 +147,7 @@ def inherit_block_id(item: str, successor: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _first_line_end(head: str) -> int:
-    """The offset at which the first line of a paragraph ends, with all of a comment that begins in
-    it.
-    """
+    """The end of a paragraph's first line, with all of a comment that begins in it."""
     end = len(split_lines(head)[0].rstrip("\r\n"))
     for comment in COMMENT_SPAN.finditer(head):
         if comment.start() < end < comment.end():
@@ -167,9 +156,7 @@ def _first_line_end(head: str) -> int:
 
 
 def _for_successor(lines: str, own_tags: tuple[str, ...], own: LabelledText | None) -> str:
-    """Further lines of a replaced item without its expiry, with the labels of its successor (`own`)
-    where they end its paragraph.
-    """
+    """The old item's other lines without expiry, with `own` labels at the paragraph's end."""
     text = LabelledText.read(lines)
     tags = () if own_tags else text.tags
     if own is None:
@@ -179,13 +166,11 @@ def _for_successor(lines: str, own_tags: tuple[str, ...], own: LabelledText | No
 
 
 def _split_marks(marks: str) -> tuple[str, str]:
-    """The comments and the block id, each with the space before it."""
     match = _BLOCK_ID.search(marks)
     return (marks[: match.start()], match[0].rstrip()) if match else (marks.rstrip(), "")
 
 
 def _other_marks(marks: str, own: str) -> str:
-    """Those of some marks of which there are none of their sort among a successor's own."""
     return "".join(
         "" if theirs else mark
         for mark, theirs in zip(_split_marks(marks), _split_marks(own), strict=True)
@@ -193,16 +178,12 @@ def _other_marks(marks: str, own: str) -> str:
 
 
 def _ordered_marks(marks: str, own: str) -> str:
-    """Inherited and own marks: the comments, then the block id."""
     return "".join(
         mark + theirs for mark, theirs in zip(_split_marks(marks), _split_marks(own), strict=True)
     )
 
 
 def _lists(lines: str) -> str:
-    """Further lines of an item from the first list on, with the line end before it; empty where
-    there is none.
-    """
     in_fence, offset, previous = False, 0, ""
     for line in split_lines(lines):
         in_fence ^= bool(_FENCE.match(line))
@@ -224,9 +205,7 @@ class Foundation:
 
     @property
     def strength(self) -> int:
-        """A number that is greater for a better founded statement; what is claimed counts as
-        inferred.
-        """
+        """Greater for a better founded statement; claimed counts as inferred."""
         return (
             min(self.source.strength, Source.INFERRED.strength)
             if self.claimed
@@ -239,9 +218,7 @@ class Foundation:
         return self.strength < Source.USER_STATED.strength
 
     def is_guarded_against(self, other: Foundation) -> bool:
-        """True if a statement is better founded than another one that takes it out; what is claimed
-        may be the user's own.
-        """
+        """True if better founded than one that removes it; a claim may be the user's own."""
         return (
             Source.USER_STATED.strength if self.claimed else self.source.strength
         ) > other.strength
@@ -254,13 +231,7 @@ class Foundation:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The choice of what becomes of the values that are there.
-
-    Args:
-        replaced: the one whose line the new value takes; None where it gets a line of its own.
-        taken_out: weaker ones that go out with it.
-        contradicted: those that stay beside it.
-    """
+    """What becomes of existing values: `replaced` loses its line, weaker ones are `taken_out`."""
 
     replaced: Item | None
     taken_out: tuple[Item, ...] = ()
@@ -269,11 +240,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Foundations:
-    """The foundations of items of a document, by their first lines, and that of a new statement
-    (`own`).
+    """Foundations of items by their first lines, and of a new statement (`own`).
 
-    An item that is missing is founded as well as the new statement. `note` is a line for the user
-    where history could not be read.
+    A missing item is founded like the new statement. `note`: history could not be read.
     """
 
     by_line: Mapping[int, Foundation]
@@ -297,14 +266,12 @@ class Foundations:
         return self.of(item).is_confirmed_by(self.own)
 
     def choose(self, key: str, values: Sequence[Item]) -> Choice:
-        """Choose what a new value of a key does to those that stand in a section.
+        """Choose what a new value of a key does to those in a section.
 
-        An `auto` value takes the place of another such value only. Any other one takes the place of
-        the value that is founded as well as it is, else of the best founded one, and every weaker
-        one goes out.
+        An `auto` value replaces only such values. Any other replaces the one founded as well, else
+        the best founded one, and every weaker one is removed.
 
-        Raises:
-            FactProblem: `key-ambiguous`: several of them, founded equally well, could be meant.
+        Raises FactProblem: `key-ambiguous`: several, founded equally well, could be meant.
         """
         strengths = {item.start: self.of(item).strength for item in values}
         weaker = [item for item in values if self.is_weaker(item)]

@@ -1,6 +1,4 @@
-"""Edits of the outline: headings written, renamed and deleted, sections and blocks put in. No other
-heading may change by it.
-"""
+"""Edits of headings, sections and blocks, which change no other heading."""
 
 from __future__ import annotations
 
@@ -73,20 +71,12 @@ def _outline(sections: Iterable[Section]) -> list[tuple[int, str]]:
 
 
 def _keeps_outline(document: Document, text: str, outline: Sequence[tuple[int, str]]) -> bool:
-    """True if a new text of a document has these headings (level, title), and the same front
-    matter.
-    """
     result = parse(text)
     return result.front == document.front and _outline(result.sections) == list(outline)
 
 
 def heading(level: int, title: str) -> str:
-    """The ATX heading (without line end) of a title.
-
-    Raises:
-        TextProblem: `bad-text`: a title that is empty, has several lines, reads as a trailer or
-        would not read back.
-    """
+    """The ATX heading (without line end) of a title; raises TextProblem (`bad-text`)."""
     name = fold_space(clean_input(title, "title"))
     if not name or len(split_lines(title.strip())) > 1:
         raise TextProblem(
@@ -109,11 +99,10 @@ def heading(level: int, title: str) -> str:
 
 
 def rename(document: Document, section: Section, title: str) -> EditResult:
-    """Give a section another title, in the style of heading that it has.
+    """Rename a section, in the style of its heading.
 
-    Raises:
-        TextProblem: `bad-text`: a title that cannot be a heading, or not this one.
-        SectionProblem: `section-exists`: a sibling has that title.
+    Raises TextProblem: `bad-text`: not possible as a heading. SectionProblem: `section-exists`: a
+    sibling has that title.
     """
     name = heading(section.level, title)[section.level + 1 :]
     if name == section.title:
@@ -132,9 +121,7 @@ def rename(document: Document, section: Section, title: str) -> EditResult:
 
 
 def _require_no_sibling(document: Document, section: Section, title: str) -> None:
-    """Refuse the title of another section below the same parent; addresses ignore
-    markup and case.
-    """
+    """Addresses ignore markup and case."""
     parent = _parent_of(document, section)
     first, end = (parent.body, parent.tree_end) if parent else (0, len(document.lines))
     name = plain_title(title).casefold()
@@ -156,9 +143,7 @@ def _require_no_sibling(document: Document, section: Section, title: str) -> Non
 
 
 def _renamed_headings(document: Document, section: Section, name: str) -> Iterator[str]:
-    """The lines of a heading with another title: in its own style first, then as ATX for a title
-    that setext does not take.
-    """
+    """A renamed heading: in its style, then as ATX for titles that setext refuses."""
     first, last = document.lines[section.start], document.lines[section.body - 1]
     match = _ATX.match(first) if section.body == section.start + 1 else None
     if match:
@@ -169,9 +154,6 @@ def _renamed_headings(document: Document, section: Section, name: str) -> Iterat
 
 
 def _after_title(line: str) -> str:
-    """The end of the rest of an ATX heading, behind the title: white space, closing `#`s, the line
-    end.
-    """
     title = line.rstrip(" \t\r\n")
     if title.endswith("#") and _ATX_CLOSING.search(" " + title, len(title.rstrip("#"))):
         title = title.rstrip("#").rstrip(" \t")
@@ -179,12 +161,7 @@ def _after_title(line: str) -> str:
 
 
 def delete(document: Document, section: Section, subtree: bool) -> EditResult:
-    """Take out a section; one with subsections only as a `subtree`.
-
-    Raises:
-        SectionProblem: `has-subsections`, or `body-escapes-section` where another heading would
-        change.
-    """
+    """Remove a section (with subsections only as a `subtree`); raises SectionProblem."""
     if section.tree_end > section.end and not subtree:
         raise SectionProblem(
             "has-subsections",
@@ -205,15 +182,12 @@ def delete(document: Document, section: Section, subtree: bool) -> EditResult:
 
 
 def create(document: Document, change: EditSection) -> EditResult:
-    """Create the missing part of a path, with the change's text as the body of the last section.
+    """Create the missing part of a path, with the change's text in the last section.
 
-    It stands at the end of its parent, one level below it, or after `change.after`, of which
-    `change.nth` chooses among several.
+    It goes to the end of its parent, one level below it, or after `change.after`.
 
-    Raises:
-        SectionProblem: the parent or `after` is missing or ambiguous, the level would be deeper
-        than 6, the text escapes.
-        TextProblem: a title or a text that cannot be stored.
+    Raises SectionProblem: a parent or `after` is missing or ambiguous; depth over 6; an escape.
+    TextProblem: a title or a text that cannot be stored.
     """
     parent, missing = _nearest_parent(
         document, [part.strip() for part in (change.section or "").split(PATH_SEPARATOR)]
@@ -241,7 +215,7 @@ def create(document: Document, change: EditSection) -> EditResult:
 
 
 def _nearest_parent(document: Document, titles: list[str]) -> tuple[Section | None, list[str]]:
-    """The deepest section of a path that exists, and the titles that are missing below it."""
+    """The deepest existing section of a path, and the missing titles below it."""
     for count in range(len(titles) - 1, 0, -1):
         address = PATH_SEPARATOR.join(titles[:count])
         if matching_sections(document, address):
@@ -262,7 +236,6 @@ def _parent_of(document: Document, section: Section) -> Section | None:
 def _level_and_line(
     document: Document, parent: Section | None, after: str | None, nth: int | None
 ) -> tuple[int, int]:
-    """The level of a new section and the line before which it goes."""
     if after is None:
         if parent:
             return parent.level + 1, parent.tree_end
@@ -278,11 +251,9 @@ def _level_and_line(
 
 
 def insert_blocks(document: Document, *insertions: tuple[int, str]) -> str:
-    """The text of a document with texts (LF) as blocks of their own, each before a line; the lines
-    are in rising order, each once.
+    """Insert texts (LF) as blocks, each before a line; lines ascend.
 
-    Raises:
-        SectionProblem: `open-block`, or `body-escapes-section` where another heading would change.
+    Raises SectionProblem: `open-block`, `body-escapes-section`: another heading changes.
     """
     fragments = [parse(text, fragment=True) for _, text in insertions]
     text = _with_blocks(document, insertions)
@@ -305,9 +276,6 @@ def insert_blocks(document: Document, *insertions: tuple[int, str]) -> str:
 
 
 def _with_blocks(document: Document, insertions: Iterable[tuple[int, str]]) -> str:
-    """The text of a document with texts before some of its lines, with a blank line between each
-    and what stands around it.
-    """
     end = document.line_end
     ends_bare = bool(document.lines) and not document.lines[-1].endswith(("\n", "\r"))
     result, copied = document.bom, 0

@@ -1,6 +1,4 @@
-"""Edits of one section: body, append, prepend, replace, rename, delete, create. Its neighbours stay
-byte for byte the same.
-"""
+"""Edits of one section; its neighbours stay byte for byte the same."""
 
 from __future__ import annotations
 
@@ -51,10 +49,6 @@ _MAX_QUOTED_CHARS = 80
 
 @dataclass(frozen=True, slots=True)
 class _EditRange:
-    """The lines `start` up to `end` that may change, and their section; None for the text before
-    the first heading.
-    """
-
     start: int
     end: int
     section: Section | None
@@ -65,13 +59,10 @@ class _EditRange:
 
 
 def edit(document: Document, change: EditSection) -> EditResult:
-    """Change one section as asked; the text stays the same where there is nothing to change.
+    """Change one section; without a difference the text stays the same.
 
-    Raises:
-        SectionProblem: the section is missing, ambiguous or no longer what was expected, or the
-        change would reach beyond it.
-        TextProblem: a text that cannot be stored.
-        UsageProblem: options that do not go together.
+    Raises SectionProblem: missing, ambiguous, changed since, or the change escapes it. TextProblem:
+    a text that cannot be stored. UsageProblem: conflicting options.
     """
     if change.section is None:
         return _edit_preamble(document, change)
@@ -116,7 +107,6 @@ def _edit_preamble(document: Document, change: EditSection) -> EditResult:
 
 
 def _require_unchanged(document: Document, section: Section, change: EditSection) -> None:
-    """Refuse a section that is no longer what the caller read."""
     if change.expect is None:
         return
     etag = tree_etag(document, section) if change.subtree else section_etag(document, section)
@@ -151,7 +141,6 @@ def _edit_text(document: Document, target: _EditRange, change: EditSection) -> s
 
 
 def _without_own_heading(text: str, target: _EditRange) -> str:
-    """A body without the section's own heading, where it begins with that."""
     section = target.section
     if section is None:
         return text
@@ -184,7 +173,6 @@ def _set_body(document: Document, target: _EditRange, text: str, subtree: bool) 
 
 
 def _split_blank_lines(document: Document, target: _EditRange) -> tuple[str, str, str]:
-    """The blank lines at the beginning of a range, its content, and the blank lines at its end."""
     lines = document.lines[target.start : target.end]
     first, end = content_bounds(lines)
     return "".join(lines[:first]), "".join(lines[first:end]), "".join(lines[end:])
@@ -195,16 +183,13 @@ def _content(document: Document, target: _EditRange) -> str:
 
 
 def _around(document: Document, target: _EditRange) -> tuple[str, str]:
-    """The text before a range and the text after it."""
     return document.bom + document.slice(0, target.start), document.slice(
         target.end, len(document.lines)
     )
 
 
 def _compose(document: Document, target: _EditRange, text: str) -> str:
-    """The document with the content of a range replaced by `text` (LF, stripped), and its blank
-    lines kept where they can be.
-    """
+    """Replace a range's content (`text`: LF, stripped); blank lines are kept if possible."""
     end = document.line_end
     lead, content, tail = _split_blank_lines(document, target)
     before, after = _around(document, target)
@@ -235,12 +220,7 @@ def _compose(document: Document, target: _EditRange, text: str) -> str:
 
 
 def _first_safe(document: Document, target: _EditRange, text: str, candidates: list[str]) -> str:
-    """The first candidate in which nothing but the range differs; `text` is what the range then
-    says.
-
-    Raises:
-        SectionProblem: `body-escapes-section`: in each of them something outside would change.
-    """
+    """The first candidate that differs only in the range; raises `body-escapes-section`."""
     for candidate in candidates:
         if _differs_inside_only(document, target, parse(candidate)):
             return candidate
@@ -260,10 +240,9 @@ def _is_below(target: _EditRange, section: Section) -> bool:
 
 
 def _differs_inside_only(document: Document, target: _EditRange, result: Document) -> bool:
-    """True if the headings around the range stand as they did, those in it are deeper, and nothing
-    in it is left open.
+    """True if outer headings are unchanged, inner ones deeper, and nothing is left open.
 
-    The text in the range needs no reading of its own: after the heading before it nothing is open.
+    The range needs no parsing of its own: nothing is open after the heading before it.
     """
     before = [section for section in document.sections if section.start < target.start]
     after = [section for section in document.sections if section.start >= target.end]
@@ -287,9 +266,7 @@ def _differs_inside_only(document: Document, target: _EditRange, result: Documen
 
 
 def append_to_section(document: Document, section: Section, text: str) -> str:
-    """The text of a document with `text` at the end of a section's own text, joined to a list where
-    both are list items.
-    """
+    """Append to a section's own text, joining lists."""
     return _join(
         document,
         _EditRange(section.body, section.end, section),
@@ -315,9 +292,6 @@ def _add(document: Document, target: _EditRange, text: str, at_end: bool) -> str
 
 
 def _join(document: Document, target: _EditRange, text: str, at_end: bool) -> str:
-    """Add `text` to a range, by one line end where both sides are list items, else by a
-    blank line.
-    """
     if not _content(document, target):
         return _compose(document, target, text)
     line = document.open_line
@@ -345,7 +319,6 @@ def _begins_with_item(blocks: tuple[Block, ...], start: int) -> bool:
 
 
 def _splice(document: Document, target: _EditRange, text: str, separator: str, at_end: bool) -> str:
-    """Put `text` before or after the content of a range, of which no byte changes."""
     end = document.line_end
     lead, content, tail = _split_blank_lines(document, target)
     last_end = content[len(content.rstrip("\r\n")) :]
@@ -370,9 +343,7 @@ def _splice(document: Document, target: _EditRange, text: str, separator: str, a
 
 
 def find_words(words: str, text: str) -> list[tuple[int, int]]:
-    """The spans at which words stand in a text, whatever the line ends; spans that overlap count
-    one by one.
-    """
+    """The spans of words in a text, whatever the line ends; overlaps count."""
     pattern = _ANY_LINE_END.join(re.escape(line) for line in with_line_end(words, "\n").split("\n"))
     return [match.span(1) for match in re.finditer(f"(?=({pattern}))", text)]
 

@@ -1,6 +1,4 @@
-"""Edits of a whole file: create it, replace words, insert lines. Line ends stay as they are; lines
-are counted by `\\n` alone.
-"""
+"""Edits of a whole file; line ends stay, and lines are counted by `\\n` alone."""
 
 from __future__ import annotations
 
@@ -22,13 +20,10 @@ def new_texts(edit: WholeFileEdit) -> tuple[str, ...]:
 
 
 def edit(document: Document | None, change: WholeFileEdit, is_log: bool) -> EditResult:
-    """The text of a file after an edit; `document` is None where there is no such file, `is_log` is
-    a day's log.
+    """The text after an edit; `document` is None for a new file.
 
-    Raises:
-        PathProblem: `file-exists`, `file-not-found`. TextProblem: `bad-text`. SectionProblem:
-            `text-not-found`, `text-ambiguous`, `bad-line`, `append-only`; `open-block`: the log
-            would end inside a fence or a comment.
+    Raises PathProblem: `file-exists`, `file-not-found`. TextProblem: `bad-text`. SectionProblem:
+    `text-not-found`, `text-ambiguous`, `bad-line`, `append-only`, `open-block`.
     """
     for text in new_texts(change):
         clean_input(text)
@@ -94,9 +89,7 @@ def _replace(text: str, change: ReplaceText) -> str:
 
 
 def _starts(text: str, words: str) -> list[int]:
-    """Where words stand in a text; overlapping ones count, unless they leave only one to be
-    replaced.
-    """
+    """Overlapping words count, unless only one can be replaced."""
     if text.count(words) < 2:
         return [start] if (start := text.find(words)) >= 0 else []
     starts, start = [], text.find(words)

@@ -1,9 +1,7 @@
-"""Draw entries from the messages of a session.
+"""Find entries in the messages of a session: statements always kept, then what weighs enough.
 
-First the noise goes, then the statements that are always kept become entries, then what weighs
-enough. What becomes of a message depends on it and on the twenty before it, never on what comes
-later. So a session that is read message by message gives the entries of one that is read at its
-end.
+The result for a message depends on it and the twenty before it, never on later ones, so reading a
+session in parts gives the same entries.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ from mdmem.startup.records import dataclass, field
 from mdmem.text.facts import fact_id
 
 MOST_CHARACTERS = 400
-"""The most characters of an entry, its question or the words that it corrects included."""
+"""Maximum of an entry, with its question or the words that it corrects."""
 MODEL_RULE = "model"
 _CORRECTED_WITHIN = 10
 _QUOTED_CHARACTERS = 140
@@ -65,14 +63,11 @@ _CAPTION = late.pattern(r"\s*\([^()]*\)\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An entry that was drawn from a message and is not written yet.
+    """An entry that is not written yet.
 
-    - `first_line`, `last_line`: the lines of the transcript that it says again.
-    - `rule`: by what it was kept: the name of a cue, `statement`, `weight`, `permissive`, or
-      `model`.
-    - `key`: the attribute of the user that it is about. `sender`: another person who said it.
-    - `supersedes`: the one entry of the session that it corrects plainly; `contradicts`: those of
-      which it corrects one, or which it corrects and is not plain.
+    - `first_line`, `last_line`: its lines of the transcript. `sender`: another person who said it.
+    - `rule`: a cue's name, `statement`, `weight`, `permissive` or `model`. `key`: the attribute.
+    - `supersedes`: the entry that it corrects plainly; `contradicts`: possible or doubtful ones.
     - `is_plain`: all of it is surely the user's own words.
     """
 
@@ -106,10 +101,9 @@ class DrawnEntries:
 
 @dataclass(frozen=True, slots=True)
 class DraftRules:
-    """Rules for judging messages. `zone`: of the user, whose days count (None: the system's).
+    """Rules for judging messages; days are of `zone` (None: the system's).
 
-    - `keep_lines`: keep every statement that is no noise, as in sessions with tools.
-    - `tools_line`: the line from which on the session is one with tools.
+    `keep_lines`: keep all except noise. `tools_line`: from there on, the session is one with tools.
     """
 
     zone: tzinfo | None
@@ -136,7 +130,7 @@ class _Statement:
 
 @dataclass(slots=True)
 class _Part:
-    """Sentences of a message that make one entry: all of them are plain, or none is."""
+    """Sentences of one entry: all of them are plain, or none is."""
 
     sentences: list[Sentence] = field(default_factory=list)
     cue: Cue | None = None
@@ -165,10 +159,7 @@ def draw(
     after_line: int = 0,
     known_lines: Collection[int] = (),
 ) -> DrawnEntries:
-    """Draw the entries of the messages behind a line; those before it are context.
-
-    So are those at `known_lines`. What a host wrote in the user's place gives nothing.
-    """
+    """The entries of messages after a line; others, and `known_lines`, are only context."""
     drafts: list[Draft] = []
     noise_count = 0
     recent: _Recent = []
@@ -255,7 +246,7 @@ def _statements(message: Message) -> tuple[tuple[Sentence, ...], tuple[Sentence,
 
 
 def _question_before(messages: Sequence[Message], number: int) -> _Question | None:
-    """The question that ends the message before, a caption behind it left out."""
+    """The question that ends the message before, ignoring a caption."""
     if not number or messages[number - 1].speaker is messages[number].speaker:
         return None
     before = messages[number - 1]

@@ -1,9 +1,8 @@
-"""Plain statements: the sentences of a person's message that are surely the person's own. Pure.
+"""Sentences of a message that are surely the person's own. Pure.
 
-A message hardly ever says whose words it holds, so its shape has to tell. A plain statement is made
-in the first person or as a rule, in a clause of its own. Nothing before it looks like another's
-text, or announces one. Where a message asks for work on a text, only the sentence that asks can be
-plain. Whatever is doubtful is not plain.
+Whose words a message has is seldom said, so its shape must tell: a first person or a rule, in a
+clause of its own, after nothing that looks like, or announces, another's text. In a request for
+work on a text only the sentence that asks can be plain. Doubtful sentences are not.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ _MOST_OF_PARAGRAPH = 400
 _FEW_WORDS = 3
 _MOST_OF_COMMENT = 8
 _MOST_OF_NAME = 3
-"""The most words of a quotation within a statement: those of a name."""
+"""Maximum words of a quoted name within a statement."""
 _NAME = r"[A-Z][\w.'-]{0,30}(?:[ ][A-Z0-9][\w.'-]{0,30})?"
 _CLOCK = r"\[?\d{1,2}:\d\d(?::\d\d)?(?:[ ]?[AaPp][Mm])?\]?"
 _SIGN = late.pattern(rf"""(?mx)
@@ -164,7 +163,6 @@ def plain_sentences(text: str) -> frozenset[str]:
 
 
 def _asks_for_text_work(sentence: Sentence) -> bool:
-    """True if a sentence asks for work on a text, as any question may that asks about something."""
     text = sentence.straight
     if _TEXT_WORK.search(text) or _NAMES_LANGUAGE.search(text):
         return True
@@ -248,7 +246,6 @@ def _is_label(text: str) -> bool:
 
 
 def _is_clean(text: str) -> bool:
-    """True if a sentence or clause of the person's own announces nobody else's text."""
     rest = without_openers(text)
     if _TAINTS.search(text) or _is_conditional(text):
         return False
@@ -286,7 +283,7 @@ def _is_of_letter(sentence: Sentence) -> bool:
 
 
 def _comments(line: _Line) -> bool:
-    """True if a last line is short and not surely the person's: a comment on a text."""
+    """True if a last line is short and not surely the person's."""
     if line.is_item or sum(len(each.words) for each in line.sentences) > _MOST_OF_COMMENT:
         return False
     return not all(map(_speaks_for_itself, line.sentences))

@@ -1,11 +1,8 @@
-"""Write behind a relative date the day that it means: `yesterday (2026-11-18)`.
+"""Add the day that a relative date means: `yesterday (2026-11-18)`, `last year (2025)`.
 
-So too `last week (2026-11-09 to 2026-11-15)`, `last year (2025)`. All of them count from the day of
-the message. Vague ones (`recently`, `the other day`) stay as they are, and so do spans of time
-(`over the last year`), which mean no day. A week runs from Monday to Sunday; `last Friday` is the
-nearest one before the day of the message, `next Monday` the nearest one behind it. `on Friday` is
-one or the other, by its clause; where that tells neither what happened nor what is to come, it
-stays. English alone.
+All count from the message's day. Vague ones (`recently`) and spans (`over the last year`) stay. A
+week begins on Monday; `last` and `next Friday` are the nearest ones; `on Friday` is judged by its
+clause, or stays. English only.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ from mdmem.words import en
 _WEEKDAYS, _MONTHS = en.WEEKDAYS.split(), en.MONTHS.split()
 _DAYS_AWAY = {"yesterday": -1, "last night": -1, "tomorrow": 1}
 _SEASONS = {"spring": 5, "summer": 8, "autumn": 11, "fall": 11}
-"""The last month of each, north of the equator. Winter lies in two years."""
+"""The last month of each, north of the equator. Winter is in two years."""
 _NUMBERS = (
     {name: number for number, name in enumerate(en.NUMERALS.split())}
     | {"thirty": 30, "forty": 40, "fifty": 50}
@@ -120,7 +117,6 @@ def _meaning(match: Match[str], day: date) -> str | None:
 
 
 def _of_weekday(match: Match[str], day: date) -> str | None:
-    """The meaning of `on Friday`: the last one, or the next one, by its clause."""
     text = match.string
     start = max((end.end() for end in _CLAUSE_END.finditer(text, 0, match.start())), default=0)
     end = _CLAUSE_END.search(text, match.end())
@@ -168,7 +164,7 @@ def _season(name: str, step: int, day: date) -> str:
 
 
 def _moved(unit: str, count: int, day: date) -> str | None:
-    """The day, week, month or year so many of them away; None if that is out of the calendar."""
+    """The day, week, month or year so many units away, if in the calendar."""
     try:
         if unit == "fortnight":
             unit, count = "week", count * 2

@@ -1,7 +1,6 @@
-"""The sentences of a message, what was pasted into it left out, and how much they say.
+"""The sentences of a message without pasted text, and how much they say.
 
-The words come from all languages at once, whatever the setting `language` is: a text that is pasted
-into a message can be in any of them. `words.en` says what each table is for.
+Words of all languages count, whatever the setting `language`: pasted text may be in any of them.
 """
 
 from __future__ import annotations
@@ -109,18 +108,17 @@ _QUOTATION = late.pattern(
 )
 _QUOTES = late.pattern("[\"'`«„「『]")
 QUOTED = '""'
-"""It stands where a quotation was left out."""
+"""Replaces a quotation."""
 _STRAIGHT = {ord("\u2019"): "'", ord("\u2018"): "'", ord("\u201c"): '"', ord("\u201d"): '"'}
 _WORD = late.pattern(r"[^\W_]+(?:'[^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence, and what the rules look at again and again.
+    """A sentence with cached forms.
 
-    - `straight`: with straight apostrophes and quotation marks; `words`: as written.
-    - `folded`: each word in lower case, once; `pieces`: these, cut at their apostrophes.
-    - `content`: the words that say something, folded, in their order.
+    `straight`: with straight quotes; `words`: as written; `folded`: unique, lower case; `pieces`:
+    these without apostrophes; `content`: significant words, folded, in order.
     """
 
     text: str
@@ -223,7 +221,7 @@ def without_openers(text: str) -> str:
 
 REDACTED = secrets.REDACTED
 _MIN_CONTENT_WORDS = 4
-"""Under so many a message without a number, a name or a time says next to nothing."""
+"""A shorter message without a number, name or time says next to nothing."""
 _MOST_OF_REMARK = 4
 _MOST_OF_NARRATION = 220
 _COMMAND = late.pattern(r"\s*/[\w:-]+(?:\s|$)")
@@ -315,9 +313,9 @@ def is_narration(sentence: Sentence) -> bool:
 # fitted on conversations in which the lines that answer later questions are known.
 
 ENTRY = 2.0
-"""The weight from which on a message is an entry."""
+"""Minimum weight of an entry."""
 PERMISSIVE = 1.0
-"""The weight from which on it is one where a session has nothing else."""
+"""The same where a session has nothing else."""
 ONLY_QUESTIONS = -4.0
 _I, _HAPPENING, _WISH = 1.0, 1.2, 0.5
 _TIME, _NUMBER, _NAME, _RELATIVE, _NAMED = 1.4, 0.5, 0.7, 0.8, 0.4

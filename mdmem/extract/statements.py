@@ -1,9 +1,7 @@
-"""Statements: the kind of those that are always kept, what each is about, and what it corrects.
+"""Statements that are always kept: kind, attribute and correction.
 
-The attribute of a statement, such as `employer` or `favourite tea`, is the key under which it may
-stand in curated memory. Two statements with the same key are taken for two values of one attribute.
-So only what is so now has a key: no condition, wish or doubt, nothing that is over, nobody else's
-words.
+The attribute (`employer`, `favourite tea`) is the key in curated memory; equal keys are taken for
+values of one attribute. So only current facts of the user have one: no condition, wish or doubt.
 """
 
 from __future__ import annotations
@@ -54,7 +52,6 @@ _LESSON, _STATUS = pattern_of("LESSONS"), pattern_of("STATUSES")
 _ROWS = rows_of("ATTRIBUTES")
 ATTRIBUTES = tuple((WordedPattern.of(words, (pattern,)), key) for words, pattern, key in _ROWS)
 _ATTRIBUTE_WORDS = frozenset(word for words, _, _ in _ROWS for word in words.split())
-"""One of these is in every statement about an attribute."""
 _SINGLE_KEYS = frozenset(key for _, _, key in _ROWS if "{" not in key)
 _KEYS = _SINGLE_KEYS | words_of("RELATIVES") | words_of("BELONGINGS")
 _NOT_SO, _NOT_SO_BEFORE = pattern_of("NOT_SO"), pattern_of("NOT_SO_BEFORE")
@@ -176,7 +173,7 @@ _SELF = late.pattern(
     r"(?i)(?:(?:actually|no|sorry|wait|oh|hm+|correction|scratch that|my mistake)\b[,.:!]? )*"
     r"(?:i|we)\b(?! (?:meant|mean|changed (?:my|our) minds?)\b)"
 )
-"""The beginning of a correction whose speaker is its subject: `Actually, I live in Lisbon`."""
+"""Begins a correction of the speaker: `Actually, I live in Lisbon`."""
 _NUMBER = late.pattern(r"(?:\d[\d.,:]*)(?:st|nd|rd|th|am|pm|%)?")
 
 
@@ -202,7 +199,6 @@ def _same_key(correction: Statement, statement: Statement) -> bool:
 
 
 def _of_different_people(correction: Statement, statement: Statement) -> bool:
-    """True if they are about different relatives, or one about its speaker alone."""
     corrected_kin = _KIN_PEOPLE.intersection(correction.sentence.folded)
     stated_kin = _KIN_PEOPLE.intersection(statement.sentence.folded)
     if corrected_kin and stated_kin:

@@ -1,11 +1,6 @@
-"""The nouns of mdmem: frozen dataclasses, enumerations and new types. Nothing here touches the
-world.
+"""The nouns of mdmem: frozen dataclasses, enumerations and new types. Nothing here does I/O.
 
-This module has what every verb needs; the arguments and results of the verbs are in modules of
-their own, and a command loads its own.
-
-Paths are POSIX paths relative to the workspace; lines are counted from 1; days are the user's own
-days.
+Paths are POSIX paths relative to the workspace; lines count from 1; days are the user's own.
 """
 
 from __future__ import annotations
@@ -20,14 +15,11 @@ CommitId = NewType("CommitId", str)
 FactId = NewType("FactId", str)
 FilePath = NewType("FilePath", str)
 SectionPath = tuple[str, ...]
-"""The headings from the outermost to the section itself, as written. The empty path is the text
-before the first heading.
-"""
+"""Headings from the outermost to the section's own; empty: the text before the first heading."""
 
 PATH_SEPARATOR = " > "
 SETTINGS_NAME = "mdmem.toml"
 RUNS_NAME = "runs.jsonl"
-"""In the state folder, once a step of a pipeline was carried out."""
 
 
 class FileKind(StrEnum):
@@ -101,9 +93,7 @@ class Op(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The provenance of a statement: source, confidence, who made it and why. The commit that
-    brings in a line has it in its trailers.
-    """
+    """The source, confidence, author and reason of a statement, kept in its commit's trailers."""
 
     source: Source = Source.INFERRED
     confidence: float = Source.INFERRED.confidence
@@ -114,9 +104,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One list item as a statement. `text` holds the key, but no list marker, kind, tags, comment
-    or block id.
-    """
+    """One list item. `text` has the key, but no list marker, kind, tags, comment or block id."""
 
     id: FactId
     text: str
@@ -136,11 +124,7 @@ class Supersession:
 
 @dataclass(frozen=True, slots=True)
 class OtherReading:
-    """Something else that a word could mean, and the name of that.
-
-    The sorts are a `section` (its path), a `key` (the fact that holds it), a fact by its `id`, the
-    `place` of a fact (`FILE:LINE`), a `day`.
-    """
+    """Another meaning of a word: a section path, key, fact id, place (`FILE:LINE`) or day."""
 
     sort: str
     name: str
@@ -148,10 +132,7 @@ class OtherReading:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something unacceptable (`error`) or doubtful (`warning`) in a file or in a change to it.
-
-    `line` counts from 1; `kind` is the kind of a secret.
-    """
+    """An `error` or a `warning` in a file or in a change to it; `kind` is the kind of a secret."""
 
     path: str
     line: int

@@ -8,17 +8,13 @@ from collections.abc import Iterable
 from mdmem.errors import WorkspaceProblem
 
 RESERVED_ACTORS = ("digest", "dream", "sync", "web")
-"""The actors of what mdmem does by itself; nobody else may be called so."""
+"""Actors of mdmem's own, which nobody else may use."""
 BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800")
-"""Characters that show nothing, though they count as letters, marks or symbols; variation selectors
-are left out by their names.
-"""
+"""Invisible letters, marks and symbols; variation selectors are recognized by name."""
 
 
 def fold_actor(name: str) -> str:
-    """The form in which names are compared: case and compatible forms folded, single spaces,
-    without what cannot be seen.
-    """
+    """The form in which names are compared: folded, with single spaces, without invisible marks."""
     if not (name.isascii() and name.isprintable()):
         name = "".join(filter(_is_visible, unicodedata.normalize("NFKC", name)))
     return " ".join(unicodedata.normalize("NFKC", name.casefold()).split())
@@ -41,11 +37,7 @@ def is_person(actor: str, people: Iterable[str]) -> bool:
 
 
 def require_unreserved(actor: str) -> None:
-    """Refuse the name of an actor of mdmem's own.
-
-    Raises:
-        WorkspaceProblem: `reserved-actor`.
-    """
+    """Refuse an actor of mdmem's own. Raises WorkspaceProblem: `reserved-actor`."""
     if fold_actor(actor) in RESERVED_ACTORS:
         names = f"{', '.join(RESERVED_ACTORS[:-1])} and {RESERVED_ACTORS[-1]}"
         raise WorkspaceProblem(

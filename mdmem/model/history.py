@@ -18,10 +18,9 @@ _MAX_CHANGES = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class ShowChanges:
-    """List what commits did to facts, the newest first.
+    """List what commits did to facts, newest first; `since` and `until` are inclusive days.
 
-    `since` and `until` are days, both inclusive. An `actor` is compared with the author where a
-    commit names none. `file` is a file, its name, or a folder above it. A `limit` of 0 is none.
+    `actor` means the author where a commit names none. `file` may be a folder. `limit` 0: none.
     """
 
     since: str | None = None
@@ -55,11 +54,9 @@ class ReplacedFact:
 
 @dataclass(frozen=True, slots=True)
 class FactChange:
-    """One change to a fact: the commit that made it, who and why; `replaced` is the fact that this
-    one replaced.
+    """A change to a fact; `replaced` is the fact that it replaced, `op` None for a person's commit.
 
-    A removed fact has the path, section and line of the last commit that held it, and the source of
-    what removed it. `op` is None for a person's own commit.
+    A removed fact has the path, section and line of the last commit that held it.
     """
 
     kind: ChangeKind
@@ -85,10 +82,7 @@ class FactChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangeList:
-    """Changes, newest first; `notes` are lines for the user.
-
-    `since` and `until` are the days that were asked for in words.
-    """
+    """Changes, newest first; `since` and `until` are the days that were asked for in words."""
 
     changes: tuple[FactChange, ...]
     notes: tuple[str, ...] = ()
@@ -110,15 +104,10 @@ _MAX_CHANGES_HISTORY = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ShowHistory:
-    """Show the past of a section (address), of a fact (text, key, id or prefix), of a file, or
-    (None) of all memory.
+    """Show the past of a section, a fact, a file, or (None) of all memory.
 
-    A word that could be several of these is taken as exact text, section, key, id, file: the first
-    that fits.
-
-    `preamble` is the text before the first heading of a file. `limit` counts changes of sections;
-    of a file or of all memory (`by_commit`) rows: the commits that made them, with what each
-    states.
+    An ambiguous word is taken as exact text, section, key, id, file: the first that fits. `limit`
+    counts changes of sections; of a file or of all memory commits (`by_commit`).
     """
 
     target: str | None = None
@@ -137,9 +126,7 @@ class ShowHistory:
 
 @dataclass(frozen=True, slots=True)
 class ShowBlame:
-    """Ask which commit brought in each line of a section, or of the text before the first heading
-    (`preamble`).
-    """
+    """Ask which commit added each line of a section, or of the preamble."""
 
     section: str | None = None
     file: str | None = None
@@ -154,9 +141,7 @@ class ShowBlame:
 
 @dataclass(frozen=True, slots=True)
 class MergeView:
-    """The merge that brought a change to a line of history without it, a week or more after it was
-    made.
-    """
+    """The merge that brought in a change a week or more after it was made."""
 
     commit: CommitId
     time: datetime
@@ -164,14 +149,11 @@ class MergeView:
 
 @dataclass(frozen=True, slots=True)
 class RevisionView:
-    """One change of a section or a file. `time` is the author's; `before` and `text` are the
-    section's text before and after.
+    """One change of a section or a file, by the author's `time`; `op` is None for a plain git
+    commit.
 
-    `added` and `removed` are the first words of the lines that it added and removed.
-
-    `op` is None for a commit made with git. `claimed_by` is the agent that names the user as its
-    source. `cites` are the lines of sessions where it was said, as of `Origin`; `run` is the
-    digest's.
+    `before` and `text` are the section's; `added` and `removed` the first words of such lines.
+    `claimed_by` and `cites` as in `Origin`; `run` is the digest's.
     """
 
     commit: CommitId
@@ -195,9 +177,7 @@ class RevisionView:
 
     @property
     def statement(self) -> tuple[object, ...]:
-        """Its commit, and what that states of it; changes with the same one are shown
-        as one row.
-        """
+        """The key by which changes are shown as one row."""
         return (
             self.commit,
             self.op,
@@ -212,11 +192,9 @@ class RevisionView:
 
 @dataclass(frozen=True, slots=True)
 class SectionHistory:
-    """The changes of a section, of a file or of all memory (then `path` is empty), newest first;
-    `notes` are lines for the user.
+    """Changes of a section, a file or all memory (empty `path`), newest first.
 
-    `also` is what else the word that was asked for could mean. `gone` are those of the cited lines
-    whose transcript is not there any more.
+    `also`: other meanings of the word. `gone`: cited lines whose transcript no longer exists.
     """
 
     path: str
@@ -234,11 +212,7 @@ class SectionHistory:
 
 @dataclass(frozen=True, slots=True)
 class EndView:
-    """The commit that ended a fact or removed a text, or that said the same elsewhere: who, when
-    and why.
-
-    `op` is None for a person's own commit.
-    """
+    """The commit that ended a fact or text, or that states it elsewhere."""
 
     commit: CommitId
     time: datetime
@@ -254,12 +228,10 @@ class EndView:
 
 @dataclass(frozen=True, slots=True)
 class FactLink:
-    """One fact of a chain: from when to when it held, who stated it last and why, and the commit
-    that brought in its line.
+    """One fact of a chain: its period, its last statement, and the commit that added its line.
 
-    `op` is None for a commit made with git. `claimed_by` is the agent that names the user as its
-    source. `cites` are the lines of sessions where it was said, as of `Origin`; `run` is the
-    digest's. `also_by` are the commits that said the same on other sides before these met.
+    `claimed_by` and `cites` as in `Origin`; `run` is the digest's. `also_by` are commits that
+    stated the same on other branches.
     """
 
     id: FactId
@@ -286,9 +258,7 @@ class FactLink:
 
 @dataclass(frozen=True, slots=True)
 class FactHistory:
-    """The predecessors and successors of a fact, oldest first. `also` and `gone` as of
-    a section's.
-    """
+    """Predecessors and successors of a fact, oldest first; see `SectionHistory`."""
 
     fact: FactId
     status: Status
@@ -305,9 +275,7 @@ class FactHistory:
 
 @dataclass(frozen=True, slots=True)
 class BlamedLine:
-    """One line of a section and the commit that brought it in; without one it is a person's pending
-    edit.
-    """
+    """A line of a section and the commit that added it; None: a pending edit."""
 
     line: int
     text: str
@@ -321,9 +289,7 @@ class BlamedLine:
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """The lines of a section; `line` counts from 1 in the file. `gone` as of a
-    section's history.
-    """
+    """The lines of a section; `gone` as in `SectionHistory`."""
 
     path: str
     section: SectionPath
@@ -343,11 +309,9 @@ def _each_once(views: Sequence[RevisionView | FactLink | BlamedLine]) -> tuple[s
 
 @dataclass(frozen=True, slots=True)
 class PresenceView:
-    """One period in which a section held a text: the commits that began and ended it. `went` is
-    None while it lasts.
+    """A period in which a section held a text; `went` is None while it lasts.
 
-    `ended_by` is the commit that took the text out, or by which its fact was no longer current
-    though the line is still there.
+    `ended_by` removed the text, or ended its fact though the line is still there.
     """
 
     path: str

@@ -13,25 +13,21 @@ from mdmem.startup.records import dataclass
 from mdmem.wording import field
 
 FACTS, LINES = "facts", "lines"
-"""The statements that become entries: those that say what will be asked for later, or all that are
-no noise.
-"""
+"""The statements that become entries: those likely to be asked for later, or all except noise."""
 
 
 PASSING_OUTCOMES = ("model-budget", "model-down", "bad-answer")
-"""Why a model did not answer, where it is asked again later."""
+"""Temporary reasons for a missing answer of the model; it is asked again later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """Read what is new in transcripts into the logs of the days on which it was said.
+    """Add what is new in transcripts to the logs of the days on which it was said.
 
-    - `sessions`: ids of sessions, unique beginnings of them, or files; none means all that the
-      settings name.
-    - `since`: an ISO date or a past day in words; what was said before it is left out.
+    - `sessions`: ids, unique prefixes or files; empty: all that the settings name.
+    - `since`: an ISO date or a past day in words.
     - `keep`: `facts` or `lines`.
-    - `model`: ask the model too, whatever the settings say; False: do not (None: as the settings
-      say).
+    - `model`: whether to ask the model too; None: as the settings say.
     """
 
     sessions: tuple[str, ...] = ()
@@ -41,9 +37,6 @@ class Digest:
     model: bool | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an impossible day, statements of another sort, and a model for a part of what was
-        said.
-        """
         require_possible_day(self.since)
         if self.keep not in (FACTS, LINES):
             raise UsageProblem(
@@ -80,13 +73,11 @@ class LeftSession:
 
 @dataclass(frozen=True, slots=True)
 class ModelFigures:
-    """The part that the model had in a digest.
+    """The model's part in a digest.
 
-    - `requests`, `size`: requests that were sent, and their bytes; in a dry run, those that would
-      be. `tokens`: what they cost.
-    - `bad_answers`: suggestions that did not stand the check. `waiting`: sessions about which the
-      model is still to be asked.
-    - `outcome`, `message`: why not all requests were answered (empty: they were).
+    - `requests`, `size` (bytes), `tokens`: sent; in a dry run, to be sent.
+    - `bad_answers`: suggestions that the check refused. `waiting`: sessions not asked about yet.
+    - `outcome`, `message`: why some requests have no answer; empty: all have one.
     """
 
     requests: int
@@ -101,13 +92,11 @@ class ModelFigures:
 
 @dataclass(frozen=True, slots=True)
 class DigestResult:
-    """The figures and entries of a digest.
+    """The figures and entries of a digest; `messages` and `size` (bytes) count what was new.
 
-    `messages` and `size` (bytes) count what was new, `noise` the messages that say nothing.
-    `repeated`: entries that stood in their day's log already; `redacted`: messages with a secret in
-    them; `refused`: entries that may not be written; `surplus`: those beyond the most of a day.
-    `outside`: sessions of other folders, which do not count. `model`: None where no model was
-    asked.
+    - `noise`: messages without content. `repeated`: already in that day's log.
+    - `redacted`: messages with a secret. `refused`: forbidden entries. `surplus`: over the limit.
+    - `outside`: sessions of other folders. `model`: None where no model was asked.
     """
 
     run: str
@@ -127,9 +116,7 @@ class DigestResult:
 
     @property
     def failed(self) -> bool:
-        """True if something could not be read, or the model that the settings want cannot be asked
-        at all.
-        """
+        """True if a transcript could not be read, or the model cannot be asked at all."""
         return bool(
             self.left
             or (self.model and self.model.outcome and self.model.outcome not in PASSING_OUTCOMES)
@@ -137,16 +124,13 @@ class DigestResult:
 
 
 TOO_MANY_CHANGES = "too-many-changes"
-"""The outcome of a night that would change more than the setting `dream_changes` allows, and
-proposes all of it.
-"""
+"""A dream with more changes than the setting `dream_changes`, all of which become proposals."""
 STANDS, STANDS_REWORDED = "it is already in memory", "it is already in memory in other words"
 WAITS, SAID_BESIDES = "it is already proposed", "another entry says the same"
 TOO_MANY_WAIT = "too many open proposals"
 DOUBLED = frozenset((STANDS, STANDS_REWORDED, WAITS, SAID_BESIDES))
-"""Why an entry is left: its words are there."""
+"""Reasons to skip an entry whose words memory has already."""
 MOST_STANDING_PARTS = 100
-"""The most open parts that the proposal of a machine's dreams has."""
 
 
 class DreamOp(StrEnum):
@@ -160,13 +144,12 @@ class DreamOp(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Dream:
-    """Take entries of ended days into curated memory.
+    """Move entries of ended days into curated memory.
 
-    - `days`: ISO dates or past days in words, whose entries are judged whether they were before or
-      not; none means yesterday and what came since the last dream.
-    - `apply`: True carries out what is sure, False proposes everything; None is as the settings
-      have it.
-    - `model`: True asks a model, False does not; None is as the settings have it.
+    - `days`: ISO dates or past days in words; empty: yesterday and what is new since the last
+      dream.
+    - `apply`: True applies certain changes, False proposes all; None: as the settings say.
+    - `model`: whether to ask a model; None: as the settings say.
     """
 
     days: tuple[str, ...] = ()
@@ -182,12 +165,10 @@ class Dream:
 
 @dataclass(frozen=True, slots=True)
 class DreamChange:
-    """The fate of an entry.
+    """The result for one entry.
 
-    - `fact`: the one that came in, or would; of a DELETE the one that goes; of a NONE the entry's
-      own. `old`: the one that it replaces.
-    - `applied`: it is carried out (or would be), by `commit`. Else it waits in `proposal`; nothing
-      does of a NONE.
+    - `fact`: the one added, removed (DELETE) or found (NONE). `old`: the one replaced.
+    - `applied`: done, or would be, by `commit`; otherwise it waits in `proposal`.
     - `why`: in a few words. `cites`: where it was said.
     """
 
@@ -207,11 +188,11 @@ class DreamChange:
 
 @dataclass(frozen=True, slots=True)
 class DreamResult:
-    """The outcome of a night: its `run` as commits name it, its days, and the fate of each entry.
+    """The outcome of a dream: its `run` as commits name it, its days, and the result per entry.
 
-    - `requests`, `size`: those sent to a model, and their bytes; in a dry run those that would be.
-      `tokens`: what they cost; `refused`: the suggestions of the model that code did not take.
-    - `outcome`: empty, or the code of what kept some of it back, with `message`.
+    - `requests`, `size` (bytes), `tokens`: sent to a model; in a dry run, to be sent.
+    - `refused`: suggestions of the model that the check refused.
+    - `outcome`, `message`: why some of it was held back; empty: nothing was.
     """
 
     run: str
@@ -234,13 +215,11 @@ class DreamResult:
 
 
 NOTHING_TO_DO, UNCHANGED, DONE = "nothing-to-do", "unchanged", "done"
-"""The outcomes of a step that has not failed; nor has one in which the model alone did not answer.
-All others are codes of failures.
-"""
+"""Outcomes of steps without a failure; all others are codes of failures."""
 
 
 PASSING = (*PASSING_OUTCOMES, TOO_MANY_CHANGES)
-"""Outcomes of a step that has worked, and of which the user should know."""
+"""Outcomes of steps that worked, but about which the user should know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,13 +227,9 @@ class StepRecord:
     """One step that was carried out, with its figures.
 
     - `time`: of its end, real time. `run`: its name in commits (None: it failed before it had one).
-    - `size`: the bytes that were new; `messages`: those that were new; `noise`: of these, the ones
-      that say nothing; `redacted`: those with a secret; `skipped`: lines that are no record of a
-      known type.
-    - `entries`: what was written, found `by_rule` or `by_model`. `doubled`: what stood there
-      already; `refused`: what may not be written; `surplus`: what was too much for its day;
-      `proposed`: what a person is to decide.
-    - `left`: transcripts that could not be read.
+    - `size` (bytes), `messages`: new ones. `noise`, `redacted`: see `DigestResult`.
+    - `skipped`: lines that are no record of a known type. `left`: unreadable transcripts.
+    - `entries`: written, `by_rule` or `by_model`. `doubled`: already there. `proposed`: for review.
     """
 
     step: str
@@ -286,9 +261,7 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """A step as `run` carried it out; `message` and `hint` say why it failed, `left` what could not
-    be read.
-    """
+    """A step carried out by `run`; `message` and `hint`: why it failed, `left`: what is unread."""
 
     record: StepRecord
     message: str = ""
@@ -314,9 +287,7 @@ _DEFAULT = SYSTEMD if sys.platform == "linux" else CRON
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Have `run` called every five minutes in this workspace, by `systemd` or by `cron`; without
-    `install` and `uninstall` say how.
-    """
+    """Have `systemd` or `cron` call `run` every five minutes; without an action, explain how."""
 
     system: str = _DEFAULT
     install: bool = False
@@ -342,13 +313,10 @@ class UnitFile:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleResult:
-    """A schedule as it is, or would be, placed.
+    """The schedule, or (in a dry run) the one that would be installed.
 
-    - `files`: what is placed, or was taken out.
-    - `timer`: the name of the timer, of systemd alone.
-    - `changed`: something was placed or taken out by this call.
-    - `active`: `run` is called from now on.
-    - `next`: what is left for the user to type.
+    - `files`: written or removed. `timer`: of systemd only. `active`: `run` is being called.
+    - `next`: commands left for the user.
     """
 
     system: str

@@ -1,6 +1,4 @@
-"""Arguments and result of `flush`: whether a session is to put down what it knows before its
-compaction.
-"""
+"""Arguments and results of `context` and `flush`."""
 
 from __future__ import annotations
 
@@ -14,7 +12,6 @@ from mdmem.startup.records import dataclass
 from mdmem.wording import field
 
 BLOCK_OPENING, BLOCK_CLOSING = "<mdmem-context>", "</mdmem-context>"
-"""The first and the last line of a block."""
 
 _MAX_BUDGET, _MAX_WINDOW = 100_000, 100_000_000
 _LEAST_CHARACTERS = 100
@@ -55,16 +52,14 @@ def count_tokens(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class BuildContext:
-    """Ask for a block. Without a `purpose`, it is for the prompt where there is one, else for the
-    start of a session.
+    """Ask for a block; without a `purpose`, for the prompt if there is one, else for a session
+    start.
 
-    - `budget`: the most tokens of the finished text; or a share of the model's `window`, by the
-      `profile` of what it is used for.
-    - `without`: parts that the host has in its prompt already.
-    - `session`: what it was given since its last compaction is not found again.
-    - `compacted`: the session comes from a compaction just now, and has forgotten what it was
-      given: a new cycle begins.
-    - `most_characters`: a ceiling besides, for a host that cuts what is longer.
+    - `budget`: maximum tokens; or a share of the model's `window`, by `profile`.
+    - `without`: parts that the host's prompt has already.
+    - `session`: entries it was given since its last compaction are not repeated.
+    - `compacted`: the session was compacted just now, so nothing counts as given.
+    - `most_characters`: an additional limit, for hosts that cut longer texts.
     """
 
     prompt: str | None = None
@@ -102,9 +97,7 @@ class BuildContext:
 
     @property
     def tokens(self) -> int:
-        """The most tokens of the finished text. A text of so many tokens has at most four times as
-        many characters.
-        """
+        """Maximum tokens of the text, which has at most four times as many characters."""
         tokens = _BUDGETS[self.block_purpose] if self.budget is None else self.budget
         if self.window is not None:
             tokens = min(_MAX_BUDGET, int(self.window * _WINDOW_SHARES[self.profile or _PROFILE]))
@@ -117,9 +110,7 @@ class BuildContext:
 
 @dataclass(frozen=True, slots=True)
 class ContextEntry:
-    """One entry in a block: `line` is in the file as it is on disk, `cut` says that its end was
-    left out.
-    """
+    """An entry in a block: `line` is in the file on disk; `cut`: its end is left out."""
 
     path: str
     line: int
@@ -141,12 +132,10 @@ class PartResult:
 
 @dataclass(frozen=True, slots=True)
 class ContextBlock:
-    """A block, empty where there is nothing to say, and what it holds.
+    """A block, empty where there is nothing to say.
 
-    `carried`: the gate let the prompt's answer in (None: there was nothing to decide). `top`: the
-    score of the first hit. `repeated`: entries that were found and had been given to the session
-    before. `ids`: of the entries that are shown. `unchanged`: the session began with the same block
-    before, and has had no compaction since.
+    `carried`: the gate's answer (None: not asked). `top`: the first hit's score. `repeated`: hits
+    that the session has already. `unchanged`: the same block as before, and no compaction since.
     """
 
     text: str
@@ -180,13 +169,10 @@ SILENT = "NO_REPLY"
 
 @dataclass(frozen=True, slots=True)
 class Flush:
-    """Ask whether a session is near its compaction, and for the prompts that have it write down
-    what lasts.
+    """Ask whether a session is near its compaction, and for the prompts that make it save facts.
 
-    How far it is comes from a `transcript` (of Claude Code), or as `tokens` and `cycle` (the number
-    of its compactions). It is due where no more than `reserve` and `soft` tokens of the `window`
-    are left, once a cycle. `check` tells, and marks nothing. `silent` is the answer for nothing to
-    keep.
+    Progress comes from a `transcript`, or as `tokens` and `cycle` (number of compactions). Due once
+    a cycle, with `reserve` + `soft` tokens of the `window` left. `check` marks nothing.
     """
 
     window: int
@@ -232,9 +218,7 @@ class Flush:
 
 @dataclass(frozen=True, slots=True)
 class FlushPrompts:
-    """The two prompts for a session that is due, with the user's day and the file of that day's
-    log.
-    """
+    """The two prompts for a session that is due, with the user's day and the path of its log."""
 
     system: str
     user: str
@@ -244,9 +228,7 @@ class FlushPrompts:
 
 @dataclass(frozen=True, slots=True)
 class FlushResult:
-    """The progress of a session. `prompts`: set where it was due, and this call has marked the
-    cycle.
-    """
+    """The progress of a session; `prompts` only if it was due, and this call marked the cycle."""
 
     due: bool
     tokens: int

@@ -1,6 +1,4 @@
-"""Proposals: changes of memory on branches of their own, which wait for a person; arguments and
-results of their verbs.
-"""
+"""Proposals: changes of memory on their own branches, which wait for review."""
 
 from __future__ import annotations
 
@@ -16,20 +14,16 @@ from mdmem.startup.records import dataclass, field
 from mdmem.wording import field as field_name
 
 MOST_PROPOSALS, MOST_PARTS = 500, 1000
-"""The most proposals that may stand, and the most open parts that one may have."""
+"""Maximum number of open proposals, and of open parts in one."""
 KEPT_DAYS = 90
-"""The days for which a closed proposal can be looked up."""
+"""Days for which a closed proposal can be looked up."""
 
 PartName = str
-"""The id of the fact that a part brings in, else of the one that it takes out; of other text
-`SECTION@ETAG`.
-"""
+"""The id of the fact added, else of the one removed; for other text `SECTION@ETAG`."""
 
 
 class PartOp(StrEnum):
-    """The operations of parts: on a fact, or (`SECTION`) on a heading and what stands under it
-    besides facts.
-    """
+    """Operations on a fact, or (`SECTION`) on a heading and its text other than facts."""
 
     ADD = "add"
     UPDATE = "update"
@@ -40,11 +34,7 @@ class PartOp(StrEnum):
 
 
 class PartState(StrEnum):
-    """The states of a part.
-
-    `OVERTAKEN`: its place was changed since the proposal began. `ACCEPTED` is also what stands
-    already, however it came there.
-    """
+    """States of a part. `OVERTAKEN`: its place has changed since. `ACCEPTED`: memory has it."""
 
     OPEN = "open"
     ACCEPTED = "accepted"
@@ -59,9 +49,7 @@ class PartState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PartOrigin:
-    """Whose statement a part is, by the commit that proposes it. `source` is the one that it has
-    when it is accepted as it is.
-    """
+    """The provenance of a part as proposed; `source` is used when accepted as is."""
 
     source: Source
     confidence: float
@@ -74,9 +62,7 @@ class PartOrigin:
 
 @dataclass(frozen=True, slots=True)
 class PartView:
-    """A part as it is shown: `old` is what it takes out, `new` what it brings in, `standing` what
-    stands in its place now.
-    """
+    """A part as shown: `old` is removed, `new` added; `standing` is the current text there."""
 
     name: PartName
     path: FilePath
@@ -93,9 +79,7 @@ class PartView:
 
 @dataclass(frozen=True, slots=True)
 class ProposalView:
-    """A proposal with its parts. `since` is when its oldest commit was made; `base` is the commit
-    where its branch began.
-    """
+    """A proposal with its parts; `since`: the time of its oldest commit, `base`: where it began."""
 
     id: str
     actor: str
@@ -106,7 +90,7 @@ class ProposalView:
     parts: tuple[PartView, ...]
     reason: str | None = None
     others: tuple[str, ...] = ()
-    """Files of the branch that are no memory, and that accepting leaves alone."""
+    """Files of the branch that are not memory, and that accepting ignores."""
 
     @property
     def waits(self) -> bool:
@@ -124,11 +108,9 @@ class ProposalList:
 
 @dataclass(frozen=True, slots=True)
 class Propose:
-    """Propose an edit: as a new proposal, or (`to`) as a part of one that stands. `again`: though a
-    person rejected it.
+    """Propose an edit, as a new proposal or (`to`) as a part of an open one.
 
-    `own`: the id of a pipeline's own proposal, to which it goes, and which is begun where it does
-    not stand.
+    `again`: even if rejected before. `own`: the id of a pipeline's proposal, created if missing.
     """
 
     edit: EditSection | Log | Remember | Forget
@@ -139,9 +121,7 @@ class Propose:
 
 @dataclass(frozen=True, slots=True)
 class ProposeBranch:
-    """Make a proposal from the changes on a branch. `again`: though a person rejected
-    some of it.
-    """
+    """Make a proposal from the changes on a branch. `again`: even if rejected before."""
 
     branch: str
     reason: str | None = None
@@ -157,10 +137,10 @@ class ProposeBranch:
 
 @dataclass(frozen=True, slots=True)
 class Accept:
-    """Take parts of a proposal onto memory as it is; without `parts` all that are fresh.
+    """Apply parts of a proposal to current memory; without `parts` all that are fresh.
 
-    `edited` pairs parts with the texts that a person made of them. `vouch`: the person states it
-    themselves. `anyway`: the parts that are named are taken even where they are overtaken.
+    `edited` pairs parts with the reviewer's texts. `vouch`: the reviewer states it. `anyway`:
+    include named parts that are overtaken.
     """
 
     proposal: str
@@ -171,9 +151,6 @@ class Accept:
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:
-        """Refuse a source, which the parts have themselves, and overtaken parts that
-        nobody named.
-        """
         if self.anyway and not (self.parts or self.edited):
             raise UsageProblem(f"{field_name('anyway')} needs named parts")
         if self.options.source is not Source.INFERRED or self.options.confidence is not None:
@@ -193,9 +170,7 @@ class Reject:
 
 @dataclass(frozen=True, slots=True)
 class ProposedWrite:
-    """The outcome of a verb that proposes: that of the verb itself, and the proposal
-    that holds it.
-    """
+    """The result of a verb that proposes, and the proposal."""
 
     result: WriteResult
     proposal: str | None
@@ -203,11 +178,7 @@ class ProposedWrite:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The outcome of a decision: the parts that were decided, each with what became of it, and
-    those that were left.
-
-    `closed`: the proposal has no open part any more, and its branch is gone.
-    """
+    """Decided parts with their results, and those left. `closed`: no open part is left."""
 
     proposal: str
     parts: tuple[tuple[PartView, WriteResult], ...] = ()
@@ -243,12 +214,10 @@ class AdviceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Something that could be tidied: `command` is the command line that does it, or that shows
-    what has to be decided.
+    """Something that could be tidied; `command` does it, or shows what has to be decided.
 
-    `change` is the change that the command makes, None where a decision comes first. `safe`: no
-    fact that holds is lost, so nobody has to be asked. `facts` are those concerned, the ones to
-    remove first. `line` counts from 1.
+    `change` is None where a decision comes first. `safe`: no current fact is lost. `facts`: those
+    concerned, the ones to remove first.
     """
 
     kind: AdviceKind

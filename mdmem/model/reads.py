@@ -16,11 +16,10 @@ _MAX_WEEKS = 520
 
 @dataclass(frozen=True, slots=True)
 class Initialise:
-    """Make or adopt a workspace in `folder`; None is MDMEM_WORKSPACE, else the current one.
+    """Make or adopt a workspace in `folder`; None: MDMEM_WORKSPACE, else the current folder.
 
-    `agents` is the file that mdmem's instructions to agents go into, `no_agents` the one that they
-    are taken out of. `shared`: the attributes by which git merges memory with mdmem are committed,
-    for every clone.
+    `agents` is the file that gets mdmem's instructions, `no_agents` the one that loses them.
+    `shared`: commit the merge attributes, for every clone.
     """
 
     folder: str | None = None
@@ -37,10 +36,9 @@ class Initialise:
 
 @dataclass(frozen=True, slots=True)
 class FoundWorkspace:
-    """A workspace below the user's home that mdmem made commits in and the user has not adopted.
+    """A workspace below the user's home with commits of mdmem, not adopted yet.
 
-    - `last_change`: the author of its last change; empty where that is not known.
-    - `own`: all these commits have addresses of the user's.
+    `last_change` is an author, or empty. `own`: all these commits have the user's addresses.
     """
 
     path: str
@@ -50,11 +48,9 @@ class FoundWorkspace:
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """Read one section, or the text before the first heading (`preamble`), or a whole file
-    (neither).
+    """Read a section, the text before the first heading (`preamble`), or a whole file (neither).
 
-    A `section` that the file has not may be, for `show_named`, a fact (text, key, id), a file, or a
-    day.
+    For `show_named`, `section` may also be a fact (text, key, id), a file or a day.
     """
 
     file: str | None = None
@@ -81,12 +77,10 @@ class ShowFigures:
 
 @dataclass(frozen=True, slots=True)
 class SectionView:
-    """One section as `show` gives it: `text` is its own text without the heading, lines count from
-    1 and are inclusive.
+    """One section: `text` is its own without the heading; lines are inclusive.
 
-    Of a `fact` it is the list item, with the commit that brought it in. `also` is what else the
-    word could mean. `as_of` is the past moment that was asked for, with the newest `commits` of
-    that time; `said` are lines of facts that had been said by then and are in none of these.
+    Of a `fact` it is the list item, with the commit that added it. `also`: other meanings. `said`:
+    lines of facts from before `as_of` that none of `commits` has.
     """
 
     path: str
@@ -137,9 +131,7 @@ class SilentStep:
 
 @dataclass(frozen=True, slots=True)
 class SkippedPart:
-    """A transcript with lines that were not read: how many, the first of them, and why that was
-    not.
-    """
+    """A transcript with lines that were skipped: how many, the first of them, and why."""
 
     path: str
     count: int
@@ -151,10 +143,10 @@ class SkippedPart:
 class ModelStatus:
     """The state of the model that reads sessions.
 
-    - `tokens_used`, `tokens_a_day`: of today, and the most. `waiting`: sessions about which it is
-      still to be asked.
-    - `given_up`: sessions of which lines were left to the rules, since it did not answer.
-    - `last_outcome`, `last_time`: of the last request (None: there was none).
+    - `tokens_used`, `tokens_a_day`: today's, and the limit. `waiting`: sessions not asked about
+      yet.
+    - `given_up`: sessions partly read by rules, since it did not answer.
+    - `last_outcome`, `last_time`: of the last request.
     """
 
     tokens_used: int
@@ -169,13 +161,10 @@ class ModelStatus:
 class PipelineStatus:
     """The state of the pipelines.
 
-    - `last_step`, `last_run`, `last_time`, `last_outcome`: of the last step that was carried out;
-      None where none was.
-    - `unread`: sessions that are not read, and nothing was said in them for more than 20 days;
-      `oldest_unread` is the path of the oldest of them, `oldest_time` when something was said
-      there.
-    - `model`: None where the settings have sessions read by rules alone.
-    - `dreamt`: the last day that was dreamt; None where none is told.
+    - `last_*`: of the last step; None where none was.
+    - `unread`: sessions unread and without messages for over 20 days; `oldest_*`: of the first.
+    - `model`: None where rules alone read sessions.
+    - `dreamt`: the last day that was dreamt; None where none is known.
     """
 
     last_step: str | None
@@ -214,9 +203,8 @@ class Waiting:
 class WorkspaceStatus:
     """The state of a workspace and its index.
 
-    `files` counts memory files by kind, `paths` those that each glob of that setting takes in,
-    `other_markdown` what is no memory; `skipped` has those that are not indexed, and why.
-    `pipelines` is None where no session is digested. `adopted`: agents are served the workspace.
+    `files` counts memory files by kind, `paths` matches of each glob. `pipelines` is None where no
+    session is digested. `adopted`: agents are served.
     """
 
     workspace: str

@@ -25,23 +25,17 @@ _OF_ENTRIES = (
     "as_of",
     "explain",
 )
-"""Fields of a search that say something of entries, and nothing of messages."""
 _INSTEAD_OF_WORDS = ("since", "until", "kind", "tags", "actor", "session")
-"""Fields of a search of which one suffices without words."""
+"""Search fields of which one suffices without words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A query over what is current. `since` and `until` are ISO dates, both inclusive; `confidence`
-    is from 0 to 1.
+    """A query over current memory. `since` and `until` are inclusive ISO dates.
 
-    Without words it finds the newest entries, and needs a day, kind, tag, actor or session. An
-    `actor` is compared with the author where a commit names none; a `session` is named with or
-    without its client.
-
-    `history` adds what was superseded, has expired or was removed; `as_of` (a date, a time or a
-    commit) searches memory as it was then. With `explain` each hit has an explanation of its score.
-    With `sessions` the messages of transcripts are searched too.
+    Without words it finds the newest entries, and needs a day, kind, tag, actor or session. `actor`
+    means the author where a commit names none. `history` adds what is no longer current; `as_of` (a
+    date, a time or a commit) searches past memory; `sessions` adds messages of transcripts.
     """
 
     query: str = ""
@@ -62,9 +56,6 @@ class Search:
     sessions: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what has nothing to search by, numbers out of their range, and fields that do not
-        go together.
-        """
         require_single_tags(self.tags)
         require_range("limit", self.limit, 1, _MAX_HITS)
         require_range("min_confidence", self.min_confidence, 0, 1)
@@ -103,10 +94,9 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class ListFacts:
-    """List facts, the newest first: with all of `tags`, with one of `any_tags`, holding `key`.
+    """List facts, newest first: with all of `tags`, one of `any_tags`, and `key`.
 
-    `actor`, `session`, `since` and `until` are as those of `Search`. `everything` includes those
-    that no longer hold. A `limit` of 0 is none.
+    Other fields as in `Search`. `everything`: also those no longer current. `limit` 0: none.
     """
 
     tags: tuple[str, ...] = ()
@@ -130,9 +120,7 @@ class ListFacts:
 
 @dataclass(frozen=True, slots=True)
 class ScorePart:
-    """The share of one query word in a score: it is a term of a field, or has one for a
-    relative.
-    """
+    """The share of a query word in a score, by a term of a field or a relative of it."""
 
     field: str
     term: str
@@ -160,12 +148,10 @@ class Explanation:
 class Hit:
     """An entry that answers a query.
 
-    Lines are of the file as it is on disk; `since` is when it came into memory, in the user's time.
-    `near`: it holds none of the words, and was found by its neighbours. `cites` and `attribute` are
-    as those of `Origin`. `about`: what the file's front matter says in words of the query. `also`:
-    the places of its copies in logs, as PATH:LINE; `promoted`: the curated fact that counts in the
-    stead of a line of a log. `author` is the name of the person whose commit brought it in, None
-    where that is the user; until the answer is complete, it is as that of `Origin`.
+    `line` is in the file on disk; `since` is when it was added. `near`: only its neighbours match.
+    `about`: matching words of the front matter. `also`: its copies in logs, as PATH:LINE;
+    `promoted`: the curated fact that counts instead of this log line. `author`: None where it is
+    the user (until the answer is complete: as in `Origin`, as are `cites` and `attribute`).
     """
 
     path: str
@@ -202,11 +188,8 @@ class Hit:
 class MessageHit:
     """A message of a transcript that answers a query.
 
-    - `path`: of the transcript; `line`: of that file.
-    - `session`: CLIENT/SESSION; `project`: the folder that it works in.
-    - `speaker`: user or agent; `sender`: in a chat of several people, who says it if that is not
-      the owner.
-    - `time`: in the user's zone (None: the transcript has none).
+    - `path`, `line`: in the transcript. `session`: CLIENT/SESSION; `project`: its working folder.
+    - `speaker`: user or agent; `sender`: another person than the owner. `time`: the user's zone.
     """
 
     path: str
@@ -227,16 +210,13 @@ class MessageHit:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """Figures of a search's answer that need no knowledge of the right one.
+    """Figures of an answer that need no knowledge of the right one.
 
-    - `words`: the number of terms that the query asks for.
-    - `hits`: how many there are; `first`, `last`: the score of the first and the last.
-    - `spread`: how far the median score stays behind the first, as a share of it.
-    - `text`, `heading`, `beside`: of the first hits, how many have a word of the query in their
-      text, only in headings or file name, in neither.
-    - `age`: the median, in days.
-    - `behind`: the index could not be brought up to date.
-    - `query`: as it was typed, without secrets; None unless the settings say so.
+    - `words`: number of terms in the query. `age`: median, in days.
+    - `first`, `last`: scores; `spread`: share by which the median score is below the first.
+    - `text`, `heading`, `beside`: number of first hits with a word there.
+    - `behind`: the index was out of date. `query`: without secrets; None unless the settings keep
+      it.
     """
 
     words: int
@@ -254,9 +234,7 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class BuildProgress:
-    """The files of memory that an index already has, while it is being built from nothing, and all
-    of them.
-    """
+    """Files indexed so far, and all of them, while the index is being built."""
 
     done: int
     total: int
@@ -288,9 +266,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class FactList:
-    """Facts that were asked for: `total` counts those too that are left out. The others are as of a
-    search.
-    """
+    """Facts asked for; `total` includes those left out. Others as in `SearchResult`."""
 
     facts: tuple[Hit, ...]
     total: int
@@ -303,9 +279,7 @@ class FactList:
 
 @dataclass(frozen=True, slots=True)
 class ConflictView:
-    """Two facts that contradict each other; `key` is the key of both, None where somebody marked
-    them.
-    """
+    """Two facts that contradict each other; `key` is None where somebody marked them."""
 
     first: Hit
     second: Hit

@@ -18,16 +18,13 @@ class Speaker(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a transcript, safe to store: without the blocks of clients and memory tools,
-    secrets and control characters.
+    """One message of a transcript, safe to store: without client blocks, secrets and control
+    characters.
 
-    - `line`: of the file, from 1.
-    - `time`: in UTC; that of the message before where it has none (None: none before has one).
-    - `typed`: a person typed these words; never true of what a host or a program put there.
-    - `mark`: the first 12 hex digits of the SHA-256 of time, speaker and text as the file has it.
-      Copies of a message have the same one.
-    - `id`: the client's own.
-    - `sender`: in a chat of several people, who says it if that is not the owner.
+    - `time`: UTC; the previous message's where it has none (None: there is none before).
+    - `typed`: a person typed it, not a host or a program. `id`: the client's own.
+    - `mark`: 12 hex digits of the SHA-256 of raw time, speaker and text; copies share it.
+    - `sender`: in a chat of several people, the speaker if it is not the owner.
     """
 
     line: int
@@ -50,9 +47,7 @@ class SkippedLine:
 
 @dataclass(frozen=True, slots=True)
 class SkippedLines:
-    """Lines of a transcript that were not read: their number, the first of them, and why that was
-    not.
-    """
+    """The number of skipped lines of a transcript, the first of them, and why."""
 
     count: int
     first: int
@@ -61,16 +56,13 @@ class SkippedLines:
 
 @dataclass(frozen=True, slots=True)
 class ReadingStart:
-    """Where the next reading of a transcript may begin, and what the lines before it tell. Some
-    messages before the last one are read again.
+    """The position at which the next reading of a transcript may begin; some messages are read
+    again.
 
-    - `line`, `offset`: the first line to read, and where it begins in the file.
-    - `read_line`, `read_hash`: the last line that was read, and its hash. A file in which this line
-      is another one was rewritten.
-    - `time`: of the message before.
-    - `unattended`: nobody types in this session. `tells_origin`: records say where their texts come
-      from.
-    - `own`: None before the first text.
+    - `line`, `offset`: where to begin. `time`: of the message before.
+    - `read_line`, `read_hash`: the last line read; if it differs, the file was rewritten.
+    - `unattended`: nobody types. `tells_origin`: records name their origin. `own`: None before
+      text.
     """
 
     line: int
@@ -92,21 +84,13 @@ class ReadingStart:
 class Transcript:
     """A session of a client, or the part of it that was read.
 
-    - `session`: its id; `project`: the folder it works in.
-    - `lines`, `size`: how many whole lines were read through, and their bytes. Both count from the
-      start of the file.
-    - `line_hash`: the first 12 hex digits of the SHA-256 of the last of these lines (None: there is
-      none).
-    - `tools_line`: the first line at which the agent used a tool (None: it used none). Messages
-      before it are judged as those of a session without tools, so that a session that is read
-      message by message gives what it gives as a whole.
-    - `compacted_line`: where the context of the agent was compacted last, in the part that was read
-      (None: nowhere).
-    - `own`: mdmem itself began it.
-    - `after_line`: messages behind this line are new; those up to it were read before (0: all are
-      new, as in a file that was rewritten).
-    - `from_line`: the first line that was read; `messages` says nothing of those before it.
-    - `next_start`: where to go on once the file has grown (None: nothing is read yet).
+    - `lines`, `size`: whole lines read and their bytes, from the start of the file.
+    - `line_hash`: 12 hex digits of the SHA-256 of the last of these lines.
+    - `tools_line`: where the agent first used a tool. Messages before it are judged as those of a
+      session without tools, so that reading in parts gives the same as reading the whole.
+    - `compacted_line`: where the context was compacted last, in this part. `own`: mdmem began it.
+    - `after_line`: messages after it are new (0: all). `from_line`: the first line read.
+    - `next_start`: where to continue once the file has grown.
     """
 
     client: str
@@ -133,11 +117,9 @@ _MOST = 1_000_000
 class ShowSessions:
     """List sessions, or show the messages of one.
 
-    - `reference`: the session, with a line or lines (`SESSION#12`, `SESSION#12-20`); None lists all
-      that count.
-    - `client`: only this one's. `since`: an ISO date or a past day in words; only sessions in which
-      something was said since then.
-    - `limit`: the most sessions or messages, the newest. `chars`: the most characters of a message.
+    - `reference`: with line or lines (`SESSION#12`, `SESSION#12-20`); None lists all sessions.
+    - `since`: only sessions with messages since an ISO date or a past day in words.
+    - `limit`: the newest sessions or messages. `chars`: maximum characters of a message.
     """
 
     reference: str | None = None
@@ -155,15 +137,11 @@ class ShowSessions:
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """A session: the figures of its transcript, and how much of it digests have read. Times are in
-    the user's zone.
+    """A session: the figures of its transcript, and how much of it was digested.
 
-    - `path`: of the transcript; `project`: the folder that the session works in.
-    - `started`, `ended`: the times of its beginning and of its last message.
-    - `read_line`: the last line that was read.
-    - `new_bytes`, `new_messages`: what no digest has read yet.
-    - `gone`: the transcript is not there any more; what is known of it is from earlier readings, or
-      from commits.
+    - `path`: of the transcript; `project`: its working folder.
+    - `read_line`: the last digested line; `new_bytes`, `new_messages`: after it.
+    - `gone`: the transcript is missing, so this is from earlier readings or commits.
     """
 
     client: str
@@ -186,9 +164,7 @@ class SessionSummary:
 
 @dataclass(frozen=True, slots=True)
 class ShownMessage:
-    """A message of a session. `is_named`: it stands in the lines that were named. `cut`: so many
-    characters of its end are not shown.
-    """
+    """A message of a session. `is_named`: in the lines asked for. `cut`: characters left out."""
 
     line: int
     time: datetime | None
@@ -211,9 +187,7 @@ class ClientFolder:
 
 @dataclass(frozen=True, slots=True)
 class SessionList:
-    """Sessions, the newest first. `left_out`: there are more. `folders`: where transcripts could be
-    read, if the settings name no client yet.
-    """
+    """Sessions, newest first. `folders`: possible sources, if the settings name no client yet."""
 
     sessions: tuple[SessionSummary, ...]
     left_out: bool = False

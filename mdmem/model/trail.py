@@ -1,6 +1,4 @@
-"""The records of the trail: commits, entries and their occurrences, revisions of sections, marks,
-reverts, contradictions.
-"""
+"""The records of the trail."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
 from mdmem.startup.records import dataclass
 
 Ranges = tuple[tuple[int, int], ...]
-"""Numbers from each first to each last one, in their order; no two ranges touch."""
+"""Numbers from each first to each last one, ascending and not adjacent."""
 
 
 def of_numbers(numbers: Iterable[int]) -> Ranges:
@@ -87,16 +85,11 @@ def parse(text: str | None) -> Ranges:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The commit that brought in a line, with the source and confidence that it states. `time` is
-    in seconds since 1970.
+    """The commit that added a line, with its source and confidence; `time` is in epoch seconds.
 
-    `author` is who made the commit, as git writes a person: `NAME <EMAIL>`. `actor` and `session`
-    are those that it names. `claimed_by` is the agent that says that it is the user's own, or under
-    whose name mdmem committed what a person may have typed.
-
-    Of a digest's entry: `cites` are the lines of sessions where it was said
-    (`CLIENT/SESSION#LINE[-LINE]`), and `attribute` is what it is about, if a rule named that: the
-    key under which it may stand in curated memory.
+    `author` is `NAME <EMAIL>`; `actor` and `session` as the commit names them. `claimed_by` is the
+    agent that names the user as its source. Of a digest's entry, `cites` are the lines of sessions
+    (`CLIENT/SESSION#LINE[-LINE]`), and `attribute` the key that a rule found for it.
     """
 
     commit: CommitId
@@ -113,13 +106,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One list item, paragraph, code block, table, quote or HTML block, at the top level of its
-    section.
+    """One list item, paragraph, code block, table, quote or HTML block, at the top of its section.
 
-    Lines count from 1 and are inclusive. `text` is the Markdown without outermost list marker,
-    kind, trailing tags, comments and block id. `tags` are the entry's own and then the file's.
-    `fact` is set for list items only. `first_line` is the first line as it is in the file, without
-    white space around it.
+    `text` is without outermost list marker, kind, trailing tags, comments and block id; `tags` are
+    its own, then the file's. `first_line` is as in the file, stripped. `fact`: list items only.
     """
 
     path: FilePath
@@ -137,26 +127,19 @@ class Entry:
 
 
 def plain_first_line(text: str) -> str:
-    """The first line that most entries with this text have, so that only another one need be
-    stored.
-    """
+    """The usual first line of entries with this text, so that only others need be stored."""
     return "- " + text.partition("\n")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class TrailCommit:
-    """A commit that HEAD reaches and that did something to memory, or to which the trail was
-    brought up.
+    """A commit that HEAD reaches and that changed memory, or to which the trail was updated.
 
-    They are numbered from 1 as they arrive, parents before children; no answer depends on that.
-    `time` is the author's and `committed` the committer's, in seconds since 1970. `moment` is when
-    the commit counts as made, as far as that can be told without a clock (`Trail.moments`).
-    `parents` are numbers: the nearest commits of the trail, in git's order. `missing` are the
-    numbers below its own that it does not reach.
-
-    What was proposed counts as made by the merge that brought it to a line without it: then
-    `brought` is the number of that, and time and author are the merge's. It is 0 as long as there
-    is none, and None for all that was not proposed.
+    Numbers begin at 1, parents before children. `time` is the author's, `committed` the
+    committer's, in epoch seconds; `moment` is the time used for ordering (`Trail.moments`).
+    `parents` are the nearest commits of the trail; `missing` the lower numbers it does not reach. A
+    proposed commit takes time and author of the merge `brought` (0: not merged; None: not
+    proposed).
     """
 
     number: int
@@ -170,7 +153,7 @@ class TrailCommit:
     parents: tuple[int, ...] = ()
     missing: Ranges = ()
     is_needed: bool = True
-    """False where the trail was only brought up to it."""
+    """False where the trail was only updated to it."""
     brought: int | None = None
 
     @property
@@ -190,18 +173,15 @@ class Fate(StrEnum):
     SUPERSEDED = "superseded"
     REMOVED = "removed"
     JOINED = "joined"
-    """It was brought in on another side too, and is told of there."""
+    """It was added on another branch too, where it is recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One entry in one place (file and section) from one commit to another.
+    """One entry in one place (file and section), from commit `begun` to `ended` (None: live).
 
-    `begun` and `ended` are numbers of commits: the one that brought it in and the one that took it
-    out (None: it is live, HEAD has it). While it is live, the lines of `entry` are those of the
-    commit in which it began, afterwards those of `last`, a commit that had it. `successor` is the
-    fact that replaced it. `also` tells that its key has several values. `number` is its row, 0
-    before it has one.
+    Its lines are those of `begun` while it is live, afterwards of `last`, a commit that had it.
+    `successor` is the fact that replaced it. `also`: its key has several values.
     """
 
     entry: Entry
@@ -217,15 +197,11 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """The own text of one section, heading included, without blank lines at its end, from one
-    commit to another.
+    """A section's own text with its heading, from one commit to another.
 
-    `lineage` tells sections apart, however their headings and files are renamed: it is the number
-    of the first revision, 0 before there is one. `nth` counts the sections of the file with this
-    path, from 1. `unchanged_text` marks a revision that differs from the one before in its place
-    only (heading above, file, `nth`), and not in its bytes, or in which a merge only put together
-    what its sides did. The empty path is the text before the first heading. `previous` are the rows
-    of those that it continues, in a merge of several.
+    `lineage`, the number of its first revision, identifies a section however it is renamed. `nth`
+    counts sections with this path in the file, from 1. `unchanged_text`: only the place differs, or
+    a merge only combined its sides. `previous` are the rows it continues, if several.
     """
 
     lineage: int
@@ -253,14 +229,11 @@ class MarkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A statement of `commit` about facts, from commit `begun` on until a revert takes it back
-    (`ended`).
+    """A statement of `commit` about facts, in force from `begun` until a revert (`ended`).
 
-    A statement that holds again begins with the revert of its revert. Superseded and retracted: of
-    one live occurrence (its row) of `fact`, which `other` replaced. Only logs have these: in a file
-    that is edited in place the text is right, and the same statement is overruled. Contradicts and
-    resolved: of the facts `fact` and `other`. Promoted: `other` in a file that is edited in place
-    says what this line of a log says, and counts in its stead.
+    Superseded and retracted: of one live occurrence of `fact` in a log, replaced by `other`;
+    elsewhere the text is right and overrules it. Contradicts and resolved: of `fact` and `other`.
+    Promoted: `other`, in a curated file, counts instead of this log line.
     """
 
     kind: MarkKind
@@ -274,9 +247,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class StatedRevert:
-    """`commit` states that it takes `reverted` back. Where that is a merge, each stating commit
-    that it brought has a record of its own, too.
-    """
+    """`commit` reverts `reverted`; of a merge, each stating commit has its own record too."""
 
     commit: CommitId
     reverted: CommitId
@@ -284,11 +255,7 @@ class StatedRevert:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A fact as somebody states it in one place. `line` counts from 1, `time` is in seconds since
-    1970 (0: not known), `until` holds through that day.
-
-    `also` tells that its key has several values, as a commit states.
-    """
+    """A fact as stated in one place; `time` in epoch seconds (0: unknown), `until` inclusive."""
 
     id: FactId
     text: str
@@ -305,11 +272,9 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two claims that contradict each other: by the `key` of both (else None), or because somebody
-    `marked` them, or both.
+    """Two claims with one `key`, or `marked` as contradicting each other, or both.
 
-    `weaker` is the claim with less behind it, None where neither has. That does not tell which is
-    right.
+    `weaker` is the claim with less provenance (None: neither); that does not tell which is right.
     """
 
     first: Claim
@@ -321,10 +286,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit as history is read: `time` is the author's, in seconds since 1970.
-
-    `email` is known of commits that are read from git.
-    """
+    """A commit read from history: `time` is the author's, `email` set only if read from git."""
 
     id: CommitId
     time: int

@@ -31,14 +31,11 @@ def is_night(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PipelineNote:
-    """The part of a commit's note that only a pipeline writes, beside what every write says.
+    """The part of a commit's note that only a pipeline writes.
 
-    - `actor`: the pipeline. `run`: the name of its run.
-    - Of the fact that comes in, or that goes: `cites`, where it was said, as
-      CLIENT/SESSION#LINE[-LINE]; `attribute`, what it is about; `sender`, the name of another
-      person who said it.
-    - `dreamt`: the commit through which the run has judged what came in, in its last commit.
-    - `promotes`: the entry of a log that the change takes into a curated file.
+    - `cites`: where it was said (CLIENT/SESSION#LINE[-LINE]); `sender`: by which other person.
+    - `attribute`: what the fact is about. `promotes`: the log entry that a curated file takes.
+    - `dreamt`, in a run's last commit: the commit up to which it has judged.
     """
 
     actor: str
@@ -52,9 +49,7 @@ class PipelineNote:
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Options that all writing verbs share. `confidence` is from 0 to 1; None is the default of the
-    source. `pipeline` is for mdmem's own work.
-    """
+    """Options of all writing verbs; `confidence` None means the default of the source."""
 
     source: Source = Source.INFERRED
     confidence: float | None = None
@@ -67,9 +62,6 @@ class WriteOptions:
     pipeline: PipelineNote | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a confidence out of its range, a reason that reads as a trailer, and what cannot
-        be allowed.
-        """
         require_range("confidence", self.confidence, 0, 1)
         require_no_trailer("reason", self.reason)
         require_allowances(wording.field("allow"), self.allow)
@@ -87,15 +79,12 @@ class Action(StrEnum):
 
 
 _PLACING = (Action.BODY, Action.APPEND, Action.PREPEND)
-"""Actions for a section that does not exist yet; of the text before the first heading too."""
+"""Actions for a section that does not exist yet, and for the text before the first heading."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditSection:
-    """Change one section of a file, or (None) the text before the first heading.
-
-    `text` is the body, the addition, the text to find or the new title.
-    """
+    """Change a section, or (None) the preamble; `text` is what the action needs."""
 
     section: str | None
     action: Action
@@ -149,9 +138,7 @@ class EditSection:
     ) -> Self:
         """The edit of a door that has an argument for each action. `after` implies `create`.
 
-        Raises:
-            UsageProblem: not exactly one action, not exactly one of section and preamble, or
-            arguments that do not go together.
+        Raises UsageProblem: arguments are missing or exclude each other.
         """
         texts = {
             Action.BODY: body,
@@ -189,10 +176,9 @@ class EditSection:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """Append an entry to a day's log. `time` is HH:MM, `day` an ISO date or a past day in words;
-    None means now.
+    """Append an entry, and then `more`, to a day's log.
 
-    `more` are the texts of further entries, which the same change appends behind it.
+    `time` is HH:MM, `day` an ISO date or a past day in words; None means now.
     """
 
     text: str
@@ -213,10 +199,9 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Remember:
-    """Put a fact into a curated file. `until` is an ISO date or a day to come in words.
+    """Put a fact into a curated file; `until` is an ISO date or a future day in words.
 
-    `entry`: the entry of a day's log that it takes there, by id or text; with an empty text, in its
-    words.
+    `entry`: the log entry (id or text) that it promotes; with an empty text, in its words.
     """
 
     text: str
@@ -238,11 +223,7 @@ class Remember:
 
 @dataclass(frozen=True, slots=True)
 class Forget:
-    """Take a fact, named by its exact text, its id or a prefix of it, out of a file; with a `file`
-    that copy of it alone.
-
-    With `everywhere`, every line that says it, and its copies in logs whatever the file.
-    """
+    """Remove a fact (text, id or prefix) from a file; `everywhere`: every copy, logs included."""
 
     fact: str
     file: str | None = None
@@ -258,12 +239,10 @@ class Forget:
 
 @dataclass(frozen=True, slots=True)
 class DayEntry:
-    """An entry for the log of a day.
+    """An entry for a day's log.
 
-    - `cites`: where it was said, as CLIENT/SESSION#LINE[-LINE]; `time`: when, and `by_agent`:
-      whether an agent said it.
-    - `key`: the attribute that it is about. `by_model`: a model suggested it. `sender`: the name of
-      another person than the user who said it.
+    `cites`: where it was said (CLIENT/SESSION#LINE[-LINE]), at `time`. `key`: the attribute.
+    `sender`: another person who said it.
     """
 
     minute: str
@@ -286,10 +265,9 @@ class DayEntry:
 
 @dataclass(frozen=True, slots=True)
 class DigestDay:
-    """Put entries of sessions into the log of a day, where they belong by their minutes.
+    """Add entries of sessions to a day's log, in order of time.
 
-    `reads`: how far transcripts are read with it, each as CLIENT/SESSION#LINE HASH; of sessions of
-    which nothing more follows.
+    `reads`: how far transcripts are read with it, each as CLIENT/SESSION#LINE HASH.
     """
 
     day: date
@@ -306,12 +284,10 @@ class DigestDay:
 
 @dataclass(frozen=True, slots=True)
 class Revert:
-    """Undo one change and keep everything later: a commit, named in git's way, or the last change
-    of a fact (id, prefix or text).
+    """Undo one change and keep later ones: a commit, or the last change of a fact.
 
-    Or all changes of a run, as its commits name it: all of them or none; with `skip` all but those
-    that later edits hold fast. Entries of a day's log then count no more; with `take_out` their
-    lines go out.
+    Or all changes of a run: all or none; with `skip` all but those that later edits depend on. Log
+    entries are no longer current then; with `take_out` their lines are removed.
     """
 
     reference: str
@@ -353,11 +329,9 @@ class Resolve:
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """Remove a fact from files, index and all history. It is named as for `Forget`, or by words
-    that only history holds.
+    """Remove a fact from files, index and history; named as for `Forget`, or by past words.
 
-    A purge states nothing, so it has neither source nor confidence; `actor`, `session` and `reason`
-    go into the commit that records it.
+    It states nothing, so it has no source or confidence.
     """
 
     fact: str
@@ -374,11 +348,7 @@ class Purge:
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """Commit a person's pending edits of memory files as theirs; an `actor` that is an agent claims
-    them.
-
-    `message` is the commit's; None names the files.
-    """
+    """Commit pending edits of memory files as the user's; an agent `actor` claims them."""
 
     message: str | None = None
     allow: frozenset[str] = frozenset()
@@ -392,9 +362,7 @@ class Save:
 
 @dataclass(frozen=True, slots=True)
 class LikeFact:
-    """A standing fact that a new one resembles, with its line in the file as it is now. `in_log`:
-    it stands in a day's log.
-    """
+    """A similar current fact, with its line on disk. `in_log`: in a day's log."""
 
     fact: FactId
     text: str
@@ -410,14 +378,10 @@ Change = EditSection | Log | Remember | Forget | Revert | Contradict | Resolve
 class WriteResult:
     """The outcome of a write; `op` is the operation that its commit states.
 
-    `ended` are facts that were superseded without a successor; `kept` is what stood behind and
-    beneath a replaced text, and stays. `contradicts` are the current facts that the new one
-    contradicts. `diff` is set by a dry run; `notes` are lines for the user; `warnings` are codes of
-    `check`. `day` is the one that the caller gave in words, as an ISO date. `excerpt` are the lines
-    around words that were replaced in a whole file, with their numbers. `like` are the standing
-    facts that a new one resembles; `ends`: it says that something holds no more. `forgotten` are
-    the places, as PATH:LINE, of a line that was forgotten and of its copies in logs; `also` those
-    where the same words still count.
+    `ended`: facts superseded without a successor. `kept`: text around a replaced one, which stays.
+    `diff`: of a dry run. `warnings`: codes of `check`. `day`: the given words as an ISO date.
+    `excerpt`: numbered lines around a replacement. `like`: similar facts; `ends`: it says that
+    something ended. `forgotten`, `also`: places (PATH:LINE) removed, and where the words still are.
     """
 
     changed: bool
@@ -469,9 +433,7 @@ class ReplaceText:
 
 @dataclass(frozen=True, slots=True)
 class InsertText:
-    """Insert text behind a line of a file; 0 is its beginning, and in a day's log there is only its
-    end.
-    """
+    """Insert text after a line of a file (0: at its beginning); in a log only at its end."""
 
     path: str
     line: int
@@ -481,9 +443,7 @@ class InsertText:
 
 @dataclass(frozen=True, slots=True)
 class MovePath:
-    """Move a file or a folder to a path where nothing is, or (`target` None) remove it; history
-    keeps it.
-    """
+    """Move a file or folder to an unused path, or (`target` None) remove it; history keeps it."""
 
     path: str
     target: str | None
@@ -500,12 +460,11 @@ WholeFileEdit: TypeAlias = CreateFile | ReplaceText | InsertText
 
 @dataclass(frozen=True, slots=True)
 class PurgePlan:
-    """The plan of a purge: its changes in numbers, and all that it cannot reach or has to drop in
-    sentences, without the purged words.
+    """The plan of a purge in numbers; `notices` say what it cannot reach or drops, without the
+    words.
 
-    `files` on disk, `commits` that get another id, of which `messages` (tags' included) change;
-    `tags` that are rewritten; `refs` that move; `loose` objects to which nothing but a reflog
-    leads, looked for where nothing else holds the words.
+    `files` on disk, rewritten `commits` and `tags`, `messages` changed among these, `refs` that
+    move, `loose` objects (searched only if nothing else has the words).
     """
 
     files: int
@@ -525,9 +484,7 @@ class PurgePlan:
 
 @dataclass(frozen=True, slots=True)
 class PurgeResult:
-    """The result of a purge; `commit` is its note, None on an unborn branch. `notices`: those of
-    the plan, and of what still holds the words.
-    """
+    """The result of a purge; `commit` is its note, None on an unborn branch."""
 
     plan: PurgePlan
     commit: CommitId | None

@@ -1,3 +1,1 @@
-"""The verbs that only read: search, show, history, blame; with memory as it was, dates in words,
-lookup of facts.
-"""
+"""The reading verbs, with past memory, dates in words and the lookup of facts."""

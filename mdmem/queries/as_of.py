@@ -1,6 +1,4 @@
-"""Memory as it was: the commits that a date or a commit id means, and hits with what
-was true then.
-"""
+"""Past memory: the commits that a date or a commit id means, and what was true then."""
 
 from __future__ import annotations
 
@@ -51,10 +49,8 @@ _FactInSection = tuple[FilePath, SectionPath, FactId | None]
 class PastState:
     """Memory as the commits `known` tell it.
 
-    - `commits`: the newest commits whose whole past is known, the newest last. `is_tree`: it is one
-      commit's own past, and its files tell.
-    - `day`: the day on which expiry is judged. `words`: what was asked for, a day in words as an
-      ISO date.
+    `commits` are the newest of these, the newest last; `is_tree`: one commit's own past. `day`
+    judges expiry; `words` are those asked for, a day in words as an ISO date.
     """
 
     known: Ranges
@@ -70,12 +66,7 @@ class PastState:
 
 
 def resolve_as_of(workspace: Workspace, trail: Trail, words: str) -> PastState:
-    """Find the state of memory that a date, a moment or a commit id means.
-
-    Raises:
-        UsageProblem: what looks like a date is none.
-        HistoryProblem: `before-history`, `commit-not-found`.
-    """
+    """The state of memory that a text means; raises UsageProblem, HistoryProblem."""
     if (span := dates.parse_iso(workspace, words)) is not None:
         return _at_end_of(workspace, trail, words, span)
     commit = workspace.repository.commit_named(words)
@@ -100,7 +91,6 @@ def resolve_as_of(workspace: Workspace, trail: Trail, words: str) -> PastState:
 
 
 def _past_of(commits: Sequence[TrailCommit]) -> Ranges:
-    """The commits that some reach."""
     last = max((each.number for each in commits), default=0)
     missing = complement((), last)
     for each in commits:
@@ -111,7 +101,6 @@ def _past_of(commits: Sequence[TrailCommit]) -> Ranges:
 
 
 def _at_end_of(workspace: Workspace, trail: Trail, words: str, span: dates.DateSpan) -> PastState:
-    """The state of memory at the end of a span of days: all that had been said by then."""
     seconds, day = dates.end_of_span(workspace, span)
     moments = trail.moments(dates.end_of_today(workspace))
     known = moments.upto(seconds)
@@ -136,9 +125,7 @@ def _at_end_of(workspace: Workspace, trail: Trail, words: str, span: dates.DateS
 def hits_as_of(
     workspace: Workspace, trail: Trail, past: PastState, matches: Sequence[Match]
 ) -> tuple[Hit, ...]:
-    """The hits with their lines as the commits have them, and with what contradicted them then; of
-    one commit only those that it has.
-    """
+    """Hits with lines and contradictions as of then; of one commit only its own entries."""
     paths = list(dict.fromkeys(match.row.entry.path for match in matches))
     entries: dict[FilePath, list[Entry]] = {path: [] for path in paths}
     for commit in reversed(past.commits):
@@ -171,9 +158,6 @@ def hits_as_of(
 def _contradicting_facts(
     trail: Trail, past: PastState, entries: Sequence[Entry]
 ) -> dict[_FactInSection, list[FactId]]:
-    """The facts that contradicted each fact among these entries, and each that is marked as a
-    contradiction, by file, section and id.
-    """
     marks, day = trail.pair_marks(past.known), past.day
     by_key = contradictions.find_conflicts(
         [replace(pages.entry_claim(entry, None), time=0) for entry in entries if entry.fact],
@@ -209,25 +193,16 @@ def was_live(each: Occurrence | Mark, known: Ranges) -> bool:
 
 
 def was_current(trail: Trail, occurrence: Occurrence, known: Ranges) -> bool:
-    """True if an occurrence was live where only some commits are known, and no mark on it was in
-    force.
-    """
+    """True if it was live, and no mark on it in force, where only some commits are known."""
     marks = trail.marks_of(occurrence.number, include_ended=True)
     return was_live(occurrence, known) and not any(was_live(mark, known) for mark in marks)
 
 
 def show_as_of(workspace: Workspace, request: Show, as_of: str, say: Say) -> SectionView:
-    """One section, the text before the first heading, or a whole file, as it was.
+    """A section, the preamble or a whole file as it was; names in `request` are those of then.
 
-    Args:
-        workspace: the memory.
-        request: names the section and the file as they were called then.
-        as_of: a day, a moment, or a commit.
-        say: takes notes for the user.
-
-    Raises:
-        UsageProblem, HistoryProblem: `as_of` means no state of memory.
-        PathProblem, SectionProblem: there was no such file or section.
+    Raises UsageProblem, HistoryProblem: `as_of` means no state of memory. PathProblem,
+    SectionProblem: there was no such file or section.
     """
     path = memory_file(workspace, request.file) or workspace.curated
     with trails.fresh_trail(workspace, say) as trail:
@@ -241,7 +216,6 @@ def show_as_of(workspace: Workspace, request: Show, as_of: str, say: Say) -> Sec
 
 
 def _file_of(workspace: Workspace, path: FilePath, commits: Sequence[CommitId]) -> bytes | None:
-    """A file as some commits have it together; None where none has it."""
     repository = workspace.repository
     versions = {commit: repository.read(commit, [path])[path] for commit in commits}
     if not any(version is not None for version in versions.values()):
@@ -275,9 +249,7 @@ def _view(
 def _differences(
     trail: Trail, past: PastState, path: FilePath, document: Document, section: SectionPath | None
 ) -> tuple[Collection[int], tuple[str, ...]]:
-    """The lines of a document whose facts had ended, and those of facts that had been said and that
-    it has not, as after a rebase.
-    """
+    """Lines whose facts had ended, and stated facts that the document lacks, as after a rebase."""
     occurrences = [
         each
         for each in trail.occurrences_in(path)

@@ -29,8 +29,7 @@ TimeOf = Callable[[int], datetime]
 
 @dataclass(frozen=True, slots=True)
 class SectionOnDisk:
-    """A section of a file as it is, lines `start` up to `end`, counted from 0; at position 0, with
-    the empty path, the preamble.
+    """A section on disk, lines from 0; position 0 with the empty path is the preamble.
 
     `nth` counts the sections with this path, from 1.
     """
@@ -50,11 +49,7 @@ def commit_times(workspace: Workspace, trail: Trail) -> TimeOf:
 
 
 def memory_file(workspace: Workspace, file: str | None) -> FilePath:
-    """The path of a memory file that a user names; without a name that of the curated file.
-
-    Raises:
-        PathProblem: `not-memory`: the file is none of which a trail is kept.
-    """
+    """A memory file's path, by default the curated file's; raises PathProblem (`not-memory`)."""
     if file is None:
         return workspace.curated
     path = layout.parse_path(file)
@@ -67,12 +62,7 @@ def memory_file(workspace: Workspace, file: str | None) -> FilePath:
 def section_on_disk(
     workspace: Workspace, path: FilePath, address: str | None, nth: int | None
 ) -> SectionOnDisk:
-    """The section of a file that an address means; without an address the text before the first
-    heading.
-
-    Raises:
-        PathProblem, SectionProblem: there is no such file or section.
-    """
+    """The section of an address, or the preamble; raises PathProblem, SectionProblem."""
     data = files.read(files.path_on_disk(workspace.root, path))
     if data is None:
         raise lookup.missing_file(workspace, path)
@@ -85,12 +75,7 @@ def section_on_disk(
 
 
 def sections_on_disk(workspace: Workspace, path: FilePath) -> list[SectionOnDisk]:
-    """Every section of a file, and before them the text before the first heading, where there is
-    any.
-
-    Raises:
-        PathProblem: the file cannot be read.
-    """
+    """Every section of a file, and first its preamble, if any. Raises PathProblem."""
     document = parse_bytes(files.read(files.path_on_disk(workspace.root, path)) or b"")
     has_preamble = bool(document.slice(document.front, document.preamble_end).strip())
     return [
@@ -122,14 +107,7 @@ def _on_disk(document: Document, section: Section | None) -> SectionOnDisk:
 def find_newest_revision(
     workspace: Workspace, trail: Trail, path: FilePath, address: str | None, nth: int | None
 ) -> Revision | None:
-    """The newest revision of the section that an address means; None if it is in no commit yet.
-
-    The section may be one of the file as it is, else as HEAD has it, else one that the file used to
-    have.
-
-    Raises:
-        PathProblem, SectionProblem: there is no such file or section.
-    """
+    """The newest revision of a section, also of a past one; raises PathProblem, SectionProblem."""
     try:
         section = section_on_disk(workspace, path, address, nth)
     except (SectionProblem, PathProblem) as problem:
@@ -163,9 +141,7 @@ def find_newest_revision(
 def newest_revision(
     workspace: Workspace, trail: Trail, path: FilePath, section: SectionOnDisk
 ) -> Revision | None:
-    """The newest revision of a section on disk, which a commit of the file as it is would continue;
-    None if there is none.
-    """
+    """The newest revision, which a commit of the section on disk would continue, if any."""
     count = (
         sum(each.path == section.section for each in section.document.sections)
         if section.position
@@ -200,9 +176,7 @@ def newest_revision(
 
 
 def _is_addressed(path: SectionPath, address: str | None) -> bool:
-    """True if an address means a section that a file used to have, by the end of its path; no
-    address means the preamble.
-    """
+    """Addresses match the end of a path; no address means the preamble."""
     if address is None:
         return not path
     titles = [plain_title(title).casefold() for title in path]
@@ -239,14 +213,11 @@ def shallow_notes(workspace: Workspace, trail: Trail) -> tuple[str, ...]:
 
 
 def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
-    """The lines of a section, a fact, a file, or the text before the first heading, with the commit
-    that brought in each.
+    """The lines of a section, fact, file or preamble, with the commit that added each.
 
-    A word that could be several of these is taken as section, text, key, id, file: the first that
-    fits.
+    An ambiguous word is taken as section, text, key, id, file: the first that fits.
 
-    Raises:
-        SectionProblem, PathProblem, FactProblem: there is none, or several are meant.
+    Raises SectionProblem, PathProblem, FactProblem: there is none, or several are meant.
     """
     path, word = memory_file(workspace, request.file), request.section
     with trails.fresh_trail(workspace, say) as trail:
@@ -283,11 +254,6 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
 def _blame_fact(
     workspace: Workspace, trail: Trail, word: str, file: FilePath | None
 ) -> Blame | None:
-    """The lines of a current fact; None where there is none.
-
-    Raises:
-        FactProblem: `fact-ambiguous`: several are meant; `fact-not-found`: it is no longer current.
-    """
     fact = lookup.named_fact(trail, word, file)
     if fact is None:
         return None
@@ -318,11 +284,6 @@ def _blame_fact(
 def _blame_file(
     workspace: Workspace, trail: Trail, word: str, file: FilePath | None
 ) -> Blame | None:
-    """All lines of a file; None where a word means none.
-
-    Raises:
-        PathProblem: `file-not-found`: it is the name of a file that is not there.
-    """
     path = lookup.file_named(workspace, word) if file is None else None
     if path is None:
         if file is None and is_markdown(word):
@@ -335,7 +296,6 @@ def _blame_file(
 def _blamed_lines(
     workspace: Workspace, trail: Trail, path: FilePath, sections: Sequence[SectionOnDisk]
 ) -> tuple[BlamedLine, ...]:
-    """The lines of one section of a file, or of all, with the commit that brought in each."""
     time_of = commit_times(workspace, trail)
     # A line may have another source than its commit states: it was confirmed, or a revert brought
     # it back.

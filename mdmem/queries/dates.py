@@ -33,7 +33,7 @@ _LANGUAGES = [
     "ja",
     "ko",
 ]
-"""The languages that are tried: to try all that dateparser knows takes seconds."""
+"""All that dateparser knows would take seconds to try."""
 _LEADING_WORD = late.pattern(r"(?i)^(?:last|past|in|since)\s+(?=[^\W\d]+$)")
 _BEFORE_DEADLINE = late.pattern(r"(?i)^(?:until|till|by|through)\s+")
 _AMBIGUOUS = late.pattern(r"(?<![\d:])\d{1,4}[./]\d{1,2}(?!\d)")
@@ -50,30 +50,17 @@ class DateSpan:
 
 
 def first_day(workspace: Workspace, text: str | None, argument: str) -> date | None:
-    """The first of the days that a text means; `argument` is the field that it comes from.
-
-    Raises:
-        UsageProblem: it means no day.
-    """
+    """The first of the days that a text means; raises UsageProblem for `argument`."""
     return None if text is None else _required_span(workspace, text, argument).first
 
 
 def last_day(workspace: Workspace, text: str | None, argument: str) -> date | None:
-    """The last of the days that a text means; `argument` is the field that it comes from.
-
-    Raises:
-        UsageProblem: it means no day.
-    """
+    """The last of the days that a text means; raises UsageProblem for `argument`."""
     return None if text is None else _required_span(workspace, text, argument).last
 
 
 def past_day(workspace: Workspace, text: str, argument: str) -> date:
-    """The one day that a text means, in words one that is past; `argument` is the field that it
-    comes from.
-
-    Raises:
-        UsageProblem: it means no day, or several. DateProblem: `ambiguous-date`.
-    """
+    """The one day of a text, of words a past one; raises UsageProblem, DateProblem."""
     span = _required_span(workspace, text, argument)
     if span.first != span.last:
         message = (
@@ -85,12 +72,7 @@ def past_day(workspace: Workspace, text: str, argument: str) -> date:
 
 
 def last_day_to_come(workspace: Workspace, text: str, argument: str) -> date:
-    """The last of the days that a text means, in words the next ones; `argument` is the field that
-    it comes from.
-
-    Raises:
-        UsageProblem: it means no day. DateProblem: `ambiguous-date`.
-    """
+    """The last day of a text, of words a future one; raises UsageProblem, DateProblem."""
     words = _BEFORE_DEADLINE.sub("", text.strip())
     span = parse_iso(workspace, words) or parse_words(workspace, words)
     if span is not None and span.last < workspace.now().date() and not _LIKE_ISO.match(words):
@@ -122,21 +104,14 @@ def end_of_span(workspace: Workspace, span: DateSpan) -> tuple[int, date]:
 
 
 def end_of_today(workspace: Workspace) -> int:
-    """The last second of today or, where that is later, of the day that is written (MDMEM_NOW), in
-    seconds since 1970.
-    """
+    """The later of today's and MDMEM_NOW's last second, in epoch seconds."""
     zone = config.zone(workspace.settings.timezone)
     days = max(datetime.now(zone).date(), workspace.now().date())
     return end_of_span(workspace, DateSpan(days, days))[0]
 
 
 def parse_iso(workspace: Workspace, text: str) -> DateSpan | None:
-    """The days that an ISO date, month, year or moment means; None if a text does not look like
-    one.
-
-    Raises:
-        UsageProblem: it looks like one and is none.
-    """
+    """The days of an ISO date, month, year or moment, else None; raises UsageProblem."""
     trimmed = text.strip()
     try:
         if match := _MONTH.match(trimmed):
@@ -160,13 +135,11 @@ def parse_iso(workspace: Workspace, text: str) -> DateSpan | None:
 
 
 def parse_words(workspace: Workspace, text: str, direction: str = "past") -> DateSpan | None:
-    """The days that words mean, such as `yesterday`, `last March`, `2 weeks ago`; None if they mean
-    no day.
+    """The days that words mean (`yesterday`, `last March`, `2 weeks ago`), or None.
 
-    Without `last` or `next` they mean the nearest in a `direction`, `past` or `future`.
+    Without `last` or `next`: the nearest in `direction`, `past` or `future`.
 
-    Raises:
-        DateProblem: `ambiguous-date`: digits with slashes or dots.
+    Raises DateProblem: `ambiguous-date`: digits with slashes or dots.
     """
     # 130 ms, only for days in words
     from dateparser.date import DateDataParser  # noqa: PLC0415

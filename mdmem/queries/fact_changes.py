@@ -27,16 +27,12 @@ from mdmem.workspace import Say, Workspace
 
 _CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
 _MORE_COMMITS = 4
-"""So many times as many commits are read where the newest ones did not change enough facts."""
+"""Factor of commits read again where the newest ones changed too few facts."""
 _PROPOSAL = late.pattern(r"(?m)^Mdmem-Proposal: (\S+)$")
 
 
 def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> ChangeList:
-    """The changes to facts that a request asks for.
-
-    Raises:
-        UsageProblem: a day is none.
-    """
+    """The changes to facts that a request asks for; raises UsageProblem for a bad day."""
     since, until = (
         dates.first_day(workspace, request.since, "since"),
         dates.last_day(workspace, request.until, "until"),
@@ -64,7 +60,6 @@ def changes_of_day(workspace: Workspace, day: date, say: Say) -> tuple[FactChang
 def _newest_changes(
     workspace: Workspace, trail: Trail, request: ShowChanges, since: date | None, until: date | None
 ) -> list[FactChange]:
-    """The newest changes that pass, newest first: one more than the limit, if there are as many."""
     moments = trail.moments(dates.end_of_today(workspace))
     start = _start_of(workspace, since) if since else None
     number_read = wanted = request.limit + 1 if request.limit else None
@@ -81,7 +76,6 @@ def _newest_changes(
 
 
 def _start_of(workspace: Workspace, day: date) -> float:
-    """The first second of a day, in seconds since 1970."""
     return datetime.combine(day, time.min, config.zone(workspace.settings.timezone)).timestamp()
 
 
@@ -93,9 +87,7 @@ def _passes(change: FactChange, actor: str | None, since: date | None, until: da
 
 
 class _ChangeReader:
-    """Reads what some commits did to facts (of a file); they come with the moments when they count
-    as made.
-    """
+    """Reads what commits did to facts; they come with the times at which they count as made."""
 
     def __init__(
         self, workspace: Workspace, trail: Trail, moments: Mapping[int, int], file: str | None
@@ -117,7 +109,6 @@ class _ChangeReader:
         self._begun = _by_number(filter(self._counts, trail.occurrences_begun(before)), "begun")
 
     def _is_wanted(self, path: FilePath) -> bool:
-        """True for a file with facts of memory that is asked for."""
         kind = self._workspace.kind_of(path)
         if not kind.is_memory or kind is FileKind.BOOTSTRAP:
             return False
@@ -133,7 +124,6 @@ class _ChangeReader:
         return is_told and self._is_wanted(occurrence.entry.path)
 
     def changes(self) -> Iterator[FactChange]:
-        """The changes: the newest commit first, and of each in the order of its files."""
         for number in self._numbers:
             ended, begun = self._ended.get(number, []), self._begun.get(number, [])
             marked = list(self._marked(number))
@@ -143,9 +133,7 @@ class _ChangeReader:
                 yield from self._of_commit(commit, ended, begun, marked)
 
     def _marked(self, number: int) -> Iterator[tuple[Mark, Occurrence]]:
-        """The marks that began with a commit and ended an occurrence without taking it out, each
-        with that.
-        """
+        """Marks that began with a commit and ended an occurrence still in the file."""
         for commit in self._trail.commits_with_marks_from(number):
             for mark in self._trail.marks_stated_by(commit):
                 if mark.begun == number and mark.kind in _CLOSING:
@@ -163,7 +151,6 @@ class _ChangeReader:
         begun: Sequence[Occurrence],
         marked: Sequence[tuple[Mark, Occurrence]],
     ) -> Iterator[FactChange]:
-        """The changes of one commit; what only moved is none."""
         moved = Counter(each.entry.fact for each in ended if each.fate is Fate.MOVED)
         gone = [(each, each.successor) for each in ended if each.fate is not Fate.MOVED]
         gone += [(each, mark.other) for mark, each in marked]
@@ -195,14 +182,12 @@ class _ChangeReader:
     def _gone(
         self, commit: TrailCommit, occurrence: Occurrence, successor: FactId | None
     ) -> FactChange:
-        """The end of an occurrence whose successor, if it has one, was there before."""
         note = parse_message(commit.message)
         if successor is not None and (standing := self._newest_of(successor)) is not None:
             return self._change(commit, note, standing.entry, occurrence)
         return replace(self._change(commit, note, occurrence.entry, None), kind=ChangeKind.REMOVED)
 
     def _newest_of(self, fact: FactId) -> Occurrence | None:
-        """The newest occurrence of a fact."""
         told = [each for each in self._trail.occurrences_of(fact) if each.fate is not Fate.JOINED]
         ranks = self._trail.ranks({each.begun for each in told})
         return max(told, key=lambda each: ranks[each.begun], default=None)
@@ -234,7 +219,6 @@ class _ChangeReader:
 
 
 def _by_number(occurrences: Iterable[Occurrence], name: str) -> dict[int, list[Occurrence]]:
-    """Occurrences by the number of the commit with which they began or ended."""
     by_number: dict[int, list[Occurrence]] = defaultdict(list)
     for occurrence in occurrences:
         by_number[getattr(occurrence, name)].append(occurrence)
@@ -246,7 +230,6 @@ def _position(occurrence: Occurrence) -> tuple[FilePath, int]:
 
 
 def _proposal(message: str) -> str | None:
-    """The proposal of which a commit accepted a part."""
     match = _PROPOSAL.search(message)
     return match[1] if match else None
 

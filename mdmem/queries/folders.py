@@ -23,11 +23,7 @@ _DAILY_NOTE = late.pattern(r"((?:.*/)?)\d{4}-\d{2}-\d{2}\.md")
 
 
 def other_markdown(workspace: Workspace) -> tuple[FilePath, ...]:
-    """The Markdown files of a workspace that are no memory, and could be by the setting `paths`.
-
-    Raises:
-        RepositoryProblem: git failed.
-    """
+    """Markdown files that the setting `paths` could add; raises RepositoryProblem."""
     kept: dict[str, bool] = {}
 
     def is_own(folder: str) -> bool:
@@ -55,9 +51,7 @@ def other_markdown(workspace: Workspace) -> tuple[FilePath, ...]:
 
 
 def other_markdown_note(workspace: Workspace) -> str | None:
-    """A line for the user: how much Markdown is no memory, and how it becomes so; None if there is
-    none.
-    """
+    """A line for the user on Markdown that is not memory, if any, and how to include it."""
     paths = other_markdown(workspace)
     if not paths:
         return None
@@ -77,9 +71,7 @@ def other_markdown_note(workspace: Workspace) -> str | None:
 
 
 def _daily_setting(paths: Iterable[FilePath]) -> str:
-    """The setting that has `log` write where most of some files are daily notes; empty where there
-    are none.
-    """
+    """The setting that makes `log` write where most of some files are daily notes, if so."""
     folders = Counter(match[1] for path in paths if (match := _DAILY_NOTE.fullmatch(path)))
     return "".join(
         f'; to have log write there: daily = "{folder}%Y-%m-%d.md"'
@@ -101,21 +93,14 @@ class FolderEntry:
 
 @dataclass(frozen=True, slots=True)
 class FolderView:
-    """A folder: its own size in bytes, and what is in it, by name, each folder before what it
-    holds.
-    """
+    """A folder: its size in bytes and its content by name, folders before what they hold."""
 
     size: int
     entries: tuple[FolderEntry, ...]
 
 
 def look(workspace: Workspace, path: str) -> FolderView | str:
-    """The text of a file, or what a folder holds: two levels, without hidden names, links and
-    devices.
-
-    Raises:
-        PathProblem: `file-not-found`, `bad-path`; `unsupported-file`: it is no text.
-    """
+    """The text of a file, or two visible levels of a folder; raises PathProblem."""
     if not path:
         return _view(workspace.root)
     file = layout.parse_any_path(path)

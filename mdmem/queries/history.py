@@ -1,6 +1,4 @@
-"""The history of a section, a fact, a file or all memory, and the periods in which memory held a
-text.
-"""
+"""The history of a section, fact, file or all memory, and the periods in which it held a text."""
 
 from __future__ import annotations
 
@@ -52,9 +50,7 @@ from mdmem.wording import field, verb
 from mdmem.workspace import Say, Workspace
 
 _MORE_CHANGES = 4
-"""So many changes of sections are read for each commit that is to be shown, and so many times as
-many where that was not enough.
-"""
+"""Changes of sections read per commit to be shown; also the factor of further attempts."""
 _FIRST_CHARACTERS = 60
 _WEEK_SECONDS = 7 * 24 * 60 * 60
 
@@ -62,11 +58,9 @@ _WEEK_SECONDS = 7 * 24 * 60 * 60
 def show_history(
     workspace: Workspace, request: ShowHistory, say: Say
 ) -> SectionHistory | FactHistory:
-    """The history of a section (or of the text before the first heading) or of a fact; without
-    either, of a file or of all memory.
+    """The history of a section (or the preamble) or a fact; else of a file or all memory.
 
-    Raises:
-        SectionProblem, PathProblem, FactProblem: there is none, or several are meant.
+    Raises SectionProblem, PathProblem, FactProblem: there is none, or several are meant.
     """
     path = memory_file(workspace, request.file) if request.file is not None else None
     with trails.fresh_trail(workspace, say) as trail:
@@ -82,9 +76,6 @@ def show_history(
 def _history_of_word(
     workspace: Workspace, trail: Trail, request: ShowHistory, word: str, path: FilePath | None
 ) -> SectionHistory | FactHistory:
-    """The history of what a word means: exact text, section, key, id, the first that fits; it names
-    the others.
-    """
     if (fact := lookup.fact_by_text(trail, word, path)) is not None:
         also = _other_readings(workspace, trail, word, path, ("section", "key", "id"), fact)
         return replace(_fact_history(workspace, trail, fact, path, request.limit), also=also)
@@ -111,7 +102,6 @@ def _other_readings(
     sorts: Collection[str],
     meant: FactId | None,
 ) -> tuple[OtherReading, ...]:
-    """The other things, of some sorts, that a word could mean besides the fact that is `meant`."""
     readings = []
     if "section" in sorts:
         data = files.read(files.path_on_disk(workspace.root, path or workspace.curated))
@@ -133,12 +123,7 @@ def _history_by_id(
     request: ShowHistory,
     problem: SectionProblem | PathProblem,
 ) -> SectionHistory | FactHistory:
-    """The history of the fact with an id, or of a file, for a word that means neither section nor
-    key: `problem` says why.
-
-    Raises:
-        SectionProblem, PathProblem, FactProblem: there is no such fact or file either.
-    """
+    """The history of a fact by id, or of a file; `problem` says why it is no section or key."""
     if (fact := lookup.fact_by_id(trail, reference, path)) is not None:
         return _fact_history(workspace, trail, fact, path, request.limit)
     if path is None and (file := _file_named(workspace, reference)) is not None:
@@ -168,16 +153,13 @@ def _history_by_id(
 
 
 def _file_named(workspace: Workspace, word: str) -> FilePath | None:
-    """The file that a word means; one that ends in `.md` need not be there any more."""
+    """The file that a word means; one that ends in `.md` may be deleted."""
     return memory_file(workspace, word) if is_markdown(word) else lookup.file_named(workspace, word)
 
 
 def _no_such_past(
     trail: Trail, word: str, path: FilePath | None, problem: SectionProblem
 ) -> SectionProblem:
-    """The failure of a word that means neither section nor key nor fact; it names facts with the
-    word.
-    """
     hint = lookup.similar_facts_hint(trail, word, lambda fact: f"{verb('history')} {fact}", path)
     if not hint:
         is_telling = path is not None or problem.details.get("near")
@@ -220,9 +202,7 @@ _Change = tuple[TrailCommit, Revision | None, Revision | None]
 
 
 def _section_changes(trail: Trail, newest: Revision) -> list[_Change]:
-    """All changes of a section, newest first: the commit, the text after it (None: it took the
-    section out) and the one before.
-    """
+    """Newest first: the commit, the text after it (None: removed) and before it."""
     past = {each.number: each for each in trail.section_past(newest)}
     begun = {each.begun for each in past.values()}
     changes: list[tuple[int, Revision | None, Revision | None]] = []
@@ -258,7 +238,6 @@ def _section_changes(trail: Trail, newest: Revision) -> list[_Change]:
 def _file_history(
     workspace: Workspace, trail: Trail, path: FilePath | None, request: ShowHistory
 ) -> SectionHistory:
-    """The newest changes of a file, or of all memory, section by section."""
     number_read = (request.limit + 1) * (_MORE_CHANGES if request.by_commit else 1)
     while True:
         changes = trail.section_changes(path, number_read)
@@ -296,7 +275,6 @@ def _file_history(
 
 
 def _limit_notes(number: int, limit: int) -> tuple[str, ...]:
-    """Notes for the user: that the limit left something out."""
     return (
         (f"Older changes not shown (use {field('limit')} {2 * limit})",) if number > limit else ()
     )
@@ -309,7 +287,7 @@ def _change_view(
     revision: Revision | None,
     before: Revision | None,
 ) -> RevisionView:
-    """The change that a commit made to a section; without a revision it took the section out."""
+    """Without a revision, the commit removed the section."""
     location = revision or before
     assert location is not None
     text, text_before = revision.text if revision else "", before.text if before else ""
@@ -342,15 +320,13 @@ def _change_view(
 
 
 def _late_merge(time_of: TimeOf, trail: Trail, commit: TrailCommit) -> MergeView | None:
-    """The merge that brought a commit to a line without it, if that was a week later or more."""
+    """The merge that brought a commit in a week or more after it was made."""
     merge = trail.merge_of(commit.number, commit.moment + _WEEK_SECONDS - 1)
     return MergeView(commit=merge.commit, time=time_of(merge.number)) if merge else None
 
 
 def _changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
-    """The lines that were removed and added, without blank ones and those that differ in their line
-    end alone.
-    """
+    """Removed and added lines, without blank ones and changes of the line end."""
     removed, added = (
         [line.strip() for line in lines if not is_blank(line)]
         for lines in history.changed_lines(before, after)
@@ -362,9 +338,6 @@ def _changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
 
 
 def _first_words(lines: Sequence[str]) -> str:
-    """The words of the first of some lines that says something, shortened; headings and comments
-    count only where there is nothing else.
-    """
     telling = next(
         (line for line in lines if not line.startswith(("#", "<!--"))), next(iter(lines), "")
     )
@@ -386,7 +359,6 @@ def _rows(trail: Trail, fact: FactId, path: FilePath | None) -> set[int]:
 def _uncommitted_fact(
     workspace: Workspace, trail: Trail, reference: str, path: FilePath | None
 ) -> FactHistory | None:
-    """The history, empty yet, of a fact that is on disk and in no commit."""
     for location in lookup.locate_fact(workspace, reference, lookup.MEMORY):
         if path in (None, location.path):
             fact = location.item.fact
@@ -414,15 +386,11 @@ def _fact_history(
 
 
 def _with_expiry(link: chains.ChainLink, today: date) -> chains.ChainLink:
-    """A link of a chain with the status that it has on a day."""
     is_expired = link.status is Status.CURRENT and link.until is not None and link.until < today
     return replace(link, status=Status.EXPIRED) if is_expired else link
 
 
 def _link_view(time_of: TimeOf, trail: Trail, link: chains.ChainLink) -> FactLink:
-    """A link of a chain, with the notes of the commit that added its line and of the one that ended
-    it.
-    """
     commit = trail.commit_with_id(link.commit)
     assert commit is not None  # a fact comes with a commit of the trail
     (note,) = line_notes(statement_of(commit), [link.first_line])
@@ -452,7 +420,6 @@ def _link_view(time_of: TimeOf, trail: Trail, link: chains.ChainLink) -> FactLin
 
 
 def _end_view(time_of: TimeOf, commit: TrailCommit) -> EndView:
-    """The end that a commit gave to something: who did it, and why."""
     note = parse_message(commit.message)
     return EndView(
         commit=commit.commit,
@@ -472,11 +439,7 @@ def _end_view(time_of: TimeOf, commit: TrailCommit) -> EndView:
 
 
 def when(workspace: Workspace, text: str, say: Say) -> TextHistory:
-    """The periods in which sections of memory held a text, oldest first; none where it never did.
-
-    Raises:
-        TextProblem: `empty-text`.
-    """
+    """The periods in which memory held a text; raises TextProblem (`empty-text`)."""
     if not text.strip():
         raise TextProblem("empty-text", "the text to look for is empty")
     with trails.fresh_trail(workspace, say) as trail:
@@ -512,9 +475,7 @@ def _presence_view(
 
 
 def _told_end(trail: Trail, presence: differences.TextPresence, text: str) -> int:
-    """The commit that is told as the end of a text's facts: after a rebase an earlier one than took
-    their lines out.
-    """
+    """After a rebase, a commit may have ended the facts before their lines were removed."""
     assert presence.went is not None  # the text was taken out
 
     def has_text(occurrence: Occurrence) -> bool:
@@ -538,9 +499,7 @@ def _told_end(trail: Trail, presence: differences.TextPresence, text: str) -> in
 def _end_of_facts(
     trail: Trail, presence: differences.TextPresence, text: str
 ) -> TrailCommit | None:
-    """The commit by which the last fact with a text in a section was no longer current, though its
-    line is still there.
-    """
+    """The commit that ended the last fact with a text whose line is still there."""
     facts = [
         each
         for each in trail.live_occurrences(presence.path, [presence.section])

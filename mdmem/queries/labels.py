@@ -16,9 +16,7 @@ def recall(
     say: Say,
     progress: Progress | None = None,
 ) -> FactList:
-    """The facts with at least one of these tags: those with most of them first, then the newest. A
-    limit of 0 is none.
-    """
+    """Facts with at least one of these tags: most of them first, then newest; `limit` 0: none."""
     request = ListFacts(any_tags=tags, limit=limit)
     listed = search.facts(workspace, replace(request, limit=0), say, progress)
     return replace(listed, facts=tuple(most_tagged(listed.facts, tags)[: limit or None]))

@@ -1,8 +1,7 @@
-"""The standing facts that a new line resembles, so that whoever writes it can say what it takes the
-place of.
+"""Current facts similar to a new line, so that its author can say what it replaces.
 
-They come from the index as it is: there are none where it is behind, or has no answer in time. All
-of it is done while git commits, so that a write hardly waits for it.
+They come from the index as it is: none if it is behind, or too slow. All of it is done while git
+commits, so that a write hardly waits for it.
 """
 
 from __future__ import annotations
@@ -26,17 +25,12 @@ if TYPE_CHECKING:
 
 _MOST = 3
 _NEAREST = 16
-"""The entries of the index that are compared with the new line."""
 _SECONDS = 0.01
-"""The time of the processor that the search and the comparison may take; loading their modules is
-not counted.
-"""
+"""Processor time for search and comparison, without loading modules."""
 
 
 class LikeSearch:
-    """The search for the standing facts that a text resembles. `search` may be called more than
-    once; it works only once.
-    """
+    """The search for similar facts; only the first call of `search` does anything."""
 
     def __init__(self, workspace: Workspace, text: str) -> None:
         self._workspace = workspace
@@ -50,9 +44,7 @@ class LikeSearch:
         return bool(self._rows) and corrections.ends_something(self._text)
 
     def search(self) -> None:
-        """Search the index, if it has seen the commit that was the newest one when this object was
-        made.
-        """
+        """Search the index, if it has seen the newest commit."""
         if self._rows is not None:
             return
         self._rows = []
@@ -67,7 +59,6 @@ class LikeSearch:
             return
 
     def _resembled(self, commit: CommitId) -> list[IndexRow]:
-        """The rows that the text resembles, the most alike first."""
         # while git commits, and only where the index has seen all
         from mdmem.catchup.index import index_at  # noqa: PLC0415
 
@@ -85,7 +76,6 @@ class LikeSearch:
         return [row for _, row in sorted(alike, key=lambda pair: -pair[0])]
 
     def _nearest(self, seen: SearchIndex, words: str) -> Iterator[IndexRow]:
-        """The current facts that may be superseded and are nearest to some words."""
         read_only = self._workspace.settings.extra_paths
         for row in seen.with_words(words, self._workspace.now().date(), _NEAREST):
             if (
@@ -98,9 +88,7 @@ class LikeSearch:
     def facts(
         self, path: FilePath, document: Document, besides: Collection[FactId]
     ) -> tuple[LikeFact, ...]:
-        """The facts that the text resembles, as they stand now, besides some; `document` is the
-        file at `path` after the write.
-        """
+        """The similar facts as they are now, except some; `document` is `path` after the write."""
         like: dict[FactId, LikeFact] = {}
         for row in self._rows or ():
             entry = row.entry
@@ -118,7 +106,6 @@ class LikeSearch:
         return tuple(like.values())
 
     def _line_now(self, row: IndexRow, lines: Sequence[str] | None) -> int | None:
-        """The line at which an entry of the index stands; None where it does not stand any more."""
         entry = row.entry
         if lines is None:
             try:

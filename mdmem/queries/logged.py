@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 
 
 def count_by_session(workspace: Workspace, path: FilePath, say: Say) -> Counter[str]:
-    """Count the entries of a log that digests wrote into it, by the session in which they were
-    said, as CLIENT/SESSION.
-    """
+    """Count a log's digested entries by session (CLIENT/SESSION)."""
     with trails.fresh_trail(workspace, say) as trail:
         cites = [
             each.origin.cites
@@ -43,9 +41,7 @@ def count_by_session(workspace: Workspace, path: FilePath, say: Say) -> Counter[
 
 
 def lines_read(workspace: Workspace) -> Iterator[tuple[str, str]]:
-    """The last lines that were read of sessions, as CLIENT/SESSION#LINE, each with its hash; by all
-    commits that led to HEAD, merged ones too.
-    """
+    """The last read lines (CLIENT/SESSION#LINE) with their hashes, by all commits below HEAD."""
     return (
         read
         for message in _messages_with(workspace, "Mdmem-Read: ")
@@ -64,7 +60,6 @@ def sessions_cited(workspace: Workspace, fact: FactId) -> frozenset[str]:
 
 
 def _messages_with(workspace: Workspace, beginning: str) -> Iterator[str]:
-    """The messages of commits that led to HEAD and have a line that begins so."""
     repository = workspace.repository
     if repository.head() is None:
         return
@@ -85,9 +80,7 @@ _TRAILERS = ("Mdmem-Read", "Mdmem-Cites")
 
 @dataclass(frozen=True, slots=True)
 class CitedSession:
-    """A session (CLIENT/SESSION), the last line of it that a commit names as read, and the time of
-    the newest commit that names it.
-    """
+    """A session, the last line that a commit names as read, and the newest such commit's time."""
 
     session: str
     read_line: int
@@ -136,9 +129,7 @@ class TakenOut:
 
 
 class TakenOutFacts:
-    """Every fact that a person had taken out of memory by a commit (None: there is none), and the
-    words that were purged.
-    """
+    """Facts that a person removed by a commit (None: none), and purged words."""
 
     def __init__(
         self, facts: Iterable[TakenOut], purged: tuple[PurgedWords, ...], commit: CommitId | None
@@ -152,13 +143,10 @@ class TakenOutFacts:
             self._times[each.fact] = max(each.time, self._times.get(each.fact, each.time))
 
     def holds(self, text: str, fact: FactId, time: datetime | None) -> bool:
-        """True if a person took out what a text says, in these or nearly these words.
+        """True if a person removed this text, or nearly this.
 
         Args:
-            text: of the entry.
-            fact: its id.
-            time: when the person said it, since what they say after they took it out counts. None:
-            somebody else says it.
+            time: of the person's own statement, which counts if it is later than the removal.
         """
         time = (
             _BEFORE_ALL if time is None else time.replace(microsecond=0)
@@ -171,9 +159,7 @@ class TakenOutFacts:
 
 
 def facts_taken_out(workspace: Workspace, say: Say) -> TakenOutFacts:
-    """Every fact that a person took out: its lines went, in commits or in edits that are not
-    committed, or a line of a log was retracted.
-    """
+    """Facts whose lines a person removed (committed or not), or retracted in a log."""
     with trails.fresh_trail(workspace, say) as trail:
         newest = trail.newest_commit
         facts = (
@@ -217,7 +203,6 @@ def _retracted(workspace: Workspace, trail: Trail) -> list[TakenOut]:
 
 
 def _rejected(workspace: Workspace, newest: TrailCommit | None) -> list[TakenOut]:
-    """The facts that were proposed, and that a person rejected."""
     parts = origins.rejected_parts(workspace.repository, newest.commit if newest else None)
     return [
         TakenOut(FactId(part.name), part.text or "", part.time)
@@ -227,7 +212,6 @@ def _rejected(workspace: Workspace, newest: TrailCommit | None) -> list[TakenOut
 
 
 def _removed_by_hand(workspace: Workspace) -> list[TakenOut]:
-    """The facts that edits took out which are not committed yet."""
     repository, now = workspace.repository, workspace.now()
     paths = [
         path
@@ -252,10 +236,7 @@ def _removed_by_hand(workspace: Workspace) -> list[TakenOut]:
 
 
 def _persons_time(workspace: Workspace, trail: Trail, number: int) -> datetime | None:
-    """The time of a commit by which a person did something; None for an agent's.
-
-    A merge that takes one side says nothing of the lines of the other.
-    """
+    """The time of a person's commit, else None; a merge says nothing of the other side's lines."""
     commit = trail.commit_numbered(number)
     if commit is None or commit.is_merge:
         return None

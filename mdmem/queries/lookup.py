@@ -1,4 +1,4 @@
-"""Find the fact or file that a user names: in the files as they are, or in all that the trail has.
+"""Find the fact or file that a user names, on disk or in the trail.
 
 A fact is named by its text, its key, its id or the beginning of that.
 """
@@ -38,13 +38,10 @@ _MOST_NAMED = 3
 _MOST_READ = 2000
 
 HintCommand = Callable[[FilePath], str]
-"""Gives a command with a file in it, for a hint."""
 
 
 def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathProblem:
-    """The failure for a missing file; its hint names the memory files with the nearest names, else
-    it is `otherwise`.
-    """
+    """The failure of a missing file; its hint has the nearest names, or `otherwise`."""
     paths = workspace.memory_files()
     near = [
         each for each in paths if each.casefold() == path.casefold()
@@ -60,14 +57,11 @@ def with_suggestions(
     file: str | None,
     command: HintCommand,
 ) -> SectionProblem:
-    """The failure `section-not-found` with a hint that says what else the word names: a section or
-    a file elsewhere, a day, a key.
+    """Add to `section-not-found` a hint on what else the word names; other codes are kept.
 
     Args:
-        workspace: the workspace.
-        problem: the failure; one of another code is given back as it is.
-        word: the word that was taken as a section; None where there was none.
-        file: the file that was named, where no other file is meant.
+        word: taken as a section; None: there was none.
+        file: set where no other file is meant.
         command: gives the command, or the option, with a file in it.
     """
     if problem.code != "section-not-found" or not word or not word.strip():
@@ -90,10 +84,9 @@ def with_suggestions(
 
 
 def file_named(workspace: Workspace, word: str) -> FilePath | None:
-    """The memory file with this name, with or without folder and ending; the log of today or
-    yesterday by that word.
+    """The memory file with this name, folder and ending optional; or today's or yesterday's log.
 
-    None where there is none, or where several are meant.
+    None where there is none, or several.
     """
     days_ago = layout.DAYS_AGO.get(word.strip().casefold())
     if days_ago is not None:
@@ -111,9 +104,7 @@ def file_named(workspace: Workspace, word: str) -> FilePath | None:
 
 
 def _holders(workspace: Workspace, word: str) -> tuple[list[FilePath], bool]:
-    """The first memory files with a section of this name, and whether a fact of one holds it as its
-    key.
-    """
+    """The first memory files with such a section, and whether one has it as a key."""
     name = plain_title(word.rpartition(PATH_SEPARATOR)[2]).casefold()
     with_section: list[FilePath] = []
     is_key = False
@@ -138,7 +129,6 @@ _MOST_SIMILAR = 3
 _QUOTED = 80
 
 Command = Callable[[FactId], str]
-"""Gives a command with the id of a fact in it, for a hint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +146,7 @@ class FactLocation:
 def locate_fact(
     workspace: Workspace, reference: str, kinds: tuple[FileKind, ...], keys: bool = False
 ) -> list[FactLocation]:
-    """Every location of a fact in files of these kinds; `keys`: it may be named by its key.
-
-    Raises:
-        FactProblem: `fact-ambiguous`: the name fits several facts.
-    """
+    """Locations of a fact by text, id or (`keys`) key; raises FactProblem (`fact-ambiguous`)."""
     documents: dict[FilePath, Document] = {}
     for path, full_path in _memory_paths(workspace).items():
         if workspace.kind_of(path) not in kinds:
@@ -189,14 +175,11 @@ def locate_in(path: FilePath, document: Document, reference: str) -> list[FactLo
 
 
 def read_file(workspace: Workspace, path: FilePath, full_path: Path) -> bytes | None:
-    """The bytes of a file, on disk or in the commit that is planned on; None where
-    there is none.
-    """
+    """The bytes of a file, on disk or in the planned commit; None if missing."""
     return files.read(full_path) if workspace.contents is None else workspace.contents.read(path)
 
 
 def _memory_paths(workspace: Workspace) -> dict[FilePath, Path]:
-    """The memory files, each with its path on disk."""
     if workspace.contents is not None:
         return {path: workspace.root / path for path in workspace.contents.paths()}
     return {path: listed.full_path for path, listed in workspace.memory_files().items()}
@@ -209,18 +192,7 @@ def require_one_location(
     command: Command,
     hint: str = f"Name {field('file')} or {field('section')}.",
 ) -> FactLocation:
-    """The only one of some locations.
-
-    Args:
-        workspace: the workspace.
-        locations: of the fact.
-        reference: the name of the fact.
-        command: gives the command with another name of a fact.
-        hint: says how to choose among several.
-
-    Raises:
-        FactProblem: `fact-not-found`, `fact-ambiguous`.
-    """
+    """The only one of some locations; `hint` is for several. Raises FactProblem."""
     if not locations:
         raise _not_found(workspace, reference, command)
     if len(locations) > 1:
@@ -246,14 +218,7 @@ def meant_location(
     command: Command,
     hint: str | None = None,
 ) -> FactLocation:
-    """The only one of some locations in a file that is edited in place; else, of copies of a fact
-    in logs, the newest.
-
-    The arguments are those of `require_one_location`.
-
-    Raises:
-        FactProblem: `fact-not-found`, `fact-ambiguous`.
-    """
+    """The only curated location, else the newest log copy; raises FactProblem."""
     in_place = [each for each in locations if workspace.kind_of(each.path) is not FileKind.DAILY]
     facts = {each.item.fact.id: each.item.fact for each in locations}
     if (
@@ -276,9 +241,7 @@ def meant_location(
 
 
 def _not_found(workspace: Workspace, reference: str, command: Command) -> FactProblem:
-    """The problem of a name that no fact here has: it says what became of the fact, or names facts
-    with these words.
-    """
+    """The problem of an unknown name: what became of the fact, or similar facts."""
     quoted = repr(reference[:_QUOTED])
     with trails.fresh_trail(workspace) as trail:
         fact = named_fact(trail, reference)
@@ -304,9 +267,7 @@ def _not_found(workspace: Workspace, reference: str, command: Command) -> FactPr
 
 
 def file_hint(workspace: Workspace, word: str) -> str:
-    """The command that shows what was done to a file, for a file in the place of a fact; empty
-    where it is none.
-    """
+    """The history command of a file named instead of a fact, if it is one."""
     path = file_named(workspace, word)
     return (
         f"It is a file. To see its changes: {verb('history')} {shlex.quote(path)}" if path else ""
@@ -314,11 +275,7 @@ def file_hint(workspace: Workspace, word: str) -> str:
 
 
 def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
-    """The file from which a fact is to be forgotten; a day's log where no other file has it.
-
-    Raises:
-        FactProblem: `fact-not-found`, `fact-ambiguous`.
-    """
+    """The file to forget a fact from; a log only if no other has it. Raises FactProblem."""
     locations = locations_to_forget(workspace, change, EDITABLE)
     locations = locations or current_locations(
         workspace, locations_to_forget(workspace, change, (FileKind.DAILY,))
@@ -381,12 +338,7 @@ def current_locations(
 
 
 def log_copies(workspace: Workspace, fact: FactId) -> list[FactLocation]:
-    """The lines of logs that count as copies of a fact, the newest first, with those that it stands
-    for in other words.
-
-    Raises:
-        RepositoryProblem: history cannot be read.
-    """
+    """Copies of a fact in logs, reworded ones too, newest first; raises RepositoryProblem."""
     with trails.fresh_trail(workspace) as trail:
         live = (
             each
@@ -424,12 +376,7 @@ def log_copies(workspace: Workspace, fact: FactId) -> list[FactLocation]:
 
 
 def named_fact(trail: Trail, name: str, path: FilePath | None = None) -> FactId | None:
-    """The fact that memory held (in a file) under a name: as its text, key or id, the first that
-    fits.
-
-    Raises:
-        FactProblem: `fact-ambiguous`: it fits several of one sort.
-    """
+    """The past or present fact with a text, key or id, in this order; raises FactProblem."""
     return (
         fact_by_text(trail, name, path)
         or fact_by_key(trail, name, path)
@@ -446,20 +393,17 @@ def current_occurrences(
 
 
 def _in_order(trail: Trail, occurrences: Sequence[Occurrence]) -> list[Occurrence]:
-    """Occurrences in the order in which they began, the oldest first; it is the same however their
-    commits arrived.
-    """
+    """Oldest first, independent of the order in which commits arrived."""
     ranks = trail.ranks({each.begun for each in occurrences})
     return sorted(occurrences, key=lambda each: ranks[each.begun])
 
 
 def fact_by_text(trail: Trail, text: str, path: FilePath | None = None) -> FactId | None:
-    """The fact that a text states; None where memory (or a file of it) never held it.
+    """The past or present fact that a text states (in a file).
 
-    The text may have a marker, kind, tags and expiry, and need not have the final punctuation.
+    Marker, kind, tags, expiry and final punctuation are optional.
 
-    Raises:
-        FactProblem: `fact-ambiguous`: several facts differ from it in their final punctuation.
+    Raises FactProblem: `fact-ambiguous`: several differ only in final punctuation.
     """
     exact = next(
         (fact for fact in fact_names.exact_ids(text) if _occurrences(trail, fact, path)), None
@@ -492,12 +436,7 @@ def _is_current(trail: Trail, occurrence: Occurrence) -> bool:
 
 
 def fact_by_id(trail: Trail, reference: str, path: FilePath | None = None) -> FactId | None:
-    """The fact with this id, or with an id that begins so; None where memory (or a file of it)
-    never held one.
-
-    Raises:
-        FactProblem: `fact-ambiguous` where several ids begin so.
-    """
+    """The past or present fact with this id or prefix; raises FactProblem (`fact-ambiguous`)."""
     prefix = fact_names.id_prefix(reference)
     ids = trail.ids_with_prefix(prefix) if prefix else ()
     fact_names.require_unique_id(prefix, ids)
@@ -505,12 +444,7 @@ def fact_by_id(trail: Trail, reference: str, path: FilePath | None = None) -> Fa
 
 
 def fact_by_key(trail: Trail, key: str, path: FilePath | None = None) -> FactId | None:
-    """The current fact that holds a key (in a file), else the last one that did; None where there
-    never was one.
-
-    Raises:
-        FactProblem: `fact-ambiguous`: several current facts hold it.
-    """
+    """The current fact with a key, else the last one; raises FactProblem (`fact-ambiguous`)."""
     if "\n" in key or not key.strip():
         return None
     candidates = [
@@ -546,9 +480,7 @@ def _holds(text: str, key: str) -> bool:
 def with_similar_facts(
     trail: Trail, problem: SectionProblem, words: str, command: Command, path: FilePath | None
 ) -> SectionProblem:
-    """The failure of words that name no section, with facts (of one file) that have these words in
-    its hint.
-    """
+    """Add facts (of one file) with these words to the hint."""
     hint = similar_facts_hint(trail, words, command, path)
     if not hint:
         return problem
@@ -561,11 +493,7 @@ def with_similar_facts(
 def similar_facts_hint(
     trail: Trail, words: str, command: Command, path: FilePath | None = None
 ) -> str:
-    """A sentence that names facts (of one file) with these words, live ones first; empty where
-    there are none.
-
-    Of one alone it gives the command.
-    """
+    """A sentence naming facts with these words, live ones first; of one alone the command."""
     folded = normalise(words)
     matches = [
         each

@@ -1,8 +1,6 @@
-"""Readings of a question about the past of a fact: the version of a day or month, the first, the
-one before another, all of them. Pure.
+"""Readings of a question about a fact's past: a date, the first, the one before, all. Pure.
 
-English in full; of other languages the words for `first`, `before`, `since when`, `how often` and
-the months.
+English in full; of others `first`, `before`, `since when`, `how often` and the months.
 """
 
 from __future__ import annotations
@@ -36,9 +34,7 @@ class Asked(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CalendarSpan:
-    """The days from one to another of a year; of any year where it is None. `to_next`: it ends in
-    the year after the one in which it begins.
-    """
+    """Days of a year, or of any (None). `to_next`: it ends in the next year."""
 
     year: int | None
     first: tuple[int, int]
@@ -59,10 +55,8 @@ class CalendarSpan:
 class PastQuestion:
     """One reading of a question.
 
-    - `cue`: its own words for that, which mean nothing of the sort in a fact that holds them too
-      (`first name`).
-    - `words`: those that name another version. `span`: the days asked for. `number`: which one,
-      counted from 1.
+    `cue`: its words for that, which mean nothing in facts that have them too (`first name`).
+    `words` name another version; `span` the days; `number` counts from 1.
     """
 
     asked: Asked
@@ -77,10 +71,14 @@ def _day(year: int, month: int, day: int) -> date:
 
 
 _MONTH_NAMES = """
-january januar janvier enero gennaio janeiro januari|february februar février febrero febbraio fevereiro februari
-march märz mars marzo março maart|april avril abril aprile|may mai mayo maggio maio mei|june juni juin junio giugno junho
-july juli juillet julio luglio julho|august août agosto augustus|september septembre septiembre settembre setembro
-october oktober octobre octubre ottobre outubro|november novembre noviembre novembro|december dezember décembre diciembre dicembre dezembro
+january januar janvier enero gennaio janeiro januari
+february februar février febrero febbraio fevereiro februari
+march märz mars marzo março maart|april avril abril aprile|may mai mayo maggio maio mei
+june juni juin junio giugno junho
+july juli juillet julio luglio julho|august août agosto augustus
+september septembre septiembre settembre setembro
+october oktober octobre octubre ottobre outubro|november novembre noviembre novembro
+december dezember décembre diciembre dicembre dezembro
 """
 _MONTHS = {
     name: number
@@ -128,7 +126,7 @@ _SPANS = (
     ),
     ("year", late.pattern(r"\b((?:19|20)\d\d)\b")),
 )
-"""Dates, the more exact ones first: the first pattern that is found counts."""
+"""More exact dates first: the first pattern that is found counts."""
 _ORDINALS = {
     "first": 1,
     "second": 2,
@@ -150,7 +148,7 @@ _PARTS = {
     "end of": (11, 12),
 }
 _VERBS_TOO = frozenset(("may", "march", "mars", "mei", "mai"))
-"""Names of months that are other words too where they have no capital, and no year."""
+"""Not months without a capital or a year."""
 
 _BEFORE_DATE = late.pattern(
     r"(?i)\b(?:before|prior to|until|till|up to|vor|bis|antes de|avant)\s+(?:the\s+|dem\s+)?$"
@@ -188,9 +186,7 @@ _ASKS_DAY = late.pattern(
     r"(?i)\W*(?:when|since|how long|(?:on |in )?(?:what|which)"
     r" (?:day|date|month|year)|wann|seit|cuándo|quand|quando|когда)\b"
 )
-"""The beginning of a question for a day, in which the words name the version: `When did we first
-use Zed?`
-"""
+"""Asks for a day, and names the version by words: `When did we first use Zed?`"""
 _NUMBERED = late.pattern(
     r"(?i)\b(second|third|fourth|fifth|2nd|3rd|4th|5th)\b(?! (?:to last|quarter|half|floor|grade))"
 )
@@ -202,7 +198,8 @@ _BEGUN = late.pattern(
 _PREVIOUS = late.pattern(
     r"(?i)\b(?:previous\w*|former\w*|prior|earlier|used? to|before|old|preceding|in the"
     r" past|once|back then|until recently"
-    r"|vorher\w*|früher\w*|ehemal\w*|alte[rsnm]?|bisherig\w*|zuvor|antes|anterior\w*|antigu\w+|auparavant|avant|précédent\w*|ancien\w*|prima|precedente"
+    r"|vorher\w*|früher\w*|ehemal\w*|alte[rsnm]?|bisherig\w*|zuvor|antes|anterior\w*|antigu\w+"
+    r"|auparavant|avant|précédent\w*|ancien\w*|prima|precedente"
     r"|раньше|прежн\w+|прошл\w+)\b|以前|之前|前の|昔|السابق\w*"
 )
 _LAST = late.pattern(
@@ -212,9 +209,7 @@ _LAST = late.pattern(
 
 
 def read_question(question: str, today: date) -> tuple[PastQuestion, ...]:
-    """The readings of a question, the most telling first; none where it asks nothing of the past.
-    Relative dates count from today.
-    """
+    """The readings, most telling first; none if not about the past. Dates count from today."""
     return tuple(_readings(question, today))
 
 
@@ -248,7 +243,6 @@ def _readings(question: str, today: date) -> Iterator[PastQuestion]:
 
 
 def _dated(question: str) -> Iterator[PastQuestion]:
-    """The reading of the most exact date in a question whose relative dates are written out."""
     for name, pattern in _SPANS:
         for match in pattern.finditer(question):
             span = _span(name, match)
@@ -266,7 +260,6 @@ def _dated(question: str) -> Iterator[PastQuestion]:
 
 
 def _span(name: str, match: Match[str]) -> CalendarSpan | None:
-    """The days that a match of one of `_SPANS` means; None where there are none such."""
     groups = [group for group in match.groups() if group is not None]
     match name:
         case "range":

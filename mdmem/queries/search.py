@@ -35,18 +35,13 @@ from mdmem.workspace import Progress, Say, Workspace
 
 _HitLocation = tuple[str, SectionPath]
 _MOST_LOOKED_AT = 2_000
-"""The most hits among which those are looked for that a commit's own files have."""
+"""Maximum hits looked at for those in a commit's own files."""
 
 
 def search(
     workspace: Workspace, request: Search, say: Say, progress: Progress | None = None
 ) -> SearchResult:
-    """The entries that answer a query best.
-
-    Raises:
-        UsageProblem: an argument is no date.
-        HistoryProblem: memory as it was cannot be told.
-    """
+    """The entries that answer a query best; raises UsageProblem."""
     if request.as_of is not None:
         return _search_as_of(workspace, request, request.as_of, say, progress)
     today = workspace.now().date()
@@ -70,10 +65,7 @@ def search_in(
     say: Say,
     progress: Progress | None = None,
 ) -> SearchResult:
-    """The entries that answer a query best, by an index that is fresh already.
-
-    Those beside each other count in full: a block of a prompt shows them together.
-    """
+    """Search by a fresh index; adjacent entries count in full, as a block shows them together."""
     today = workspace.now().date()
     query = replace(
         _query(workspace, request, _filter(workspace, request, today), today), spread=False
@@ -89,7 +81,6 @@ def _search_now(
     say: Say,
     progress: Progress | None,
 ) -> SearchResult:
-    """The entries that answer a query best in memory as it is."""
     index, matches = _matches(workspace, index, request, query, say, progress)
     if index.behind:
         background.start_catching_up(workspace)
@@ -110,7 +101,6 @@ def _search_now(
 def _search_as_of(
     workspace: Workspace, request: Search, words: str, say: Say, progress: Progress | None
 ) -> SearchResult:
-    """The entries that answer a query best in memory as it was."""
     # with all that reads old files
     from mdmem.queries import as_of  # noqa: PLC0415
 
@@ -144,12 +134,11 @@ def _search_as_of(
 
 
 def _understood(words: str | None, day: date | None) -> date | None:
-    """See `dates.understood`, which is not loaded where nobody asks by day."""
+    """Delays loading `dates` until somebody asks by day."""
     return None if words is None else dates.understood(words, day)
 
 
 def _missing_past(workspace: Workspace, asks_for_past: bool) -> tuple[str, ...]:
-    """A line for the user about a past that git cannot give now."""
     note = workspace.missing_past() or (workspace.shallow_hint() if asks_for_past else "")
     return (note,) if note else ()
 
@@ -179,7 +168,6 @@ def _filter(
 
 
 def _days(workspace: Workspace, request: Search | ListFacts) -> tuple[date | None, date | None]:
-    """The first and the last day that are asked for."""
     if request.since is None and request.until is None:
         return None, None
     return dates.first_day(workspace, request.since, "since"), dates.last_day(
@@ -206,9 +194,6 @@ def _matches(
     say: Say,
     progress: Progress | None,
 ) -> tuple[FreshIndex, tuple[Match, ...]]:
-    """The matches, and the index that gave them: a rebuilt one where the first turns out to be
-    damaged.
-    """
     readings = (
         past_questions.read_question(request.query, query.today)
         if request.history and request.limit
@@ -235,9 +220,7 @@ def _matches(
 
 
 def _decay(workspace: Workspace, request: Search, today: date) -> Decay | None:
-    """The weight that logs lose with age, if the settings say so: by the real clock, or as of the
-    day of the request.
-    """
+    """The weight loss of logs by age, by the real clock or the request's day."""
     half_life = workspace.settings.half_life_days
     if half_life is None:
         return None
@@ -251,8 +234,6 @@ def _real_day(workspace: Workspace) -> date:
 
 
 def _explained(matches: tuple[Match, ...], query: str) -> tuple[Match, ...]:
-    """The matches with hits that explain their scores."""
-
     def explained(match: Match) -> Match:
         in_words = match.explanation and results.explain_in_words(
             match.explanation, query, match.row.entry
@@ -263,9 +244,7 @@ def _explained(matches: tuple[Match, ...], query: str) -> tuple[Match, ...]:
 
 
 def measure_answer(workspace: Workspace, request: Search, result: SearchResult) -> Quality:
-    """The figures that the event of a search keeps of its answer. Ages are by the real clock; the
-    query is kept only if the settings say so.
-    """
+    """Figures for the event of a search; ages are by the real clock."""
     quality = replace(
         answer_quality(request.query, result.hits, _real_day(workspace)), behind=result.stale
     )
@@ -284,7 +263,6 @@ def completed_hits(
 
 
 def _with_other_authors(workspace: Workspace, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    """Hits with the name of each author who is not the user."""
     if all(hit.author is None for hit in hits):
         return hits
     addresses = workspace.user_addresses
@@ -297,7 +275,7 @@ def _with_other_authors(workspace: Workspace, hits: tuple[Hit, ...]) -> tuple[Hi
 def _without_expired_contradictions(
     workspace: Workspace, hits: tuple[Hit, ...], today: date, say: Say
 ) -> tuple[Hit, ...]:
-    """The hits without contradicting facts that have expired since they were indexed."""
+    """Contradicting facts may have expired since they were indexed."""
     facts = {fact for hit in hits for fact in hit.contradicts}
     if not facts:
         return hits
@@ -320,9 +298,7 @@ def _without_expired_contradictions(
 def facts(
     workspace: Workspace, request: ListFacts, say: Say, progress: Progress | None = None
 ) -> FactList:
-    """The facts of memory, newest first; those that no longer hold only if `everything` is asked
-    for.
-    """
+    """Facts, newest first; those no longer current only with `everything`."""
     return facts_in(workspace, fresh_index(workspace, say, progress), request, say, progress)
 
 
@@ -379,9 +355,7 @@ def facts_in(
 def empty_answer_notes(
     workspace: Workspace, file: str | None, section: str | None, say: Say
 ) -> tuple[str, ...]:
-    """Lines for the user if memory never held anything in this file, and in this section; without
-    either, on Markdown that is no memory.
-    """
+    """Notes if memory never had this file or section; else on Markdown that is not memory."""
     if file is None and section is None:
         note = folders.other_markdown_note(workspace)
         return (note,) if note else ()
@@ -398,10 +372,9 @@ def empty_answer_notes(
 
 
 def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) -> ConflictList:
-    """The current facts that contradict each other, each pair once in a section, by path and line.
+    """Current facts that contradict each other, each pair once in a section, in file order.
 
-    Of many facts with one key each names only those next to it (`contradictions`): n of them give n
-    - 1 pairs.
+    Many facts with one key are paired with the next only (`contradictions`): n - 1 pairs.
     """
     listed = facts(workspace, ListFacts(limit=0), say, progress)
     hits = sorted(listed.facts, key=lambda hit: (hit.path, hit.start_line))
@@ -431,9 +404,7 @@ def _first_contradicting(hits: Sequence[Hit], hit: Hit) -> Hit | None:
 
 
 def _key_reader(hits: Sequence[Hit]) -> Callable[[Hit], str | None]:
-    """A function that tells the key of a fact, as the first fact of its section writes it; some
-    keys only other facts mark as such.
-    """
+    """Keys as the first fact of a section writes them; some are marked only by other facts."""
     keys: dict[_HitLocation, dict[str, str]] = defaultdict(dict)
     for hit in hits:
         if hit.key is not None:

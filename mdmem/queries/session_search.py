@@ -17,12 +17,9 @@ from mdmem.workspace import Progress, Say, Workspace
 def search_sessions_too(
     workspace: Workspace, request: Search, say: Say, progress: Progress | None = None
 ) -> SearchResult:
-    """The entries that answer a query best, and the messages of transcripts that do, so many of
-    each at the most.
+    """The best entries, and as many of the best messages of transcripts.
 
-    Raises:
-        UsageProblem: an argument is no date. WorkspaceProblem: `no-sessions`: the settings name no
-        client.
+    Raises UsageProblem: an argument is no date. WorkspaceProblem: `no-sessions`.
     """
     fresh = fresh_messages(workspace, say, progress)
     result = search.search(workspace, request, say, progress)

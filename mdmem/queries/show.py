@@ -40,16 +40,11 @@ if TYPE_CHECKING:
 _QUOTED = 80
 _ISO_DAY = late.pattern(r"\d{4}-\d{2}-\d{2}")
 _DAY_IN_WORDS = late.pattern(r"(?i)(?:\d{1,2}|last)\s")
-"""The beginning of words that may mean a day: `2 days ago`, `3 March`, `last friday`. Other words
-rather mean a section.
-"""
+"""May mean a day (`2 days ago`, `3 March`, `last friday`); other words rather mean a section."""
 _AMBIGUOUS_DAY = late.pattern(r"\d[./]\d")
 
 
 def _path(workspace: Workspace, file: str) -> FilePath:
-    """The path of a file that a user names: in the workspace, or elsewhere under its
-    extra paths.
-    """
     path = FilePath(normpath(file))
     return (
         path
@@ -71,10 +66,9 @@ def _read_document(workspace: Workspace, file: str | None) -> tuple[FilePath, Do
 
 
 def show_named(workspace: Workspace, request: Show, say: Say) -> SectionView | DayView:
-    """A section or a whole file; or else the fact, file or day that the word for a section means.
+    """A section or file; else the fact, file or day that the word means.
 
-    Raises:
-        PathProblem, SectionProblem, FactProblem: there is none, or several are meant.
+    Raises PathProblem, SectionProblem, FactProblem: there is none, or several are meant.
     """
     word = request.section
     if word is None or request.nth is not None:
@@ -104,7 +98,6 @@ def show_named(workspace: Workspace, request: Show, say: Say) -> SectionView | D
 def _show_other(
     workspace: Workspace, word: str, file: str | None, day: date | None, say: Say
 ) -> SectionView | DayView | None:
-    """A fact, a day or a file, for a word that is no section; None where it is none of them."""
     path = _path(workspace, file) if file is not None else None
     if (fact := _show_fact(workspace, word, path, say)) is not None:
         return (
@@ -126,7 +119,6 @@ def _show_other(
 
 
 def _plain_day(workspace: Workspace, word: str) -> date | None:
-    """The day that a word means: an ISO date, today or yesterday."""
     if (days_ago := layout.DAYS_AGO.get(word.strip().casefold())) is not None:
         return workspace.now().date() - timedelta(days=days_ago)
     return (
@@ -137,7 +129,6 @@ def _plain_day(workspace: Workspace, word: str) -> date | None:
 
 
 def _show_day(workspace: Workspace, day: date, say: Say) -> DayView:
-    """The logs of a day, and the changes to facts on it that these do not tell."""
     paths = [
         path
         for path in sorted(workspace.memory_files())
@@ -158,12 +149,7 @@ def _show_day(workspace: Workspace, day: date, say: Say) -> DayView:
 def _show_fact(
     workspace: Workspace, word: str, path: FilePath | None, say: Say
 ) -> SectionView | None:
-    """The list item of a fact (of one file), by text, key or id: the curated one before those of
-    logs; None where there is none.
-
-    Raises:
-        FactProblem: `fact-ambiguous`: several are meant; `fact-not-found`: it is no longer current.
-    """
+    """The curated item of a fact, else that of logs; None if there is none."""
     with trails.fresh_trail(workspace, say) as trail:
         fact = lookup.named_fact(trail, word, path)
         current = lookup.current_occurrences(trail, fact, path) if fact else []
@@ -196,9 +182,7 @@ def _show_fact(
 def _place_of(
     workspace: Workspace, occurrence: Occurrence
 ) -> tuple[lookup.FactLocation, CommitId | None] | None:
-    """The list item of an occurrence on disk, with the commit that brought it in; None where an
-    edit took it out.
-    """
+    """The item on disk with the commit that added it; None if an edit removed it."""
     path = occurrence.entry.path
     data = files.read(
         workspace.root / path
@@ -237,11 +221,7 @@ def _fact_view(location: lookup.FactLocation, commit: CommitId | None) -> Sectio
 
 
 def show_section(workspace: Workspace, request: Show) -> SectionView:
-    """One section, the text before the first heading, or a whole file.
-
-    Raises:
-        PathProblem, SectionProblem: there is no such file or section.
-    """
+    """A section, the preamble or a whole file; raises PathProblem, SectionProblem."""
     try:
         return _read(workspace, request)
     except SectionProblem as problem:
@@ -277,12 +257,7 @@ def _read(workspace: Workspace, request: Show) -> SectionView:
 def view_of(
     path: FilePath, document: Document, request: Show, commit: CommitId | None
 ) -> tuple[SectionView, Section | None]:
-    """The part of a document that is asked for, and its section; None for a whole file and for the
-    text before the first heading.
-
-    Raises:
-        SectionProblem: there is no such section.
-    """
+    """The part that is asked for, and its section, if it is one; raises SectionProblem."""
     section = (
         find_section(document, request.section, request.nth)
         if request.section is not None
@@ -317,11 +292,7 @@ def view_of(
 def _committed(
     workspace: Workspace, path: FilePath, document: Document
 ) -> tuple[CommitId | None, Document | None]:
-    """The newest commit that touched a file, and the document that HEAD has of it: None where HEAD
-    has none that can be read.
-
-    Without a pending edit that is the `document` on disk itself.
-    """
+    """The newest commit of a file, and HEAD's document of it (without edits `document` itself)."""
     state = workspace.repository.state(path)
     commit = workspace.repository.last_commit(path) if state.commit else None
     if not state.pending:
@@ -336,9 +307,6 @@ def _committed(
 def _is_committed(
     document: Document, committed: Document | None, section: Section | None, request: Show
 ) -> bool:
-    """True if what is shown is the same in the committed document: for a section, in the one with
-    the same path and number.
-    """
     if committed is None:
         return False
     before = section
@@ -356,7 +324,6 @@ def _is_committed(
 
 
 def _shown_text(document: Document, section: Section | None, request: Show) -> str:
-    """The text that is shown, without differences of line ends."""
     start, end = (
         (document.front, document.preamble_end) if request.preamble else (0, len(document.lines))
     )
@@ -365,11 +332,7 @@ def _shown_text(document: Document, section: Section | None, request: Show) -> s
 
 
 def outline(workspace: Workspace, file: str | None) -> Outline:
-    """The sections of a file.
-
-    Raises:
-        PathProblem: there is no such file.
-    """
+    """The sections of a file; raises PathProblem where it is missing."""
     path, document = _read_document(workspace, file)
     rows = tuple(
         OutlineRow(
@@ -385,11 +348,7 @@ def outline(workspace: Workspace, file: str | None) -> Outline:
 
 
 def check_files(workspace: Workspace, names: tuple[str, ...]) -> tuple[Problem, ...]:
-    """The problems of some memory files as they are on disk; without names, of all of them.
-
-    Raises:
-        PathProblem: a file is not there.
-    """
+    """The problems of memory files on disk, by default all; raises PathProblem."""
     listing = workspace.memory_files()
     paths = [_path(workspace, name) for name in names] or list(listing)
     problems: list[Problem] = []

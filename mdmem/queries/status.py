@@ -1,6 +1,4 @@
-"""The state of a workspace: its files, how fresh its index is, and notes of what a person should
-look at.
-"""
+"""The state of a workspace: files, freshness of the index, notes for the user."""
 
 from __future__ import annotations
 
@@ -30,9 +28,7 @@ from mdmem.workspace import Workspace, two_curated_hint
 _QUOTED = 60
 _PURGES = "Mdmem-Purged: "
 _EVER = datetime.fromtimestamp(0, UTC)
-"""A line that is read again counts as said at any time: who logs purged words once more is told so
-too.
-"""
+"""A line read again counts as of any time: logging purged words again is reported too."""
 
 
 def status(workspace: Workspace) -> WorkspaceStatus:
@@ -68,9 +64,6 @@ def status(workspace: Workspace) -> WorkspaceStatus:
 def _skipped_files(
     listed: Iterable[ListedFile], snapshot: Snapshot
 ) -> Iterator[tuple[FilePath, str]]:
-    """The files that cannot be indexed, and why: from the snapshot or, where they have changed
-    since, from the files.
-    """
     for file in listed:
         indexed = snapshot.files.get(file.path)
         if indexed is not None and indexed.stamp == FileStamp.of(file.status):
@@ -84,7 +77,6 @@ def _skipped_files(
 
 
 def _notes(workspace: Workspace) -> Iterator[str]:
-    """The notes, as far as the history is read."""
     yield from filter(None, (workspace.repository.under_way(), two_curated_hint(workspace)))
     if (
         workspace.repository.run("remote").output
@@ -107,7 +99,7 @@ def _notes(workspace: Workspace) -> Iterator[str]:
 
 
 def _purge_notes(workspace: Workspace, trail: Trail) -> Iterator[str]:
-    """Notes on where text is that was purged here: never with the text."""
+    """The notes never have the purged text."""
     purges = _purges(workspace, trail)
     if not purges:
         return
@@ -130,17 +122,13 @@ def _purge_notes(workspace: Workspace, trail: Trail) -> Iterator[str]:
 
 
 class _Purge(NamedTuple):
-    """A commit that records a purge; `time` in seconds since 1970."""
-
     commit: CommitId
     time: int
     message: str
 
 
 def _purges(workspace: Workspace, trail: Trail) -> list[_Purge]:
-    """The purges in HEAD's history, the newest first; git is asked for those that the trail has
-    not.
-    """
+    """The purges of HEAD, newest first; git is asked for those that the trail lacks."""
     repository, newest = workspace.repository, trail.newest_commit
     known = [
         _Purge(each.commit, each.time, each.message)
@@ -161,9 +149,7 @@ def _purges(workspace: Workspace, trail: Trail) -> list[_Purge]:
 
 
 def _unpurged_branches(workspace: Workspace, purge: CommitId) -> list[str]:
-    """The branches of remotes, as this clone knows them, with commits that HEAD has not and without
-    the newest purge.
-    """
+    """Known remote branches with commits that HEAD lacks, and without the newest purge."""
     branch = workspace.repository.branch()
     if branch is None:
         return []

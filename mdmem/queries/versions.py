@@ -1,6 +1,4 @@
-"""The version of a fact that a question about the past asks for, put before the others of its
-chain.
-"""
+"""Rank the version of a fact that a question about the past asks for first."""
 
 from __future__ import annotations
 
@@ -30,24 +28,19 @@ if TYPE_CHECKING:
     from mdmem.trail import Trail
 
 LOOKED_AT = 24
-"""The hits of a search among whose facts one with a past is looked for."""
+"""Hits among whose facts one with a past is looked for."""
 
 _PAST_FACTOR = 1.25
-"""The factor of a version that is asked for by its place among the others: what has no past is no
-answer then, though it may match.
-"""
+"""For versions asked for by position: facts without a past are no answer then."""
 
 _NEXT_SCORE = 10**-SCORE_DIGITS
-"""The least difference of two scores."""
 
 _RowKey = tuple[FilePath, SectionPath, str, int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class FactVersion:
-    """One version of a fact: its row in the index, and the days from `first` up to `end` (None: it
-    holds still) on which it held.
-    """
+    """A version of a fact: its row, and the days from `first` up to `end` (None: current)."""
 
     row: IndexRow
     first: date
@@ -76,11 +69,9 @@ def put_versions_first(
     request: IndexQuery,
     readings: Sequence[PastQuestion],
 ) -> tuple[Match, ...]:
-    """The matches with the version that is asked for in the place of the best one of its chain; all
-    versions, where all are asked for.
+    """The version asked for takes the place of its chain's best match; or all versions do.
 
-    On a day, a version comes before the log lines of that day if all words of its key are in the
-    question.
+    On a day, it precedes that day's log lines if the question has all words of its key.
     """
     finder = _ChainFinder(workspace, trail, index, request)
     if len(matches) >= LOOKED_AT and any(reading.span for reading in readings):
@@ -112,21 +103,19 @@ def _key(row: IndexRow) -> _RowKey:
 
 
 def _not_from_logs(index: SearchIndex, request: IndexQuery) -> tuple[Match, ...]:
-    """The best matches that no log holds: a day of many entries hides them."""
+    """Curated matches, which a day of many log entries hides."""
     return index.search(
         replace(request, limit=LOOKED_AT, filter=replace(request.filter, log_days_from=date.max))
     )
 
 
 def _names_key(question: str, row: IndexRow) -> bool:
-    """True if a question has all words of the key of an entry: what is before its first colon."""
     key, colon, _ = normalise_key(row.entry.text).partition(": ")
     words = _terms(key) if colon else frozenset()
     return bool(words) and words <= _terms(question)
 
 
 def _best_of_logs(matches: Sequence[Match], span: CalendarSpan) -> float:
-    """The best score of the log lines of some days."""
     lines = [each.hit for each in matches if each.row.kind is FileKind.DAILY]
     return max((hit.score for hit in lines if hit.day and span.has(hit.day)), default=0)
 
@@ -134,9 +123,7 @@ def _best_of_logs(matches: Sequence[Match], span: CalendarSpan) -> float:
 def _scored(
     own: Match | None, place: Match, row: IndexRow, score: float, request: IndexQuery
 ) -> Match:
-    """The match of a version with the score of the best one of its chain, in whose place it stands;
-    it may not match by its own words.
-    """
+    """A version's match with its chain's best score; its own words may not match."""
     match = own or Match(
         make_hit(row, place.hit.score, request.filter, request.today), row, place.explanation
     )
@@ -148,8 +135,6 @@ def _scored(
 
 
 class _ChainFinder:
-    """Finds the versions of facts, each chain once."""
-
     def __init__(
         self, workspace: Workspace, trail: Trail, index: SearchIndex, request: IndexQuery
     ) -> None:
@@ -161,7 +146,6 @@ class _ChainFinder:
         self._versions: dict[_RowKey, tuple[FactVersion, ...]] = {}
 
     def versions(self, row: IndexRow) -> tuple[FactVersion, ...]:
-        """The versions of the fact of a row, oldest first; none where it has no past."""
         if row.entry.fact is None or row.lifetime.begun is None:
             return ()
         if _key(row) not in self._versions:
@@ -200,7 +184,6 @@ class _ChainFinder:
                 yield FactVersion(row, first, end)
 
     def _rows(self, chain: Iterable[ChainLink]) -> Callable[[ChainLink], IndexRow | None]:
-        """A function that gives the row of the index for a link of a chain."""
         numbers = {
             fact_number(link.path, link.section, link.id): fact_label(link.id) for link in chain
         }
@@ -219,11 +202,10 @@ class _ChainFinder:
         return nearest
 
     def _first_day(self, link: ChainLink) -> date:
-        """The day from which on a link held: that of its log, else that of its commit."""
+        """The first day of a link: that of its log, else of its commit."""
         return layout.day_of(link.path, self._workspace.daily) or self._local_day(link.start.number)
 
     def _local_day(self, number: int) -> date:
-        """The day on which a commit counts as made."""
         return self._workspace.local_time(self._moments.of(number)).date()
 
 
@@ -233,9 +215,7 @@ class _ChainFinder:
 def choose_versions(
     versions: Sequence[FactVersion], readings: Iterable[PastQuestion], today: date
 ) -> tuple[PastQuestion | None, Sequence[FactVersion]]:
-    """The first reading of a question that fits a fact, and the versions that it means; none where
-    none fits.
-    """
+    """The first reading that fits a fact, and the versions it means, if any."""
     if len(versions) < 2:
         return None, ()
     chooser = _Chooser(versions, today)
@@ -255,7 +235,6 @@ class _Chooser:
         }
 
     def choose(self, reading: PastQuestion) -> Sequence[FactVersion]:
-        """The versions that one reading means."""
         versions = self._versions
         if reading.span is None and any(
             _terms(reading.cue) & version.words for version in versions
@@ -282,21 +261,18 @@ class _Chooser:
                 return versions[-1:]
 
     def _at(self, numbers: Sequence[int], step: int = 0) -> Sequence[FactVersion]:
-        """The version so many steps from the only one of some numbers; none where there is none."""
         at = [number + step for number in numbers]
         return [self._versions[number] for number in at if 0 <= number < len(self._versions)]
 
     def _named(self, words: str) -> list[int]:
-        """The versions, by number, that hold most of some words that not all of them hold."""
+        """Versions with most of the words that not all versions have."""
         terms = _terms(words)
         shared = {number: len(terms & own) for number, own in self._own_words.items()}
         most = max(shared.values())
         return [number for number, count in shared.items() if count == most] if most else []
 
     def _of_days(self, reading: PastQuestion) -> Sequence[FactVersion]:
-        """The version that held on the days of a reading the longest; before or after them, the one
-        of the nearest day.
-        """
+        """The version held longest in the days of a reading; before or after, the nearest."""
         assert reading.span is not None  # it asks for days
         for year in (
             [reading.span.year]
@@ -323,7 +299,6 @@ class _Chooser:
 
 
 def _terms(text: str) -> frozenset[str]:
-    """The stems of a text's words, and its runs of characters in scripts without spaces."""
     scripts = split_scripts(text)
     words = {stem(word) for word in folded(scripts.spaced) if word not in STOP_WORDS}
     return frozenset(

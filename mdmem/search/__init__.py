@@ -1,3 +1,1 @@
-"""Search: entries out of documents, an index that can be deleted at any time, queries and their
-ranking.
-"""
+"""Search: entries of documents, a disposable index, queries and their ranking."""

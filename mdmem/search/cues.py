@@ -1,8 +1,6 @@
-"""Cues: the speaker, date and kind of answer that a question names, and those that an entry shows.
-Pure.
+"""Cues: the speaker, date and kind of answer that a question names, and an entry shows. Pure.
 
-The cues of an entry are one integer of the index: kinds of answer in its low bits, its speaker
-above them.
+An entry's cues are one integer: kinds of answer in the low bits, the speaker above them.
 """
 
 from __future__ import annotations
@@ -19,18 +17,15 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 ASKS_CUE, TIME_CUE, AMOUNT_CUE = 1, 2, 4
-"""Cues of an entry: it ends in a question, holds words of time, holds an amount."""
 _SPEAKER_SHIFT = 3
 
 _DAYS_BEFORE, _DAYS_AFTER = 1, 3
-"""The days around a date on which a log may tell of it: events are written down on their day, or a
-little later.
-"""
+"""Days around a date in which a log may tell of it: events are written down late."""
 _YEAR_DIGITS = 4
 _TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof", "sir"))
 _NAMES_KEPT = 1000
 _LONGEST_NAME = 4
-"""The most characters of a name in a script without spaces."""
+"""Maximum characters of a name in a script without spaces."""
 
 _MONTHS = (
     "january",
@@ -113,10 +108,7 @@ class QuestionCues:
 
 
 def entry_cues(entry: Entry, words: Collection[str], is_log: bool) -> int:
-    """The cues of an entry with these words (`terms.folded`).
-
-    Words before a colon name a speaker in a daily log only; elsewhere they are a key.
-    """
+    """The cues of an entry with these words; a name before a colon counts only in daily logs."""
     numbers, speaker = list(filter(str.isdigit, words)), _speaker(entry.text) if is_log else 0
     if not numbers and _TIMES_AND_AMOUNTS.isdisjoint(
         words
@@ -163,7 +155,7 @@ def _asks(text: str) -> bool:
 
 
 def _without_bracket(text: str) -> str:
-    """A text without the brackets at its end (the caption of a photo)."""
+    """Remove brackets at the end (the caption of a photo)."""
     return _LAST_BRACKET.sub("", text) if text.rstrip().endswith(")") else text
 
 
@@ -172,12 +164,11 @@ def _ends_asking(text: str) -> bool:
 
 
 def _name(word: str) -> int:
-    """A word as a number other than 0."""
     return crc32(word.encode()) or 1
 
 
 def _speaker(text: str) -> int:
-    """The first name of the speaker that a text begins with, as a number; 0 for any other text."""
+    """The first name of the speaker that a text begins with, as a number, or 0."""
     match = _SPEAKER.match(text) if ":" in text else None
     return _first_name(match[1]) if match else 0
 
@@ -190,9 +181,7 @@ def _first_name(speaker: str) -> int:
 
 
 def _possible_names(scripts: SplitText, words: Iterable[str]) -> Iterator[str]:
-    """Every word that may be a name: no stop words, unless a capital shows that somebody is called
-    so (Will, May).
-    """
+    """Words that may be names: no stop words unless capitalized (Will, May)."""
     yield from (word for word in words if word not in STOP_WORDS)
     for word in scripts.spaced.split()[1:]:
         if word[0].isupper():

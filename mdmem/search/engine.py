@@ -15,7 +15,7 @@ from mdmem.wording import verb
 
 _MOST_ARENAS = 2
 _M_ARENA_MAX = -8
-"""The option of mallopt(3) for the number of arenas, from `malloc.h`."""
+"""Option of mallopt(3), from `malloc.h`."""
 
 
 @cache
@@ -41,17 +41,11 @@ T = TypeVar("T")
 
 
 class BrokenIndex(StorageProblem):
-    """The index cannot be read. Nothing is lost by deleting it; an update of `SearchIndex.create`
-    builds it again.
-    """
+    """The index cannot be read; it can be deleted and rebuilt without loss."""
 
 
 def engine_failures() -> tuple[type[BaseException], ...]:
-    """The exceptions that tantivy raises: ValueError for everything, and a Rust panic for some
-    kinds of damage.
-
-    The class of a panic is created with the first one and cannot be imported.
-    """
+    """ValueError, and Rust panics of tantivy, whose class is missing before the first one."""
     return (
         ValueError,
         *(kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException"),
@@ -59,11 +53,7 @@ def engine_failures() -> tuple[type[BaseException], ...]:
 
 
 def call_engine(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> T:
-    """Call an action of the engine.
-
-    Raises:
-        BrokenIndex: it could not be done.
-    """
+    """Call an action of the engine; raises BrokenIndex where it fails."""
     try:
         return action(*args, **keywords)
     except engine_failures() as problem:
@@ -73,11 +63,7 @@ def call_engine(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> 
 
 
 def call_writer(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> T:
-    """Call an action of a writer of the engine.
-
-    Raises:
-        StorageProblem: it could not be done.
-    """
+    """Call an action of a writer; raises StorageProblem where it fails."""
     try:
         return action(*args, **keywords)
     except engine_failures() as problem:
@@ -89,11 +75,7 @@ def call_writer(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> 
 
 
 def add_documents(writer: tantivy.IndexWriter, documents: Iterable[tantivy.Document | str]) -> None:
-    """Add documents, or JSON texts of such, with a writer.
-
-    Raises:
-        StorageProblem: it could not be done.
-    """
+    """Add documents, or JSON texts of such; raises StorageProblem where that fails."""
     call_writer(_add, writer, documents)
 
 

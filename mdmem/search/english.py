@@ -1,8 +1,6 @@
-"""English that suffix rules do not cover: irregular forms, word families, synonyms, kinds of
-things.
+"""English beyond suffix rules: irregular forms, word families, synonyms, kinds of things.
 
-The tables are general, not drawn from any memory. Each row is a group of words; a word may stand in
-several groups.
+The tables are general, not drawn from any memory. Each row is a group; words may repeat.
 """
 
 from __future__ import annotations
@@ -184,33 +182,42 @@ credential: password key token|language: speak
 """
 
 _MEMBERS = """
-activity hobby pastime: hiking camping swimming running cycling painting drawing reading cooking baking gardening dancing singing yoga
-activity hobby pastime: fishing skiing climbing photography knitting pottery gaming biking surfing hike camp swim run dance sing paint
+activity hobby pastime: hiking camping swimming running cycling painting drawing reading \
+cooking baking gardening dancing singing yoga
+activity hobby pastime: fishing skiing climbing photography knitting pottery gaming biking \
+surfing hike camp swim run dance sing paint
 activity hobby pastime: cook bake read
-sport exercise: football soccer basketball baseball tennis golf hockey swimming running cycling skiing surfing boxing volleyball
+sport exercise: football soccer basketball baseball tennis golf hockey swimming running cycling \
+skiing surfing boxing volleyball
 sport exercise: climbing marathon gym yoga
 instrument: guitar piano violin drum flute cello trumpet saxophone clarinet ukulele keyboard
 animal pet: dog cat bird fish rabbit hamster turtle snake horse lizard guinea puppy kitten parrot
-country nation: usa america canada mexico brazil england france germany spain italy greece japan china india australia ireland sweden
+country nation: usa america canada mexico brazil england france germany spain italy greece \
+japan china india australia ireland sweden
 country nation: norway thailand turkey egypt portugal
-city: london paris rome berlin madrid tokyo york chicago boston seattle toronto sydney barcelona amsterdam vancouver
-food dish meal cuisine: pizza pasta salad soup sandwich rice chicken beef fish sushi curry cheese bread burger taco steak noodle
+city: london paris rome berlin madrid tokyo york chicago boston seattle toronto sydney \
+barcelona amsterdam vancouver
+food dish meal cuisine: pizza pasta salad soup sandwich rice chicken beef fish sushi curry \
+cheese bread burger taco steak noodle
 food dish meal cuisine: vegetable fruit
 dessert sweet: cake cookie chocolate pie brownie cupcake cream candy pudding
 drink beverage: coffee tea water beer wine juice milk soda smoothie cocktail
 fruit: apple banana orange strawberry blueberry mango grape lemon peach cherry
 color colour: red blue green yellow purple pink orange black white brown grey gray
-family relative: mother father brother sister mom dad grandma grandpa aunt uncle cousin son daughter husband wife
+family relative: mother father brother sister mom dad grandma grandpa aunt uncle cousin son \
+daughter husband wife
 vehicle: car truck bike bus train plane boat motorcycle van
 furniture: chair table couch sofa bed desk shelf lamp
 clothes clothing: shirt dress shoe jacket hat pants coat jeans sweater
 weather: rain snow sunny storm wind cloud hot cold
 season: spring summer fall autumn winter
 emotion feeling mood: happy sad angry proud excited nervous anxious scared grateful lonely
-job career profession occupation: engineer teacher nurse doctor lawyer manager designer writer developer counselor artist chef waiter
+job career profession occupation: engineer teacher nurse doctor lawyer manager designer writer \
+developer counselor artist chef waiter
 job career profession occupation: accountant
 subject: math science history biology chemistry physics art english psychology
-language: english spanish french german italian japanese chinese portuguese russian python rust java typescript javascript go
+language: english spanish french german italian japanese chinese portuguese russian python rust \
+java typescript javascript go
 database: postgres mysql sqlite redis mongodb|os system: linux windows macos ubuntu android ios
 art: painting drawing sculpture pottery photography sketch
 nature outdoors outdoor: mountain forest beach lake river ocean park trail sunset waterfall
@@ -248,9 +255,7 @@ dob: date birth
 uk: united kingdom|usa: united states america|eu: european union|nyc: new york city|nz: new zealand
 ac: air conditioning|tv: television
 """
-"""Initials and the words that they stand for, each word without those between them (proof of
-concept).
-"""
+"""Initials and their words, without the words between them (proof of concept)."""
 
 
 def _groups(*tables: str) -> Iterator[list[str]]:
@@ -265,7 +270,6 @@ def _groups(*tables: str) -> Iterator[list[str]]:
 BASE_FORMS: Mapping[str, str] = {
     form: base for base, *forms in _groups(_VERBS, _NOUNS) for form in forms
 }
-"""Irregular forms, and the form that a suffix rule takes as it is."""
 
 
 def _start(word: str) -> str:
@@ -274,7 +278,6 @@ def _start(word: str) -> str:
 
 @cache
 def _forms() -> Mapping[str, list[str]]:
-    """The irregular forms by the first letters of their base form."""
     forms: dict[str, list[str]] = defaultdict(list)
     for form, base in BASE_FORMS.items():
         forms[base[:_START]].append(form)
@@ -283,23 +286,18 @@ def _forms() -> Mapping[str, list[str]]:
 
 @cache
 def _written(table: str) -> list[str]:
-    """The groups of a table, each with a space in front."""
     return [f" {group}" for row in table.strip().split("\n") for group in row.split("|")]
 
 
 def _near(start: str, table: str) -> Iterator[str]:
-    """The groups that may hold a word whose base form begins with `start`, so that a question
-    splits only a few of them.
-    """
+    """Groups with a word whose base form may begin with `start`, so that few are split."""
     word_starts = [f" {word}" for word in (start, *_forms().get(start, ()))]
     return (group for group in _written(table) if any(word in group for word in word_starts))
 
 
 @lru_cache(maxsize=_KEPT)
 def _relatives(start: str) -> list[tuple[str, list[str]]]:
-    """Words whose base form begins with `start`, each with its family (both ways) or its synonyms
-    (one way).
-    """
+    """Words whose base begins with `start`, with their family (both ways) or synonyms (one way)."""
     families = (
         (word, family) for family in map(str.split, _near(start, _FAMILIES)) for word in family
     )
@@ -323,9 +321,7 @@ def _split_initials(groups: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def initials(stems: Sequence[str], stem: Callable[[str], str]) -> Iterator[tuple[str, str]]:
-    """The first of some neighbouring stems of a question, and the initials that all of them are
-    written as, where there are such.
-    """
+    """Neighbouring stems of a question with initials: the first of them, and the initials."""
     by_first = _initials_by_first(stem)
     for at, first in enumerate(stems):
         for words, short in by_first.get(first, ()):
@@ -337,9 +333,7 @@ def initials(stems: Sequence[str], stem: Callable[[str], str]) -> Iterator[tuple
 def _initials_by_first(
     stem: Callable[[str], str],
 ) -> Mapping[str, list[tuple[tuple[str, ...], str]]]:
-    """The stems of the words that initials stand for, with the initials as stems, by the first of
-    them.
-    """
+    """Stems of the words that initials stand for, with the initials' stem, by the first of them."""
     by_first: dict[str, list[tuple[tuple[str, ...], str]]] = defaultdict(list)
     for short, words in _split_initials(_written(_INITIALS)):
         by_first[stem(words[0])].append((tuple(map(stem, words)), stem(short)))
@@ -348,7 +342,6 @@ def _initials_by_first(
 
 @lru_cache(maxsize=_KEPT)
 def _kinds(start: str) -> list[tuple[str, list[str]]]:
-    """Names of kinds whose base form begins with `start`, each with examples."""
     split = (group.split(":") for group in _near(start, _MEMBERS))
     return [
         (name, members.split())
@@ -371,9 +364,7 @@ def members(stemmed: str, stem: Callable[[str], str]) -> tuple[str, ...]:
 def _others(
     rows: Callable[[str], list[tuple[str, list[str]]]], stemmed: str, stem: Callable[[str], str]
 ) -> tuple[str, ...]:
-    """Stems of the words related to a stem. Only words with its first letters need to
-    be stemmed.
-    """
+    """Stems of related words; only words with the first letters of `stemmed` are stemmed."""
     groups = (members for word, members in rows(stemmed[:_START]) if stem(word) == stemmed)
     stems = dict.fromkeys(stem(candidate) for members in groups for candidate in members)
     return tuple(candidate for candidate in stems if candidate != stemmed)

@@ -1,6 +1,4 @@
-"""The words of an entry as they are indexed: its own, and those of its headings, of its file's name
-and of its front matter. Pure.
-"""
+"""The words of an entry as indexed: of its text, headings, file name and front matter. Pure."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ from mdmem.startup.records import dataclass
 from mdmem.text.entries import ABOUT_JOINT, shown_text
 
 MAX_NEIGHBOUR_CHARS = 1000
-"""The most characters taken of each neighbour: a long one would drown the entry, and cost five
-times its size.
-"""
+"""A long neighbour would drown the entry, and cost five times its size."""
 
 _DAY_NAME = late.pattern(r"^\d{4}-\d{2}-\d{2}-?")
 _CURATED_STEM = "memory"
@@ -39,9 +35,7 @@ _FILES_KEPT = 64
 
 @dataclass(frozen=True, slots=True)
 class OwnWords:
-    """The words of an entry's text: folded, as indexed, as added to its neighbours, and its runs in
-    scripts without spaces.
-    """
+    """The words of an entry: folded, as indexed, as added to neighbours, and unspaced runs."""
 
     words: list[str]
     indexed: str
@@ -51,9 +45,7 @@ class OwnWords:
 
 @dataclass(frozen=True, slots=True)
 class HeadingWords:
-    """The words of a section path and of a file's name: as indexed, and their runs in scripts
-    without spaces.
-    """
+    """The words of a section path and file name: as indexed, and their runs without spaces."""
 
     indexed: str
     runs: tuple[str, ...]
@@ -79,9 +71,7 @@ def words_of_text(text: str, language: str) -> OwnWords:
 
 
 _kept_words_of_text = lru_cache(maxsize=_KEPT)(words_of_text)
-"""The same, kept: a search looks at the words of its hits, which are often those of the search
-before.
-"""
+"""Cached, since the hits of a search are often those of the search before."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -103,9 +93,7 @@ def with_about(above: HeadingWords, about: str, language: str) -> HeadingWords:
 
 @lru_cache(maxsize=_FILES_KEPT)
 def _names(path: str) -> str:
-    """The words that a path adds to its entries, without the suffix, the digits of a day and the
-    name `memory`.
-    """
+    """The words of a path, without suffix, digits of a day and the name `memory`."""
     whole = Path(path)
     parts = (*whole.parent.parts, whole.stem)
     plain = (_DAY_NAME.sub("", part) if day_of(path) else part for part in parts)
@@ -115,13 +103,13 @@ def _names(path: str) -> str:
 def words_held(
     entry: Entry, about: str, terms_of_fields: Mapping[str, Mapping[str, str]], language: str
 ) -> tuple[AbstractSet[str], AbstractSet[str]]:
-    """The words of a query that an entry holds: in its text, and in its headings, the name of its
-    file or its front matter.
+    """The query's words that an entry holds: in its text, and in headings, file name or front
+    matter.
 
     Args:
         entry: the entry.
         about: see `schema.IndexRow`.
-        terms_of_fields: the terms of the query and the words behind them (`query.own_terms`).
+        terms_of_fields: see `query.own_terms`.
         language: that of the memory.
     """
     own = _kept_words_of_text(shown_text(entry), language)
@@ -154,31 +142,23 @@ def _behind(query_words: Mapping[str, str], held: Iterable[str]) -> set[str]:
 REACH = 2
 """Neighbours on each side. With one the public half of LoCoMo loses three points of R@10."""
 LEAST_COPIES, ENTRIES_A_COPY = 2, 24
-"""The copies of an entry's own words beside its neighbours': at least the first number, and one for
-each so many entries of its place. With one at least, words of a paragraph find it less often (R@10
-- 4), while conversations gain 0.3; neutral from 16 to 32 entries.
+"""Minimum copies of an entry's own words beside its neighbours', and entries of its place a copy.
+With one copy paragraphs are found less often (R@10 - 4; conversations + 0.3); 16 to 32 neutral.
 """
 LONGEST_PLACE = 256
-"""The most entries of a place with neighbours. In a meeting of 800 turns R@10 is four points higher
-without them.
-"""
+"""Longer places have no neighbours: in a meeting of 800 turns that is worth four points of R@10."""
 _ALONE_COPIES = 3
-"""The same for an entry without neighbours: what is said once in many words counts nearly as much
-as in few (meetings + 0.5).
-"""
+"""The same without neighbours: statements in many words count nearly as much (meetings + 0.5)."""
 _MAX_OWN_CHARS = 4 * MAX_NEIGHBOUR_CHARS
-"""The most characters that more copies than the least take: what is long outweighs its neighbours
-by itself.
-"""
+"""Maximum characters of extra copies: a long entry outweighs its neighbours by itself."""
 
 
 class Surroundings:
-    """The words around each entry of a file.
+    """The words around each entry of a file; a daily log is one place.
 
     Args:
-        sections: the section of each entry, in file order.
+        sections: of each entry, in file order.
         own: the words of each.
-        is_log: the file is a daily log, which is one place.
     """
 
     def __init__(
@@ -193,7 +173,6 @@ class Surroundings:
             for place, size in self._sizes.items()
         }
         self.has_pairs = any(words.runs for words in own)
-        """False where no entry has characters of a script without spaces."""
 
     def words(self, position: int) -> str:
         """The words around an entry, as indexed."""

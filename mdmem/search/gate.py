@@ -1,20 +1,18 @@
-"""The gate: tell whether memory carries a prompt, by how many of its words the first hits hold and
-how rare these are in the index. Pure.
+"""The gate: tell whether memory carries a prompt, by the number and rarity of its words in hits.
+Pure.
 
-Most prompts of a working session need no memory, and then nothing is better than the nearest
-entries. The gate is apart from the ranking: it looks at an answer, and nothing of it goes back into
-a score.
+Most prompts of a working session need no memory, and then no context is better than the nearest
+entries. The gate only looks at an answer and never changes a score.
 
-The weights are those of a logistic regression (`benchmarks/gate.py`). What memory carries:
-questions of a conversation's own logs (the public half of LoCoMo), and those of two small curated
-memories, so that nothing is learned that holds for dialogue alone. What it does not carry:
+The weights are those of a logistic regression (`benchmarks/gate.py`). Carried: questions of a
+conversation's own logs (the public half of LoCoMo) and of two small curated memories. Not carried:
 questions of other conversations, and prompts of coding sessions. The constant leaves one in 110 of
 the own questions without an answer.
 
-Share of prompts that get nothing: own questions 0.009, other people's 0.82, prompts of coding
-sessions that nothing was fitted on 0.957; of two curated memories' own questions 0.062 and 0.225,
-and together with a conversation's logs 0 and 0.025. With the first score over the logarithm of the
-entries alone (at least 3.3): 0.017, 0.64 and 0.95, but 0.36 and 0.33, and 0.18 and 0.16.
+Share of prompts that get nothing: own questions 0.009, other people's 0.82, unseen coding prompts
+0.957; two curated memories' own questions 0.062 and 0.225, with a conversation's logs 0 and 0.025.
+By the first score over the logarithm of the entries alone (at least 3.3): 0.017, 0.64 and 0.95, but
+0.36 and 0.33, and 0.18 and 0.16.
 """
 
 from __future__ import annotations
@@ -34,32 +32,27 @@ from mdmem.startup.records import dataclass
 
 CONSTANT = 0.3
 SCORE_WEIGHT = 1.01
-"""The weight of the first hit's score, over the logarithm of the number of entries."""
+"""Of the first hit's score over the logarithm of the number of entries."""
 MATCHED_WEIGHT = 0.30
-"""The weight of the rarities of the words that the best matching hit holds, summed up; the rarest
-possible word counts 1.
-"""
+"""Of the summed rarities of the words in the best matching hit; the rarest word counts 1."""
 MISSING_WEIGHT = -3.83
-"""The weight of the logarithm of 1 plus the rarities of the words that it does not hold."""
+"""Of the logarithm of 1 plus the rarities of the words not in it."""
 ROUTINE_REQUEST_WEIGHT, ROUTINE_QUESTION_WEIGHT = -8.12, -1.99
-"""The weights of the share of routine words, in a request and in a question."""
+"""Of the share of routine words, in a request and in a question."""
 ROUTINE_SHARE = 0.2
 """The share of its rarity that a routine word counts for."""
 WEAK_SHARE = 0.5
-"""The same of a word that shapes a question (many, kind, often)."""
+"""The same for a word that shapes a question (many, kind, often)."""
 RELATED_SHARE, HEADING_SHARE = 0.7, 0.8
-"""The shares that a word counts for where the hit holds a relative of it, or has it in its headings
-or file name alone.
-"""
+"""The same where the hit has a relative of the word, or has it only in headings or file name."""
 LEAST_CHARACTER_SHARE = 0.25
-"""In scripts without spaces: the share of a prompt's pairs of characters that one hit holds (not
-measured).
-"""
+"""In scripts without spaces: the share of a prompt's pairs in one hit (not measured)."""
 
 _LOOKED_AT = 8
 _MOST_CHARS = 1000
 _QUESTION = late.pattern(
-    r"(?i)^\W*(?:who|whom|whose|what|when|where|which|how|why|did|does|do|is|are|was|were|has|have|had|can|could|would|should|will)\b"
+    r"(?i)^\W*(?:who|whom|whose|what|when|where|which|how|why|did|does|do|is|are|was|were|has|"
+    r"have|had|can|could|would|should|will)\b"
     r"|[?？؟]\s*$"
 )
 _ROUTINE_WORDS = """
@@ -88,11 +81,9 @@ _ROUTINE_WORDS = """
 
 @dataclass(frozen=True, slots=True)
 class PromptWord:
-    """A word of a prompt in an index: its rarity as a share of the greatest (of a word that nobody
-    has used), and the terms that count as it.
+    """A word of a prompt: its rarity as a share of the maximum, and the terms that count as it.
 
-    `own` is the word's term as it is indexed; `relatives` may stand for it. `is_gram`: a pair of
-    characters of a script without spaces.
+    `own` is its indexed term; `relatives` may replace it. `is_gram`: a pair of characters.
     """
 
     own: str
@@ -150,13 +141,12 @@ def is_carried(
     entries: int,
     language: str = ENGLISH,
 ) -> bool:
-    """True if memory carries a prompt.
+    """True if memory carries a prompt as typed.
 
     Args:
-        prompt: as it was typed.
         words: its words in this index.
-        hits: the answer, best first.
-        entries: the number of entries in the index.
+        hits: best first.
+        entries: the size of the index.
         language: of the index.
     """
     if not hits or not words:
@@ -205,7 +195,6 @@ def _share(word: PromptWord) -> float:
 
 
 def _matches(words: Sequence[PromptWord], hit: Hit, language: str) -> list[float]:
-    """For each word, how far a hit holds it, from 0 to 1."""
     text = _terms_of(hit.text[:_MOST_CHARS], language)
     heading = _terms_of(" ".join((*hit.section, hit.path.rpartition("/")[2])), language)
     return [_match(word, text, heading) for word in words]
@@ -224,9 +213,7 @@ def _match(word: PromptWord, text: Set[str], heading: Set[str]) -> float:
 
 
 def _terms_of(text: str, language: str) -> set[str]:
-    """The terms of a text, in English and in the language of the index, and its pairs of characters
-    in scripts without spaces.
-    """
+    """Terms in English and the index's language, and pairs of scripts without spaces."""
     scripts = split_scripts(text)
     pairs = {run[at : at + 2] for run in scripts.runs for at in range(len(run))}
     words = indexed_words(scripts.spaced)
@@ -235,35 +222,26 @@ def _terms_of(text: str, language: str) -> set[str]:
 
 @cache
 def _routine_terms() -> frozenset[str]:
-    """Terms of any working session: they say what is to be done, and seldom about what."""
+    """Terms of any working session, which say what to do and seldom about what."""
     return frozenset(map(stem, _ROUTINE_WORDS.split()))
 
 
 _LOOKED_AT_QUALITY = 8
-"""The hits whose words are looked at: each costs 20 µs, and nobody reads much further."""
+"""Each hit costs 20 µs, and nobody reads much further."""
 _MOST_CHARS_QUALITY = 1000
-"""The most characters that are looked at in the text of each."""
 _START = 2
-"""The letters that an English word shares with its stem, unless it is irregular."""
+"""Letters that an English word shares with its stem, unless it is irregular."""
 _DIGITS = 2
 
 
 def answer_quality(query: str, hits: Sequence[Hit], today: date) -> Quality:
-    """Measure the answer to a query.
+    """Measure the answer to a query; ages count from `today`.
 
     The spread is the distance of the median score from the first, as a share of the first: near 0
-    no hit stands out, near 1 the first one does. That the scores of a good answer are spread is the
-    observation of NQC (Shtok et al., Predicting query performance by query-drift estimation, 2012).
-    It divides the deviation of the scores by the score of the whole collection, which BM25 here
-    does not give; a share of the first score is comparable between long and short queries too, and
-    one stray hit at the end does not move a median.
-
-    The newest entries, which no word has found, have no scores.
-
-    Args:
-        query: as it was typed.
-        hits: the answer, best first.
-        today: from which ages are counted.
+    no hit stands out, near 1 the first one does. Spread scores as a sign of a good answer are from
+    NQC (Shtok et al., Predicting query performance by query-drift estimation, 2012), which divides
+    the deviation by the collection's score, unknown here; this share is comparable between long and
+    short queries too, and one stray hit does not move a median. Newest entries have no scores.
     """
     terms = query_terms(query)
     query_terms_set = {*terms.words, *terms.grams}
@@ -286,9 +264,7 @@ def answer_quality(query: str, hits: Sequence[Hit], today: date) -> Quality:
 
 
 def _matched_part(hit: Hit, terms: set[str]) -> str:
-    """The part of a hit that holds a term: `text`, `heading` (headings or file name), or `beside`
-    (its neighbours, or a related word).
-    """
+    """The part of a hit with a term: `text`, `heading` (or file name), `beside` (or a relative)."""
     if _has(hit.text[:_MOST_CHARS_QUALITY], terms):
         return "text"
     name = hit.path.rpartition("/")[2].removesuffix(".md")
@@ -296,9 +272,7 @@ def _matched_part(hit: Hit, terms: set[str]) -> str:
 
 
 def _has(text: str, terms: set[str]) -> bool:
-    """True if a text holds one of these terms. Only words that may become one of them are stemmed,
-    since that costs most.
-    """
+    """True if a text has a term; stemming is costly, so only possible words are stemmed."""
     scripts = split_scripts(text)
     if any(
         run[position : position + size] in terms
@@ -316,14 +290,12 @@ def _has(text: str, terms: set[str]) -> bool:
 
 
 def _age(hit: Hit, today: date) -> int:
-    """The age of a hit in days, by the day of its log, else of its commit; uncommitted text is of
-    today.
-    """
+    """Days since the day of its log, else of its commit; uncommitted text is today's."""
     day = hit.day or (hit.since.date() if hit.since else today)
     return max(0, (today - day).days)
 
 
 def _median(numbers: Sequence[float]) -> float:
-    """The median. `statistics` has it too, but takes longer to load than a search to run."""
+    """`statistics.median` takes longer to load than a search to run."""
     ordered, half = sorted(numbers), len(numbers) // 2
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2

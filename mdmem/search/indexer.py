@@ -1,9 +1,9 @@
-"""The index on disk: opened, brought up to date, searched. It can be deleted at any time.
+"""The index on disk: opened, updated, searched. It can be deleted at any time.
 
-The folder holds the documents and the snapshot of the workspace, `seen.json`. The order of an
-update makes sure that a crash leaves an index that is behind, never a wrong one: paths about to
-change are marked as never indexed, then the documents are committed, then the snapshot is written.
-Without a readable `seen.json` of this version the documents count for nothing.
+The folder holds the documents and the snapshot of the workspace, `seen.json`. A crash leaves an
+index that is behind, never a wrong one: an update marks changing paths as never indexed, commits
+the documents, then writes the snapshot. Without a readable snapshot of this version the documents
+are ignored.
 """
 
 from __future__ import annotations
@@ -43,29 +43,21 @@ T = TypeVar("T")
 
 _DOCUMENTS_NAME = "documents"
 ADDED_AT_ONCE = 256
-"""Documents in a batch. The writer's own thread sleeps when it has none, and waking it takes longer
-than making a document.
-"""
+"""Documents in a batch; waking the idle writer's thread takes longer than making a document."""
 HEAP_BYTES = 100_000_000
-"""The memory a writer may fill before it starts a segment; each segment costs a search 30 µs.
-Allocated as needed.
-"""
+"""Memory before a writer starts a segment, which costs each search 30 µs. Allocated as needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileEntries:
-    """The entries of one file.
+    """The entries of one file; the sequences are parallel to `entries`.
 
     Args:
         path: the file.
-        entries: its entries on disk.
-        origins: parallel to `entries`.
-        uncommitted: parallel to `entries`.
-        kind: its kind.
-        lifetimes: parallel to `entries`; empty for a person's new text.
-        about: the words by which the front matter names the file; they belong to its first entry.
-        uncommitted_removals: rows that HEAD holds and an uncommitted edit took out, and rows found
-        only for their own time.
+        entries: on disk.
+        lifetimes: empty for a person's new text.
+        about: words of the front matter that name the file; for its first entry.
+        uncommitted_removals: rows of HEAD that an edit removed, and past ones.
     """
 
     path: FilePath
@@ -123,8 +115,7 @@ def file_fields(file: FileEntries, language: str) -> FileFields:
 class SearchIndex:
     """The entries that a search finds.
 
-    Before an update, open it again while holding the lock: this object does not know what another
-    process has indexed since.
+    Open it again under the lock before an update: another process may have indexed since.
     """
 
     def __init__(
@@ -144,18 +135,13 @@ class SearchIndex:
             else None
         )
         self.seen: Snapshot = seen
-        """The workspace as it was indexed."""
 
     @classmethod
     def open(cls, folder: Path, language: str | None = None) -> SearchIndex:
-        """Open the index in a folder. A broken or half-written one, or one of another version,
-        counts as empty.
+        """Open the index in a folder; a broken or old one counts as empty.
 
-        Nothing is created or deleted before `update`. The caller keeps the language (default:
-        English): an index made for another one has to be built again.
-
-        Raises:
-            OSError: the folder cannot be read.
+        Nothing is created or deleted before `update`. An index for another language (default:
+        English) has to be rebuilt by the caller. Raises OSError: the folder cannot be read.
         """
         seen = read_snapshot(folder)
         if seen is None:
@@ -207,11 +193,7 @@ class SearchIndex:
         return self._finder.newest(passing_filter, today, limit) if self._finder else ((), 0)
 
     def carries(self, prompt: str, hits: Sequence[Hit]) -> bool:
-        """True if memory carries a prompt, by the first hits of its answer.
-
-        Raises:
-            BrokenIndex: the index turns out to be damaged.
-        """
+        """True if memory carries a prompt, by its first hits; raises BrokenIndex."""
         if self._finder is None:
             return False
         words = gate.prompt_words(prompt, self._finder.lexicon, self._language)
@@ -226,17 +208,15 @@ class SearchIndex:
         return self._finder.rows(path) if self._finder else []
 
     def with_overlay(self, paths: Collection[str], pages: Iterable[FileEntries]) -> SearchIndex:
-        """A copy of this index whose searches find changed files as they are now; nothing is
-        written.
+        """A copy that also finds changed files as they are now; nothing is written.
 
-        Only current entries can be searched so. This object stays as it is, for other threads.
+        Only for current entries. This object stays as it is, for other threads.
 
         Args:
             paths: files that differ from the snapshot, or are gone.
             pages: the entries of those that exist.
 
-        Raises:
-            BrokenIndex: the index turns out to be damaged.
+        Raises BrokenIndex: the index is damaged.
         """
         assert self._finder is not None  # an index without documents is to be updated
         finder = self._finder.with_overlay(paths, ((page.path, page.rows) for page in pages))
@@ -252,23 +232,19 @@ class SearchIndex:
         dropped: Collection[CommitId] = (),
         part: int | None = None,
     ) -> None:
-        """Bring the index to a new state of the workspace. The caller holds the lock.
+        """Update the index to a new state of the workspace. The caller holds the lock.
 
         Args:
-            changed: files whose entries are replaced; iterated once, so that they need not be in
-            memory together.
+            changed: files whose entries are replaced; iterated once, to save memory.
             removed: paths whose entries are removed.
-            seen: the snapshot of the workspace after the update.
-            progress: called with the number of files done, after each.
-            past: the rows that ended with a commit, each commit once, replacing those it had.
-            Iterated once.
+            seen: the snapshot after the update.
+            progress: called with the number of files done.
+            past: rows by the commit that ended them, replacing its former ones; iterated once.
             dropped: commits whose rows are removed.
-            part: where the index is built from nothing, so many documents can be searched before
-            the rest is there.
+            part: on a full build, documents after which search works already.
 
-        Raises:
-            StorageProblem, OSError: the disk does not take it, or another process is writing; the
-                index stays as it was or is behind, and the next update mends it.
+        Raises StorageProblem, OSError: the disk is full, or another process is writing; the next
+        update completes it.
         """
         if self._index is None:
             self._start_anew()
@@ -364,13 +340,11 @@ class SearchIndex:
 
 
 def _peeked(values: Iterable[T]) -> Iterator[T] | None:
-    """The values as an iterator; None if there are none."""
     rest = iter(values)
     return next((chain([first], rest) for first in rest), None)
 
 
 def _gone(commit: CommitId, rows: Iterable[IndexRow], language: str) -> Iterator[tantivy.Document]:
-    """The documents of rows that ended with a commit, file by file."""
     for path, together in groupby(schema.in_file_order(rows), key=lambda row: row.entry.path):
         yield from map(
             schema.as_document, schema.document_fields(path, list(together), language, commit)

@@ -1,5 +1,4 @@
-"""Labels: what an entry is filtered by, each a term of one field (`NAME:VALUE`): file, place,
-section, statement, tags, kind, state. Pure.
+"""Labels for filters, each a term (`NAME:VALUE`) of one field. Pure.
 
 They are indexed as one text with spaces between, which is quicker than a list of texts.
 """
@@ -21,7 +20,7 @@ from mdmem.text.facts import may_have_copies
 
 FACT_LABEL = "mark:fact"
 PAST_LABEL = "mark:past"
-"""The label of rows that are no longer current, moved or not."""
+"""Of rows that are no longer current, moved or not."""
 MOVED_LABEL = "mark:moved"
 
 _ESCAPED = str.maketrans({character: f"%{ord(character):02x}" for character in "% \t\n\v\f\r"})
@@ -31,16 +30,12 @@ _KEPT = 4096
 
 
 def as_label(name: str, value: str) -> str:
-    """A label as indexed. Different values give different labels, none of which has white space in
-    it.
-    """
+    """A label as indexed: unique per value, and without white space."""
     return f"{name}:{value.translate(_ESCAPED)}"
 
 
 def file_label(name: str, path: str) -> str:
-    """A label with a path as its value; different paths give different labels, also with lone
-    surrogates.
-    """
+    """A label with a path as its value; unique even with lone surrogates."""
     return as_label(
         name, path if path.isascii() else path.encode("utf-8", "backslashreplace").decode()
     )
@@ -68,16 +63,12 @@ def folded_label(text: str) -> str:
 
 @lru_cache(maxsize=_KEPT)
 def place_labels(path: FilePath, section: SectionPath) -> str:
-    """The labels of a section's path, of its file, of the folders of that, and of the file's name,
-    with spaces between.
-    """
+    """Labels of a section path, its file, that file's folders and name, joined by spaces."""
     return " ".join((*_path_labels(path), *_section_labels(section)))
 
 
 def entry_labels(entry: Entry, kind: FileKind, owner: str, place: str) -> str:
-    """The labels of an entry in a place, behind that of its `owner`. Instructions in a bootstrap
-    file are no facts.
-    """
+    """An entry's labels after its `owner`'s. Instructions in a bootstrap file are no facts."""
     labels = f"{owner} {statement_label(entry)} {place}"
     for tag in entry.tags:
         labels += f" {as_label('tag', folded_label(tag))}"
@@ -91,10 +82,7 @@ def entry_labels(entry: Entry, kind: FileKind, owner: str, place: str) -> str:
 
 
 def origin_labels(origin: Origin) -> Iterator[str]:
-    """The labels of who brought in a line, and of the sessions in which it was said.
-
-    Without an actor that is the author. A session is labelled with and without its client.
-    """
+    """Labels of the actor (else the author), and of cited sessions with and without client."""
     yield as_label("actor", actor_label(origin.actor or origin.author.rpartition(" <")[0]))
     cited = [cited.rpartition("#")[0] for cited in origin.cites]
     for session in dict.fromkeys(cited or filter(None, [origin.session])):
@@ -114,7 +102,6 @@ def session_label(name: str) -> str:
 
 
 def _section_labels(section: SectionPath) -> Iterator[str]:
-    """Labels of every contiguous part of a section path."""
     titles = [_folded(title) for title in section]
     count = len(titles)
     parts = [
@@ -131,9 +118,7 @@ def _part_label(part: str) -> str:
 
 
 def statement_number(entry: Entry) -> int:
-    """A number shared by the occurrences of one statement in one section; of an entry that is no
-    fact, by its text.
-    """
+    """A number shared by the occurrences of one statement in one section."""
     return _place_number(entry.path, entry.section) ^ _number_in_place(entry)
 
 
@@ -152,9 +137,7 @@ def _number_in_place(entry: Entry) -> int:
 
 
 def statement_label(entry: Entry) -> str:
-    """The label of a statement wherever it stands, shared with a few others: unique ones would take
-    a quarter as much room as the text.
-    """
+    """The label of a statement in any place. Collisions save a quarter of the text's size."""
     return number_label(_number_in_place(entry))
 
 
@@ -179,7 +162,6 @@ def copies_number(entry: Entry) -> int:
 
 @lru_cache(maxsize=_KEPT)
 def _path_labels(path: str) -> tuple[str, ...]:
-    """Labels of a path, of its folders and of the file's name."""
     pure = Path(path)
     labelled_paths = dict.fromkeys(
         (path, *(str(folder) for folder in pure.parents if folder.name), pure.name)
@@ -188,15 +170,11 @@ def _path_labels(path: str) -> tuple[str, ...]:
 
 
 _COUNTED = 3
-"""The first tags of a fact that count: those after them are remarks, and would fill the catalogue
-(design).
-"""
+"""Later tags are remarks, and would fill the catalogue (design)."""
 
 
 def count_tags(facts: Iterable[Hit]) -> tuple[TagCount, ...]:
-    """The tags of facts, most used first, then by name. Spellings differ in case only; a fact
-    counts once a section.
-    """
+    """Tags of facts, most used first, then by name; case is folded, facts count once a section."""
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     facts_once = {(hit.path, hit.section, hit.fact or hit.start_line): hit for hit in facts}
     for hit in facts_once.values():

@@ -1,12 +1,11 @@
-"""The index of messages of sessions: on disk, brought up to date, searched. It can be deleted at
-any time.
+"""The index of messages of sessions: on disk, updated, searched. It can be deleted at any time.
 
-As with the index of memory, a crash leaves an index that is behind, never a wrong one: transcripts
-about to change are taken out of `seen.json`, then the documents are committed, then the file is
-written again. The documents of a transcript that it does not name are replaced as a whole.
+As with the index of memory, a crash leaves an index that is behind, never a wrong one: changing
+transcripts are removed from `seen.json`, the documents are committed, then the file is written. The
+documents of a transcript that it does not name are replaced as a whole.
 
-A message is stored once for each transcript that holds it. Copies (in a fork, in a synced home)
-have one mark, and are found once.
+A message is stored once per transcript; copies (forks, synced homes) share a mark, and are found
+once.
 """
 
 from __future__ import annotations
@@ -39,24 +38,21 @@ from mdmem.startup.records import dataclass, field, replace
 
 SEEN_NAME = "seen.json"
 _VERSION = [2, INDEX_VERSION, __version__]
-"""Of this format, of the terms of the index, and of the rules by which texts are cleaned: each
-version of mdmem reads transcripts anew.
-"""
+"""With the version of mdmem, since the rules by which texts are cleaned may change."""
 _DIGEST_BYTES = 16
 _START_FIELDS = ReadingStart.__match_args__
 _TIMES = tuple(_START_FIELDS.index(name) for name in ("started", "time"))
 
 Stamp = tuple[int, int, int, int]
-"""Device, inode, size and time of change (in nanoseconds) of a file."""
+"""Device, inode, size and time of change (ns) of a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenTranscript:
     """A transcript as it was read.
 
-    - `start_values`: where the next reading begins, as it is stored (None: from the first byte).
-    - `counts`: False for a session out of scope; nothing of it is indexed.
-    - `problem`: why it could not be read.
+    `start_values`: the stored `ReadingStart` (None: the first byte). `counts`: False: out of scope,
+    not indexed. `problem`: why it could not be read.
     """
 
     stamp: Stamp
@@ -74,10 +70,8 @@ class SeenTranscript:
 class Seen:
     """The transcripts as they were read.
 
-    - `settings`, `purged`: digests of what else the index depends on. `commit`: the one that told
-      what was purged.
-    - `stamps`: a digest of all stamps.
-    - `unknown`: the paths of those in an unknown format.
+    `settings`, `purged`: digests of other inputs. `commit`: where `purged` is from. `stamps`: a
+    digest of all stamps. `unknown`: paths in an unknown format.
     """
 
     transcripts: Mapping[str, SeenTranscript] = field(default_factory=dict)
@@ -111,8 +105,6 @@ def stamps_digest(stamps: Mapping[str, Stamp]) -> str:
 
 
 class _StoredTranscripts(Mapping[str, SeenTranscript]):
-    """The transcripts of `seen.json`, parsed at first use."""
-
     def __init__(self, text: bytes) -> None:
         self._text = text
 
@@ -135,9 +127,7 @@ class _StoredTranscripts(Mapping[str, SeenTranscript]):
 
 
 def read_seen(folder: Path) -> Seen | None:
-    """The transcripts that the index in a folder has read; None if nothing is there of this
-    version.
-    """
+    """The transcripts in the index of a folder; None if it has none of this version."""
     try:
         with (folder / SEEN_NAME).open("rb") as file:
             header, text = json.loads(file.readline()), file.read()
@@ -217,7 +207,6 @@ def _json(value: object) -> bytes:
 
 
 MESSAGES_NAME = "messages"
-"""The folder of the index, in the state folder."""
 _DOCUMENTS_NAME = "documents"
 _FIELDS = ("text", "grams")
 _FEWEST_CANDIDATES, _CANDIDATES_A_HIT = 50, 4
@@ -228,12 +217,9 @@ _NO_TIME = 0
 
 @dataclass(frozen=True, slots=True)
 class TranscriptMessages:
-    """The messages of a transcript from a line on; those that the index has of these lines are
-    replaced.
+    """The messages of a transcript from a line on, which replace the indexed ones.
 
-    - `path`: of the file; `seen`: what is read of it now.
-    - `session`: CLIENT/SESSION; `started`: when it began, by which the original of a copied message
-      is told.
+    `session`: CLIENT/SESSION; `started` tells the original of a copied message.
     """
 
     path: str
@@ -247,9 +233,7 @@ class TranscriptMessages:
 
 @dataclass(frozen=True, slots=True)
 class MessageQuery:
-    """A query as it was typed; `since` (inclusive) and `until` (exclusive) are seconds since 1970.
-    Times are shown in `zone`.
-    """
+    """A query; `since` (inclusive) and `until` (exclusive) in epoch seconds, times in `zone`."""
 
     query: str
     limit: int
@@ -268,16 +252,10 @@ class MessageIndex:
         self._index = index
         self._language = language or ENGLISH
         self.seen = seen
-        """The transcripts as they were read."""
 
     @classmethod
     def open(cls, folder: Path, language: str | None) -> MessageIndex:
-        """Open the index in a folder. A broken or half-written one, or one of another version,
-        counts as empty.
-
-        Raises:
-            OSError: the folder cannot be read.
-        """
+        """Open the index in a folder; a broken or old one counts as empty. Raises OSError."""
         seen = read_seen(folder)
         if seen is None:
             return cls.create(folder, language)
@@ -306,17 +284,14 @@ class MessageIndex:
         purged: str = "",
         commit: str = "",
     ) -> None:
-        """Bring the index to a new state of the transcripts. The caller holds the lock.
+        """Update the index to a new state of the transcripts. The caller holds the lock.
 
         Args:
-            changed: transcripts with what is new in them; iterated once, so that they need not be
-            in memory together.
-            removed: paths of transcripts whose messages go.
+            changed: transcripts with what is new; iterated once, to save memory.
+            removed: paths of transcripts whose messages are removed.
             settings, purged, commit: see `Seen`.
 
-        Raises:
-            StorageProblem, OSError: the disk does not take it, or another process is writing; the
-            index is as it was or behind.
+        Raises StorageProblem, OSError: the disk is full, or another process is writing.
         """
         if self._index is None:
             self._start_anew()
@@ -341,7 +316,6 @@ class MessageIndex:
     def _change(
         self, changed: Iterable[TranscriptMessages], removed: Collection[str]
     ) -> dict[str, SeenTranscript]:
-        """Replace documents; returns what was seen of the changed transcripts."""
         assert self._index is not None
         seen: dict[str, SeenTranscript] = {}
         engine.limit_arenas()
@@ -372,7 +346,6 @@ class MessageIndex:
         return seen
 
     def _delete(self, writer: tantivy.IndexWriter, transcript: TranscriptMessages) -> None:
-        """Delete the documents that a transcript's messages take the place of."""
         label = _label(transcript.path)
         if transcript.from_line == 1 or transcript.path not in self.seen.transcripts:
             call_writer(writer.delete_documents_by_term, "file", label)
@@ -387,18 +360,13 @@ class MessageIndex:
         )
 
     def _forget(self, paths: Collection[str]) -> None:
-        """Take transcripts out of `seen.json` before their documents change."""
+        """Remove transcripts from `seen.json` before their documents change."""
         kept = {path: seen for path, seen in self.seen.transcripts.items() if path not in paths}
         if self._folder is not None and len(kept) < len(self.seen.transcripts):
             write_seen(self._folder, replace(self.seen, transcripts=kept, stamps=""))
 
     def search(self, request: MessageQuery) -> tuple[MessageHit, ...]:
-        """The best messages, best first; where the score is the same, the newer one. Copies of a
-        message are one hit.
-
-        Raises:
-            BrokenIndex: the index turns out to be damaged.
-        """
+        """The best messages, then the newest; copies are one hit. Raises BrokenIndex."""
         asked = (
             _query(request, self._language)
             if self._index is not None and request.limit > 0
@@ -419,7 +387,7 @@ class MessageIndex:
 def _best(
     searcher: tantivy.Searcher, scored: Iterable[tuple[float, Any]], zone: tzinfo | None
 ) -> list[MessageHit]:
-    """The hits of documents, of each message the one in the session that began first."""
+    """The hits of documents; of copies the one in the session that began first."""
     first: dict[str, tuple[str, MessageHit]] = {}
     for score, address in scored:
         mark, started, hit = call_engine(
@@ -439,7 +407,6 @@ def _rank_key(hit: MessageHit) -> tuple[float, float, str, int]:
 
 
 def _query(request: MessageQuery, language: str) -> Query | None:
-    """The query for messages that hold one of the words; None if there is none to look for."""
     asked = query_terms(request.query, language)
     words = dict.fromkeys(
         (
@@ -472,9 +439,6 @@ def _query(request: MessageQuery, language: str) -> Query | None:
 
 @cache
 def _schema() -> tantivy.Schema:
-    """The fields of a document: its file (as a label), its line in there, its time in seconds since
-    1970, its words, and what is shown of it.
-    """
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("file", tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("line", fast=True)
@@ -518,7 +482,7 @@ def _document(transcript: TranscriptMessages, message: Message, language: str) -
 def _parsed(
     document: tantivy.Document, score: float, zone: tzinfo | None
 ) -> tuple[str, str, MessageHit]:
-    """The mark of a message, the time at which its session began, and its hit."""
+    """The mark of a message, the start of its session, and its hit."""
     stored: bytes = document.get_all("row")[0]
     path, line, session, project, speaker, sender, time, text, mark, started = json.loads(
         stored.decode("utf-8", "surrogatepass")

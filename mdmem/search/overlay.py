@@ -1,6 +1,4 @@
-"""Entries that are not in the index yet, scored as it will score them, so that a file just saved is
-found without indexing it. Pure.
-"""
+"""Entries not in the index yet, scored as it will score them, so that saves are found. Pure."""
 
 from __future__ import annotations
 
@@ -25,16 +23,13 @@ if TYPE_CHECKING:
 
 
 _EXACT = 40
-"""Shorter lengths are stored exactly."""
 _UNSCALED, _SIGNIFICANT_BITS = 24, 4
-"""A greater length, less the first number, keeps as many bits as the second says."""
+"""The engine's encoding of lengths: longer ones, less the first, keep so many bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class OverlayEntry:
-    """An entry as the index will hold it: the terms of its fields in order, its
-    numbers, its row.
-    """
+    """An entry as it will be indexed: terms of its fields, numbers, row."""
 
     terms: Mapping[str, Sequence[str]]
     numbers: Mapping[str, Any]
@@ -47,10 +42,9 @@ class OverlayEntry:
 
 
 class Overlay:
-    """Entries of files as they are now, which take the place of what the index has of these files.
+    """Current entries of `paths` (some may be gone), replacing those in the index.
 
-    - `paths`: the files; some of them may be gone.
-    - `hidden`: their documents in the index, by segment and number.
+    `hidden`: documents of these files in the index, by segment and number.
     """
 
     def __init__(
@@ -113,7 +107,7 @@ def kept_length(length: int) -> int:
 
 _COUNTS_KEPT = 4096
 _TERMS_TRIED = 50
-"""The terms tried until one is in a document that has not been deleted."""
+"""Terms tried until one is in a document that has not been deleted."""
 _TOTAL = late.pattern(r'"value": ([0-9.]+),\s+"description": "N, ')
 _CLAUSE, _TIMES, _LENGTH, _VALUE = (
     '"description": "Boost x',
@@ -121,22 +115,17 @@ _CLAUSE, _TIMES, _LENGTH, _VALUE = (
     '"description": "dl, ',
     '"value": ',
 )
-"""In an account of a score: what comes before the number of a clause, and behind the values that
-are needed.
-"""
+"""In the engine's explanation: the text before a clause's number, and after the needed values."""
 
 
 Scorer = Callable[[tantivy.DocAddress], list[tuple[Clause, float]]]
-"""A function that gives the clauses that a document of the index matches, each with its part of the
-document's score.
-"""
+"""Gives the clauses that a document matches, with their parts of its score."""
 
 
 class TermStatistics:
-    """The statistics of one state of the index, and of the overlay over it.
+    """Statistics of one state of the index with its overlay.
 
-    - `documents`: the number of entries.
-    - `count`: the number of those that have a term (second) in a field (first).
+    `documents`: number of entries; `count`: of those with a term (second) in a field (first).
     """
 
     def __init__(self, searcher: tantivy.Searcher, is_fresh: bool, overlay: Overlay | None) -> None:
@@ -161,7 +150,6 @@ class TermStatistics:
 
     @cached_property
     def _tokens(self) -> dict[str, float]:
-        """The terms of each field in the visible documents of the index."""
         visible = query.visible_query(
             tantivy.Query.all_query(), self._overlay.paths if self._overlay else ()
         )
@@ -174,7 +162,6 @@ class TermStatistics:
 
     @cached_property
     def _counted(self) -> float:
-        """The documents that the engine counts."""
         if self._is_fresh:
             return self._searcher.num_docs
         for term, _ in call_engine(
@@ -226,9 +213,6 @@ class TermStatistics:
 
 
 def _parsed(account: str) -> tuple[int, float, float]:
-    """The number of a clause, how often its term is in the field, and how long that is, from the
-    engine's account of its part.
-    """
     number, _, rest = account.partition(" ")
     before_times, _, rest = rest.partition(_TIMES)
     return int(number), _last_value(before_times), _last_value(rest.partition(_LENGTH)[0])

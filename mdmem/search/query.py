@@ -29,42 +29,34 @@ from mdmem.startup.records import dataclass
 
 _ANSWERS_KEPT = 20_000
 _MAX_ASKED = 24
-"""Related words are looked for only if a question has no more words than this."""
+"""Longer questions are not expanded with related words."""
 
 _SHORTEST_STEM, _LONGEST_ENDING = 4, 2
-"""The fewest letters that two forms of a word share, and the most that they end in, in a language
-without a stemmer.
-"""
+"""Letters that two forms share, and end in at most, in a language without a stemmer."""
 
 GRAM_FIELDS = ("grams", "grams_around")
-"""The fields of characters and pairs of them alone."""
 
 _SOME_DAY = 1
-"""The first ordinal; entries without a day have 0."""
 _FIRST_DAY, _LAST_DAY = date(1970, 1, 2), date(9000, 1, 1)
-"""Days that have a time stamp in every zone; no commit lies outside."""
+"""Days with a time stamp in every zone; no commit is outside."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Conditions on an entry. All that are set must hold; with none set, everything current passes.
+    """Conditions on an entry, all of which must hold; empty: everything current.
 
-    - `file`: the file's path, a folder above it, or its name.
-    - `section`: some contiguous part of the entry's section path, as an address (`Work`, `Work >
-      Employer`); case and markup are folded, so everything below a section passes too.
-    - `kind`, `tags` (every one of them), `any_tags` (at least one of them): ignoring case.
-    - `actor`: who brought it in, else the author of the commit; `session`: where it was said.
-    - `since`, `until`: both inclusive, by the entry's day, or where it has none by the day, in
-      `zone` (None: the system's), of the commit that brought it in. An entry with neither was just
-      written, and counts as today's.
-    - `min_confidence`: from 0 to 1. Text without a commit is a person's pending edit, counts as
-      user-stated and passes.
+    - `file`: a path, a folder above it, or a file name.
+    - `section`: a contiguous part of the section path (`Work`, `Work > Employer`); case and markup
+      are folded.
+    - `kind`, `tags` (all), `any_tags` (at least one): ignoring case.
+    - `actor`: else the author of the commit; `session`: where it was said.
+    - `since`, `until`: inclusive, by the entry's day, else its commit's in `zone` (None: the
+      system's), else today.
+    - `min_confidence`: pending edits pass. `facts_only`: list items only.
     - `log_days_from`: daily logs only from that day on; entries without a day pass.
-    - `facts_only`: list items only.
-    - `valid_on`: leaves out entries that expired before that day; `until D` holds through D.
+    - `valid_on`: without entries that expired before; `until D` holds through D.
     - `history`: superseded, removed and expired entries pass as well.
-    - `as_of`: only entries that were current where these commits alone are known, nothing
-      uncommitted; not together with `history`.
+    - `as_of`: entries current where these commits alone are known; not with `history`.
     """
 
     file: str | None = None
@@ -103,10 +95,10 @@ _NOT_NARROWED = _narrowing(Filter())
 
 @dataclass(frozen=True, slots=True)
 class IndexQuery:
-    """A query as it was typed, with the most hits to return, their filter and the user's day.
+    """A query as typed, its filter, the maximum number of hits and the user's day.
 
-    With `explain`, each match carries an explanation of its score. With a `decay`, logs lose weight
-    with age. With `spread`, hits beside better ones that say the same count less.
+    `decay`: logs lose weight with age. `spread`: hits beside better ones with the same words rank
+    lower.
     """
 
     query: str
@@ -119,22 +111,17 @@ class IndexQuery:
 
 
 Clause = tuple[str, str, float, str]
-"""A field, the term to find in it, the factor of its BM25 score there, and the query's own term
-behind it.
-
-A plain tuple, since a search makes hundreds of them.
+"""Field, term, factor of its BM25 score, and the query's own term; a tuple, since there are
+hundreds.
 """
 
 
 class Lexicon:
-    """Counts of terms in one state of an index, cached, since one question shares words with the
-    next.
+    """Cached counts of terms in one state of an index, since related questions share words.
 
-    - `total`: the number of its entries.
-    - `holding`: how many of them hold a term in their own text; a term that none holds can only
-      stand in `heading`.
-    - `heading`: how many of them stand under a heading with the term.
-    - `beginning`: some of the terms in their text with a prefix.
+    - `total`: number of entries; `holding`: with a term in their text; `heading`: below one with
+      it.
+    - `beginning`: some of the terms with a prefix.
     """
 
     def __init__(
@@ -165,9 +152,7 @@ class Lexicon:
         return ranking.rarity(self.total, self.holding(term) or self.heading(term))
 
     def relatives(self, word: str) -> tuple[tuple[str, float], ...]:
-        """Terms that may stand in an answer for a word of a question, each with its share of the
-        word's weight.
-        """
+        """Terms that may replace a word of a question, with their shares of its weight."""
         relatives = self._likes.get(word)
         if relatives is None:
             self.drop_relatives(_ANSWERS_KEPT)
@@ -181,11 +166,9 @@ class Lexicon:
 
 
 def clauses(question: str, lexicon: Lexicon, language: str = ENGLISH) -> tuple[Clause, ...]:
-    """The clauses of a query as it was typed, in an index of a language; none if no word of it is
-    in the index.
+    """The clauses of a query as typed; none if the index has none of its words.
 
-    Where the index has none but stop words of a query with few of them, these count ("on off" finds
-    what "on" finds).
+    Where it has only the stop words of a query with few of them, these count ("on off" finds "on").
     """
     return _term_clauses(query_terms(question, language), lexicon) or _term_clauses(
         query_terms(question, language, few_stop_words=True), lexicon
@@ -193,7 +176,6 @@ def clauses(question: str, lexicon: Lexicon, language: str = ENGLISH) -> tuple[C
 
 
 def _term_clauses(terms: Terms, lexicon: Lexicon) -> tuple[Clause, ...]:
-    """The clauses of a query's terms; none if no term is in the index."""
     only_weak = weak_terms().issuperset(terms.words)
     worth = {
         term: ranking.WEAK_WORD_WEIGHT if term in weak_terms() and not only_weak else 1.0
@@ -238,9 +220,7 @@ def text_clauses(text: str, lexicon: Lexicon, language: str = ENGLISH) -> tuple[
 
 
 def own_terms(clauses: Iterable[Clause]) -> dict[str, dict[str, str]]:
-    """The terms of clauses with the query's words behind them, by each of the fields that hold an
-    entry's own words.
-    """
+    """The clauses' terms with the query's words, by each field of an entry's own words."""
     terms_of_fields: dict[str, dict[str, str]] = {name: {} for name in ranking.OWN_FIELDS}
     for name, term, _, query_word in clauses:
         if name in terms_of_fields:
@@ -281,9 +261,7 @@ def _likes(word: str, lexicon: Lexicon) -> Iterator[tuple[str, float]]:
 
 
 def _inflected(word: str, lexicon: Lexicon) -> list[str]:
-    """Words of the memory with the same beginning as a word that is not in it: other forms, in a
-    language without a stemmer.
-    """
+    """Memory's words with the same beginning as an unknown word: forms, without a stemmer."""
     candidates = lexicon.beginning(word[: max(_SHORTEST_STEM, len(word) - _LONGEST_ENDING)])
     return [
         candidate for candidate in candidates if abs(len(candidate) - len(word)) <= _LONGEST_ENDING
@@ -336,9 +314,7 @@ def file_query(path: str) -> Query:
 
 
 def statement_query(statements: Collection[str], passing_filter: Filter, today: date) -> Query:
-    """The tantivy query for the occurrences of statements (by label) that pass a filter; a few of
-    other statements match too.
-    """
+    """The query for occurrences of statements (by label) that pass a filter, with a few others."""
     # For a set of terms the engine makes an automaton, which takes longer than a dozen terms.
     query = Query.boolean_query(
         [
@@ -350,16 +326,13 @@ def statement_query(statements: Collection[str], passing_filter: Filter, today: 
 
 
 def label_query(name: str, *values: str, field: str = "label") -> Query:
-    """The tantivy query for entries with a label of this name and one of these values in a field of
-    labels.
-    """
+    """The query for entries with a label of this name and one of these values."""
     return Query.term_set_query(
         schema(), field, [as_label(name, encodable(value)) for value in values]
     )
 
 
 def _conditions(passing_filter: Filter, today: date) -> Iterator[tuple[Occur, Query]]:
-    """The conditions of a filter, none of which adds to a score."""
     if passing_filter.as_of is not None:
         for first, last in complement(passing_filter.as_of, NEVER):
             yield Occur.MustNot, _range("begun", FieldType.Integer, first, last + 1)
@@ -421,9 +394,6 @@ def _labels(passing_filter: Filter) -> Iterator[Query]:
 
 
 def _brought_in(passing_filter: Filter, today: date) -> Query:
-    """The query for entries from `since` to `until`, by their own day, else that of their commit,
-    else today.
-    """
     first, last = passing_filter.since or date.min, passing_filter.until or date.max
     by_day = _range("day", FieldType.Integer, first.toordinal(), last.toordinal() + 1)
     start, end = _seconds(first, passing_filter.zone), _seconds(last, passing_filter.zone, days=1)
@@ -449,7 +419,6 @@ def _brought_in(passing_filter: Filter, today: date) -> Query:
 
 
 def _seconds(day: date, zone: tzinfo | None, days: int = 0) -> int:
-    """The start of a day (or of that many days after it), in seconds since 1970."""
     near = min(max(day, _FIRST_DAY), _LAST_DAY) + timedelta(days=days)
     return int(datetime.combine(near, time.min, tzinfo=zone).timestamp())
 
@@ -457,7 +426,6 @@ def _seconds(day: date, zone: tzinfo | None, days: int = 0) -> int:
 def _range(
     name: str, kind: FieldType, lower: float | None = None, upper: float | None = None
 ) -> Query:
-    """The query for values from `lower`, inclusive, up to `upper`, exclusive."""
     return Query.range_query(
         schema(), name, kind, lower_bound=lower, upper_bound=upper, include_upper=upper is None
     )

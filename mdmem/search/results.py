@@ -27,9 +27,8 @@ _WORD = late.pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|\w+")
 def explain_in_words(explanation: Explanation, query: str, entry: Entry) -> Explanation:
     """An explanation for a person to read.
 
-    Terms of the query become the words that were typed, terms of the index the words of the entry
-    and its headings. The words of its neighbours are not at hand: for these the query's own word is
-    kept, and the stem of a related one.
+    Index terms become the words typed, or those of the entry and its headings; those of neighbours
+    are not at hand, so a related one stays a stem.
     """
     typed = _by_stem([query])
     in_entry = _by_stem([entry.text, *entry.section])
@@ -51,7 +50,6 @@ def explain_in_words(explanation: Explanation, query: str, entry: Entry) -> Expl
 
 
 def _by_stem(texts: Iterable[str]) -> dict[str, str]:
-    """The first word with each stem."""
     words_by_stem: dict[str, str] = {}
     for text in texts:
         for word in _WORD.findall(text):
@@ -75,12 +73,10 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class CandidateRow:
-    """A candidate with its row, as it was read.
+    """A candidate with its row.
 
-    - `score`, `day`, `number`: as they come in order; the day is an ordinal.
-    - `held`: the words of the query that it holds in its text.
-    - `near`: it holds none of them in its headings either.
-    - `copies`: the number that it shares with its copies (`copies_of`).
+    `day` is an ordinal; `held`: query words in its text; `near`: none in its headings either;
+    `copies`: the number shared with its copies (`copies_of`).
     """
 
     score: float
@@ -108,9 +104,7 @@ class CandidateRow:
         )
 
     def waiting_at(self, score: float) -> _Waiting:
-        """Sort it among those that wait to be taken: the better score first, then the newer day,
-        then path and line.
-        """
+        """Sort those waiting: the better score, the newer day, then path and line."""
         return -score, -self.day, self.row.entry.path, self.row.entry.start_line, self.number, self
 
 
@@ -118,14 +112,10 @@ _Waiting = tuple[float, int, str, int, int, CandidateRow]
 
 
 class FirstHits:
-    """The first hits of a search, chosen one after the other.
+    """The first hits of a search, chosen one by one.
 
-    Two of one statement are one hit, the first in its file, and so are the copies of a fact
-    (`is_better_copy`). A hit beside better ones counts less (`ranking.beside_factor`), but not
-    where the past is asked for: there the versions of one line stand together.
-
-    - `scores`: by number, the score of each.
-    - `beside`: by number, the factor in it for the better ones beside it.
+    A statement and its copies (`is_better_copy`) are one hit. A hit beside better ones ranks lower
+    (`ranking.beside_factor`), except in searches of the past, where versions belong together.
     """
 
     def __init__(self, request: IndexQuery) -> None:
@@ -155,13 +145,7 @@ class FirstHits:
         ordered: Iterator[tuple[float, int, int]],
         read: Callable[[float, int, int], CandidateRow],
     ) -> None:
-        """Choose among candidates, reading no more of them than it takes.
-
-        Args:
-            ordered: score, day and number of each candidate, the better score first, then the newer
-            day.
-            read: read one of them.
-        """
+        """Choose among candidates (score, day, number; best first), reading as few as possible."""
         waiting: list[_Waiting] = []
         statements: set[object] = set()
         coming, previous = next(ordered, None), (0.0, 0)
@@ -244,18 +228,14 @@ def copies_of(row: IndexRow) -> int:
 
 
 def copy_rank(row: IndexRow) -> tuple[bool, int, float, int]:
-    """Sort copies of a fact: the curated one first, then the newest line of a log; in one place the
-    first line.
-    """
+    """Sort copies of a fact: curated, then the newest log line, then the first line."""
     entry, is_log = row.entry, row.kind is FileKind.DAILY
     newest = (-entry.day.toordinal(), -_newness(row)) if is_log and entry.day else (0, 0.0)
     return is_log, *newest, entry.start_line
 
 
 def joined_copies(rows: Iterable[IndexRow], passing_filter: Filter, today: date) -> list[IndexRow]:
-    """Rows without the current copies of others among them; two lines of files that are edited in
-    place are two facts.
-    """
+    """Rows without current copies of others; two curated lines are two facts."""
     kept: list[IndexRow] = []
     of_logs: dict[int, IndexRow] = {}
     curated: set[int] = set()
@@ -288,11 +268,10 @@ def current_rows(
 def without_copies(
     facts: Sequence[int], logged: Sequence[int], ages: Sequence[tuple[int, float, int]]
 ) -> list[int]:
-    """The positions of entries that are no copies of others: of each fact its curated lines, else
-    the newest line of a log.
+    """Positions of entries that are no copies: curated lines, else the newest log line.
 
     Args:
-        facts: of each entry the number that it shares with its copies; 0 for what has none.
+        facts: the number shared with copies, or 0.
         logged: the day of its log, or NO_DAY.
         ages: see `age`.
     """
@@ -308,9 +287,7 @@ def without_copies(
 
 
 def with_copies(hit: Hit, row: IndexRow, copies: Iterable[IndexRow]) -> Hit:
-    """A hit with the places of its copies in logs: of those that say it in other words among what
-    it cites.
-    """
+    """Add the places of a hit's copies in logs; rewordings only where they are cited."""
     if hit.status is not Status.CURRENT:
         return hit
     logs = [
@@ -333,9 +310,7 @@ def with_copies(hit: Hit, row: IndexRow, copies: Iterable[IndexRow]) -> Hit:
 
 
 def static_factors(row: IndexRow, factors: Iterable[Factor]) -> Iterator[Factor]:
-    """The factors of a row's score, its static factor (`trust`) split into file, confidence and
-    contradiction.
-    """
+    """The factors of a row's score, `trust` split into file, confidence and contradiction."""
     for factor in factors:
         if factor.name != "trust":
             yield factor
@@ -354,9 +329,7 @@ def static_factors(row: IndexRow, factors: Iterable[Factor]) -> Iterator[Factor]
 
 
 def rank_key(match: Match) -> tuple[bool, float, int, int, str, int, float]:
-    """Sort those near a match last, then by score, then the more current, then the newer day, then
-    path and line, then the later begun.
-    """
+    """Sort near hits last, then by score, currency, newer day, path and line, later begun."""
     hit = match.hit
     status = _MOST_CURRENT.index(hit.status)
     return (
@@ -371,9 +344,7 @@ def rank_key(match: Match) -> tuple[bool, float, int, int, str, int, float]:
 
 
 def position_key(row: IndexRow) -> tuple[str, int, float, str, str]:
-    """Sort by path and line; at one line the later begun first, then by text and the last commit
-    that held it.
-    """
+    """Sort by path and line, then the later begun, text, and last commit."""
     entry = row.entry
     return entry.path, entry.start_line, -_newness(row), entry.text, row.last or ""
 
@@ -381,16 +352,13 @@ def position_key(row: IndexRow) -> tuple[str, int, float, str, str]:
 def age(
     day: int, seconds: int | None, begun: int, zone: tzinfo | None, today: date
 ) -> tuple[int, float, int]:
-    """A sort key by which the newer entry comes first: by its day, the time of its commit, the
-    number of the commit from which on it is live.
+    """A sort key, newest first: by day, time of the commit, number of the first live commit.
 
     Args:
-        day: its own, as an ordinal, or NO_DAY: it has that of its commit then, or `today` while it
-        is in none.
-        seconds: the time of its commit; None while it is in none.
+        day: an ordinal or NO_DAY, which takes its commit's day, or `today` while uncommitted.
+        seconds: the time of its commit, if any.
         begun: see `schema.document_fields`.
-        zone: the user's.
-        today: the user's day.
+        zone, today: the user's.
     """
     if not day:
         day = (today if seconds is None else _moment(seconds, zone)).toordinal()
@@ -410,9 +378,7 @@ def _newness(row: IndexRow) -> float:
 
 
 def visible_rows(rows: Iterable[IndexRow], passing_filter: Filter, today: date) -> list[IndexRow]:
-    """One occurrence of each current statement, the first in its file, and every occurrence that is
-    no longer current.
-    """
+    """The first occurrence of each current statement, and every one no longer current."""
     past_rows: list[IndexRow] = []
     best: dict[int, IndexRow] = {}
     for row in rows:
@@ -425,7 +391,7 @@ def visible_rows(rows: Iterable[IndexRow], passing_filter: Filter, today: date) 
 
 
 def _status(row: IndexRow, passing_filter: Filter, today: date) -> Status:
-    """The status of an occurrence on a day; with `as_of`, later events do not count."""
+    """The status of an occurrence on a day; with `as_of`, later events are ignored."""
     if passing_filter.as_of is not None:
         return Status.CURRENT
     if row.lifetime.status is not Status.CURRENT:
@@ -440,9 +406,7 @@ def _status(row: IndexRow, passing_filter: Filter, today: date) -> Status:
 
 
 def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: bool = False) -> Hit:
-    """The hit of a row for a search with this filter; with `as_of` its commit is the one that
-    brought it in, whatever came later.
-    """
+    """The hit of a row; with `as_of` its commit is the one that added it."""
     entry, origin, life = row.entry, row.origin, row.lifetime
     now = wanted.as_of is None
     brought_in = origin.commit if origin else None
@@ -478,7 +442,5 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: boo
 
 @lru_cache(maxsize=_MOMENTS_KEPT)
 def _moment(seconds: int, zone: tzinfo | None) -> datetime:
-    """A time stamp as a time with its offset; cached, since most rows of an answer share a few
-    commits.
-    """
+    """Cached, since most rows of an answer share a few commits."""
     return datetime.fromtimestamp(seconds, zone).astimezone(zone)

@@ -1,7 +1,6 @@
-"""An entry as a document of the index, written and read: the fields, labels and the stored row.
+"""An entry as a document of the index: fields, labels and the stored row.
 
-Whoever changes anything here or in `terms` raises `snapshot.INDEX_VERSION`: an index of another
-version is rebuilt.
+Changes here or in `terms` raise `snapshot.INDEX_VERSION`, which rebuilds the index.
 """
 
 from __future__ import annotations
@@ -44,38 +43,32 @@ from mdmem.search.terms import grams, split_scripts, terms
 from mdmem.startup.records import dataclass, field, replace
 
 TERMS = "terms"
-"""The analyzer of fields with terms, separated by spaces."""
 _FIELDS = ("text", "around", "asked", "heading", "grams", "grams_around")
 LENGTHS = {name: f"{name}_length" for name in _FIELDS}
-"""The fields with the number of terms in each field of terms; none where there are none."""
+"""Fields with the number of terms in each field; absent where there are none."""
 _NUMBERS = ("day", "logged", "time", "until", "begun", "ended", "last", "cues", "fact")
 NEVER = 2**62
-"""The number from which on uncommitted text is live: after every commit."""
+"""Greater than every commit: when uncommitted text is live."""
 _LAST_DAY = date.max.toordinal()
 
 _KINDS = {kind.value: kind for kind in FileKind}
 _NOTHING_MORE: tuple[Any, ...] = (None, None, (), None, None)
 _KEPT = 4096
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-"""One encoder for all rows: `json.dumps` with options makes one for each call, which takes longer
-than the call.
-"""
+"""Kept: `json.dumps` with options makes an encoder per call, which takes longer than the call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """The time during which an entry is part of memory, and its fate.
+    """The time during which an entry is part of memory.
 
-    - `begun`: the number of the commit from which on it is live, or counts again; None while
-      uncommitted.
-    - `ended`: the number from which on it is no longer current: it was taken out, or a mark says
-      so.
-    - `status`: CURRENT, SUPERSEDED or REMOVED; expiry is judged by the search.
+    - `begun`: the commit from which on it is live, or counts again; None while uncommitted.
+    - `ended`: the commit from which on it is no longer current.
+    - `status`: CURRENT, SUPERSEDED or REMOVED; the search judges expiry.
     - `weaker`: it contradicts a better founded entry.
-    - `is_live`: it is in the file on disk. If not, it counts as removed unless `status` says more.
-    - `moved`: it went on elsewhere, or counted again later, as another row: this one is found only
-      for its own time.
-    - `promoted`: the curated fact that counts in its stead.
+    - `is_live`: in the file on disk; if not, it counts as removed unless `status` says more.
+    - `moved`: it continues as another row, and is found only for its own time.
+    - `promoted`: the curated fact that counts instead.
     """
 
     begun: int | None = None
@@ -96,24 +89,17 @@ class Lifetime:
 
 @lru_cache(maxsize=_KEPT)
 def live_since(begun: int | None) -> Lifetime:
-    """The lifetime of most entries: live since a commit. Cached: one object for all that came in
-    together.
-    """
+    """The lifetime of most entries; cached, one object per commit."""
     return Lifetime(begun=begun)
 
 
 @dataclass(frozen=True, slots=True)
 class IndexRow:
-    """An entry with its origin and lifetime, as the index stores it.
+    """An entry with its origin and lifetime, as stored.
 
-    Args:
-        entry: if it is no longer live, with path and lines of the last commit that held it.
-        origin: the commit that brought it in; None while uncommitted.
-        uncommitted: True if (part of) its text is in no commit.
-        kind: the kind of its file.
-        lifetime: when it is part of memory.
-        last: the last commit that held it, if it is no longer live.
-        about: of the first entry of a file, the words by which its front matter names the file.
+    `last` is the last commit with an entry that is not live, and path and lines are of that.
+    `origin` is None while uncommitted; `uncommitted`: (part of) the text is. `about`, of a file's
+    first entry: words of the front matter that name the file.
     """
 
     entry: Entry
@@ -127,14 +113,11 @@ class IndexRow:
 
 @cache
 def schema() -> Schema:
-    """The fields of a document. Labels (`NAME:VALUE`, as one text) match as a whole; days are
-    ordinals, times seconds since 1970.
+    """The fields of a document; days are ordinals, times epoch seconds.
 
-    The labels of an entry's origin are a field of their own: an entry is indexed from two parts
-    (`document_texts`), and they come with the second.
-
-    Each document has the label `path` (its file) or `gone` (the commit that ended it); all with the
-    same label are replaced together.
+    The labels of the origin are a separate field, since they come with the second part of an entry
+    (`document_texts`). Documents with one label `path`, or `gone` (the ending commit), are replaced
+    together.
     """
     builder = SchemaBuilder()
     for labels in ("label", "origin"):
@@ -150,9 +133,7 @@ def schema() -> Schema:
 
 
 def prepare(index: Index) -> Index:
-    """Register the analyzer of the fields, and reload the index on request only (no thread watches
-    its folder).
-    """
+    """Register the analyzer, and reload on request only (no thread watches the folder)."""
     index.register_tokenizer(TERMS, TextAnalyzerBuilder(Tokenizer.whitespace()).build())
     index.config_reader("manual")
     return index
@@ -160,10 +141,6 @@ def prepare(index: Index) -> Index:
 
 @dataclass(frozen=True, slots=True)
 class _SectionFields:
-    """Fields shared by the entries of a section: words of headings and path, labels, the beginning
-    of the stored row.
-    """
-
     heading: HeadingWords
     labels: str
     dumped: str
@@ -173,7 +150,8 @@ class _SectionFields:
 def _section_fields(
     path: FilePath, day: date | None, section: SectionPath, language: str
 ) -> _SectionFields:
-    dumped = f"[[{_quoted(path)},{_quoted(day.isoformat()) if day else 'null'},[{','.join(map(_quoted, section))}]]"
+    quoted_day = _quoted(day.isoformat()) if day else "null"
+    dumped = f"[[{_quoted(path)},{quoted_day},[{','.join(map(_quoted, section))}]]"
     return _SectionFields(
         heading_words(path, section, language), place_labels(path, section), dumped
     )
@@ -181,11 +159,7 @@ def _section_fields(
 
 @dataclass(frozen=True, slots=True)
 class LifetimeFields:
-    """Fields shared by rows that came in and ended together: numbers, labels (each with a space
-    before it), the end of the stored row.
-
-    `origin` has the labels of who brought them in; it is empty while they are uncommitted.
-    """
+    """Fields shared by rows that began and ended together; `origin` is empty if uncommitted."""
 
     numbers: Mapping[str, float]
     labels: str
@@ -235,10 +209,9 @@ def document_fields(
     """The field values of the documents of rows of one file.
 
     Args:
-        path: the file.
-        rows: its rows, in file order.
-        language: the language to stem words in.
-        ended_by: the commit that ended all of them; None for the rows of the file as it is.
+        rows: in file order.
+        language: for stemming.
+        ended_by: the commit that ended them; None: they are in the file.
     """
     if not rows:
         return
@@ -271,9 +244,7 @@ def complete(fields: dict[str, Any], lifetime: LifetimeFields) -> dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """Entries of one file, in file order, with its kind and the words by which its front matter
-    names it (`IndexRow.about`).
-    """
+    """Entries of one file in order, with its kind and `IndexRow.about`."""
 
     path: FilePath
     entries: Sequence[Entry]
@@ -282,9 +253,7 @@ class FileText:
 
 
 def text_fields(file: FileText, language: str, owner: str) -> Iterator[dict[str, Any]]:
-    """The field values that come from the text of each entry of a file, for `complete`; `owner` is
-    their first label.
-    """
+    """Field values from the text of each entry, for `complete`; `owner` is their first label."""
     entries, is_log = file.entries, file.kind is FileKind.DAILY
     words_of_entries = [own_words(entry, language) for entry in entries]
     around = Surroundings([entry.section for entry in entries], words_of_entries, is_log=is_log)
@@ -333,9 +302,7 @@ def text_fields(file: FileText, language: str, owner: str) -> Iterator[dict[str,
 
 
 def _length(words: str) -> int:
-    """The number of terms in a field. Nearly always one more than its spaces, which takes a tenth
-    of the time to count.
-    """
+    """Nearly always one more than the spaces, which are counted in a tenth of the time."""
     return (
         len(words.split())
         if "  " in words or words[:1] in " " or words[-1] == " "
@@ -344,12 +311,14 @@ def _length(words: str) -> int:
 
 
 def _dump(entry: Entry, about: str, section_fields: _SectionFields) -> bytes:
-    """The beginning of the stored row, a JSON list of three: what a section shares, what is the
-    entry's own, and its lifetime's part.
+    """The beginning of the stored row, a JSON list of section, entry and lifetime parts.
 
-    Its length is a multiple of three, so that in base64 the rest can be written behind it.
+    Its length is a multiple of three, so that in base64 the rest can be appended.
     """
-    own = f"{_quoted(entry.fact) if entry.fact else 'null'},{entry.start_line},{entry.end_line},{_quoted(entry.text)}"
+    own = (
+        f"{_quoted(entry.fact) if entry.fact else 'null'},{entry.start_line},{entry.end_line},"
+        f"{_quoted(entry.text)}"
+    )
     until, first_line = entry.until and entry.until.isoformat(), entry.first_line
     plain = first_line == plain_first_line(entry.text)
     if not plain or entry.kind or entry.key or entry.tags or until or about:
@@ -408,9 +377,7 @@ def _origin(
     cites: str = "",
     attribute: str | None = None,
 ) -> Origin:
-    """The origin, cached: one object for all that a commit brought in, since each search makes a
-    dozen.
-    """
+    """Cached, since each search makes a dozen."""
     origin = Origin(
         commit=CommitId(commit),
         time=time,
@@ -481,22 +448,24 @@ def parse_row(data: bytes) -> IndexRow:
 
 
 _RARE_FIELDS = ("asked", "grams", "grams_around")
-"""The fields of words and characters that few documents have; nothing in such fields is escaped in
-JSON.
-"""
+"""Fields that few documents have; nothing in them is escaped in JSON."""
 _ROW = '"row":"'
 _as_json_document_texts = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def document_text(fields: dict[str, Any]) -> str:
-    """The beginning of a document's JSON, from the `schema.text_fields` of an entry that does not
-    expire: all but its `lifetime_text`.
-    """
-    numbers = f'"day":{fields["day"]},"logged":{fields["logged"]},"cues":{fields["cues"]},"fact":{fields["fact"]}'
+    """The beginning of a document's JSON, all but `lifetime_text`, for an entry without expiry."""
+    numbers = (
+        f'"day":{fields["day"]},"logged":{fields["logged"]},"cues":{fields["cues"]},'
+        f'"fact":{fields["fact"]}'
+    )
     words = (
         f'"text":"{fields["text"]}","around":"{fields["around"]}","heading":"{fields["heading"]}"'
     )
-    lengths = f',"text_length":{fields["text_length"]},"around_length":{fields["around_length"]},"heading_length":{fields["heading_length"]}'
+    lengths = (
+        f',"text_length":{fields["text_length"]},"around_length":{fields["around_length"]},'
+        f'"heading_length":{fields["heading_length"]}'
+    )
     rare = "".join(
         [
             f'"{name}":"{fields[name]}","{name}_length":{fields[f"{name}_length"]},'
@@ -504,7 +473,10 @@ def document_text(fields: dict[str, Any]) -> str:
             if name in fields
         ]
     )
-    return f'{{"label":{encode_basestring(fields["label"])},{numbers}{lengths},{words},{rare}{_ROW}{_base64(fields["row"])}'
+    return (
+        f'{{"label":{encode_basestring(fields["label"])},{numbers}{lengths},{words},'
+        f"{rare}{_ROW}{_base64(fields['row'])}"
+    )
 
 
 def stored_row(text: str) -> bytes:
@@ -515,7 +487,10 @@ def stored_row(text: str) -> bytes:
 def lifetime_text(lifetime: LifetimeFields) -> str:
     """The end of the JSON of documents with a lifetime that adds none to the labels of the text."""
     assert not lifetime.labels
-    return f'{_base64(lifetime.row)}","origin":{encode_basestring(lifetime.origin)},{_as_json_document_texts(lifetime.numbers)[1:]}'
+    return (
+        f'{_base64(lifetime.row)}","origin":{encode_basestring(lifetime.origin)},'
+        f"{_as_json_document_texts(lifetime.numbers)[1:]}"
+    )
 
 
 def _base64(data: bytes) -> str:

@@ -1,6 +1,4 @@
-"""Search one state of the index, and the overlay over it: the best entries for a question, or all
-that pass a filter.
-"""
+"""Search one state of the index with its overlay. Its methods raise BrokenIndex on damage."""
 
 from __future__ import annotations
 
@@ -31,15 +29,13 @@ Scored = tuple[float, Any]
 
 _MANY_OF_FILE = 2000
 _OF_ALL_TIMES = 4
-"""The entries looked at for each current one, where some may be past."""
+"""Entries looked at per current one, where some may be past."""
 _MOST_INFLECTED = 5
-"""The words looked at, in alphabetical order, that begin like an unknown one."""
+"""Words looked at, alphabetically, that begin like an unknown one."""
 
 
 @dataclass(frozen=True, slots=True)
 class _RankedCandidates:
-    """The candidates of one search, with their scores."""
-
     candidates: Candidates
     documents: Sequence[Address | OverlayEntry]
     asked: QuestionCues
@@ -47,7 +43,6 @@ class _RankedCandidates:
     scores: Sequence[float]
 
     def in_order(self) -> Iterator[tuple[float, int, int]]:
-        """Score, day and number of each: the better score first, then the newer day."""
         scores, days = self.scores, self.candidates.days
         best = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
         for score, alike in groupby(
@@ -75,9 +70,8 @@ class IndexSearcher:
         self._is_fresh = is_fresh
         self._overlay = overlay
         self._corrected = None if is_fresh and overlay is None else self._statistics()
-        """Where the engine's own statistics are not those of the entries that can be found."""
+        """Set where the engine's own statistics are not those of the visible entries."""
         self.lexicon = _lexicon(searcher, self._corrected, overlay)
-        """Counts of the terms, for whoever judges a question by its words."""
 
     def _statistics(self) -> term_statistics.TermStatistics:
         return term_statistics.TermStatistics(self._searcher, self._is_fresh, self._overlay)
@@ -91,14 +85,7 @@ class IndexSearcher:
         return int(result.count)
 
     def rows(self, path: str) -> list[IndexRow] | None:
-        """The rows of a file, in order: live ones, and those that HEAD holds and an uncommitted
-        edit took out.
-
-        None if there are very many.
-
-        Raises:
-            BrokenIndex: the index turns out to be damaged.
-        """
+        """A file's rows in order, and those of HEAD that an edit removed; None if very many."""
         addresses = self._of_file(path, _MANY_OF_FILE)
         if len(addresses) >= _MANY_OF_FILE:
             return None
@@ -110,14 +97,11 @@ class IndexSearcher:
     def with_overlay(
         self, paths: Collection[str], current_files: Iterable[tuple[FilePath, Sequence[IndexRow]]]
     ) -> IndexSearcher:
-        """A searcher of the same index that finds files as they are now; this one stays as it is.
+        """A searcher that finds files as they are now; this one stays as it is.
 
         Args:
-            paths: the files that differ from what the index has of them, or are gone.
-            current_files: those that exist, each with its rows.
-
-        Raises:
-            BrokenIndex: the index turns out to be damaged.
+            paths: files that differ from the index, or are gone.
+            current_files: those that exist, with their rows.
         """
         entries = [entry for path, rows in current_files for entry in self._written(path, rows)]
         hidden = frozenset(
@@ -136,15 +120,10 @@ class IndexSearcher:
             yield OverlayEntry.of(values, ranking.FIELD_WEIGHTS, row)
 
     def search(self, request: IndexQuery) -> tuple[Match, ...]:
-        """The best entries, best first; where the score is the same, the newer day, then path and
-        line.
+        """The best entries, best first, then the newer day, path and line.
 
-        Two current occurrences of one fact in one section of one file are one hit, the first of
-        them; where the past is asked for, two of one text that is no fact as well. With `history`
-        each occurrence that is over is a hit of its own.
-
-        Raises:
-            BrokenIndex: the index turns out to be damaged.
+        Current occurrences of a fact in one section are one hit, the first; of the past also equal
+        texts that are no facts. With `history` each past occurrence is a hit of its own.
         """
         clauses = (
             query.clauses(request.query, self.lexicon, self._language) if request.limit > 0 else ()
@@ -219,9 +198,7 @@ class IndexSearcher:
         today: date,
         read: Iterable[tuple[Address | OverlayEntry, IndexRow]],
     ) -> list[Sequence[IndexRow]]:
-        """Of each of some rows, all current copies of its fact that pass a filter, itself among
-        them; `read` need not be read again.
-        """
+        """Each row's current copies with itself; those in `read` need not be read again."""
         numbers = list(map(results.copies_of, rows))
         copies: dict[int, list[IndexRow]] = {number: [] for number in numbers if number}
         if not copies:
@@ -252,22 +229,12 @@ class IndexSearcher:
     def occurrences(
         self, statements: Mapping[int, str], passing_filter: Filter, today: date
     ) -> list[IndexRow]:
-        """The rows of the occurrences of statements, by their numbers and labels (as those of
-        `labels`), that pass a filter.
-
-        Raises:
-            BrokenIndex: the index turns out to be damaged.
-        """
+        """The rows of occurrences of statements (number to label) that pass a filter."""
         rows = self._all(query.statement_query(set(statements.values()), passing_filter, today))
         return [row for row in rows if labels.statement_number(row.entry) in statements]
 
     def with_words(self, text: str, today: date, limit: int) -> list[IndexRow]:
-        """The rows that are current today and share most with a text by their own words alone, best
-        first: at most so many.
-
-        Raises:
-            BrokenIndex: the index turns out to be damaged.
-        """
+        """Current rows that share most words of their own with a text, best first."""
         asked = query.text_clauses(text, self.lexicon, self._language)
         if not asked:
             return []
@@ -284,14 +251,9 @@ class IndexSearcher:
         return [self._row(address) for address in current[:limit]]
 
     def entries(self, passing_filter: Filter, today: date | None = None) -> tuple[Hit, ...]:
-        """Every entry that passes the filter, by path and line, with the score 0; where the past is
-        asked for, as in a search.
+        """Every entry that passes the filter, by path and line, with score 0.
 
-        `today` (default: `valid_on`, else the end of time) tells what has expired, and dates text
-        that was just written.
-
-        Raises:
-            BrokenIndex: the index turns out to be damaged.
+        `today` (default: `valid_on`, else the end of time) judges expiry and dates new text.
         """
         day = today or passing_filter.valid_on or date.max
         expiry_day = day if today or passing_filter.valid_on else date.min
@@ -304,12 +266,7 @@ class IndexSearcher:
     def newest(
         self, passing_filter: Filter, today: date, limit: int | None = None
     ) -> tuple[tuple[Match, ...], int]:
-        """The newest entries that pass the filter, newest first, and how many pass; read are only
-        those and others as old as the last.
-
-        Raises:
-            BrokenIndex: the index turns out to be damaged.
-        """
+        """The newest entries that pass, newest first, and how many pass; reads as few as needed."""
         zone = passing_filter.zone
         if passing_filter.reaches_back or limit is None:
             rows = results.joined_copies(
@@ -360,11 +317,7 @@ class IndexSearcher:
         )
 
     def holds(self, passing_filter: Filter) -> bool:
-        """True if any entry passes the filter.
-
-        Raises:
-            BrokenIndex: the index turns out to be damaged.
-        """
+        """True if any entry passes the filter."""
         return bool(self._engine_hits(query.filter_query(passing_filter, date.max), 1))
 
     def _all(self, engine_query: tantivy.Query) -> Iterator[IndexRow]:
@@ -384,11 +337,10 @@ class IndexSearcher:
     def _matching(
         self, clauses: Sequence[Clause], request: IndexQuery, limit: int, filtered: bool
     ) -> tuple[list[Scored], bool]:
-        """The best by BM25 that pass the filter (if not `filtered`, among the best of all), and
-        True if there are no others.
+        """The best by BM25 that pass, and True if there are no others.
 
-        Asked for the words alone, the engine skips what cannot be among the best: twice as fast, if
-        most of memory is current.
+        Without the filter the engine skips hopeless documents: twice as fast where most are
+        current.
         """
         engine_query = query.any_term_query(
             self._corrected.adjusted(clauses) if self._corrected else clauses
@@ -412,7 +364,7 @@ class IndexSearcher:
     def _with_overlay(
         self, scored: list[Scored], clauses: Sequence[Clause], request: IndexQuery, limit: int
     ) -> list[Scored]:
-        """The best of these and of the overlay's entries, without the documents that it hides."""
+        """The best of these and the overlay's, without the documents that it hides."""
         if self._overlay is None or self._corrected is None:
             return scored
         hidden = self._overlay.hidden
@@ -429,7 +381,6 @@ class IndexSearcher:
         return sorted([*visible, *added], key=itemgetter(0), reverse=True)[:limit]
 
     def _column(self, name: str, addresses: list[Any]) -> Any:
-        """A numeric field of each document; every document has it."""
         if not addresses:
             return []
         if self._overlay is None:
@@ -477,7 +428,6 @@ class IndexSearcher:
         numbers: Iterable[int],
         clauses: Sequence[Clause],
     ) -> Candidates:
-        """Candidates with the BM25 of some of them by the corrected statistics."""
         assert self._corrected
         scorer, matched = self._corrected.scorer(clauses), list(candidates.matched)
         for number in numbers:
@@ -491,7 +441,6 @@ class IndexSearcher:
         request: IndexQuery,
         own_terms: Mapping[str, Mapping[str, str]],
     ) -> tuple[FirstHits, dict[int, IndexRow]]:
-        """The first hits among the candidates, and all rows that were read, by number."""
         rows: dict[int, IndexRow] = {}
 
         def read(score: float, day: int, number: int) -> CandidateRow:
@@ -529,7 +478,6 @@ class IndexSearcher:
 
 
 def _key(address: Address) -> tuple[int, int]:
-    """The identity of a document for one searcher."""
     return address.segment_ord, address.doc
 
 
@@ -561,5 +509,4 @@ def _lexicon(
 
 
 def _first_day(request: IndexQuery) -> int:
-    """The ordinal of the day through which an entry must be valid."""
     return request.filter.valid_on.toordinal() if request.filter.valid_on else 1

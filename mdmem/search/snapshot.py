@@ -1,6 +1,4 @@
-"""The snapshot of the workspace that an index was made from: commit, files, settings. Stored as
-`seen.json`; its head can be read alone.
-"""
+"""The snapshot of an index's workspace (`seen.json`): commit, files, settings."""
 
 from __future__ import annotations
 
@@ -18,19 +16,16 @@ from mdmem.model import CommitId
 from mdmem.startup.records import dataclass, field
 
 INDEX_NAME = "index"
-"""The folder of the index, in the state folder."""
 SNAPSHOT_NAME = "seen.json"
 _FILES = b',"files":'
-"""Separates the head of `seen.json`, which every search reads, from the files, which it needs only
-if they have changed.
-"""
+"""Before it is the head of `seen.json`, which every search reads; the files are seldom needed."""
 _HEAD_BYTES = 1024
 _DIGEST_BYTES = 16
 _LONG_BYTES = 10_000_000
 INDEX_VERSION = 21
-"""The version of the index's documents (`schema`); one of another version is rebuilt."""
+"""The version of `schema`; other indexes are rebuilt."""
 _PART = "part"
-"""Stands for a digest of settings, and is none."""
+"""Instead of a digest of settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +59,7 @@ def stamp_bytes(stamp: str) -> int:
 
 
 def is_long(stamps: Iterable[str]) -> bool:
-    """True if files with these stamps are so many bytes that an index of them takes
-    long to build.
-    """
+    """True if an index of files with these stamps takes long to build."""
     return sum(map(stamp_bytes, stamps)) >= _LONG_BYTES
 
 
@@ -86,9 +79,7 @@ def stamps_digest(stamps: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFile:
-    """A file as it was indexed: the digest of its bytes, and the reason if it could not
-    be indexed.
-    """
+    """An indexed file: the digest of its bytes, and why it could not be indexed, if so."""
 
     stamp: FileStamp
     digest: str
@@ -97,19 +88,16 @@ class SnapshotFile:
 
 
 NEVER_INDEXED = SnapshotFile(FileStamp(0, 0, 0, 0), "", True)
-"""Stands for a path whose documents are being changed: equal to no file, so that the path is
-indexed again, or removed.
-"""
+"""For a path being changed: equal to no file, so that it is indexed again or removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """The state of the workspace that an index was made from.
 
-    `settings` is a digest of the settings that change what is indexed, `stamps` of the stamps of
-    all files. `has_pair_marks` is False only if no fact is marked as contradicting another, or as
-    not doing so. `is_fresh`: no document was replaced or removed since the index was built from
-    nothing.
+    `settings` and `stamps` are digests. `has_pair_marks` is False if no fact is marked as
+    contradicting another, or as not. `is_fresh`: nothing was replaced or removed since the full
+    build.
     """
 
     commit: CommitId | None = None
@@ -121,15 +109,11 @@ class Snapshot:
 
     @property
     def is_part(self) -> bool:
-        """True for an index that is still being built, of which a part is to be
-        searched already.
-        """
+        """True for an unfinished index that can be searched already."""
         return self.settings == _PART
 
     def changed_paths(self, stamps: Mapping[str, str]) -> tuple[list[str], list[str]]:
-        """The paths whose stamps (`stamp_text`) have changed or are new, and the paths that are
-        gone.
-        """
+        """Paths whose stamps (`stamp_text`) are new or changed, and paths that are gone."""
         seen_stamps = (
             self.files.stamps
             if isinstance(self.files, _StoredFiles)
@@ -142,14 +126,10 @@ class Snapshot:
 
 EMPTY_SNAPSHOT = Snapshot()
 PART_SNAPSHOT = Snapshot(settings=_PART)
-"""Equal to no workspace, so that the index counts as behind, and whoever updates it next builds it
-from nothing.
-"""
+"""Equal to no workspace, so that the next update builds the index from nothing."""
 
 
 class _StoredFiles(Mapping[str, SnapshotFile]):
-    """The files of `seen.json`, parsed at first use."""
-
     def __init__(self, text: memoryview) -> None:
         self._text = text
 
@@ -162,7 +142,6 @@ class _StoredFiles(Mapping[str, SnapshotFile]):
 
     @cached_property
     def stamps(self) -> dict[str, str]:
-        """The stamps by path, as texts."""
         return {path: values[0] for path, values in self._files.items()}
 
     def __getitem__(self, path: str) -> SnapshotFile:
@@ -177,9 +156,7 @@ class _StoredFiles(Mapping[str, SnapshotFile]):
 
 
 def seen_commit(folder: Path) -> CommitId | None:
-    """The commit that the index in a folder has seen, read without the engine; None where nothing
-    readable is there.
-    """
+    """The commit that an index has seen, read without the engine; None if unreadable."""
     try:
         with (folder / SNAPSHOT_NAME).open("rb") as stream:
             text = stream.read(_HEAD_BYTES)
@@ -216,9 +193,7 @@ def read_snapshot(folder: Path) -> Snapshot | None:
 
 
 def write_snapshot(folder: Path, seen: Snapshot, durably: bool) -> None:
-    """Write a snapshot as one JSON object, the files last, with a checksum of their text before
-    them.
-    """
+    """Write a snapshot as JSON, the files last, after a checksum of their text."""
     path = folder / SNAPSHOT_NAME
     files = _json(
         {

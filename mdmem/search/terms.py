@@ -1,16 +1,13 @@
-"""Text -> terms, for the index and for queries alike.
+"""Text to terms, for the index and for queries alike.
 
-Words are folded to ASCII and lower case, irregular forms are brought to their base, and all are
-stemmed, as English or as the language most written in their script; scripts that are written
-without spaces are taken out of the text first and cut into overlapping pairs of characters, and
-into single ones, because no dictionary tells their words apart.
+Words are folded to ASCII and lower case, irregular forms replaced by their base, and stemmed as
+English or the language most written in their script. Scripts without spaces are cut into single
+characters and overlapping pairs, since no dictionary tells their words apart.
 
-A date (2026-03-05) is indexed as one word too, and a query looks for that word alone: what only
-shares the day of the month is no match.
+A date (2026-03-05) is indexed as one word too, and a query looks for that word alone.
 
-In a memory of another language than English (a setting) a text that has more stop words of English
-is stemmed as English, and any other as that language; a query looks for its words in both ways, so
-that a wrong guess loses nothing.
+In a memory of another language, texts with more English stop words are stemmed as English, others
+as that language; a query uses both, so a wrong guess loses nothing.
 """
 
 from __future__ import annotations
@@ -38,17 +35,14 @@ _STOP_WORDS = """
     all any both each few more most other some own same s t don now
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""English words that a question holds and its answer need not. They are indexed, and left out of a
-query that says more than them: with the question words among them this is worth six points of R@10
-over a list without any (LoCoMo).
+"""Indexed, but omitted from a query with other words. The question words among them are worth six
+points of R@10 over a list without any (LoCoMo).
 """
 
 _WEAK_WORDS = "kind type sort many much often according"
 
 MAX_TERMS = 100
-"""The most terms of a query that are words, and again that are characters; the rest of a longer
-query is not searched for.
-"""
+"""Maximum words of a query, and again characters; the rest is not searched for."""
 
 _MAX_QUERY_CHARS = 20_000
 _MAX_WORD_BYTES = 100
@@ -56,7 +50,7 @@ _WORDS_KEPT, _RELATIVES_KEPT = 50_000, 4_000
 
 _LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 _FOLDED = b" " * 48 + b"0123456789" + b" " * 7 + _LETTERS + b" " * 6 + _LETTERS + b" " * 133
-"""For `bytes.translate`: letters in lower case, digits, and spaces for all else."""
+"""For `bytes.translate`: lower case letters, digits, and spaces for the rest."""
 
 _DATE = late.pattern(r"(?<![0-9])([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
 _DATE_AS_WORD = r"\1\2\3"
@@ -65,16 +59,14 @@ ENGLISH = "english"
 _WITHOUT_STOP_WORDS = frozenset(("arabic", "greek", "romanian", "tamil", "turkish"))
 """Languages with a stemmer for which the library has none."""
 _ENDINGS = {"portuguese": (("oes", "ao"), ("ens", "em"))}
-"""Plurals that the stemmer does not know, once their accents are gone: reuniões and reunião,
-viagens and viagem.
-"""
+"""Plurals that the stemmer does not know without accents (reuniões, viagens)."""
 _SCRIPTS = (
     ("\u0370", "\u03ff", "greek"),
     ("\u0400", "\u04ff", "russian"),
     ("\u0600", "\u06ff", "arabic"),
     ("\u0b80", "\u0bff", "tamil"),
 )
-"""The blocks of Unicode whose words have a stemmer of their own."""
+"""Unicode blocks whose words have a stemmer of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +79,10 @@ class SplitText:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of a query as they stand in the index, each once.
+    """The terms of a query as indexed, each once.
 
-    `joined`: the first of some neighbouring words, and all of them written as one, or as initials.
-    `also`: a word, and the same stemmed in another language.
+    `joined`: the first of neighbouring words, and all of them as one word or initials. `also`: a
+    word, and its stem in another language.
     """
 
     words: tuple[str, ...]
@@ -100,16 +92,12 @@ class Terms:
 
 
 def encodable(text: str) -> str:
-    """`text` with lone surrogates replaced (bytes of a command line or file name that are not
-    UTF-8), so that the index takes it.
-    """
+    """Replace lone surrogates (from bytes that are not UTF-8), which the index refuses."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def split_scripts(text: str) -> SplitText:
-    """The words of a text (NFKC) and its runs in scripts without spaces; lone surrogates are
-    replaced.
-    """
+    """The words (NFKC) and the runs in scripts without spaces; lone surrogates are replaced."""
     if text.isascii():
         return SplitText(text, ())
     normal = unicodedata.normalize("NFKC", encodable(text))
@@ -155,8 +143,6 @@ def stem(word: str, language: str = ENGLISH) -> str:
 
 
 class _Stems(dict[str, str]):
-    """The stems of words in one language, computed at first use."""
-
     def __init__(self, language: str) -> None:
         super().__init__()
         self._language = language
@@ -176,12 +162,10 @@ def _stems(language: str) -> _Stems:
 
 
 def _script(word: str) -> str | None:
-    """The main language of a word's script, if it has a stemmer."""
     return next((language for first, last, language in _SCRIPTS if first <= word[0] <= last), None)
 
 
 def _base(word: str, language: str) -> str:
-    """An irregular form as a form that the stemmer handles."""
     if language == ENGLISH:
         return english.BASE_FORMS.get(word, word)
     return next(
@@ -208,7 +192,6 @@ def text_language(spaced: str, words: Sequence[str], language: str) -> str:
 
 @cache
 def _latin(language: str) -> str:
-    """The language of Latin script in a memory of `language`."""
     return (
         ENGLISH
         if any(language == script_language for _, _, script_language in _SCRIPTS)
@@ -217,9 +200,7 @@ def _latin(language: str) -> str:
 
 
 def _stop_words(spaced: str, language: str) -> list[bool]:
-    """For each word of a text, True if it is a stop word; the library's lists are written with
-    accents.
-    """
+    """True for each stop word among the words; the library's lists have accents."""
     return [_stops(word, language) for word in _lowering().analyze(spaced)]
 
 
@@ -240,10 +221,10 @@ def stemmed(words: Iterable[str], language: str = ENGLISH) -> str:
 
 
 def query_terms(query: str, language: str = ENGLISH, few_stop_words: bool = False) -> Terms:
-    """The terms of a query. Operators, quotes and brackets have no meaning; nothing raises.
+    """The terms of a query; operators, quotes and brackets have no meaning, and nothing raises.
 
-    Stop words of its language count only if there is nothing else or, with `few_stop_words`, if at
-    most half of its words are such; a single character only if it stands alone.
+    Stop words count only if there is nothing else or, with `few_stop_words`, if at most half of the
+    words are such; a single character only if it is alone.
     """
     text = split_scripts(query[:_MAX_QUERY_CHARS])
     spaced = _DATE.sub(_DATE_AS_WORD, text.spaced)
@@ -274,9 +255,7 @@ def query_terms(query: str, language: str = ENGLISH, few_stop_words: bool = Fals
 
 
 def _telling(spaced: str, words: Sequence[str], query_language: str, language: str) -> list[str]:
-    """The words of a query without the stop words of its language, and of the memory's language in
-    another script.
-    """
+    """Words that are stop words neither in their language nor, in another script, in memory's."""
     words_and_stops = [(word, query_language == ENGLISH and word in STOP_WORDS) for word in words]
     if (
         language != ENGLISH
@@ -295,7 +274,6 @@ def _telling(spaced: str, words: Sequence[str], query_language: str, language: s
 def _also(
     words: Iterable[str], query_language: str, other_language: str
 ) -> Iterator[tuple[str, str]]:
-    """Pairs of a stem and the stem in another language, where they differ."""
     if query_language == other_language:
         return
     for word in dict.fromkeys(words):

@@ -1,3 +1,1 @@
-"""The text of memory files: a document and its sections, entries, facts and names; what is
-unacceptable in it; secrets. Pure.
-"""
+"""The text of memory files: sections, entries, facts, names; problems in it; secrets. Pure."""

@@ -1,6 +1,4 @@
-"""The sections that an address names: one heading, or several joined by ` > `, compared ever more
-loosely until something matches.
-"""
+"""Sections by address: one heading, or several joined by ` > `, compared ever more loosely."""
 
 from __future__ import annotations
 
@@ -30,14 +28,13 @@ MATCH_RULES: tuple[Callable[[str], str], ...] = (
     plain_title,
     lambda title: plain_title(title).casefold(),
 )
-"""Ways to compare titles: as written, plain, in any case. The first one with a match decides."""
+"""The first one with a match decides."""
 
 
 def matching_sections(document: Document, address: str) -> tuple[Section, ...]:
-    """The sections that an address names, in file order, by the first of the `MATCH_RULES` with a
-    match.
+    """The sections that an address names, in file order, by the first matching rule.
 
-    A single heading goes before a path, and a whole path before the end of one.
+    A single heading precedes a path, and a whole path the end of one.
     """
     may_be_path = PATH_SEPARATOR in address or PATH_SEPARATOR in fold_space(address)
     for rule in MATCH_RULES:
@@ -62,7 +59,6 @@ def _matching_paths(
 
 
 def _ends_in(titles: Sequence[str], name: str) -> bool:
-    """True if the last titles of a path, joined, are the name; a part of a title does not count."""
     joined = titles[-1]
     for title in reversed(titles[:-1]):
         joined = f"{title}{PATH_SEPARATOR}{joined}"
@@ -93,12 +89,7 @@ def similar_paths(document: Document, address: str) -> tuple[str, ...]:
 
 
 def find_section(document: Document, address: str, nth: int | None = None) -> Section:
-    """The one section that an address names.
-
-    Raises:
-        SectionProblem: `section-not-found` with the nearest names, or `section-ambiguous` with path
-            and line of each, unless `nth` (from 1) chooses.
-    """
+    """The section that an address names; `nth` counts from 1. Raises SectionProblem."""
     matches = matching_sections(document, address)
     if not matches:
         raise _not_found(document, address)
@@ -151,9 +142,7 @@ def _ambiguous(document: Document, address: str, matches: tuple[Section, ...]) -
 
 
 def address_of(document: Document, section: Section) -> tuple[str, int | None] | None:
-    """The address of a section: its path, and its number where several sections have it. None if
-    the path means another section.
-    """
+    """The path of a section, with its number if shared; None if that means another section."""
     address = join_path(section.path)
     matches = matching_sections(document, address)
     if section not in matches:

@@ -1,9 +1,7 @@
-"""Problems of a change to a memory file, or of the file itself: unacceptable (`error`) or doubtful
-(`warning`). Pure.
+"""Problems of a memory file, or of a change to it: `error` or `warning`. Pure.
 
-A change is judged by the lines that it adds and loses, and gets only the warnings that it causes.
-Everything here is linear in the size of the file, which is parsed only where that decides
-something.
+A change is judged by added and removed lines, and gets only the warnings that it causes. All of it
+is linear in the size of the file, which is parsed only where that decides something.
 """
 
 from __future__ import annotations
@@ -27,10 +25,10 @@ from mdmem.text.scan import BlockKind
 from mdmem.wording import field
 
 _ALLOWED_CODES = {"append": "append", "secret": "secret-found", "shrink": "shrink"}
-"""The codes of the errors that can be let through, by their names in `ALLOWANCES`."""
+"""Codes of the errors in `ALLOWANCES`."""
 
 _MIN_GUARDED_LINES = 40
-"""A memory file of this many lines or more may not lose more than half of them in one change."""
+"""Longer files may not lose more than half of their lines in one change."""
 _MAX_QUOTED_CHARS = 60
 _TIME = late.pattern(r"\d{2}:\d{2}")
 _OURS = late.pattern(r"<{7}(?: |$)")
@@ -40,7 +38,7 @@ _THEIRS = late.pattern(r">{7}(?: |$)")
 
 @dataclass(frozen=True, slots=True)
 class _FileWarning:
-    """A warning and its identity, which stays the same while lines move and counts change."""
+    """A warning; its identity stays the same while lines move and counts change."""
 
     identity: tuple[str, ...]
     problem: Problem
@@ -64,19 +62,17 @@ def check(
     was_log: date | None = None,
     is_note: bool = False,
 ) -> tuple[Problem, ...]:
-    """The problems of a change to one file, in the order of their lines.
+    """The problems of a change to one file, by line.
 
     Args:
-        path: the file's path, after the change.
-        before: what the file held before, under its old name if it was renamed; None where there
-        was none.
-        after: what it holds now; None where it was removed.
-        kind: the kind of the file; only memory files have problems.
+        path: after the change.
+        before: the content, under any old name; None: a new file.
+        after: None where it was removed.
+        kind: only memory files have problems.
         settings: the budgets.
         renamed_from: its old path, if it was renamed.
-        was_log: the day of the log that it was under its old path, where the settings say so.
-        is_note: True for a person's own notes, which may lose what they like: there these errors
-        are warnings.
+        was_log: the day of the log that it was, where the settings say so.
+        is_note: a person's own notes; losses are only warnings there.
     """
     if not kind.is_memory:
         return ()
@@ -125,9 +121,7 @@ def shrinks_too_much(before: bytes | None, after: bytes | None) -> bool:
 def check_file(
     path: FilePath, data: bytes, kind: FileKind, settings: Settings
 ) -> tuple[Problem, ...]:
-    """The problems of a file as it is: warnings, sets of conflict markers, and secrets in it and in
-    its name; in the order of their lines.
-    """
+    """The problems of a file as it is, by line: warnings, conflict markers, secrets."""
     if not kind.is_memory:
         return ()
     lines = _lines(data)
@@ -146,9 +140,7 @@ def check_file(
 def added_secrets(
     path: FilePath, before: bytes | None, after: bytes | None, kind: FileKind
 ) -> tuple[Problem, ...]:
-    """The secrets among the lines that a change adds to a memory file, and in the name of a new
-    one.
-    """
+    """The secrets that a change adds to a memory file, or in the name of a new one."""
     if not kind.is_memory:
         return ()
     new = _lines(after)
@@ -165,7 +157,7 @@ def _warning(path: str, line: int, code: str, message: str, hint: str = "") -> P
 
 
 def _by_line(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The problems in the order of their lines; no path repeats a secret."""
+    """The problems by line; no path repeats a secret."""
     ordered = sorted(problems, key=lambda problem: problem.line)
     return tuple(replace(problem, path=secrets.redact(problem.path)) for problem in ordered)
 
@@ -174,12 +166,11 @@ def _by_line(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def _lines(data: bytes | None) -> list[str]:
-    """The lines of a file without their ends; bytes that are not UTF-8 become surrogates."""
     return lines_without_ends((data or b"").decode("utf-8", "surrogateescape"))
 
 
 def _added_lines(old: list[str], new: list[str]) -> set[int]:
-    """The numbers (from 0) of the lines that a change adds; lines that only move are not added."""
+    """The numbers (from 0) of added lines; moved ones are not."""
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
         start += 1
@@ -231,7 +222,6 @@ def _check_shrinking(path: str, old: list[str], new: list[str]) -> Iterator[Prob
 
 
 def _count_excessive_losses(old: list[str], new: list[str]) -> int:
-    """The number of lines that a file loses, if that is more than it may; else 0."""
     remaining = Counter(line.strip() for line in new)
     lost = sum(
         max(0, count - remaining[line])
@@ -261,8 +251,7 @@ def _check_appending(path: str, old: list[str], new: list[str]) -> Iterator[Prob
 
 
 def _first_loss(old: list[str], new: list[str]) -> tuple[int, int] | None:
-    """The number of the first old line that the new ones lack in its order, and where it ought to
-    stand in them; None if they lack none.
+    """The number of the first removed line, and its place in the new ones, if any.
 
     Blank lines and white space at the end of a line do not count.
     """
@@ -319,7 +308,6 @@ def _check_conflicts(path: str, new: list[str], added: set[int]) -> Iterator[Pro
 
 
 def _check_name(path: str) -> Iterator[Problem]:
-    """The secrets in the name of a file."""
     for secret in secrets.find(path):
         message = f"possible secret ({secret.kind}) in the name of the file"
         hint = f"Rename it. False alarm? {field('allow')} secret (MDMEM_ALLOW=secret git commit …)."
@@ -327,7 +315,6 @@ def _check_name(path: str) -> Iterator[Problem]:
 
 
 def _check_secrets(path: str, new: list[str], added: set[int]) -> Iterator[Problem]:
-    """The secrets in the added lines. Messages never show their values."""
     numbers = sorted(added)
     for secret in secrets.find("\n".join(new[number] for number in numbers)):
         message = f"possible secret ({secret.kind})"
@@ -356,9 +343,7 @@ def _conflict_sets(lines: list[str]) -> Iterator[tuple[int, int, int]]:
 
 
 def _code_lines(lines: list[str]) -> set[int]:
-    """The numbers of the lines in top-level code blocks. Only there can code hold a marker in the
-    first column: nested blocks are indented.
-    """
+    """Lines in top-level code: nested blocks are indented, so no marker is in the first column."""
     try:
         blocks = parse("\n".join(lines)).blocks
     except PathProblem:
@@ -377,7 +362,6 @@ def _code_lines(lines: list[str]) -> set[int]:
 def _new_warnings(
     path: str, before: bytes | None, after: bytes, settings: Settings
 ) -> Iterator[Problem]:
-    """The warnings about a file that it did not deserve before the change."""
     warnings = _warnings(path, after, settings)
     if not warnings:
         return
@@ -420,9 +404,7 @@ def _over_budget(path: str, data: bytes, settings: Settings) -> Iterator[_FileWa
 
 
 def _duplicate_headings(path: str, document: Document) -> Iterator[_FileWarning]:
-    """Headings that stand twice under one parent. Times of day may: a log has each minute as often
-    as it comes.
-    """
+    """Headings twice under one parent; times of day may repeat."""
     parents: list[tuple[int, int]] = []
     first_lines: dict[tuple[int, str], int] = {}
     for section in document.sections:
@@ -450,9 +432,7 @@ def _duplicate_headings(path: str, document: Document) -> Iterator[_FileWarning]
 
 
 def _duplicate_facts(path: str, document: Document) -> Iterator[_FileWarning]:
-    """Facts that are twice in one section. Instructions to an agent are none, and tasks and lines
-    of a diary may repeat.
-    """
+    """Facts twice in one section; instructions, tasks and lines of a diary may repeat."""
     if path.rpartition("/")[2] in BOOTSTRAP_NAMES:
         return
     starts = [section.start for section in document.sections]

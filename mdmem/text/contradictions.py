@@ -12,14 +12,10 @@ from mdmem.model.trail import Claim, Conflict, Mark, MarkKind
 from mdmem.text.facts import find_held_key, is_dated, normalise
 
 _MAX_ALL_PAIRS = 16
-"""If more facts than this have one key, each contradicts only the next one, so that a long list
-does not make a pair of every two.
-"""
+"""More facts of one key contradict only the next one, to avoid a pair of every two."""
 
 _SPOKEN_LINES, _SPOKEN_SECONDS = 3, 600
-"""So many lines with one key that came within so many seconds are what somebody said (`Ada: …`),
-and no values of a key.
-"""
+"""So many lines with one key within so many seconds are speech (`Ada: …`), not values."""
 
 _Pair = tuple[FactId, FactId]
 _SectionKey = tuple[FilePath, SectionPath]
@@ -30,12 +26,11 @@ def find_conflicts(
 ) -> tuple[Conflict, ...]:
     """The pairs of claims that contradict each other, in the order of the claims.
 
-    Two claims contradict each other if they hold one key in one section of one file, unless that
-    key was stated to have several values there, is a speaker's name or a date; and if a mark says
-    so. A later mark that resolves a pair ends both kinds, until a still later one marks it again.
+    They share a key in one section, unless it has several values there, or is a speaker or a date;
+    or a mark says so. The last mark decides.
 
     Args:
-        claims: the current ones. A claim that has expired by `today` contradicts nothing.
+        claims: current ones; those expired by `today` contradict nothing.
         marks: contradictions and resolutions in force, oldest first.
         today: the day that is asked about.
     """
@@ -68,9 +63,7 @@ def _conflict(first: Claim, second: Claim, key: str | None, marked: bool) -> Con
 
 
 def weaker_claim(first: Claim, second: Claim) -> Claim | None:
-    """The worse founded of two claims, by confidence, then source, then age (the older one); None
-    if neither is.
-    """
+    """The worse founded claim, by confidence, source, age (the older one), if any."""
     ranks = [(claim.confidence, claim.source.confidence, claim.time) for claim in (first, second)]
     if ranks[0] == ranks[1]:
         return None
@@ -82,7 +75,6 @@ def _pair(first: FactId, second: FactId) -> _Pair:
 
 
 def _last_marks(marks: Sequence[Mark]) -> dict[_Pair, MarkKind]:
-    """The last mark on each pair of facts."""
     return {
         _pair(mark.fact, mark.other): mark.kind
         for mark in sorted(marks, key=lambda mark: mark.begun)
@@ -101,7 +93,7 @@ def _pairs_by_key(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim, str]]
 
 
 def _is_speaker(group: Iterable[Claim]) -> bool:
-    """True if the key of these claims is the name of a person who says one line after the other."""
+    """True if the key is the name of a person with one line after another."""
     times = sorted(claim.time for claim in group if claim.time)
     return any(
         last - first <= _SPOKEN_SECONDS
@@ -110,9 +102,7 @@ def _is_speaker(group: Iterable[Claim]) -> bool:
 
 
 def _groups_by_key(claims: Sequence[Claim]) -> Iterator[tuple[list[Claim], str]]:
-    """The claims of each section that share a key, each fact once, with the key as the first of
-    them writes it.
-    """
+    """The claims of each section with a key, each fact once, and the key as first written."""
     sections: dict[_SectionKey, list[Claim]] = defaultdict(list)
     for claim in claims:
         sections[claim.path, claim.section].append(claim)
@@ -138,9 +128,6 @@ def _groups_by_key(claims: Sequence[Claim]) -> Iterator[tuple[list[Claim], str]]
 
 
 def _marked_pairs(claims: Sequence[Claim], pairs: Sequence[_Pair]) -> Iterator[tuple[Claim, Claim]]:
-    """The claims that marked pairs of facts mean: two of one section, else of one file, else the
-    first of each.
-    """
     marked = {fact for pair in pairs for fact in pair}
     claims_of: dict[FactId, list[Claim]] = defaultdict(list)
     for claim in claims:
@@ -154,9 +141,7 @@ def _marked_pairs(claims: Sequence[Claim], pairs: Sequence[_Pair]) -> Iterator[t
 
 
 def _nearest(left: Sequence[Claim], right: Sequence[Claim]) -> tuple[Claim, Claim] | None:
-    """The two claims that are closest to each other: in one section, else in one file, else the
-    first of each.
-    """
+    """The nearest two claims: in one section, else in one file, else the first of each."""
     if not left or not right:
         return None
     for depth in (2, 1):

@@ -1,9 +1,8 @@
-"""Text <-> sections: a Markdown document as a lossless partition of its text.
+"""A Markdown document as a lossless partition into sections.
 
 A section is a heading that is a direct child of the document, its own text (up to the next heading
-of any level) and its subsections. Lines end at `\n`, `\r\n` or `\r` only. Line numbers in here
-count from 0 and ranges are half open. markdown-it-py decides what is a heading and what a block;
-`scan` reads most texts without loading it.
+of any level) and its subsections. Lines end at `\n`, `\r\n` or `\r`; numbers here count from 0, and
+ranges are half open. markdown-it-py defines headings and blocks; `scan` is quicker for most texts.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ _CODE_INDENT = 4
 _ETAG_DIGITS = 12
 _MAX_NESTING = 100_000
 _MAX_INLINE_TITLE = 1000
-"""A longer title is compared as it stands: taking its inline markup out can cost quadratic time."""
+"""Longer titles keep their inline markup: removing it can cost quadratic time."""
 _MARKUP = late.pattern(r"[\\`*_\[<&\0]")
-"""If a title has none of these, the inline parser changes nothing but its white space."""
+"""Without one of these, the inline parser only changes white space."""
 UNSPACED = (
     "["
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
@@ -47,21 +46,15 @@ UNSPACED = (
     "\uac00-\ud7af"  # Hangul: written with spaces, but a word carries its particles
     "]+"
 )
-"""A pattern for runs of scripts that are written without spaces. Not compiled here: that takes
-longer than most commands that never use it.
-"""
+"""Scripts without spaces. Compiling this takes longer than most commands that never use it."""
 _CACHED_TITLES = 8192
 _CACHED_TEXTS = 4
-"""The number of parsed texts that are kept: an edit parses its file several times, to change it, to
-check the change, to answer.
-"""
+"""An edit parses its file several times."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading (lines `start` up to `body`), its own text (`body` up to `end`) and its subsections
-    (up to `tree_end`).
-    """
+    """A heading (`start` to `body`), its own text (to `end`) and subsections (to `tree_end`)."""
 
     index: int
     start: int
@@ -75,11 +68,9 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed text. `bom` and the joined `lines` are the text; the first `front` lines are front
-    matter and opaque.
+    """A parsed text: `bom` and `lines`, of which the first `front` are opaque front matter.
 
-    If the text ends inside a fence, comment or HTML block, `open_line` is the line in which that
-    opens.
+    `open_line` opens a fence, comment or HTML block that has no end.
     """
 
     bom: str
@@ -138,9 +129,7 @@ class Document:
         return tuple(starmap(Block, self.spans_in(start, end)))
 
     def spans_in(self, start: int, end: int) -> Iterator[tuple[BlockKind, int, int]]:
-        """Kind, first line and the line after the last one of each of the `blocks_in`
-        some lines.
-        """
+        """Kind, first line and line after the last one of the `blocks_in` some lines."""
         first = max(0, bisect_right(self.pieces, start, key=itemgetter(1)) - 1)
         last = bisect_left(self.pieces, end, lo=first, key=itemgetter(1))
         for span in spans(self.pieces[first:last], self.lines):
@@ -163,9 +152,7 @@ def _parser(core_rules: tuple[str, ...]) -> MarkdownIt:
 def decode(data: bytes) -> str:
     """The text of a file.
 
-    Raises:
-        PathProblem: `unsupported-file` with the reason: not UTF-8, a NUL, larger than
-        `MAX_FILE_BYTES`.
+    Raises PathProblem: `unsupported-file`: not UTF-8, a NUL, or over `MAX_FILE_BYTES`.
     """
     if len(data) > MAX_FILE_BYTES:
         raise PathProblem(
@@ -204,9 +191,7 @@ def with_line_end(text: str, end: str) -> str:
 
 
 def blank_line(before: str, end: str) -> str:
-    """The blank line that goes after `before` where lines end in `end`: a lone `\\r` and a `\\n`
-    would be one line end.
-    """
+    """A blank line after `before`; a lone `\\r` and a `\\n` would be one line end."""
     return "\r" if end == "\n" and before.endswith("\r") else end
 
 
@@ -234,11 +219,6 @@ _BLOCK_KINDS = {
 
 
 def _parse_with_markdown_it(text: str) -> ScanResult:
-    """The headings and blocks of a text, by markdown-it.
-
-    Raises:
-        PathProblem: `unsupported-file`: nested deeper than the parser goes.
-    """
     try:
         tokens = _parser(("normalize", "block")).parse(text)
     except RecursionError as problem:
@@ -290,14 +270,9 @@ def _build_sections(heads: list[Head], total: int) -> tuple[Section, ...]:
 
 
 def parse(text: str, fragment: bool = False) -> Document:
-    """Parse a text. `parse(text).text == text` holds for every text.
+    """Parse a text losslessly; a `fragment` has no byte order mark and no front matter.
 
-    Args:
-        text: the text of a file.
-        fragment: it is a part of one, which has neither byte order mark nor front matter.
-
-    Raises:
-        PathProblem: `unsupported-file`: nested deeper than the parser goes.
+    Raises PathProblem: `unsupported-file`: nested deeper than the parser goes.
     """
     return _parse(text, "", 0) if fragment else _parse_file(text)
 
@@ -325,7 +300,6 @@ def _parse(body: str, bom: str, front: int) -> Document:
 
 
 def _source(body: str, lines: list[str], front: int) -> str:
-    """The text after the front matter as parsers expect it: every line with LF, without NUL."""
     content = "".join(lines[front:]) if front else body
     source = with_line_end(content, "\n").replace("\0", "\ufffd")
     return source if source.endswith("\n") else source + "\n"
@@ -337,9 +311,7 @@ def parse_bytes(data: bytes) -> Document:
 
 
 def etag(document: Document, start: int, end: int) -> str:
-    """The first 12 hex digits of the SHA-256 of the bytes from line `start` to the last non-blank
-    line before `end`.
-    """
+    """The first 12 hex digits of the SHA-256 of some lines, without blank ones at the end."""
     while end > start and is_blank(document.lines[end - 1]):
         end -= 1
     return hashlib.sha256(document.slice(start, end).rstrip("\r\n").encode()).hexdigest()[
@@ -398,9 +370,7 @@ def lines_without_ends(text: str) -> list[str]:
 
 
 def closed_fences(lines: Sequence[str]) -> frozenset[int]:
-    """The numbers of the lines, from 0, that belong to code fences which these lines also close, in
-    a list or not.
-    """
+    """Line numbers, from 0, of code fences that are closed in these lines, in lists or not."""
     fenced: set[int] = set()
     unclosed_up_to: dict[tuple[str, str], int] = {}
     for number, line in enumerate(lines):
@@ -416,7 +386,7 @@ def closed_fences(lines: Sequence[str]) -> frozenset[int]:
 
 
 def _end_of_fence(lines: Sequence[str], opener: int, indent: str, fence: str) -> tuple[int, bool]:
-    """The line that closes a fence, and True; or the first line that is not in it, and False."""
+    """The line that closes a fence, and True; else the first line outside, and False."""
     for number in range(opener + 1, len(lines)):
         rest = lines[number].removeprefix(indent)
         words = rest.strip(" \t")
@@ -432,11 +402,9 @@ def _end_of_fence(lines: Sequence[str], opener: int, indent: str, fence: str) ->
 
 
 def clean_input(text: str, name: str = "text") -> str:
-    """A user's text as it can be stored: without a leading byte order mark. Messages call it by its
-    `name`.
+    """A user's text without a byte order mark; messages call it `name`.
 
-    Raises:
-        TextProblem: `bad-text`: a NUL, or bytes that were not UTF-8.
+    Raises TextProblem: `bad-text`: a NUL, or bytes that were not UTF-8.
     """
     if "\0" in text:
         raise TextProblem("bad-text", f"the {name} contains a NUL character")

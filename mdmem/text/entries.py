@@ -1,6 +1,4 @@
-"""Document -> entries: the parts of a file that a search finds. Pure; nothing here
-knows the index.
-"""
+"""The entries of a document: what a search finds. Pure; independent of the index."""
 
 from __future__ import annotations
 
@@ -19,9 +17,7 @@ from mdmem.text.scan import BlockKind
 ABOUT_JOINT = " / "
 """Separates what front matter says of a file, in one text."""
 INSTRUCTIONS_BEGIN, INSTRUCTIONS_END = "<!-- mdmem:begin -->", "<!-- mdmem:end -->"
-"""The lines around mdmem's own instructions to agents in a file; what stands between them is
-nobody's memory.
-"""
+"""Around mdmem's own instructions to agents, which are not memory."""
 _COMMENT = late.pattern(r"(?s)<!--.*?(?:-->|\Z)")
 _CODE = (
     r"\\.|^[ \t]*(?P<fence>`{3,}|~{3,}).*?(?:^["
@@ -30,7 +26,7 @@ _CODE = (
 _COMMENT_OF_ITEM = late.pattern(
     rf"(?ms)(?P<code>{_CODE})|^[ \t]*<!--.*?-->[ \t]*(?:\n|\Z)|[ \t]*<!--.*?-->"
 )
-"""A comment in an item. What looks like one in code, or is escaped, is kept."""
+"""Comments in an item, but not escaped or in code."""
 _ID_OF_FIRST_LINE = late.pattern(r"\A(.*\S)[ \t]+\^[A-Za-z0-9-]+[ \t]*\n")
 _TEXTS_KEPT = 4096
 _CONTENT = late.pattern(r"[^\s!-/:-@\[-`{-~]")
@@ -45,18 +41,14 @@ def entries(
     end: int | None = None,
     daily: str | None = None,
 ) -> tuple[Entry, ...]:
-    """The entries of a file in their order. Blocks without content (an empty item, a comment, an
-    empty fence) are left out.
-
-    So are mdmem's own instructions to agents.
+    """The entries of a file in order, without empty blocks and mdmem's instructions.
 
     Args:
-        document: the file as it is on disk.
-        path: its path; that of a daily log, and a date in a name, gives the entries their day.
-        tags: the file's own (front matter), which each of its entries carries too.
+        path: that of a daily log, or a date in a name, gives entries their day.
+        tags: of the front matter, for each entry.
         start: the first line (from 0) that an entry may begin in.
         end: the line after the last one that an entry may begin in.
-        daily: the names of daily logs, where the settings give any.
+        daily: names of daily logs, if set.
     """
     end = len(document.lines) if end is None else end
     return tuple(
@@ -121,7 +113,6 @@ def _entries(
 
 
 def _instructions(lines: Sequence[str]) -> range:
-    """The lines of mdmem's own instructions; none where they have no end."""
     stripped = [line.strip() for line in lines]
     begin = stripped.index(INSTRUCTIONS_BEGIN) if INSTRUCTIONS_BEGIN in stripped else len(stripped)
     return (
@@ -132,9 +123,7 @@ def _instructions(lines: Sequence[str]) -> range:
 
 
 def shown_text(entry: Entry) -> str:
-    """The text of an entry as a reader wants it: that of a fact without the comments and the block
-    id within it, which count for its id.
-    """
+    """The text for readers, without comments and block id within it, which count for its id."""
     text = entry.text
     return (
         _without_comments(text)
@@ -151,22 +140,16 @@ def _without_comments(text: str) -> str:
 
 
 def _section_and_end(document: Document, line: int) -> tuple[SectionPath, int]:
-    """The path of the section that holds a line, and the line after its own text."""
     section = document.section_at(line)
     return (section.path, section.end) if section else ((), document.preamble_end)
 
 
 def _has_content(raw: str, fact: Fact) -> bool:
-    """True if a list item has words; most hold nothing that could be taken for a comment or block
-    id.
-    """
     return has_words(raw) if "<!--" in raw or "^" in raw else bool(fact.text)
 
 
 def _block_text(kind: BlockKind, raw: str) -> str:
-    """The words of a block other than a list item, without comments; code has none, whatever looks
-    like one.
-    """
+    """The words of a block without comments; code keeps what looks like one."""
     return (
         raw.strip() if kind is BlockKind.CODE or "<" not in raw else _COMMENT.sub("", raw).strip()
     )

@@ -21,21 +21,18 @@ from mdmem.text.facts import (
 
 _QUOTED = 80
 _ID_PREFIX = late.pattern("[0-9a-f]{6,8}")
-"""The beginning of an id, or the whole one."""
 _ENDINGS = ("", ".", "!", "?", "…", "...", ",", ";", ":", "。", "！", "？", "．", "،", "؟", "।")
-"""The punctuation that may end a text; a name need not have it."""
+"""Final punctuation that a name need not have."""
 _PUNCTUATION = "".join(_ENDINGS)
 
 
 def items_matching(facts: Iterable[Item], name: str, keys: bool = False) -> tuple[Item, ...]:
     """The items that a name means.
 
-    By exact text (normalised, with or without kind, tags, expiry, marker and lines beneath), else
-    by the text without its final punctuation, else (`keys`) by key, else by id or its prefix.
+    By exact text (normalised; kind, tags, expiry, marker and lines beneath are optional), else
+    without final punctuation, else (`keys`) by key, else by id or prefix.
 
-    Raises:
-        FactProblem: `fact-ambiguous`: a prefix fits several ids, or the name several facts as
-        different sorts of names.
+    Raises FactProblem: `fact-ambiguous`: for several ids, or as different sorts of names.
     """
     candidates = tuple(facts)
     words = name.strip()
@@ -53,9 +50,6 @@ def items_matching(facts: Iterable[Item], name: str, keys: bool = False) -> tupl
 
 
 def _with_text(candidates: Sequence[Item], name: str) -> tuple[Item, ...]:
-    """The items with a text, with or without the lines beneath; else those that differ from it in
-    final punctuation.
-    """
     ids, folded = {*exact_ids(name)}, normalise(name)
     exact = tuple(
         item
@@ -76,9 +70,7 @@ def _with_head(candidates: Sequence[Item], ids: Collection[FactId]) -> tuple[Ite
 
 
 def exact_ids(name: str) -> tuple[FactId, ...]:
-    """The ids of the facts that a text states, as it is written in a file, and as it becomes where
-    it is remembered.
-    """
+    """The ids of a text as written in a file, and as it is remembered."""
     words = name.strip()
     in_file = parse_text(words).id, parse_item(words).id
     try:
@@ -97,15 +89,7 @@ def similar_ids(name: str) -> tuple[FactId, ...]:
 
 
 def require_one_sort(name: str, fitting: Mapping[str, Collection[FactId]]) -> None:
-    """Refuse a name that means one fact as one sort of name, and another fact as another.
-
-    Args:
-        name: as it was typed.
-        fitting: the facts that it means as each sort of name.
-
-    Raises:
-        FactProblem: `fact-ambiguous`.
-    """
+    """Refuse different facts as different sorts of name; raises FactProblem (`fact-ambiguous`)."""
     facts = sorted({fact for ids in fitting.values() for fact in ids})
     if len(fitting) > 1 and any(set(ids) != set(facts) for ids in fitting.values()):
         readings = " and ".join(
@@ -130,11 +114,7 @@ def id_prefix(word: str) -> str:
 
 
 def require_unique_id(prefix: str, ids: Collection[FactId]) -> None:
-    """Refuse a prefix that several ids have.
-
-    Raises:
-        FactProblem: `fact-ambiguous`.
-    """
+    """Refuse a prefix of several ids; raises FactProblem `fact-ambiguous`."""
     if len(ids) > 1:
         listed = sorted(ids)
         raise FactProblem(

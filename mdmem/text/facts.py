@@ -1,8 +1,6 @@
-"""One fact <-> one list item.
+"""One fact as one list item; all but the text is optional:
 
-    - [kind] key: text (until YYYY-MM-DD) #tag #tag <!-- comment --> ^blockid
-
-In this order; everything but the text is optional.
+- [kind] key: text (until YYYY-MM-DD) #tag #tag <!-- comment --> ^blockid
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from mdmem.wording import field
 
 _ID_DIGITS = 8
 _CACHED_ITEMS = 20_000
-"""List items whose facts are cached: the versions of a file have most of their items in common."""
+"""Versions of a file share most of their items."""
 _MAX_KEY_COLONS = 4
 """A key with more colons holds only where it is asked for by name."""
 
@@ -40,7 +38,7 @@ MARKER = late.pattern(
     r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))"
 )
 _SIMPLE_ITEM = late.pattern(r"[-+*] (?!\[|\*\*|__|[a-z][a-z0-9_.]*: )([^\s^#<][^^#<\r\n]*)\n?\Z")
-"""A list item of one line that is nothing but words, unless they end in a parenthesis."""
+"""A one-line item of plain words, unless they end in a parenthesis."""
 _ASCII_WORD = late.pattern("[a-z0-9]+")
 _FEWEST_WORDS = 3
 _ARTICLES = frozenset(("a", "an", "the", "and", "or"))
@@ -52,10 +50,10 @@ KIND_LABEL = late.pattern(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
 _BLOCK_ID = late.pattern(r"(?:^|\s)\^[A-Za-z0-9-]+$")
 _COMMENT = late.pattern(r"(?s)<!--.*?(?:-->|\Z)")
 COMMENT_SPAN = late.pattern(r"(?s)(?<!\\)(?:\\\\)*<!--.*?(?:-->|\Z)")
-"""A comment, closed or not; a backslash before it makes words of it."""
+"""A comment, closed or not, that no backslash escapes."""
 _COMMENT_OPEN = late.pattern(r"(?<!\\)(?:\\\\)*<!--")
 UNTIL = late.pattern(r"(?:^|\s)\(until (\d{4}-\d{2}-\d{2})\)\s*$")
-"""The end of the words of a fact that expires; `split_until` decides whether it counts."""
+"""An expiry; `split_until` decides whether it counts."""
 _COLON = late.pattern(r":(?=\s)")
 _IDENTIFIER_KEY = late.pattern(r"^([a-z][a-z0-9_.]*): +(?=\S)")
 _BOLD_KEY = late.pattern(
@@ -67,9 +65,7 @@ _KIND_NAME = late.pattern(r"[^\W\d_]{2,}")
 _BLOCK_BENEATH = late.pattern(
     r"\n(?=[ \t]*(?:\n|\Z|(?:[-+*]|1[.)])[ \t]+\S|>|#{1,6}[ \t]|```|~~~))"
 )
-"""The line end before what ends the first paragraph of an item: a blank line, a list, a quote, a
-heading, a fence.
-"""
+"""Before the end of the first paragraph: a blank line, list, quote, heading or fence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +84,12 @@ def is_dated(text: str) -> bool:
 
 
 def may_repeat(text: str) -> bool:
-    """True for a fact that may be stated twice: a task of a list, open or done, and a line of a
-    diary.
-    """
+    """True for tasks and lines of a diary."""
     return is_dated(text) or bool(_TASK_BOX.match(text))
 
 
 def may_have_copies(text: str, key: str | None) -> bool:
-    """True for a fact that is the same wherever it is stated: it has a key, or words enough to tell
-    it from others.
-    """
+    """True for facts that are the same everywhere: with a key, or with enough words."""
     if key is not None:
         return True
     words = 0
@@ -110,16 +102,12 @@ def may_have_copies(text: str, key: str | None) -> bool:
 
 
 def normalise(text: str) -> str:
-    """A text in NFC with case and white space folded. Texts of which that is equal count as the
-    same.
-    """
+    """NFC with case and white space folded: equal texts count as the same."""
     return fold_space(text).casefold()
 
 
 def fact_id(text: str) -> FactId:
-    """The first 8 hex digits of the SHA-256 of key and text, normalised. A bold key counts without
-    its marks.
-    """
+    """The first 8 hex digits of the SHA-256 of key (without bold) and text, normalised."""
     return _id(text, *_split_key(text))
 
 
@@ -142,9 +130,7 @@ def _split_key(text: str) -> tuple[str | None, str]:
 
 
 def item_text(item: str) -> str:
-    """The text of a list item without its outermost marker; its other lines are dedented by as
-    much.
-    """
+    """The text without its outermost marker; other lines are dedented by as much."""
     lines = with_line_end(item, "\n").rstrip("\n").split("\n")
     match = MARKER.match(lines[0])
     if not match:
@@ -191,7 +177,7 @@ def before_tags(text: str, end: int) -> tuple[int, tuple[str, ...]]:
 
 
 def _is_tag(name: str) -> bool:
-    """True for a letter, then letters with their marks, digits, `_`, `-` and `/`."""
+    """A letter, then letters with their marks, digits, `_`, `-` and `/`."""
     return name[:1].isalpha() and all(
         c.isalnum() or c in "_-/" or (not c.isascii() and unicodedata.category(c).startswith("M"))
         for c in name
@@ -199,9 +185,7 @@ def _is_tag(name: str) -> bool:
 
 
 def split_until(text: str) -> tuple[str, date | None]:
-    """Split the text of a fact (without its kind) from the date on which it expires. A date with
-    nothing before it is the text itself.
-    """
+    """Split a text (without kind) from its expiry; a date with nothing before it is text."""
     match = UNTIL.search(text, max(0, text.rfind("(") - 1)) if "(" in text else None
     if not match or not text[: match.start()].strip():
         return text, None
@@ -223,9 +207,7 @@ def _parse_item(item: str) -> Fact:
 
 
 def plain_words(item: str) -> str | None:
-    """The text of a list item without key, kind, expiry, tags, comment and block id; None for an
-    item that has any, or may have.
-    """
+    """The text of a list item that is nothing but words; None where it may have labels."""
     match = _SIMPLE_ITEM.match(item)
     text = match[1].rstrip() if match else ")"
     return None if text.endswith(")") else text
@@ -244,10 +226,9 @@ def split_kind(words: str) -> tuple[str | None, str]:
 
 
 def parse_text(words: str) -> Fact:
-    """The fact that the words of a list item state. The `(until …)` stays in the text, but counts
-    neither for key nor id.
+    """The fact of a list item's words. `(until …)` stays in the text, but not in key and id.
 
-    Until, tags, comments and block id stand at the end of the first paragraph, or at the very end.
+    Labels are at the end of the first paragraph, or at the very end.
     """
     kind, content = split_kind(words.strip())
     end, tags = before_tags(content, before_marks(content))
@@ -279,26 +260,21 @@ def paragraph_end(text: str) -> int:
 
 
 def head_fact(item: str) -> Fact | None:
-    """The fact that the first paragraph of a list item would state alone; None where nothing stands
-    beneath it.
-    """
+    """The fact of an item's first paragraph alone; None where nothing is beneath it."""
     text = item_text(item).strip()
     end = paragraph_end(text)
     return parse_text(text[:end]) if end < len(text) else None
 
 
 def items(document: Document, start: int = 0, end: int | None = None) -> tuple[Item, ...]:
-    """The facts in some lines of a document: every list item at the top level of a section, in file
-    order.
-    """
+    """The facts in some lines: list items at the top level of a section, in order."""
     return tuple(_items(document, start, len(document.lines) if end is None else end, ""))
 
 
 def find_same_item(document: Document, item: str) -> Item | None:
     """The first fact of a document that states the same as a list item.
 
-    Such a fact also holds the item's longest word of ASCII letters and digits, which NFC and case
-    folding leave alone. So only items with that word are read.
+    It has the item's longest ASCII word, which NFC and case folding keep; only such items are read.
     """
     fact = parse_item(item)
     word = max(_ASCII_WORD.findall(normalise(UNTIL.sub("", fact.text))), key=len, default="")
@@ -315,7 +291,6 @@ def find_same_item(document: Document, item: str) -> Item | None:
 
 
 def _items(document: Document, start: int, end: int, word: str) -> Iterator[Item]:
-    """The facts in some lines that hold a word (case folded)."""
     for block in document.blocks_in(start, end):
         if block.kind is BlockKind.ITEM:
             raw = document.slice(block.start, block.end)
@@ -325,9 +300,7 @@ def _items(document: Document, start: int, end: int, word: str) -> Iterator[Item
 
 @lru_cache(maxsize=_CACHED_ITEMS)
 def has_words(item: str) -> bool:
-    """True if a list item has more than a kind, comments (even unclosed) and a block id; tags alone
-    are words.
-    """
+    """True if an item has more than kind, comments and block id; tags alone are words."""
     _, words = split_kind(item_text(item).strip())
     return bool(_COMMENT.sub("", words[: before_marks(words)]).strip())
 
@@ -338,9 +311,7 @@ def section_items(document: Document, section: Section) -> tuple[Item, ...]:
 
 
 def split_key(text: str, key: str) -> tuple[str, str]:
-    """Split a fact's text behind `key: ` (NFC, case and white space folded, bold or not); the first
-    part is empty if it has another key.
-    """
+    """Split a text after `key: ` (folded, bold or not); first part empty for another key."""
     spellings = _spellings(key)
     match = _BOLD_KEY.match(text)
     if match and spellings & _spellings(_split_key(text)[0] or ""):
@@ -358,9 +329,7 @@ def ids_of(fact: Fact) -> tuple[FactId, ...]:
 
 
 def _spellings(key: str) -> set[str]:
-    """A key as written and without bold marks, each normalised and without the escapes that
-    `write_item` puts in.
-    """
+    """A key with and without bold marks, normalised and without `write_item`'s escapes."""
     written = key.strip().replace("\\<!--", "<!--")
     unescaped = written.removeprefix("\\")
     written = unescaped if _OPENER.match(unescaped) or KIND_LABEL.match(unescaped) else written
@@ -368,9 +337,7 @@ def _spellings(key: str) -> set[str]:
 
 
 def normalise_key(text: str) -> str:
-    """A key, or a text that may begin with one, normalised, without bold marks and escapes; the
-    same for all spellings of a key.
-    """
+    """A key, or a text with one, normalised without bold marks and escapes."""
     return normalise(text.replace("\\", "").replace("**", "").replace("__", ""))
 
 
@@ -384,9 +351,7 @@ def holds_key(fact: Fact, key: str) -> bool:
 
 
 def find_held_key(text: str, keys: Collection[str]) -> str | None:
-    """The one of some keys (normalised) that a text begins with, as `holds_key` compares them; for
-    facts without a key of their own.
-    """
+    """The one of some normalised keys that a text without a key of its own begins with."""
     for colon in islice(_COLON.finditer(text), _MAX_KEY_COLONS):
         held = [spelling for spelling in _spellings(text[: colon.start()]) if spelling in keys]
         if held and text[colon.end() :].strip():
@@ -401,15 +366,12 @@ def write_item(
     tags: Iterable[str] = (),
     until: date | None = None,
 ) -> str:
-    """The list item that states a fact, with LF and without a last line end; `parse_item` reads it
-    back.
+    """The list item of a fact, with LF and no last line end; `parse_item` reads it back.
 
-    The other lines are indented below the first. Text that would open a heading, a fence that it
-    does not close or a comment is escaped, and so is a key that would be read as a kind.
+    Other lines are indented; text that would open a heading, unclosed fence or comment is escaped,
+    and so is a key that reads as a kind.
 
-    Raises:
-        TextProblem: `empty-text`.
-        LabelProblem: `bad-text`: a kind, key or tag of the wrong form.
+    Raises TextProblem: `empty-text`. LabelProblem: `bad-text`: a malformed kind, key or tag.
     """
     lines = with_line_end(clean_input(text), "\n").strip().split("\n")
     if not any(lines):
@@ -451,9 +413,7 @@ def _escape_comments(text: str) -> str:
 
 
 def _escape_labels(text: str) -> str:
-    """A text, escaped if all of its first paragraph, or all behind its key, would be read as kind,
-    tags or block id.
-    """
+    """Escape a text whose first paragraph, or value, would read as kind, tags or block id."""
     kind = KIND_LABEL.match(text)
     start = kind.end() if kind else 0
     for last in (start + paragraph_end(text[start:]), len(text)):
@@ -466,7 +426,6 @@ def _escape_labels(text: str) -> str:
 
 
 def _escape_opener(line: str) -> str:
-    """A line, escaped if its first characters would open a heading, a fence or a rule."""
     words = line.lstrip()
     return f"{line[: len(line) - len(words)]}\\{words}" if _OPENER.match(words) else line
 
@@ -493,9 +452,7 @@ def require_kind(kind: str) -> str:
 
 
 def add_labels(words: str, until: date | None, tags: Iterable[str]) -> str:
-    """The words of an item with expiry and tags behind them; behind a fence on a line
-    of their own.
-    """
+    """Add expiry and tags; after a fence on a line of their own."""
     names = [tag.removeprefix("#") for tag in tags]
     for name in names:
         if not _is_tag(name):

@@ -1,6 +1,4 @@
-"""Read the values of front matter. It is never written: dumping it would lose comments, quoting and
-order.
-"""
+"""Read front matter. It is never written, which would lose comments, quoting and order."""
 
 from __future__ import annotations
 
@@ -13,16 +11,12 @@ from mdmem.text.document import Document, with_line_end
 from mdmem.text.entries import ABOUT_JOINT
 
 _ABOUT = ("name", "title", "description", "aliases")
-"""The fields that name a file and tell what it is about; a search finds it by these, and by `FIELD:
-VALUE` of others.
-"""
+"""A search finds a file by these values, and by `FIELD: VALUE` of others."""
 _TAGS = "tags"
 
 
 def values(document: Document) -> dict[str, Any]:
-    """The front matter of a document; empty if there is none or it cannot be read, which must never
-    stop an edit or an index.
-    """
+    """The front matter, empty if unreadable, which must not stop an edit or an index."""
     if not document.front:
         return {}
     # 40 ms with the parser of YAML, for the few files that have front matter
@@ -44,9 +38,7 @@ def values(document: Document) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class FileLabels:
-    """The labels that front matter gives a whole file: its tags, and all else in it
-    that has words.
-    """
+    """The labels of a whole file: its tags, and everything else with words."""
 
     tags: tuple[str, ...] = ()
     about: str = ""
@@ -72,7 +64,6 @@ def labels(document: Document) -> FileLabels:
 
 
 def _words(value: object) -> Iterator[str]:
-    """The texts of a plain value, or of a list of such."""
     for part in value if isinstance(value, list) else (value,):
         text = str(part).casefold() if isinstance(part, bool) else str(part)
         if isinstance(part, str | int | float | date) and (words := " ".join(text.split())):
@@ -80,9 +71,7 @@ def _words(value: object) -> Iterator[str]:
 
 
 def _plain_lines(document: Document) -> Iterator[tuple[str, str]]:
-    """The values of front matter that is no YAML (a title with a colon is enough), as far as they
-    stand on one line.
-    """
+    """One-line values of front matter that is no YAML (a title with a colon is enough)."""
     for line in document.lines[1 : document.front - 1]:
         name, colon, value = line.partition(":")
         if colon and name[:1].isalnum():
@@ -90,11 +79,9 @@ def _plain_lines(document: Document) -> Iterator[tuple[str, str]]:
 
 
 def tags(document: Document) -> tuple[str, ...]:
-    """The tags that the front matter gives the whole file: a list, or one text with commas or
-    spaces between.
+    """The tags of the whole file: a list, or one text with commas or spaces.
 
-    Where the word does not occur there are none, and the parser of YAML need not be loaded; a
-    backslash may write its letters otherwise.
+    Without the word, YAML's parser is not loaded; a backslash may hide it.
     """
     text = document.slice(0, document.front)
     return labels(document).tags if "tags" in text or "\\" in text else ()

@@ -1,12 +1,9 @@
-"""Markdown -> its headings and blocks, by regular expressions that match a whole block at a time.
+"""Headings and blocks of Markdown, by regular expressions that match a whole block at a time.
 
-The scanner reads a text exactly as markdown-it does. Where that is uncertain (a list item of
-several lines or a quote of several blocks whose text goes on at the margin, link references that
-are not simple, deep nesting), a *stretch* of the text goes to the caller's parser.
-
-Both begin only at *fresh* points: lines before which nothing is open. A block of a CommonMark
-document depends on nothing before such a point, and on what follows only as far as its own last
-line; so the pieces put together are those of the whole text.
+The scanner reads a text exactly as markdown-it does. Uncertain *stretches* (some lazy lines,
+complex link references, deep nesting) go to the caller's parser. Both begin only at *fresh* points,
+before which nothing is open: blocks depend on nothing before these, and on nothing after their own
+last line, so the pieces together are those of the whole text.
 """
 
 from __future__ import annotations
@@ -25,9 +22,7 @@ Head = tuple[int, int, int, str]
 
 
 class BlockKind(StrEnum):
-    """The kinds of block. Headings and thematic breaks are no blocks here: they hold nothing of
-    their own.
-    """
+    """Headings and thematic breaks are no blocks here: they have no text of their own."""
 
     ITEM = "item"
     PARAGRAPH = "paragraph"
@@ -46,16 +41,12 @@ class Block:
 
 
 Piece = tuple[BlockKind | None, int, int]
-"""Kind and lines of a block, perhaps with the blank lines after it. Kind None: a run of list items,
-one for each line at the margin.
-"""
+"""Kind and lines of a block, maybe with blank lines after it. None: a run of one-line items."""
 
 
 @dataclass(slots=True)
 class ScanResult:
-    """The headings and pieces of a text in their order, and the line of the block that is open at
-    its end.
-    """
+    """Headings and pieces in order, and the line of a block still open at the end."""
 
     heads: list[Head] = field(default_factory=list)
     pieces: list[Piece] = field(default_factory=list)
@@ -67,7 +58,8 @@ Parser: TypeAlias = "Callable[[str], ScanResult]"
 
 _TRIMMED = (
     "\t\n\x0b\x0c\r"
-    " \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+    " \xa0\u1680\u2000\u2001\u2002\u2003\u2004"
+    "\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
 """The white space that markdown-it strips from a title."""
 _PROBE = "# probe\n"
@@ -76,9 +68,10 @@ _MAX_CODE_INDENT = 4
 _TAB = 4
 
 _TAG_NAMES = (
-    "address|article|aside|basefont|base|blockquote|body|caption|center|colgroup|col|dd|details|dialog|dir|div|dl|dt|fieldset|"
-    "figcaption|figure|footer|form|frameset|frame|h1|h2|h3|h4|h5|h6|header|head|hr|html|iframe|legend|link|li|main|menuitem|menu|nav|"
-    "noframes|ol|optgroup|option|param|p|search|section|summary|table|tbody|td|tfoot|thead|th|title|track|tr|ul"
+    "address|article|aside|basefont|base|blockquote|body|caption|center|colgroup|col|dd|details|"
+    "dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|frameset|frame|h1|h2|h3|h4|h5|h6|"
+    "header|head|hr|html|iframe|legend|link|li|main|menuitem|menu|nav|noframes|ol|optgroup|option|"
+    "param|p|search|section|summary|table|tbody|td|tfoot|thead|th|title|track|tr|ul"
 )
 _LINE = r"[^\n]*\n"
 _BLANK = r"[ \t]*\n"
@@ -92,35 +85,32 @@ _MARKER = r"(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t\n])"
 _RAW = r"<(?ai:script|pre|style|textarea)(?=[\s>])|<!--|<\?|<![A-Za-z]|<!\[CDATA\["
 _TAG = rf"</?(?ai:{_TAG_NAMES})(?=\s|/?>)"
 _DEEP = r"[ \t>+*.)0-9-]{100}"
-"""The beginning of a line that may open more containers than the parser could follow: one a
-character, or two a tab.
-"""
+"""Begins a line that may open too many containers: one a character, or two a tab."""
 
 _OPENER = rf"(?:{_HASHES}|>|{_TICKS}|{_RULE}|{_MARKER}|<!--)"
-"""The beginning of a line that surely ends an indented paragraph, as in a list item or a quote;
-after up to three spaces.
-"""
+"""Surely ends an indented paragraph, after up to three spaces."""
 _INTERRUPTS = (
     rf"(?:{_HASHES}|>|{_TICKS}|{_UNDERLINE}|{_RULE}|(?:[-+*]|0{{0,8}}1[.)])[ \t]+[^"
     r" \t\n]|<(?![a-z]+:))"
 )
-"""The beginning of a line that ends the paragraph above it or makes that a heading; after up to
-three spaces. Only a tag is uncertain.
-"""
+"""Ends the paragraph above or makes it a heading; only a tag is uncertain."""
 _FIRST = r"[#>`~=\-+*_<0-9]"
 """The first characters of all of these."""
 _PARAGRAPH_LINE = (
     rf"(?![ \t\n<]|{_HASHES}|>|{_TICKS}|{_MARKER}|[-*_][-*_ \t]*\n|=+["
     r" \t]*\n|\[(?![^\[\]\\\n]*\](?!:)))"
 )
-"""Before the words of a line in a container that begins a paragraph or goes on with one."""
+"""Begins or continues a paragraph in a container."""
 _BULLET = rf"[-*+] (?![-* \t]*\n|[ \t])(?!{_DEEP})"
 _BELOW_BULLET = rf"(?:  | ?\t)(?!{_DEEP}){_WORDS}"
 _NUMBER = rf"[0-9]{{1,9}}[.)] (?![ \t\n])(?!{_DEEP})"
 _ITEMS = rf"(?:{_BULLET}{_LINE}(?:(?:{_BLANK})*+{_BELOW_BULLET}{_LINE})*+|{_NUMBER}{_LINE})"
 _VALUE = r"""(?:[^"'=<>`\x00-\x20]+|'[^'\n]*'|"[^"\n]*")"""
 _ATTRIBUTE = rf"[^\S\n]+[a-zA-Z_:][a-zA-Z0-9:._-]*(?:[^\S\n]*=[^\S\n]*{_VALUE})?"
-_ANY_TAG = rf"(?:<[A-Za-z][A-Za-z0-9-]*(?:{_ATTRIBUTE})*[^\S\n]*/?>|</[A-Za-z][A-Za-z0-9-]*[^\S\n]*>)[^\S\n]*\n"
+_ANY_TAG = (
+    rf"(?:<[A-Za-z][A-Za-z0-9-]*(?:{_ATTRIBUTE})*[^\S\n]*/?>"
+    r"|</[A-Za-z][A-Za-z0-9-]*[^\S\n]*>)[^\S\n]*\n"
+)
 _TO_BLANK = rf"(?:(?!{_BLANK}){_LINE})*+"
 _URL = r"(?:https?://[a-zA-Z0-9][a-zA-Z0-9:._~/?#@!$&*+,;=%-]*|[a-zA-Z0-9._/#?=%+-]+)"
 _LINK_TITLE = r"""[ \t]+(?:"[^"\\\n]*"|'[^'\\\n]*')[ \t]*\n"""
@@ -141,9 +131,7 @@ _FREQUENT_BLOCK = (
     rf" \t])|(?={_OPENER})|\Z)?)"
     rf"|(?![ \t`~>*_+<\[0-9-]){_PARAGRAPH}"
 )
-"""The blocks that most memory files are made of; without a match it is a fence or one of the
-others.
-"""
+"""Most blocks of memory files; without a match it is a fence or another one."""
 _FENCE = rf"(?P<fence> {{0,3}}(?P<ticks>{_TICKS}){_LINE})"
 _OTHER_BLOCK = (
     rf"(?P<code>{_CODE_INDENT}{_LINE}(?:(?:{_BLANK})*+{_CODE_INDENT}{_WORDS}{_LINE})*+)"
@@ -158,9 +146,9 @@ _OTHER_BLOCK = (
     rf"|{_PARAGRAPH}"
 )
 _CLOSED = rf"{_BLANK}|(?!{_DEEP}) {{0,3}}{_OPENER}|\Z"
-"""After a container: the next line does not go on with it, whatever is in it."""
+"""After a container: the next line surely does not continue it."""
 _LAZY = rf"(?: {{0,3}}(?![ \t\n<]|(?={_FIRST})(?:{_OPENER}|{_UNDERLINE})){_LINE})*+"
-"""Lines that go on with a paragraph of a container that itself has ended."""
+"""Lines that continue a paragraph of an ended container."""
 _AFTER_LAZY = rf"{_BLANK}|{_OPENER}|\Z"
 _PARAGRAPH_QUOTE = rf"(?: {{0,3}}> ?{_PARAGRAPH_LINE}{_LINE})++\Z"
 _EMPTY_QUOTE_LINE = rf"[ \t]*>{_BLANK}"
@@ -171,14 +159,11 @@ _RAW_ENDS = {"<!--": "-->", "<?": r"\?>", "<![CDATA[": r"\]\]>"}
 _DECLARATION_END = ">"
 _TEXT_END = r"</(?ai:script|pre|style|textarea)>"
 _FRESH = r"\n(?:(?=#{1,6} |[-*+] [^\s*+-])|[ \t]*\n(?=[^ \t\n]))"
-"""Before lines that are a fresh point unless a fence or HTML block is open: they end everything
-else.
-"""
+"""Before fresh points, unless a fence or HTML block is open."""
 
 
 @cache
 def _below(column: int) -> str:
-    """The lines of an item after its first one, where its text begins at `column`."""
     return rf"(?:(?:{_BLANK})*+{_indent(column)}(?!{_DEEP}){_WORDS}{_LINE})*+"
 
 
@@ -193,7 +178,6 @@ def _fence_end(ticks: str) -> str:
 
 
 def _title(words: str) -> str:
-    """The title of an ATX heading from what follows its opening sequence."""
     words = words.rstrip(" \t")
     if words.endswith("#"):
         open_end = words.rstrip("#")
@@ -203,9 +187,7 @@ def _title(words: str) -> str:
 
 
 class _Scanner:
-    """Reads a text from fresh point to fresh point: `at` is the offset of the next one, `line` its
-    line number.
-    """
+    """Reads from fresh point to fresh point: `at` is the next one's offset, `line` its number."""
 
     def __init__(self, source: str, first: int, parser: Parser) -> None:
         self.source = source
@@ -291,9 +273,6 @@ class _Scanner:
         self.result.pieces.append((kind, start, self.line))
 
     def _until(self, kind: BlockKind, closing: str, start: int) -> None:
-        """Take a block up to the line in which `closing` stands; without one the rest of the text
-        is in it.
-        """
         match = compiled(closing).search(self.source, start)
         if match:
             self._take(kind, self.source.index("\n", match.end() - 1) + 1)
@@ -306,7 +285,7 @@ class _Scanner:
         self._until(BlockKind.HTML, _RAW_ENDS.get(opener, by_letter), start)
 
     def _open_run(self, end: int) -> None:
-        """Take a run of items whose last one may go on: that one by itself."""
+        """Take a run of items; the last one, which may continue, separately."""
         last = self.source.rfind("\n", 0, end - 1) + 1
         while self.source[last] in _SPACE:
             last = self.source.rfind("\n", 0, last - 1) + 1
@@ -359,10 +338,9 @@ class _Scanner:
                 self._hand_over()
 
     def _hand_over(self) -> None:
-        """Let the parser read up to a point that proves to be a fresh one.
+        """Let the parser read up to a proven fresh point.
 
-        Each call gets one point more than the last, so that a text that needs thousands of calls
-        does not pay for each.
+        Each call gets one point more, so that thousands of calls do not each pay for it.
         """
         self.points += 1
         source, result, end, points = self.source, self.result, self.at, self.points
@@ -392,7 +370,6 @@ class _Scanner:
 
 
 def _width(marker: str, space: str) -> int:
-    """The number of columns of the white space after a list marker."""
     column = len(marker)
     for character in space:
         column += _TAB - column % _TAB if character == "\t" else 1
@@ -403,17 +380,15 @@ def scan(source: str, first: int, parser: Parser) -> ScanResult:
     """The headings and pieces of a text.
 
     Args:
-        source: the text, its lines ending in LF, the last one too.
+        source: with LF, also at the end.
         first: the number of its first line.
-        parser: reads the stretches about which the scanner is uncertain.
+        parser: for uncertain stretches.
     """
     return _Scanner(source, first, parser).run()
 
 
 def spans(pieces: Iterable[Piece], lines: Sequence[str]) -> Iterator[tuple[BlockKind, int, int]]:
-    """Kind and lines of each block, without the blank lines at its end; `lines` are those of the
-    whole text.
-    """
+    """Kind and lines of each block, without final blank lines."""
     for kind, start, end in pieces:
         while end > start + 1 and not lines[end - 1].strip(_SPACE):
             end -= 1

@@ -1,10 +1,8 @@
-"""Secrets in text: the one table of rules. Used before a write, by the pre-commit check and by
-`mdmem redact`.
+"""Secrets in text: the one table of rules, for writes, the pre-commit check and `mdmem redact`.
 
-Three kinds of rule: tokens with their issuer's prefix, keys in armour, and values that are called a
-password, a token or a key. Only the last kind needs a judgement (`_is_random`), since such a value
-can be anything. Every pattern is bounded, and is compiled only where one of its rule's literals
-stands in the text.
+Rules are for tokens with an issuer's prefix, keys in armour, and values called a password, token or
+key; only these need a judgement (`_is_random`). Every pattern is bounded, and compiled only where
+one of its rule's literals is in the text.
 """
 
 from __future__ import annotations
@@ -21,9 +19,7 @@ from mdmem.startup.records import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A secret in a text: characters `start` up to `end`, in line `line` (from 1). Messages never
-    show its value.
-    """
+    """Characters `start` to `end`, in line `line` (from 1). Messages never show its value."""
 
     kind: str
     start: int
@@ -39,10 +35,9 @@ _ARMOUR = "PRIVATE" + " KEY"
 class Rule:
     """One kind of secret.
 
-    `literals`: every text with such a secret holds one of them (in lower case where the pattern
-    ignores case). `pattern`: its group `secret`, or the whole match, is the secret. `judge`:
-    accepts or rejects a match; `strict_judge` accepts more, where a text is only left out. `leads`:
-    a match begins with a literal.
+    Each has one of `literals` (lower case where `pattern` ignores case), at its beginning if
+    `leads`. `pattern`'s group `secret`, or the match, is the secret. `judge` accepts a match;
+    `strict_judge` accepts more, for texts that are only left out.
     """
 
     kind: str
@@ -59,9 +54,11 @@ class Rule:
 
 
 _PLACEHOLDER = late.pattern(
-    r"(?i)example|sample|placeholder|your|change.?me|replace|dummy|fake|redacted|insert|xxxx|\*{3}|\.{3}|0{8}|12345|abcdef|todo|foobar|"
+    r"(?i)example|sample|placeholder|your|change.?me|replace|dummy|fake|redacted|insert|xxxx|"
+    r"\*{3}|\.{3}|0{8}|12345|abcdef|todo|foobar|"
     r"^(?:none|null|true|false|undefined|secret|password|passwd)$|"
-    r"[<>{}]|\$[({]|%[sd(]|^\$[A-Za-z_]|environ|getenv|process\.|config\.|settings\.|secrets\.|vault:|::|\(\)|=>|://"
+    r"[<>{}]|\$[({]|%[sd(]|^\$[A-Za-z_]|environ|getenv|process\.|config\.|"
+    r"settings\.|secrets\.|vault:|::|\(\)|=>|://"
 )
 _CHUNK = late.pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _FORMAT = late.pattern(r"(?i)%[sd]")
@@ -77,13 +74,10 @@ _ESCAPE = late.pattern(r"\\([!-/:-@\[-`{-~])")
 _MAX_NAME_CHARS = 40
 _MIN_ENTROPY = 2.6
 _MAX_RANDOM_CHUNK = 3.2
-"""Mean length of the runs of one case or class: words have longer ones, random text shorter ones
-(its mean is below 2.5).
-"""
+"""Mean length of runs of one case or class: longer in words, below 2.5 in random text."""
 
 
 def _entropy(text: str) -> float:
-    """Shannon entropy of the characters of a text, in bits per character."""
     return (
         -math.fsum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values())
         if text
@@ -96,12 +90,10 @@ def _is_no_placeholder(value: str) -> bool:
 
 
 def _is_random(value: str) -> bool:
-    """True if a value looks random: no placeholder, no path, no words."""
     return _is_no_placeholder(value) and value.count("/") <= 2 and _has_no_words(value)
 
 
 def _has_no_words(value: str) -> bool:
-    """True if the letters of a value come in no order that a word has."""
     if _entropy(value) < _MIN_ENTROPY:
         return False
     chunks = _CHUNK.findall(value)
@@ -115,9 +107,7 @@ def _has_no_words(value: str) -> bool:
 
 
 def _is_password(value: str) -> bool:
-    """True if a value that is called a password is one: letters with digits and signs,
-    or random.
-    """
+    """True for letters with digits and signs, or random values."""
     if not _is_no_placeholder(value):
         return False
     return _is_random(value) or bool(
@@ -126,9 +116,7 @@ def _is_password(value: str) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
-    """True if a value mixes letters and digits, or capitals and small letters other than at its
-    beginning, as no word does.
-    """
+    """True for letters with digits, or inner capitals, as in no word."""
     plain = _FORMAT.sub("", value)
     if not _is_no_placeholder(plain):
         return False
@@ -139,7 +127,7 @@ def _is_mixed(value: str) -> bool:
 
 
 def _is_random_at_length(value: str) -> bool:
-    """True if a value looks random and is too long for a placeholder or a path to look so."""
+    """True for random values too long for a placeholder or a path."""
     return _LONG_BASE64.fullmatch(value) is not None and _has_no_words(value.replace("/", ""))
 
 
@@ -289,7 +277,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="url-password",
         literals=("://",),
-        pattern=r"(?i)(?<![a-z0-9])[a-z][a-z0-9+.\-]{1,20}://[^\s:/@\"'`<>]{0,64}:(?P<secret>[^\s/@\"'`<>]{4,128})@[A-Za-z0-9\[]",
+        pattern=(
+            r"(?i)(?<![a-z0-9])[a-z][a-z0-9+.\-]{1,20}://[^\s:/@\"'`<>]{0,64}:"
+            r"(?P<secret>[^\s/@\"'`<>]{4,128})@[A-Za-z0-9\[]"
+        ),
         judge=lambda value: (
             _is_no_placeholder(value)
             and value.lower() not in ("pass", "pwd", "user", "token", "admin")
@@ -311,7 +302,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="password",
         literals=("password", "passphrase", "passcode"),
-        pattern=r"(?i)\b(?:password|passphrase|passcode)\s{1,3}(?:is|was|are|=|to)\s{0,3}[:\"'`*]{0,3}(?P<secret>[^\s\"'`,;<>|]{8,100})",
+        pattern=(
+            r"(?i)\b(?:password|passphrase|passcode)\s{1,3}(?:is|was|are|=|to)\s{0,3}"
+            r"[:\"'`*]{0,3}(?P<secret>[^\s\"'`,;<>|]{8,100})"
+        ),
         judge=_is_password,
         strict_judge=_is_mixed,
     ),
@@ -330,14 +324,17 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="key",
         literals=("secret", "token", "key"),
-        pattern=r"(?i)\b(?:secret|token|key)\s{1,3}(?:is|was)\s{1,3}[:\"'`*]{0,3}(?P<secret>[^\s\"'`,;<>|]{16,200})",
+        pattern=(
+            r"(?i)\b(?:secret|token|key)\s{1,3}(?:is|was)\s{1,3}"
+            r"[:\"'`*]{0,3}(?P<secret>[^\s\"'`,;<>|]{16,200})"
+        ),
         judge=_is_random,
         strict_judge=_is_random_at_length,
     ),
 )
 
 SHORTEST_TOKEN = 16
-"""No token of an issuer is shorter, and none has a space in it."""
+"""No issuer's token is shorter, or has a space."""
 _ARMOUR_NUMBER = next(number for number, rule in enumerate(RULES) if _ARMOUR in rule.literals)
 _FOLDED_LITERALS, _TOKEN_LITERALS = (
     tuple(
@@ -349,26 +346,21 @@ _FOLDED_LITERALS, _TOKEN_LITERALS = (
     )
     for is_named in (True, False)
 )
-"""The literals with the numbers of their rules: those of values that are called secrets, in lower
-case, and those of tokens.
-"""
+"""Literals with rule numbers: of values called secrets (lower case), and of tokens."""
 
 ALLOW_COMMENT = "<!-- mdmem: allow secret -->"
 REDACTED = "[REDACTED:"
-"""The beginning of what stands in the place of a secret."""
-"""Exempts the line that it stands in."""
+"""Exempts its line."""
 _ALLOWED = late.pattern(r"(?i)mdmem:\s?allow[ -]secret|gitleaks:allow|pragma: allowlist secret")
-"""The comments that exempt a line: mdmem's own, and those of widely used scanners."""
+"""Exempting comments of mdmem and of common scanners."""
 
 
 def find(text: str, *, strict: bool = False) -> tuple[Secret, ...]:
-    """The secrets of a text in their order; those that overlap count as one. Lines with an allow
-    comment are exempt.
+    """The secrets of a text in order, overlaps joined, except in lines with an allow comment.
 
     Args:
-        text: any text.
-        strict: no line is exempt, and what is called a password need not look random. For texts
-        that are better left out than stored.
+        strict: no line is exempt, and passwords need not look random: for texts that are better
+            left out than stored.
     """
     escaped = _matches_without_escapes(text, strict) if "\\" in text else ()
     matches = sorted([*_matches(text, strict), *escaped], key=lambda match: (match[1], -match[2]))
@@ -401,7 +393,7 @@ def _matches(text: str, strict: bool) -> Iterator[tuple[str, int, int]]:
 
 
 def _matches_without_escapes(text: str, strict: bool) -> Iterator[tuple[str, int, int]]:
-    """The matches of the rules in the text as Markdown shows it: formatters write `ghp\\_…`."""
+    """Matches in the text as Markdown shows it: formatters write `ghp\\_…`."""
     escapes = [match.start() for match in _ESCAPE.finditer(text)]
     removed = [start - number for number, start in enumerate(escapes)]
     for kind, start, end in _matches(_ESCAPE.sub(r"\1", text), strict) if escapes else ():
@@ -409,7 +401,6 @@ def _matches_without_escapes(text: str, strict: bool) -> Iterator[tuple[str, int
 
 
 def _possible_rules(text: str) -> Iterable[Rule]:
-    """The rules with a literal that stands in the text, in their order."""
     lowered = text.lower()
     # Flat tables: this is asked of each message of a transcript, and the answer is nearly always
     # none.
@@ -422,7 +413,6 @@ def _possible_rules(text: str) -> Iterable[Rule]:
 
 
 def _matches_of(rule: Rule, text: str, strict: bool) -> Iterator[tuple[str, int, int]]:
-    """The kind, start and end of what a rule takes for secrets."""
     last_end = 0
     for match in _pattern_matches(rule, text):
         group: str | int = "secret" if "secret" in match.re.groupindex else 0
@@ -443,9 +433,7 @@ def _is_accepted(rule: Rule, value: str, strict: bool) -> bool:
 
 
 def _pattern_matches(rule: Rule, text: str) -> Iterator[Match[str]]:
-    """The matches of a rule's pattern. A pattern that begins with a literal is tried only where
-    that stands: ten times as fast.
-    """
+    """A pattern with a leading literal is tried only there: ten times as fast."""
     pattern = late.compiled(rule.pattern)
     if not rule.leads:
         return _overlapping_matches(pattern, text)
@@ -454,9 +442,7 @@ def _pattern_matches(rule: Rule, text: str) -> Iterator[Match[str]]:
 
 
 def _overlapping_matches(pattern: Pattern[str], text: str) -> Iterator[Match[str]]:
-    """The matches of a pattern, and those that begin inside a secret, which may be the name of the
-    next one (`token=api_key: …`).
-    """
+    """Matches, also inside a secret, which may name the next one (`token=api_key: …`)."""
     group = "secret" if "secret" in pattern.groupindex else 0
     for match in pattern.finditer(text):
         yield match

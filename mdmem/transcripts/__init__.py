@@ -1,7 +1,4 @@
-"""Transcripts of agents' sessions. Nothing else knows how clients write them.
-
-Each client is a module here, with one line in `CLIENTS`.
-"""
+"""Transcripts of agents' sessions; only this package knows how clients write them."""
 
 from __future__ import annotations
 

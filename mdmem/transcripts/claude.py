@@ -71,7 +71,7 @@ _WRITTEN_BY_CLIENT = (
     "This session is being continued from a previous conversation",
     "Caveat: The messages below",
 )
-"""Beginnings of texts in the person's name that older versions do not mark otherwise."""
+"""Prefixes of texts in the person's name that older versions do not mark otherwise."""
 _SYNTHETIC = "<synthetic>"
 _COMPACTED = "compact_boundary"
 
@@ -89,8 +89,6 @@ def _recognises(record: dict[str, Any]) -> bool:
 
 @dataclass(slots=True)
 class _Chain:
-    """The order in which lines answer each other."""
-
     window: bool
     order: list[str] = field(default_factory=list)
     positions: dict[str, int] = field(default_factory=dict)
@@ -125,10 +123,9 @@ def _read(
     window: bool,
     owners: Collection[str],
 ) -> Reading:
-    """Read lines. When the person rewinds a conversation, it goes on from an earlier line.
+    """A rewound conversation goes on from an earlier line, which takes back those after it.
 
-    The lines that followed that one stay in the file, but are taken back. A line may be in the file
-    several times (a compaction keeps it): the last one counts.
+    Of a repeated line (a compaction keeps it) the last one counts.
     """
     reading = Reading(header)
     chain = _Chain(window=window)
@@ -222,7 +219,7 @@ def _message(line: Line, record: dict[str, Any], header: SessionHeader) -> RawMe
 
 
 def _is_typed(origin: Any, source: Any, header: SessionHeader) -> bool:
-    """Older versions say nothing of where a text comes from."""
+    """Older versions do not tell where a text comes from."""
     if origin is None and source is None:
         return not header.tells_origin
     return object_of(origin).get("kind") == "human" and source == "typed"

@@ -52,13 +52,13 @@ _BY_PERSON = "user"
 """The origin of a thread, or trigger of a turn, in which a person types."""
 
 _LEADING_TAG = late.pattern(r"\s*(?:<[a-z][a-z0-9_ -]*>|# AGENTS\.md instructions for )")
-"""The beginning of texts in the person's name that older versions do not mark otherwise."""
+"""Begins texts in the person's name that older versions do not mark otherwise."""
 _NO_DIGIT = late.pattern(r"[^0-9]")
 _OWN_TYPE = late.pattern(
     rb'"type"\s*:\s*"(response_item|event_msg|turn_context|world_state|token_usage_record)"',
 )
 _OWN_TYPE_WITHIN = 200
-"""Its own type stands in the first bytes of a line, with time and number."""
+"""Its own type is in the first bytes of a line, with time and number."""
 
 
 def _recognises(record: dict[str, Any]) -> bool:
@@ -71,7 +71,7 @@ def _read(
     window: bool,
     owners: Collection[str],
 ) -> Reading:
-    """Read lines. Turns that the person rolled back do not count."""
+    """Turns that the person rolled back do not count."""
     reading = Reading(header)
     for line, record in parsed_lines(lines, reading, lambda line: _is_no_message(line, header)):
         payload = object_of(record.get("payload"))
@@ -91,7 +91,6 @@ def _read(
 
 
 def _is_no_message(line: Line, header: SessionHeader) -> bool:
-    """True for a long line that is no message, by the types in it."""
     own_type = _OWN_TYPE.search(line.data, 0, _OWN_TYPE_WITHIN)
     if own_type is None or (own_type[1] == b"response_item" and b'"message"' in line.data):
         return False
@@ -101,7 +100,7 @@ def _is_no_message(line: Line, header: SessionHeader) -> bool:
 
 
 def _read_header(payload: dict[str, Any], record: dict[str, Any], header: SessionHeader) -> None:
-    """A fork has the header of the session it comes from too, behind its own."""
+    """A fork also has the header of its origin, after its own."""
     if header.session is None:
         source = payload.get("source")
         is_unattended = isinstance(source, dict) or text_of(source) in _UNATTENDED
@@ -150,7 +149,6 @@ def _read_item(
 
 
 def _persons_text(payload: dict[str, Any]) -> tuple[str, bool]:
-    """The text of a message in the person's name, and whether it is theirs."""
     blocks = objects_of(payload.get("content"))
     passed = payload.get("internal_chat_message_metadata_passthrough")
     details = object_of(passed or payload.get("metadata"))

@@ -1,7 +1,4 @@
-"""Transcripts on disk: which of them may be read, finding them, and reading one or its news.
-
-The one module of the room that touches the world.
-"""
+"""Transcripts on disk: which may be read, finding them, reading one or its news. Does the I/O."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ _MAGIC = late.pattern(r"[*?\[]")
 _CLIENTS = {client.name: client for client in CLIENTS}
 _MOST_PATH_BYTES = 4096
 _HEAD_BYTES = 64 * 1024
-"""The part of a file that is read first where only its header is needed."""
+"""Read first where only the header is needed."""
 
 
 class TranscriptFile(NamedTuple):
@@ -81,9 +78,7 @@ def read_file(
 ) -> Transcript | None:
     """Read a transcript, from `start` on where that is enough; None: no record yet.
 
-    Raises:
-        TranscriptProblem: `unknown-format`.
-        OSError: it cannot be read.
+    Raises TranscriptProblem: `unknown-format`. OSError: it cannot be read.
     """
     transcript: Transcript | None = None
     with Path(path).open("rb") as file:
@@ -109,11 +104,9 @@ def has_line(path: str, number: int, line_hash: str) -> bool:
 
 
 def read_head(path: str) -> TranscriptHead | None:
-    """Read as much of a transcript as tells whose it is; None: no record yet.
+    """Read enough of a transcript to tell whose it is; None: no record yet.
 
-    Raises:
-        TranscriptProblem: `unknown-format`.
-        OSError: it cannot be read.
+    Raises TranscriptProblem: `unknown-format`. OSError: it cannot be read.
     """
     with Path(path).open("rb") as file:
         data = file.read(_HEAD_BYTES)
@@ -148,7 +141,6 @@ class Scope:
 
     def __init__(self, scope: str, root: Path) -> None:
         self.is_all = scope == "all"
-        """True if all sessions count."""
         self._root = root
         self._answers: dict[str, bool] = {}
 
@@ -200,7 +192,6 @@ def _matches(pattern: str) -> Iterator[os.DirEntry[str]]:
 
 
 def _matches_in(folder: str, parts: list[re.Pattern[str] | None]) -> Iterator[os.DirEntry[str]]:
-    """The entries under a folder whose names match, part by part; None: folders at any depth."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:

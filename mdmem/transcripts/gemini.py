@@ -24,9 +24,7 @@ _SPEAKERS = {"user": Speaker.USER, "gemini": Speaker.AGENT}
 _OTHER_TYPES = frozenset({"info", "error", "warning"})
 _MAIN = "main"
 _FILES = late.pattern(r"(?m)^--- Content from referenced files ---[ \t]*$")
-"""The line behind which the client puts the files that a prompt names with `@`, and nothing else.
-
-Such a file may hold any mark of the client's, so none ends it.
+"""After it are files that a prompt names with `@`, and nothing else, so no mark in these ends it.
 """
 _LOOP_NOTICE, _CONTINUE = "System: Potential loop detected.", "Please continue."
 
@@ -42,10 +40,10 @@ def _read(
     window: bool,
     owners: Collection[str],
 ) -> Reading:
-    """Read lines. One id may come again, with more of the same message: the last counts.
+    """Of a repeated id, the last message counts.
 
-    `$rewindTo` takes back everything from that message on, or all if it is not there, which is
-    right for a part of a file too. `$set` holds copies of messages for the model: not read.
+    `$rewindTo` takes back everything from that message on, or all if it is missing, also in a part.
+    `$set` has copies of messages for the model.
     """
     reading = Reading(header)
     messages: dict[str, RawMessage | None] = {}

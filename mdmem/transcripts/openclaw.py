@@ -83,7 +83,7 @@ def _read(
     window: bool,
     owners: Collection[str],
 ) -> Reading:
-    """Read lines. Only the branch of the last entry counts: others were abandoned."""
+    """Only the branch of the last entry counts: others were abandoned."""
     reading = Reading(header)
     entries: list[_Entry] = []
     skips = partial(_is_no_message, entries=entries, header=header)
@@ -189,14 +189,13 @@ _RECALLED = late.pattern(
     rf"(?s)(?:\A|\n)[ \t]*{_UNTRUSTED}\s*"
     r"<active_memory_plugin>.*?</active_memory_plugin>[ \t]*\n?"
 )
-"""The text of a memory plugin in front of the words."""
 _TRAILER = late.pattern(rf"(?s)(?:^|\n){_UNTRUSTED}.*")
 _STAMP = late.pattern(
     r"\s*(?P<time>\[[^\]\n]{0,120}\b\d{4}-\d\d-\d\d[^\]\n]{0,40}\])[ \t]*|"
     r"\s*\[message_id: [^\]\n]{0,200}\][ \t]*\n?|"
     r"\s*System(?: \(untrusted\))?: \[[^\n]*(?:\n|\Z)"
 )
-"""The time before a message, its number, and what happened since the last one, line by line."""
+"""The time before a message, its number, and events since the last one, line by line."""
 _NUMBER = late.pattern(r"\n\[message_id: [^\]\n]{0,200}\]\s*\Z")
 _WRITTEN_BY_GATEWAY = (
     "Read HEARTBEAT.md",
@@ -218,7 +217,7 @@ class _OpenedEnvelope:
 
 
 def _open_envelope(text: str, owners: Collection[str]) -> _OpenedEnvelope:
-    """Take a message out. A block of a kind that came before may be part of the message."""
+    """A block of a kind that came before may be part of the message."""
     text = _RECALLED.sub("\n", text)
     blocks: dict[str, dict[str, Any]] = {}
     while block := _BLOCK.match(text):
@@ -248,7 +247,7 @@ def _other_sender(
     sender: dict[str, Any],
     owners: Collection[str],
 ) -> str | None:
-    """The sender; in a direct chat without any id it is the owner, in a group it is not."""
+    """The sender; without an id it is the owner in a direct chat, but not in a group."""
     id_ = conversation.get("sender_id")
     told = [id_] if id_ else [sender.get("id"), sender.get("e164")]
     ids = [value for value in told if isinstance(value, str) and value]

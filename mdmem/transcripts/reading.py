@@ -21,9 +21,9 @@ from mdmem.transcripts.records import (
 from mdmem.transcripts.tags import clean
 
 CONTEXT_MESSAGES = 20
-"""Those before the new ones that are read with a part, so that answers keep their questions."""
+"""Messages read before the new ones, so that answers keep their questions."""
 OWN_REQUEST = "mdmem-extract/"
-"""The beginning of the first text of a session that mdmem itself began."""
+"""Begins the first text of a session of mdmem's own."""
 _CLIENTS = {client.name: client for client in CLIENTS}
 _MOST_FIRST_RECORDS = 20
 _HASH_DIGITS = 12
@@ -49,22 +49,17 @@ def read(
     start: ReadingStart | None = None,
     owners: Collection[str] = (),
 ) -> Transcript | None:
-    """Read a transcript from its first byte, or the part of it that begins at `start`.
+    """Read a transcript, or the part of it that begins at `start`.
 
-    Of a part, the messages up to `start.read_line` are context; those behind it are the ones that a
-    reading of the whole file gives.
+    Of a part, messages up to `start.read_line` are context. None: there is no record yet, or the
+    part is not enough (the file was rewritten, or the conversation continues from before it).
 
     Args:
-        data: the bytes of the file from there on.
+        data: from there on.
         start: the `next_start` of an earlier reading.
         owners: ids of the user in group chats.
 
-    Returns:
-        None where there is no record yet; and where a part is not enough, since the file was
-        rewritten or the conversation goes on from what stands before it.
-
-    Raises:
-        TranscriptProblem: `unknown-format`.
+    Raises TranscriptProblem: `unknown-format`.
     """
     client = _CLIENTS[start.client] if start else recognise(data)
     if client is None:
@@ -218,6 +213,6 @@ def line_hash(data: bytes) -> str:
 
 
 def _mark_of(time: datetime | None, speaker: Speaker, text: str) -> str:
-    """The first 12 hex digits of the SHA-256 of a message: time, speaker, text before cleaning."""
+    """12 hex digits of the SHA-256 of time, speaker, and text before cleaning."""
     marked = f"{time.isoformat() if time else ''}\0{speaker.value}\0{text}"
     return line_hash(marked.encode("utf-8", "surrogatepass"))

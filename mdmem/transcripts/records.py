@@ -1,7 +1,4 @@
-"""Parts that the readers of all clients share: lines, the result of reading, fields of a record.
-
-A client is one `Client`, in a module of its own; the room's list of them is `mdmem.transcripts`.
-"""
+"""Shared parts of the clients' readers: lines, the result of reading, fields of a record."""
 
 from __future__ import annotations
 
@@ -16,12 +13,11 @@ from mdmem.startup.records import dataclass, field
 
 _MOST_LINE_BYTES = 8 * 1024 * 1024
 _TOO_LONG, _NO_OBJECT = "over 8 MB", "no JSON object"
-"""Reasons why a line is skipped."""
 _LONG = 2048
-"""Bytes from which on a line is worth a look before it is parsed."""
+"""Shorter lines are parsed at once."""
 _TYPE_NAME = late.pattern(r"[A-Za-z0-9_.$-]{1,40}")
 _YEARS = range(1970, 9000)
-"""At the ends of the calendar the next day, or the hour in the user's zone, may be none."""
+"""At the ends of the calendar the next day, or another zone's time, may not exist."""
 
 
 class Line(NamedTuple):
@@ -58,10 +54,7 @@ def parse_object(data: bytes) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class RawMessage:
-    """A message as the file has it, and where its line begins.
-
-    `unattended`, `tells_origin`: what the header said of these when the message was read.
-    """
+    """A message as in the file, with header values as of when it was read."""
 
     line: int
     offset: int
@@ -77,11 +70,10 @@ class RawMessage:
 
 @dataclass(slots=True)
 class SessionHeader:
-    """The facts about a session that its records tell besides its messages.
+    """The facts about a session besides its messages.
 
-    - `unattended`: nobody types in this session (a program or another agent began it).
-    - `tells_origin`: a record said where its text comes from, so one that does not is not typed.
-    - `tools_line`: of the first use of a tool; `compacted_line`: of the last compaction.
+    `unattended`: a program or another agent began it. `tells_origin`: records name the origin of
+    typed texts. `tools_line`: the first use of a tool; `compacted_line`: the last compaction.
     """
 
     session: str | None = None
@@ -106,10 +98,7 @@ class SessionHeader:
 
 @dataclass(slots=True)
 class Reading:
-    """Messages in the order in which they were said, and the lines that could not be read.
-
-    `undecided`: what stands before the part that was read decides which of these messages count.
-    """
+    """Messages in order, and unreadable lines; `undecided`: lines before this part decide."""
 
     header: SessionHeader
     messages: list[RawMessage] = field(default_factory=list)
@@ -132,7 +121,6 @@ class Place(NamedTuple):
     variable: str
     folder: str
     files: str
-    """A glob for the files in there."""
 
 
 Read = Callable[[Iterable[Line], SessionHeader, bool, Collection[str]], Reading]
@@ -140,15 +128,14 @@ Read = Callable[[Iterable[Line], SessionHeader, bool, Collection[str]], Reading]
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client whose sessions are read: where they lie, how they are recognised and read.
+    """A client: where its sessions are, how they are recognised and read.
 
-    - `tags`: in which it puts text of its own among a person's words.
-    - `recognises`: true for a record that only this client writes.
-    - `read`: lines and header to messages; further arguments: whether the lines are not the first
-      ones of their file, and the ids of the user in group chats.
+    - `tags`: in which it puts text of its own. `recognises`: a record of this client alone.
+    - `read`: lines and header to messages; also given: whether lines before are missing, owners'
+      ids.
     - `in_order_of_time`: its files may have an answer before its question.
-    - `one_dot`: a second dot in the name of a file tells a copy or a trace.
-    - `project_file`: the file that names the project, in the folder above that of a session.
+    - `one_dot`: a second dot in a file name marks a copy or a trace.
+    - `project_file`: names the project, in the folder above the session's.
     """
 
     name: str

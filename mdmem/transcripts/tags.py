@@ -1,9 +1,8 @@
-"""Text without what a client put there: blocks in its tags, control characters; and no secrets.
+"""Remove client text, control characters and secrets.
 
-Clients and memory tools put text of their own among a person's words, in tags. Such text must not
-come back as something that was said. So wherever it is unclear how far a block goes, more is taken
-out rather than less: a block that is not closed goes on to the end, and a second closing tag takes
-along what stands between it and the first.
+Clients and memory tools put text of their own, in tags, among a person's words; it must not come
+back as something said. Where the end of a block is unclear, more is removed: an open block goes on
+to the end, and a second closing tag includes the text before it.
 """
 
 from __future__ import annotations
@@ -38,7 +37,6 @@ TAGS = frozenset[str]().union(*(client.tags for client in CLIENTS)) | {
     "openviking-context",
     "private",
 }
-"""Names are compared without case."""
 
 _LESS = r"(?:[<\uff1c\ufe64]|&(?:amp;)*(?:lt|#0*60|#x0*3c);)"
 _MORE = r"(?:[>\uff1e\ufe65]|&(?:amp;)*(?:gt|#0*62|#x0*3e);)"
@@ -57,23 +55,20 @@ def _tag_pattern(names: frozenset[str]) -> Pattern[str]:
 
 
 _MOST_ROUNDS = 20
-"""Where more tags come about when others are taken out, what follows is dropped."""
+"""If removals keep making new tags, what follows is dropped."""
 
 _OPENINGS = "<\uff1c\ufe64"
 _TAG = late.pattern(r"<\s*+/?\s*+(?P<name>[\w.:-]++)(?:\s++(?P<more>[\w.:-]++))?")
 _OWN_BEGINNINGS = ("mdmem-", "system-", "system.", "system:")
-"""Of names that could be a frame of ours, or one in which a host speaks as the system."""
+"""Of names that could be mdmem's frames, or a host's as the system."""
 _HIDDEN_CATEGORIES = ("Cc", "Cf")
 _HIDDEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065\u3164\uffa0")
 _HIDDEN_RANGES = (range(0xFE00, 0xFE10), range(0xFFF0, 0xFFF9), range(0xE0000, 0xE1000))
-"""Further ones that are not shown (`Default_Ignorable_Code_Point` of Unicode 15)."""
+"""Others not shown (`Default_Ignorable_Code_Point` of Unicode 15)."""
 
 
 def escape_tags(text: str) -> str:
-    """A text in which nothing opens or closes a frame: the `<` of each tag is `&lt;`.
-
-    A tag counts in every spelling that reads as one: full-width letters, hidden characters.
-    """
+    """Escape the `<` of each tag, in every spelling: full-width letters, hidden characters."""
     if not any(opening in text for opening in _OPENINGS):
         return text
     plain, positions = _shown_characters(text)
@@ -151,7 +146,7 @@ def _block_spans(text: str, pattern: Pattern[str]) -> Iterator[tuple[int, int]]:
 
 
 def _closing_position(tags: list[Match[str]], position: int) -> int | None:
-    """The position of the tag of the same name, escaped alike, that closes the block."""
+    """The tag of the same name, escaped alike, that closes the block."""
     opening = tags[position]
     if _closes_itself(opening):
         return position
@@ -184,18 +179,17 @@ _CONTROL = late.pattern(
     r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e"
     r"\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-"""Characters that are not shown, or that change the direction of text. Line feeds and tabs stay."""
+"""Characters that are not shown, or change the direction; line feeds and tabs stay."""
 _JOINER = late.pattern("[\u200c\u200d]")
-"""Characters that are not shown either, but that some scripts and emoji need."""
+"""Not shown either, but needed by some scripts and emoji."""
 _SURROGATE = late.pattern("[\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """A text without blocks of clients and memory tools, secrets and control characters.
+    """Remove blocks of clients and memory tools, secrets and control characters.
 
-    Control characters go first: they could hide a tag or a secret. A comment that exempts a line
-    from the search for secrets counts for nothing here, and more is taken for a password: whoever
-    wrote it was not asked whether the text is to be stored.
+    Control characters go first: they could hide a tag or a secret. Allow comments are ignored,
+    since their author was not asked about storing.
     """
     plain = remove_control_characters(text)
     joined = plain if plain.isascii() else _JOINER.sub("", plain)

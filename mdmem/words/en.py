@@ -1,8 +1,6 @@
-"""Words of English, and what each table of a language is for.
+"""English, and what each table of a language is for. General, not drawn from any conversation.
 
-Patterns are regular expressions for text with straight apostrophes, whatever the case. Those that
-begin with `^` are tried at the beginning of a sentence, its greeting left out. General tables, not
-drawn from any conversation.
+Patterns are for straight apostrophes and any case; `^` begins a sentence without its greeting.
 """
 
 from __future__ import annotations

@@ -21,11 +21,7 @@ from mdmem.text.scan import BlockKind
 
 @dataclass(frozen=True, slots=True)
 class TextForm:
-    """The line ends of a merge (`read`: in the texts that are merged, `written`: in the result),
-    and the byte order mark of the result.
-
-    `read` is empty where the lines of one text end differently: each keeps its own.
-    """
+    """Line ends of the merged texts (`read`; empty: mixed) and the result; its byte order mark."""
 
     read: str
     written: str
@@ -63,7 +59,7 @@ class TextForm:
 
 
 def _line_end(text: str) -> str | None:
-    """The line end of all lines of a text; empty where they differ, None where none has an end."""
+    """Empty where they differ, None where no line has an end."""
     if "\r" not in text:
         return "\n" if "\n" in text else None
     both, returns, feeds = text.count("\r\n"), text.count("\r"), text.count("\n")
@@ -77,9 +73,7 @@ _MAX_LEVEL = 6
 
 @dataclass(frozen=True, slots=True)
 class PlannedElement:
-    """A heading or unit of the result. `identity` names it in all versions; `unit` is a unit as one
-    side has it, None for a heading.
-    """
+    """A heading or unit of the result; `identity` is the same in all versions."""
 
     identity: Hashable
     text: str
@@ -99,9 +93,9 @@ def arrange(
     """The headings and units of the result.
 
     Args:
-        sections: the merged sections; the first one is the text before the first heading.
-        units: for each of them the units that stand in it, in their order.
-        children: gives the sections that stand in one, in their order.
+        sections: merged; the first one is the preamble.
+        units: of each, in order.
+        children: gives the sections in one, in order.
     """
     waiting: list[tuple[int, int] | PlannedElement] = [(0, 0)]
     while waiting:
@@ -128,9 +122,7 @@ _SETEXT = late.pattern(r"[\s\S]*[\r\n]")
 def identities(
     versions: Sequence[Version], sections: SectionMatches, units: UnitMatches
 ) -> Iterator[list[Hashable]]:
-    """For each version the identities of its elements: a triple, but for a second section of one
-    triple, which stands nowhere as it is.
-    """
+    """Each version's element identities: triples, except for second sections of one triple."""
     triples_of = zip(
         (range(len(sections.triples)), *sections.in_sides),
         (units.in_base, *units.in_sides),
@@ -150,13 +142,7 @@ def identities(
 
 
 class Gaps:
-    """The blank lines between elements: as where two were neighbours, else as is usual in the file.
-
-    Args:
-        versions: the base and the two sides.
-        identities: for each of them, what `PlannedElement.identity` is of each of its elements.
-        line_end: the line end of the result.
-    """
+    """The blank lines between elements: as where two were neighbours, else as usual in the file."""
 
     def __init__(
         self, versions: Sequence[Version], identities: Sequence[Iterable[Hashable]], line_end: str
@@ -171,7 +157,6 @@ class Gaps:
 
     @cached_property
     def _usual(self) -> tuple[dict[tuple[str, str], str], ...]:
-        """The most frequent gaps of the base, and those of both sides."""
         base, *sides = (Version(version.tree) for version in self._versions)
         return _usual_gaps([base]), _usual_gaps(sides)
 
@@ -215,7 +200,6 @@ class Gaps:
         return gap if may_touch or gap.count("\n") > 1 or gap.count("\r") > 1 else blank
 
     def _unit(self, element: PlannedElement, position: int) -> Unit | None:
-        """The unit at an end of an element, which may be the whole own text of a section."""
         if element.unit and element.unit.is_whole:
             assert isinstance(element.identity, UnitTriple)
             assert element.identity.base is not None
@@ -225,7 +209,6 @@ class Gaps:
 
 
 def _usual_gaps(versions: Sequence[Version]) -> dict[tuple[str, str], str]:
-    """The most frequent gap between neighbours of two sorts."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for version in versions:
         sorts = [
@@ -238,7 +221,6 @@ def _usual_gaps(versions: Sequence[Version]) -> dict[tuple[str, str], str]:
 
 
 def _three(gaps: Sequence[str | None]) -> str | None:
-    """The gap that three versions make of one; a version without it has no say."""
     base, *sides = gaps
     sides = [gap for gap in sides if gap is not None]
     if not sides:
@@ -252,9 +234,7 @@ def _sort(unit: Unit | None) -> str:
 
 
 def _may_touch(before: Unit | None, behind: Unit | None, text: str) -> bool:
-    """True if two elements (None: a heading) stay what they are without a blank line between them.
-    `text` is that of the second one.
-    """
+    """True if two elements (None: a heading) need no blank line between them."""
     if before is None:
         return True
     if behind is None:

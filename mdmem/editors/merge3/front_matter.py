@@ -1,6 +1,4 @@
-"""The three-way merge of front matter, key by key. A line is never parsed further than
-to its key.
-"""
+"""The three-way merge of front matter by key; values are not parsed."""
 
 from __future__ import annotations
 
@@ -12,7 +10,6 @@ from mdmem.startup import late
 from mdmem.text.document import split_lines
 
 OTHER_SIDE = "# other side: "
-"""The comment before each line of a value that gave way to the other side's."""
 _KEY = late.pattern(r"([^\s#:-][^:]*|\"[^\"]*\"|'[^']*'):(?=\s|$)")
 _NUMBER = late.pattern(r"-?\d+(?:\.\d+)?")
 _Field = tuple[str, int]
@@ -22,9 +19,9 @@ _Fields = dict[_Field, str]
 def merge_front_matter(
     base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
 ) -> tuple[str, ...]:
-    """The lines of the result's front matter, the lines around it included; none where it has none.
+    """The lines of the result's front matter, delimiters included.
 
-    A key with two new values has the greater one; the other one stays as a comment.
+    Of two new values the greater one is kept; the other becomes a comment.
     """
     sides = choices(tuple(base), tuple(ours), tuple(theirs))
     if len(sides) == 1:
@@ -68,17 +65,13 @@ def _lines(text: str) -> list[str]:
 
 
 def _rank(field: _Field, value: str) -> tuple[float, str]:
-    """The order of two values: numbers by what they are, others by their text; so the later of two
-    dates is the greater.
-    """
+    """Numbers by value, others by text; so the later of two dates is the greater."""
     text = value.removeprefix(field[0]).lstrip(": ").strip().strip("\"'")
     return (float(text) if _NUMBER.fullmatch(text) else 0.0, value)
 
 
 def _fields(lines: Sequence[str]) -> _Fields:
-    """The fields by their keys (of equal ones the n-th), with the lines beneath them; a comment at
-    the margin is one of its own.
-    """
+    """Fields by key, numbered among equal ones, with lines beneath; comments at the margin too."""
     fields: _Fields = {}
     seen: dict[str, int] = {}
     for key, text in _runs(lines[1:-1]):

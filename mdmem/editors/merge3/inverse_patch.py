@@ -18,9 +18,7 @@ from mdmem.text.facts import items
 
 @dataclass(frozen=True, slots=True)
 class _Hunk:
-    """Lines `start` up to `end` of the changed text, and the lines that stood there before the
-    change (from line `old_start` on).
-    """
+    """Lines of the changed text, and those (from `old_start` on) before the change."""
 
     start: int
     end: int
@@ -30,11 +28,9 @@ class _Hunk:
 
 @dataclass(frozen=True, slots=True)
 class _SearchRange:
-    """Lines `start` up to `end` of the changed text, which are now among the lines `now_start` up
-    to `now_end`.
+    """Lines `start` to `end` of the changed text, now among `now_start` to `now_end`.
 
-    `now_of` gives the line in which each of them stands now; what was changed since is not in it.
-    Both its sides ascend.
+    `now_of`, ascending on both sides, has those unchanged since.
     """
 
     start: int
@@ -45,25 +41,19 @@ class _SearchRange:
 
 
 _Placement = tuple[int, _Hunk]
-"""A hunk, and the line in which its lines begin now."""
+"""A hunk, and its current first line."""
 
 
 def undo(
     now: Document, after: str, before: str, only: frozenset[FactId] | None = None
 ) -> EditResult:
-    """Take the change that made `after` of `before` out of a document; everything later stays.
-
-    What is undone already stays as it is.
+    """Revert the change from `before` to `after` in a document; later changes stay.
 
     Args:
-        now: the file as it is.
-        after: its text just after the change.
-        before: its text just before it.
-        only: of the change no more than the lines of these facts.
+        now: the current file; parts that are undone already stay.
+        only: limits the change to the lines of these facts.
 
-    Raises:
-        SectionProblem: `revert-conflict`, with the lines as they are (`now`) and as they would
-            become (`then`): they were changed again since.
+    Raises SectionProblem: `revert-conflict` with current (`now`) and reverted lines (`then`).
     """
     changed, old = lines_without_ends(after), lines_without_ends(before)
     current = lines_without_ends(now.text)
@@ -95,9 +85,7 @@ def undo(
 
 
 def _section_of(text: str, now: Document, line: int, hunk: _Hunk) -> SectionPath:
-    """The section that a hunk's old lines came back to; where lines only went, or blank ones came
-    back, the one that they stood in.
-    """
+    """The section of the restored lines; of removed or blank ones the one they were in."""
     first = next(
         (number for number, old_line in enumerate(hunk.old_lines) if old_line.strip()), None
     )
@@ -105,9 +93,7 @@ def _section_of(text: str, now: Document, line: int, hunk: _Hunk) -> SectionPath
 
 
 def _join_lines(lines: list[str], now: Document) -> str:
-    """The text of some lines. Only the last one may lack a line end, and only if the file's last
-    one did.
-    """
+    """Only the last line may lack a line end, and only if the file's did."""
     last = len(lines) - 1
     text = now.bom + "".join(
         line if line.endswith(("\n", "\r")) or number == last else line + now.line_end
@@ -137,9 +123,7 @@ def _hunks(changed: Sequence[str], old: Sequence[str]) -> list[_Hunk]:
 def _hunks_by_section(
     changed: Sequence[str], old: Sequence[str], after: str, before: str
 ) -> Iterator[_Hunk]:
-    """The hunks between each heading that both texts have and the next, so that none says of a
-    heading that it moved.
-    """
+    """Split at headings that both texts have, so that no hunk moves a heading."""
     new_sections, old_sections = parse(after).sections, parse(before).sections
     pairs = matching_items(
         [section.path for section in new_sections], [section.path for section in old_sections]
@@ -166,9 +150,7 @@ def _lines_of(text: str, facts: frozenset[FactId]) -> set[int]:
 def _parts_about(
     hunk: _Hunk, changed: Sequence[str], added: set[int], removed: set[int]
 ) -> Iterator[_Hunk]:
-    """The parts of a hunk about some lines that the change `added` and `removed`; the whole of it
-    if its other lines are blank.
-    """
+    """The parts of a hunk about some lines; the whole if its other lines are blank."""
     new_lines = [line for line in range(hunk.start, hunk.end) if line in added]
     old_lines = [line for line, _ in enumerate(hunk.old_lines, hunk.old_start) if line in removed]
     unselected = [changed[line] for line in range(hunk.start, hunk.end) if line not in added]
@@ -190,7 +172,6 @@ def _parts_about(
 
 
 def _without_blank_edges(hunk: _Hunk, changed: Sequence[str]) -> _Hunk:
-    """A hunk without the blank lines around what was added and around what was removed."""
     start, end = hunk.start, hunk.end
     while end > start and not changed[end - 1].strip():
         end -= 1
@@ -200,7 +181,6 @@ def _without_blank_edges(hunk: _Hunk, changed: Sequence[str]) -> _Hunk:
 
 
 def _strip_blank(lines: Sequence[str]) -> tuple[str, ...]:
-    """Lines without the blank ones around them."""
     filled = [number for number, line in enumerate(lines) if line.strip()]
     return tuple(lines[filled[0] : filled[-1] + 1]) if filled else ()
 
@@ -211,9 +191,7 @@ def _strip_blank(lines: Sequence[str]) -> tuple[str, ...]:
 def _search_ranges(
     changed: Sequence[str], current: Sequence[str], after: str, now: Document
 ) -> list[_SearchRange]:
-    """Each section by itself if any of them was moved; and last the whole file without those that
-    were.
-    """
+    """Each section that was moved by itself, and last the rest of the file."""
     now_of = dict(matching_items(changed, current))
     sections = (
         list(_section_ranges(changed, current, parse(after), now))
@@ -247,13 +225,11 @@ def _section_ranges(
 
 
 def _unique_sections(document: Document) -> dict[SectionPath, Section]:
-    """The sections whose path no other section has."""
     counts = Counter(section.path for section in document.sections)
     return {section.path: section for section in document.sections if counts[section.path] == 1}
 
 
 def _range_of(hunk: _Hunk, changed: Sequence[str], ranges: Sequence[_SearchRange]) -> _SearchRange:
-    """The section that a hunk belongs to, where that is searched by itself; else the file."""
     inner = _without_blank_edges(hunk, changed)
     first = inner.start if inner.start < inner.end else inner.start - 1
     return next(
@@ -263,9 +239,7 @@ def _range_of(hunk: _Hunk, changed: Sequence[str], ranges: Sequence[_SearchRange
 
 
 def _neighbourhood(hunk: _Hunk, within: _SearchRange) -> tuple[int, int]:
-    """The lines that are now between what stood above a hunk and what stood below it: the first,
-    and the one after the last.
-    """
+    """The current lines between a hunk's former neighbours."""
     kept = tuple(within.now_of)
     above, below = bisect_left(kept, hunk.start), bisect_left(kept, hunk.end)
     start = within.now_of[kept[above - 1]] + 1 if above else within.now_start
@@ -281,9 +255,7 @@ def _placements(
     current: Sequence[str],
     ranges: Sequence[_SearchRange],
 ) -> Iterator[_Placement]:
-    """The hunks that are still to be undone, with the lines in which they stand now; from the last
-    one to the first.
-    """
+    """Hunks still to be undone with their current lines, last to first."""
     unmatched = _unmatched(current, ranges, hunks)
     in_sections = {
         line for section in ranges[:-1] for line in range(section.now_start, section.now_end)
@@ -309,7 +281,6 @@ def _placements(
 def _unmatched(
     current: Sequence[str], ranges: Sequence[_SearchRange], hunks: Sequence[_Hunk]
 ) -> Counter[str]:
-    """The current lines that are none of the changed text's, and that the change did not remove."""
     matched = {now_line for section in ranges for now_line in section.now_of.values()}
     removed = Counter(line for hunk in hunks for line in hunk.old_lines)
     return Counter(words for line, words in enumerate(current) if line not in matched) - removed
@@ -322,10 +293,7 @@ def _is_undone(
     neighbours: Sequence[str],
     unmatched: Counter[str],
 ) -> bool:
-    """True if what the change removed is back among its `neighbours`, and what it added is gone.
-
-    Where it only added lines, these must not stand elsewhere either (`unmatched`).
-    """
+    """True if removed lines are among `neighbours` again, and added ones gone (`unmatched` too)."""
     added = [line for line in range(hunk.start, hunk.end) if changed[line].strip()]
     if any(line in now_of for line in added):
         return False
@@ -343,9 +311,7 @@ def _is_undone(
 
 
 def _placement(hunk: _Hunk, changed: Sequence[str], within: _SearchRange) -> _Placement | None:
-    """A hunk and the line in which it stands now; without the blank lines around it if only those
-    have moved away. None: it was changed since.
-    """
+    """A hunk's place, without blank lines around it if only these moved; None: changed since."""
     for candidate in (hunk, _without_blank_edges(hunk, changed)):
         line = _line_now(candidate, within, len(changed))
         if line is not None:
@@ -354,9 +320,6 @@ def _placement(hunk: _Hunk, changed: Sequence[str], within: _SearchRange) -> _Pl
 
 
 def _line_now(hunk: _Hunk, within: _SearchRange, total: int) -> int | None:
-    """The line in which a hunk's lines begin now; None if they were changed since. `total`: how
-    many lines the changed text has.
-    """
     now_of = within.now_of
     if hunk.start < hunk.end:
         lines = [now_of.get(line) for line in range(hunk.start, hunk.end)]

@@ -22,9 +22,7 @@ from mdmem.text.facts import parse_item
 
 
 class Contradiction(NamedTuple):
-    """Two facts that stand side by side, since each side made another one of a fact (`key` is None)
-    or of the value of a key.
-    """
+    """Two facts side by side: each side's version of a fact (`key` None) or of a key's value."""
 
     first: FactId
     second: FactId
@@ -33,16 +31,14 @@ class Contradiction(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MergeNotes:
-    """Events of a merge that somebody may want to know. None of them depends on which side is
-    called ours.
+    """Events of a merge, independent of which side is ours.
 
     Args:
-        contradictions: pairs of facts that stand side by side.
-        labels: facts that stand twice with the same words, since each side gave them another kind,
-        until, comment or block id.
-        kept: facts that one side took out and the other changed or moved.
+        contradictions: pairs of facts side by side.
+        labels: facts kept twice, with each side's kind, until, comment or block id.
+        kept: facts that one side removed and the other changed or moved.
         moved: facts that each side moved to another section.
-        two_names: pairs of titles that the sides gave to one section; it stands under the first.
+        two_names: pairs of titles given to one section; it has the first.
     """
 
     contradictions: tuple[Contradiction, ...] = ()
@@ -91,9 +87,7 @@ _Trees = tuple[SectionTree, SectionTree, SectionTree]
 
 
 class Combination(NamedTuple):
-    """A text of a list item or another block that neither side has: it is made of those of both,
-    which are sorted.
-    """
+    """A block that neither side has, made of both sides' texts, which are sorted."""
 
     text: str
     first: str
@@ -102,9 +96,7 @@ class Combination(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """A merged file; `data` is None where it is left to git's merge of lines, and `reason` says
-    why.
-    """
+    """A merged file; `data` is None where git's line merge must do it, for this `reason`."""
 
     data: bytes | None
     notes: MergeNotes = MergeNotes()
@@ -115,18 +107,15 @@ class MergeResult:
 def merge3(
     base: bytes, ours: bytes, theirs: bytes, kind: FileKind = FileKind.EVERGREEN
 ) -> MergeResult:
-    """Merge two versions of a memory file that both began as `base`, by section and fact.
+    """Merge two versions of a memory file by section and fact; symmetric in the sides.
 
-    Pure, and symmetric in the two sides. Nothing that a side wrote is lost, doubled or put into
-    another section; where both sides changed the same part of a line, both lines stand, and the
-    notes name them. The rules are those of docs/merging.md.
+    Nothing that a side wrote is lost, doubled or moved elsewhere; where both changed the same part
+    of a line, both lines stay, and the notes name them. The rules are those of docs/merging.md.
 
     Args:
-        base: what both sides began with; empty where each side made the file.
-        ours: one side.
-        theirs: the other side.
-        kind: the kind of the file by its path. A day's log is recognised by its text too, so a
-        renamed one keeps its rules.
+        base: empty where each side made the file.
+        ours, theirs: the sides.
+        kind: by the path; a renamed day's log is recognised by its text too.
     """
     sides = choices(base, ours, theirs)
     if len(sides) == 1:
@@ -154,8 +143,6 @@ def _left(reason: str) -> MergeResult:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A merged text, and what it is to read as: front matter, then headings and units."""
-
     text: str
     front: str
     elements: list[PlannedElement]
@@ -203,9 +190,7 @@ def _plan(trees: _Trees, is_daily: bool, line_end: str) -> _Plan:
 
 
 def _split(trees: _Trees, matches: SectionMatches) -> tuple[Version, Version, Version]:
-    """The versions in units; where the own text of a section is the same in all three,
-    it is one.
-    """
+    """The versions in units; an own text equal in all three is one."""
     whole: tuple[set[int], set[int], set[int]] = (set(), set(), set())
     for triple in matches.triples:
         ours, theirs = triple.sides
@@ -219,9 +204,7 @@ def _split(trees: _Trees, matches: SectionMatches) -> tuple[Version, Version, Ve
 
 
 def _is_log(trees: _Trees) -> bool:
-    """True for a day's log under any name: in each version that is not empty, minutes stand below
-    one title, which is a day.
-    """
+    """True for a day's log under any name: minutes below one title, which is a day."""
     written = [tree.sections[1:] for tree in trees if len(tree.sections) > 1]
     return bool(written) and all(
         _DAY.match(sections[0].title)
@@ -231,9 +214,6 @@ def _is_log(trees: _Trees) -> bool:
 
 
 def _reads_as_planned(plan: _Plan) -> bool:
-    """True if a merged text, parsed again, has each heading and each unit in its order, byte for
-    byte.
-    """
     try:
         document = parse(plan.text)
     except PathProblem:

@@ -10,15 +10,14 @@ from mdmem.editors.merge3.versions import SectionTree
 from mdmem.startup.records import dataclass
 
 _MOST_HOLDERS = 50
-"""Contents that more sections have than this tell nothing about any of them."""
+"""Contents that more sections share are ignored."""
 
 
 @dataclass(slots=True, eq=False)
 class SectionTriple:
     """A section in the base and in both sides, by number.
 
-    A side may have a second one: a new section with the name that the other side gave to this one.
-    Its text and its subsections belong here.
+    A side's second one is a new section with this one's new name; its content belongs here.
     """
 
     base: int | None
@@ -36,9 +35,7 @@ class SectionTriple:
 
 @dataclass(slots=True)
 class SectionMatches:
-    """The sections of all three versions, each once. `in_sides` gives the triple of a section of a
-    side; one of the base has its own number.
-    """
+    """Each section once; `in_sides` gives the triple of a side's section."""
 
     triples: list[SectionTriple]
     in_sides: tuple[list[int], list[int]]
@@ -47,14 +44,7 @@ class SectionMatches:
 def match_all_sections(
     base: SectionTree, sides: tuple[SectionTree, SectionTree], folds: Callable[[str], bool]
 ) -> SectionMatches:
-    """Match the sections of three versions.
-
-    Args:
-        base: what both sides began with.
-        sides: the two sides.
-        folds: True for a title whose sections under one parent are the same section, if the base
-        has no two of them.
-    """
+    """Match the sections of three versions; of titles that fold, one section is under a parent."""
     triples = [SectionTriple(section.number, ([], [])) for section in base.sections]
     in_sides = ([-1] * len(sides[0].sections), [-1] * len(sides[1].sections))
     for side, version in enumerate(sides):
@@ -71,9 +61,7 @@ _Name = tuple[int, str]
 
 
 class _NewSections:
-    """The sections that are new on a side, matched by their names: with an old one that the other
-    side named so, or with each other.
-    """
+    """A side's new sections, matched by name with a renamed one or with each other."""
 
     def __init__(
         self,
@@ -86,7 +74,6 @@ class _NewSections:
         self._renamed = (self._renamed_by(0), self._renamed_by(1))
 
     def match(self) -> None:
-        """Give each new section a triple, those around it first."""
         triples = self._matches.triples
         for parent, triple in enumerate(triples):  # which grows meanwhile
             titles: dict[str, tuple[list[int], list[int]]] = {}
@@ -101,7 +88,6 @@ class _NewSections:
                 self._match_group((parent, title), groups)
 
     def _match_group(self, name: _Name, groups: tuple[list[int], list[int]]) -> None:
-        """Match the sections of one name, as far as they are new."""
         folds = self._folds(name[1])
         new: list[list[int]] = [[], []]
         for side, group in enumerate(groups):
@@ -132,9 +118,6 @@ class _NewSections:
             self._matches.in_sides[side][section] = triple
 
     def _renamed_by(self, side: int) -> dict[_Name, int]:
-        """The old sections that a side gave another name or parent, and the other did not, by that
-        name.
-        """
         names: dict[_Name, int] = {}
         for number, triple in enumerate(self._matches.triples):
             name = self._name(side, triple.main(side))
@@ -157,11 +140,9 @@ class _NewSections:
 
 
 def match_sections(old: SectionTree, new: SectionTree) -> dict[int, int]:
-    """The section of a new version that each old one became, by number. The first rule that decides
-    counts:
+    """The new number of each old section; the first rule that decides counts:
 
-    the same path; the same title, which no other section that is left has; half of what the section
-    holds; an empty one's place.
+    the same path; a title unique among the rest; half of the content; an empty one's place.
     """
     matcher = _TreeMatcher(old, new)
     matcher.match(0, 0)
@@ -175,7 +156,7 @@ def match_sections(old: SectionTree, new: SectionTree) -> dict[int, int]:
 
 
 _Group = tuple[list[int], list[int]]
-"""Sections of one title in matched parents: old ones and new ones."""
+"""Old and new sections of one title in matched parents."""
 
 
 class _TreeMatcher:
@@ -188,16 +169,13 @@ class _TreeMatcher:
         self._undecided: list[_Group] = []
 
     def match(self, old: int, new: int) -> None:
-        """Match two sections; `by_path` then goes on with what is in them."""
         if old not in self.matches and new not in self._taken:
             self.matches[old] = new
             self._taken.add(new)
             self._to_descend.append((old, new))
 
     def by_path(self) -> None:
-        """Match sections of one title in matched sections, all the way down, where only one on each
-        side has that title.
-        """
+        """Match titles unique on each side in matched sections, recursively."""
         while self._to_descend:
             old, new = self._to_descend.pop()
             old_children, new_children = (
@@ -215,7 +193,6 @@ class _TreeMatcher:
     def _left_in(
         version: SectionTree, parent: int, matched: Container[int]
     ) -> dict[str, list[int]]:
-        """The unmatched sections of a parent by their titles."""
         titles: dict[str, list[int]] = {}
         for number in version.sections[parent].children:
             if number not in matched:
@@ -223,9 +200,7 @@ class _TreeMatcher:
         return titles
 
     def twins(self) -> None:
-        """Match sections that share title and parent with others: those with the same text, with
-        some of it, as many in their order.
-        """
+        """Match sections with the same title and parent by text, by some of it, or in order."""
         while self._ambiguous:
             groups, self._ambiguous = self._ambiguous, []
             for rule in (self._same_text, self._shared_text, self._as_many):
@@ -236,7 +211,6 @@ class _TreeMatcher:
             self.by_path()
 
     def in_order(self) -> None:
-        """Match what is left of such sections in their order."""
         while self._undecided:
             groups, self._undecided = self._undecided, []
             for group in groups:
@@ -268,9 +242,7 @@ class _TreeMatcher:
             yield from zip(olds, news, strict=True)
 
     def by_title(self) -> None:
-        """Match what moved: sections with a title that one section alone has of those that are
-        left.
-        """
+        """Match moved sections by titles unique among the rest."""
         olds, news = self._left()
         in_old, in_new = _single(olds, self._old), _single(news, self._new)
         for title, number in in_old.items():
@@ -280,7 +252,7 @@ class _TreeMatcher:
         self.twins()
 
     def by_content(self) -> None:
-        """Match what was renamed: sections that hold half of what the old one holds."""
+        """Match renamed sections by half of the old one's content."""
         olds, news = self._left()
         for pair in self._most_alike(olds, news, lambda shared, size: 2 * shared >= size):
             self.match(*pair)
@@ -290,7 +262,6 @@ class _TreeMatcher:
     def _most_alike(
         self, olds: list[int], news: list[int], is_enough: Callable[[int, int], bool]
     ) -> Iterator[tuple[int, int]]:
-        """Pair sections by what both hold, most first."""
         holders: dict[Hashable, list[int]] = {}
         for number in news:
             for token in {
@@ -322,9 +293,7 @@ class _TreeMatcher:
     def _contents(
         self, version: SectionTree, number: int, is_old: bool
     ) -> Iterator[tuple[Hashable, ...]]:
-        """The names of each thing in a section: of a fact id and key, of other blocks their lines,
-        of a subsection what it became.
-        """
+        """Identities of contents: facts' ids and keys, others' lines, subsections' matches."""
         section = version.sections[number]
         for unit in version.units(number):
             if unit.fact:
@@ -342,7 +311,7 @@ class _TreeMatcher:
                 yield (("section", self.matches[child]),)
 
     def by_surroundings(self) -> None:
-        """Match empty sections that are alone between the same neighbours, in the same parent."""
+        """Match empty sections alone between the same neighbours in the same parent."""
         olds, _ = self._left()
         itself, old_of = (
             {old: old for old in self.matches},
@@ -378,7 +347,6 @@ def _text(version: SectionTree, number: int) -> str:
 
 
 def _single(numbers: Iterable[int], version: SectionTree) -> dict[str, int]:
-    """The sections that alone have their titles."""
     titles: dict[str, list[int]] = {}
     for number in numbers:
         titles.setdefault(version.sections[number].title, []).append(number)

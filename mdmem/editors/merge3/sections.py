@@ -21,11 +21,10 @@ def standing_sections(
     units: Sequence[Sequence[MergedUnit]],
     is_minute: Sequence[bool],
 ) -> set[int]:
-    """The sections that stand, by the numbers of their triples.
+    """The numbers of the sections that remain.
 
-    These are the sections that both sides have, new ones, those that a side renamed, and those that
-    a side took out but in which something stands, each with all around it. A minute from which the
-    last entry was taken out goes.
+    Those are sections of both sides, new and renamed ones, and removed ones with content, each with
+    its parents. A minute without its last entry is removed.
     """
     standing = {0}
     for number, section in enumerate(sections):
@@ -47,15 +46,7 @@ def standing_sections(
 
 
 class SectionOrder:
-    """The order of the standing sections, parent by parent.
-
-    Args:
-        trees: the base and the two sides.
-        matches: their sections, matched.
-        sections: the merged sections.
-        units: for each of them the units that stand in it.
-        is_minute: for each of them, whether it is a minute of a day's log.
-    """
+    """The order of the remaining sections, parent by parent; `is_minute` of a day's log."""
 
     def __init__(
         self,
@@ -79,9 +70,7 @@ class SectionOrder:
             self._all_in.setdefault(sections[number].parent, []).append(number)
 
     def children(self, parent: int) -> list[int]:
-        """The sections that stand in a parent, in their order; all by the numbers of
-        their triples.
-        """
+        """A parent's remaining sections in order, by number."""
         everyone = self._all_in.get(parent, [])
         if len(everyone) < 2:
             return everyone
@@ -95,7 +84,6 @@ class SectionOrder:
         return list(dict.fromkeys((*order, *everyone)))
 
     def _children_in(self, version: int, parent: int) -> list[int]:
-        """The sections that stand in a parent, and stand there in a version too, in its order."""
         tree, of, triples = self._trees[version], self._triples_of[version], self._matches.triples
         children = (
             (of[child], child)
@@ -111,17 +99,13 @@ class SectionOrder:
         ]
 
     def _key(self, number: int) -> Any:
-        """The order of sections by themselves: title, heading and own text; equal ones as in the
-        base.
-        """
+        """By title, heading and own text; equal ones as in the base."""
         section = self._sections[number]
         base = -1 if section.triple.base is None else section.triple.base
         return section.title, section.heading, [unit.texts for unit in self._units[number]], base
 
     def _minutes(self, side: Sequence[int]) -> Callable[[int], Any]:
-        """The keys of a side's sections in a log: their minutes; another heading has that of the
-        minute before it.
-        """
+        """A section's minute; other headings have that of the minute before."""
         keys: dict[int, tuple[str, bool, Any]] = {}
         minute = ""
         for number in side:
@@ -142,12 +126,11 @@ class MergedSection:
 
     Args:
         triple: the section in the three versions.
-        parent: the section around it, as the number of its triple.
-        steps: how many levels it is below that.
-        title: its title without markup; `second_title` is that of the other side, where each gave
-        it another one.
-        heading: its heading as it stands at `level`; `second_heading` likewise.
-        is_renamed: a side gave it another title.
+        parent: the number of the parent's triple.
+        steps: levels below that.
+        title: without markup; `second_title`: the other side's, if different.
+        heading: as written at `level`; `second_heading` likewise.
+        is_renamed: by a side.
     """
 
     triple: SectionTriple
@@ -170,9 +153,7 @@ class MergedSection:
 
 
 def at_level(heading: str, old: int, level: int) -> str:
-    """A heading at another level. As it is where it has that level; only one with an underline may
-    have to be written anew.
-    """
+    """A heading at another level; only an underlined one may have to be rewritten."""
     if old == level:
         return heading
     lines = split_lines(heading)
@@ -238,7 +219,6 @@ def _merge_section(
 
 
 def _choices_of(base: Value | None, sides: Sequence[Value]) -> Sequence[Value]:
-    """The `choices` of a value that a base and up to two sides may have."""
     if base is None:
         return sides
     return choices(base, sides[0], sides[-1]) if sides else (base,)
@@ -247,7 +227,6 @@ def _choices_of(base: Value | None, sides: Sequence[Value]) -> Sequence[Value]:
 def _headings(
     old: VersionSection | None, sections: Sequence[VersionSection]
 ) -> list[VersionSection]:
-    """The section whose heading stands; and the other one where each side gave it another title."""
     by_body = {_body(section): section for section in (*([old] if old else []), *sections)}
     bodies = _choices_of(_body(old) if old else None, [_body(section) for section in sections])
     by_title = {by_body[body].title: by_body[body] for body in sorted(bodies, reverse=True)}
@@ -255,20 +234,16 @@ def _headings(
 
 
 def _steps(version: SectionTree, section: VersionSection) -> int:
-    """The number of levels between a section and the one around it."""
     return section.level - version.sections[section.parent].level
 
 
 def _body(section: VersionSection) -> str:
-    """A heading without its level."""
     match = _ATX.match(section.heading) if len(split_lines(section.heading)) == 1 else None
     return match[1] + section.heading[match.end() :] if match else section.heading
 
 
 def _break_circles(merged: list[MergedSection], base: SectionTree) -> None:
-    """Put sections that would stand within each other back where they were; all that moved, should
-    that make circles again and again.
-    """
+    """Move sections within each other back; all moved ones if circles recur."""
     for attempt in range(_MOST_ATTEMPTS):
         circular = _in_circles([section.parent for section in merged])
         if not circular:
@@ -281,7 +256,6 @@ def _break_circles(merged: list[MergedSection], base: SectionTree) -> None:
 
 
 def _in_circles(parents: Sequence[int]) -> list[int]:
-    """The numbers that are their own ancestors; 0 is the root."""
     settled = {0}
     circular: list[int] = []
     for number in range(len(parents)):

@@ -1,6 +1,4 @@
-"""Two and three sequences compared: which items they have in common, and one order of two. Linear
-but for sorting.
-"""
+"""Common items of two and three sequences, and orders of two. Linear except for sorting."""
 
 from __future__ import annotations
 
@@ -11,15 +9,14 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from typing import Any, TypeVar
 
 _MOST_COMPARED = 10_000
-"""The most pairs of items that are compared where none stands once on each side."""
+"""Maximum pairs compared where no item is unique on each side."""
 ItemT = TypeVar("ItemT", bound=Hashable)
 
 
 def matching_items(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """Pairs of positions at which two sequences have the same item, both ascending.
+    """Pairs of positions with the same item, both ascending.
 
-    Common ends first; between them the longest ascending run of items that stand once on each side,
-    and so on between each two of these (patience diff).
+    Common ends first, then the longest ascending run of unique items, recursively (patience diff).
     """
     pairs: list[tuple[int, int]] = []
     ranges = [(0, len(left), 0, len(right))]
@@ -48,7 +45,6 @@ def matching_items(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[
 def _unique_pairs(
     left: Sequence[Hashable], right: Sequence[Hashable], within: tuple[int, int, int, int]
 ) -> list[tuple[int, int]]:
-    """The longest ascending run of pairs of items that stand once in each of two ranges."""
     a, a_end, b, b_end = within
     in_left, in_right = Counter(left[a:a_end]), Counter(right[b:b_end])
     at = {item: n for n, item in enumerate(right[b:b_end], b) if in_right[item] == 1}
@@ -63,9 +59,7 @@ def _unique_pairs(
 def _longest_run(
     left: Sequence[Hashable], right: Sequence[Hashable], within: tuple[int, int, int, int]
 ) -> list[tuple[int, int]]:
-    """The longest run of items that two ranges have in common; none where looking for it would take
-    long.
-    """
+    """The longest common run; empty where finding it would take long."""
     a, a_end, b, b_end = within
     if (a_end - a) * (b_end - b) > _MOST_COMPARED:
         return []
@@ -76,7 +70,6 @@ def _longest_run(
 
 
 def _ascending(numbers: Sequence[int]) -> list[int]:
-    """The positions of a longest ascending run of different numbers."""
     ends: list[int] = []
     last: list[int] = []
     previous: list[int] = []
@@ -99,9 +92,7 @@ def _ascending(numbers: Sequence[int]) -> list[int]:
 def unmatched_between(
     items: Iterable[int], matches: Mapping[int, int]
 ) -> dict[tuple[int, int], list[int]]:
-    """Runs of items without a match, by the matches of the items before and behind them; at an end
-    that is -1.
-    """
+    """Unmatched runs by the matches before and after them; -1 at an end."""
     runs: dict[tuple[int, int], list[int]] = {}
     before, run = -1, list[int]()
     for item in (*items, -1):
@@ -122,9 +113,9 @@ def merge_order(
 ) -> list[ItemT]:
     """One order of all items of two sides.
 
-    Items of both sides stand in the order of the side that changed it; where both did, in the one
-    that sorts first (`key`). An item of one side stays behind the one that it stood behind, in one
-    piece with its neighbours; of two pieces at one place the one that sorts first is first.
+    Shared items are in the order of the side that changed it; where both did, of the one that sorts
+    first (`key`). Others follow the item that they followed, with their neighbours; pieces at one
+    place are sorted.
     """
     if sides[0] == sides[1]:
         return list(sides[0])
@@ -150,7 +141,7 @@ def merge_order(
 def _pieces(
     side: Iterable[ItemT], in_both: Collection[ItemT]
 ) -> list[tuple[ItemT | None, list[ItemT]]]:
-    """The runs of items that one side alone has, each with the shared item before it."""
+    """The runs of items of one side alone, each with the shared item before it."""
     pieces: list[tuple[ItemT | None, list[ItemT]]] = [(None, [])]
     for item in side:
         if item in in_both:
@@ -181,12 +172,11 @@ def merge_set_order(
     sides: tuple[Sequence[ItemT], Sequence[ItemT]],
     keys: tuple[Callable[[ItemT], Any], Callable[[ItemT], Any]],
 ) -> list[ItemT]:
-    """One order of a set that each side added to: what the base has as it stands there, then the
-    added items by their places.
+    """One order of a set that each side added to: the base's, then added items by their places.
 
-    The place of an item is the list of the keys of those added before it by its side that are
-    greater than all between them and it, and than its own, and its own; if both sides have it, the
-    greater one. So each side's order is kept where both added nothing in common.
+    A place is the list of the keys of items added before it by its side that are greater than all
+    between them and it, and than its own, and its own; of two places the greater one. So each
+    side's order is kept where both added nothing in common.
     """
     in_base = set(base)
     standing = set(sides[0]) | set(sides[1])
@@ -207,9 +197,7 @@ def merge_set_order(
 
 
 def _by_places(above: dict[ItemT, list[ItemT | None]], key_of: dict[ItemT, Any]) -> list[ItemT]:
-    """Items in the order of their places: behind the one `above` them whose place is the greater
-    one, by their keys.
-    """
+    """Items after the one `above` them with the greater place, by their keys."""
     parent: dict[ItemT, ItemT | None] = {}
 
     def place(item: ItemT | None) -> list[Any]:

@@ -1,6 +1,4 @@
-"""Match the units of three versions: within a section by bytes and names, then by likeness; across
-sections by their facts.
-"""
+"""Match the units of three versions: in a section by bytes, names, likeness; else by fact."""
 
 from __future__ import annotations
 
@@ -16,13 +14,11 @@ from mdmem.startup.records import dataclass, field
 from mdmem.text.scan import BlockKind
 
 _MIN_LIKENESS, _MIN_LIKENESS_ELSEWHERE = 0.55, 0.8
-"""The likeness from which on two facts may be the same one: within a section, and
-across sections.
-"""
+"""Minimum likeness of the same fact: within a section, and across sections."""
 _MIN_LIKENESS_ALONE = 0.3
 """The same, for the only facts between the same neighbours."""
 _MIN_LIKENESS_OF_PARTS = 0.75
-"""The likeness from which on the words of one side take the parts that the other side changed."""
+"""Minimum likeness for combining one side's words with the other's parts."""
 _MOST_HOLDERS = 50
 
 Name = Callable[[Unit], Hashable | None]
@@ -30,10 +26,9 @@ Name = Callable[[Unit], Hashable | None]
 
 @dataclass(slots=True, eq=False)
 class UnitTriple:
-    """One unit in the base and in both sides, by number.
+    """A unit in the base and in both sides, by number.
 
-    `is_guess`: one of the sides is that of the base by a likeness too small to mix the words of one
-    with parts of the other.
+    `is_guess`: a match too weak to combine words and parts.
     """
 
     base: int | None = None
@@ -43,9 +38,7 @@ class UnitTriple:
 
 @dataclass(frozen=True, slots=True)
 class UnitMatches:
-    """The units of all three versions, each once. `in_base` and `in_sides` give the triple of a
-    unit of a version.
-    """
+    """Each unit once; `in_base` and `in_sides` give the triple of a version's unit."""
 
     triples: list[UnitTriple]
     in_base: list[UnitTriple]
@@ -53,15 +46,13 @@ class UnitMatches:
 
 
 _Scope = tuple[Sequence[int], tuple[Sequence[int], Sequence[int]]]
-"""Units of the base and of both sides, in their order."""
+"""Units of the base and of both sides, in order."""
 _Pair = tuple[int, int, bool]
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """Units of the base that a side lacks (`gone`) and new ones of that side, among all of their
-    scope.
-    """
+    """Units that a side lacks (`gone`) and new ones, among all of their scope."""
 
     old_version: Version
     new_version: Version
@@ -76,9 +67,7 @@ _Rule = Callable[[_Candidates], Iterator[_Pair]]
 
 
 class _UnitMatcher:
-    """Collects the triples of a merge. `sections` are those of all three versions, `is_set` tells
-    which of their triples are sets.
-    """
+    """Collects triples; `is_set` tells which sections are sets."""
 
     def __init__(
         self,
@@ -95,11 +84,10 @@ class _UnitMatcher:
         )
 
     def match(self) -> UnitMatches:
-        """Match by one rung after the other; what a rung has matched, no later one looks at.
+        """Match by one rule after the other, among units not matched yet.
 
-        The certain ones come first: the names of a section's units, and the id of a fact in another
-        section. Then what is likely in a section (half of the lines of a block, likeness), and in
-        others; last what both sides brought in.
+        The certain ones come first: names in a section, ids elsewhere. Then likely ones in a
+        section (half of a block's lines, likeness), and elsewhere; last, units new on both sides.
         """
         sets: list[_Scope] = []
         lists: list[_Scope] = []
@@ -132,7 +120,6 @@ class _UnitMatcher:
         return UnitMatches(triples, self._of_base, self._of_sides)
 
     def _scope(self, number: int) -> _Scope:
-        """The units of a section."""
         triple = self._sections.triples[number]
         base, ours, theirs = (
             [n for member in members for n in version.units_in[member]]
@@ -141,7 +128,6 @@ class _UnitMatcher:
         return base, (ours, theirs)
 
     def _elsewhere(self, scopes: Iterable[_Scope]) -> _Scope:
-        """The units of some sections, as far as they are not matched."""
         base = sorted(n for scope in scopes for n in scope[0] if None in self._of_base[n].sides)
         sides = [
             sorted(
@@ -155,9 +141,6 @@ class _UnitMatcher:
         return base, (sides[0], sides[1])
 
     def _same_bytes(self, scope: _Scope) -> bool:
-        """Match units of a section that have the same text, the n-th of each version. True if
-        others are left.
-        """
         base, sides = scope
         by_text = {text: self._of_base[number] for text, number in _numbered(self._base, base)}
         is_complete = len(base) == len(sides[0]) == len(sides[1])
@@ -171,9 +154,7 @@ class _UnitMatcher:
         return not is_complete or len(by_text) > len(base)
 
     def _match(self, scope: _Scope, rules: Sequence[_Rule]) -> None:
-        """Match units of the base with new ones: first with what both sides made of them alike,
-        then with each side's own.
-        """
+        """Match units of the base with those new on both sides, then on each side."""
         base, sides = scope
         new = [
             n
@@ -201,9 +182,7 @@ class _UnitMatcher:
         scope: _Scope,
         rules: Sequence[_Rule],
     ) -> None:
-        """Match units of the base that a side (the first of `to`) lacks with new ones of it, by one
-        rule after the other.
-        """
+        """Match units that the first of `to` lacks with its new ones, rule by rule."""
         side = to[0]
         for rule in rules:
             if not gone or not new:
@@ -227,9 +206,6 @@ class _UnitMatcher:
         )
 
     def _link(self, old: int, unit: int, to: tuple[int, ...], is_guess: bool) -> None:
-        """Make a unit of the sides `to` (of both, if they have it alike) what became of one of the
-        base.
-        """
         triple, new = self._of_base[old], self._of_sides[to[0]][unit]
         for side in to:
             number = new.sides[side]
@@ -239,11 +215,9 @@ class _UnitMatcher:
             self._of_sides[side][number] = triple
 
     def _by_neighbours(self, candidates: _Candidates) -> Iterator[_Pair]:
-        """Facts that are alone between the same neighbours as the old one was, and a little like
-        it.
+        """Facts alone between the same neighbours, and a little alike.
 
-        If the other side moved the old one, the new one would go there too: then it has to begin
-        with the same word.
+        If the other side moved the old one, the first word must be the same too.
         """
         side = candidates.side
         old_runs = unmatched_between(
@@ -265,7 +239,6 @@ class _UnitMatcher:
                     yield old, unit, True
 
     def _is_moved(self, old: int) -> bool:
-        """True for a unit of the base that a side has in another section."""
         homes = (
             of_section[version.section_of[number]]
             for version, of_section, number in zip(
@@ -278,7 +251,6 @@ class _UnitMatcher:
     # What both sides brought in.
 
     def _new_on_both(self, scope: _Scope) -> None:
-        """Match the facts of one id that each side brought into a section."""
         ours, theirs = (
             [n for n in scope[1][side] if self._of_sides[side][n].sides[1 - side] is None]
             for side in (0, 1)
@@ -287,9 +259,7 @@ class _UnitMatcher:
             self._join(*pair)
 
     def _new_key_on_both(self, scope: _Scope) -> None:
-        """Match the facts that alone have a key on each side, which the base does not
-        have there.
-        """
+        """Match facts that alone have a key on each side, which the base lacks there."""
         base, units = scope
         ours, theirs = ([n for n in units[side] if self._is_new(side, n)] for side in (0, 1))
         old_keys = {self._base.units[n].key for n in base} if ours and theirs else ()
@@ -298,14 +268,11 @@ class _UnitMatcher:
                 self._join(*pair)
 
     def _is_new(self, side: int, number: int) -> bool:
-        """True for a unit that is neither in the base nor on the other side."""
         triple = self._of_sides[side][number]
         return triple.base is None and triple.sides[1 - side] is None
 
     def _join(self, ours: int, theirs: int) -> None:
-        """Make a unit of each side one; not where each is already what became of another one of the
-        base.
-        """
+        """Join units, unless each is already matched to another one of the base."""
         first, second = self._of_sides[0][ours], self._of_sides[1][theirs]
         if first.base is None or second.base is None:
             into = first if first.base is not None else second
@@ -316,9 +283,7 @@ class _UnitMatcher:
 def match_units(
     base: Version, sides: tuple[Version, Version], sections: SectionMatches, is_set: Sequence[bool]
 ) -> UnitMatches:
-    """Match the units of three versions. In sections that are sets, only units with the same bytes
-    or the same id match.
-    """
+    """Match the units of three versions; in sets only by the same bytes or id."""
     return _UnitMatcher(base, sides, sections, is_set).match()
 
 
@@ -358,9 +323,6 @@ def _pairs_by_name(
     name: Name,
     once_in: tuple[Iterable[int], Iterable[int]] | None,
 ) -> Iterator[tuple[int, int]]:
-    """Pair units of one name, in their order; with `once_in`, where these units of each version
-    have the name once.
-    """
     waiting: dict[Hashable, list[int]] = {}
     for number in came:
         waiting.setdefault(name(new.units[number]), []).append(number)
@@ -427,9 +389,7 @@ def _by_single_words(candidates: _Candidates) -> Iterator[_Pair]:
 
 
 def _by_single_key(candidates: _Candidates) -> Iterator[_Pair]:
-    """The facts that alone hold a key. With another value it may be another fact: somebody took one
-    out, and somewhere states one anew.
-    """
+    """Facts alone with a key, but not across sections: that may be another fact."""
     for old, unit, _ in _by_name(candidates, _key, (candidates.gone, candidates.new)):
         facts = (candidates.old_version.units[old].fact, candidates.new_version.units[unit].fact)
         yield (
@@ -440,9 +400,6 @@ def _by_single_key(candidates: _Candidates) -> Iterator[_Pair]:
 
 
 def _by_lines(candidates: _Candidates, least: int = 1) -> Iterator[_Pair]:
-    """Blocks that have half of the old one's lines in common, and at least so many; those that
-    share most first.
-    """
     old, new = candidates.old_version, candidates.new_version
     holders: dict[tuple[BlockKind | None, str], list[int]] = {}
     for number in candidates.new:
@@ -487,7 +444,6 @@ def _by_likeness_alone(candidates: _Candidates) -> Iterator[_Pair]:
 
 
 def _have_one_subject(candidates: _Candidates, old: int, new: int) -> bool:
-    """True for facts that begin with the same word."""
     words = (
         candidates.old_version.units[old].words_of_fact,
         candidates.new_version.units[new].words_of_fact,
@@ -498,7 +454,6 @@ def _have_one_subject(candidates: _Candidates, old: int, new: int) -> bool:
 def _alike(
     candidates: _Candidates, gone: Sequence[int], new: Sequence[int], least: float
 ) -> Iterator[_Pair]:
-    """Facts that are most alike, one to one."""
     for distance, old, unit in _one_to_one(sorted(_likenesses(candidates, gone, new, least))):
         yield old, unit, -distance < _MIN_LIKENESS_OF_PARTS
 
@@ -506,9 +461,7 @@ def _alike(
 def _likenesses(
     candidates: _Candidates, gone: Sequence[int], new: Sequence[int], least: float
 ) -> Iterator[tuple[float, int, int]]:
-    """The facts of one key, or of none, that are alike, with their likeness below 0, so that the
-    greatest sorts first.
-    """
+    """Similar facts of one key, or none; negative likenesses sort the greatest first."""
     olds = [(n, fact.text) for n in gone if (fact := candidates.old_version.units[n].fact)]
     news = [(n, fact.text) for n in new if (fact := candidates.new_version.units[n].fact)]
     for a, b in likeness.candidate_pairs([text for _, text in olds], [text for _, text in news]):
@@ -520,7 +473,6 @@ def _likenesses(
 
 
 def _one_to_one(ranked: Iterable[tuple[float, int, int]]) -> Iterator[tuple[float, int, int]]:
-    """Of ranked pairs those whose parts are in none before."""
     olds: set[int] = set()
     news: set[int] = set()
     for rank, old, new in ranked:

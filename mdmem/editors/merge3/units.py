@@ -16,14 +16,7 @@ from mdmem.text.facts import MARKER
 
 
 class UnitOrder:
-    """The units that stand, section by section.
-
-    Args:
-        versions: the base and the two sides.
-        sections: their sections, matched.
-        matches: their units, matched.
-        merged: the unit that stands of each triple.
-    """
+    """The remaining units, section by section; `merged` are those of each triple."""
 
     def __init__(
         self,
@@ -66,9 +59,7 @@ class UnitOrder:
 
 
 def _keep_once(units: Sequence[MergedUnit], most: Mapping[str, int]) -> None:
-    """Take out of the units of a section what stands more often than on any side: the same text
-    that two old units became.
-    """
+    """Remove what is repeated more than on any side: one text that two units became."""
     counts: Counter[str] = Counter()
     for unit in units:
         texts = []
@@ -80,12 +71,10 @@ def _keep_once(units: Sequence[MergedUnit], most: Mapping[str, int]) -> None:
 
 
 def _unit_key(unit: MergedUnit) -> Any:
-    """The order of units by themselves: their texts; equal ones as in the base."""
     return unit.texts, -1 if unit.triple.base is None else unit.triple.base
 
 
 def _entry_key(unit: MergedUnit) -> Any:
-    """The order of the entries of a minute: their texts without markers."""
     text = min(unit.texts)
     marker = MARKER.match(text)
     return text[marker.end() :] if marker else text, *_unit_key(unit)
@@ -97,12 +86,12 @@ class MergedUnit:
 
     Args:
         triple: the unit in the three versions.
-        section: the section in which it stands, as the number of its triple.
-        unit: it as one of the sides has it.
-        texts: its text, or two where those of both sides stand.
-        is_kept: one side took it out; it stands since the other changed or moved it.
+        section: the number of its section's triple.
+        unit: as on one of the sides.
+        texts: one, or both sides'.
+        is_kept: one side removed it, the other changed or moved it.
         is_moved_apart: each side moved it to another section.
-        made_of: the texts of both sides, sorted, where a text stands that neither side has.
+        made_of: both sides' texts, sorted, for a text that neither has.
     """
 
     triple: UnitTriple
@@ -115,15 +104,12 @@ class MergedUnit:
 
 
 class _UnitMerger:
-    """Decides what stands of each unit, and in which section."""
-
     def __init__(
         self, base: Version, sides: tuple[Version, Version], sections: SectionMatches
     ) -> None:
         self._base, self._sides, self._sections = base, sides, sections
 
     def merge(self, triple: UnitTriple) -> MergedUnit | None:
-        """The unit that stands of a triple; None if nothing does."""
         match triple.sides:
             case [int(ours), int(theirs)]:
                 return self._merge_both(triple, ours, theirs)
@@ -137,9 +123,7 @@ class _UnitMerger:
         return self._sections.in_sides[side][self._sides[side].section_of[number]]
 
     def _merge_single(self, triple: UnitTriple, side: int, number: int) -> MergedUnit | None:
-        """A unit that one side has. One of the base is gone, unless that side changed
-        or moved it.
-        """
+        """A unit of one side; one of the base is gone unless changed or moved."""
         unit, section = self._sides[side].units[number], self._section(side, number)
         is_old = triple.base is not None
         if (

@@ -1,6 +1,4 @@
-"""The three-way merge of one value: a plain value, a set, a run of lines, a block. All are
-symmetric in the two sides.
-"""
+"""Symmetric three-way merges of one value: plain, a set, lines, a block."""
 
 from __future__ import annotations
 
@@ -19,18 +17,14 @@ Value = TypeVar("Value")
 
 
 def choices(base: Value, ours: Value, theirs: Value) -> tuple[Value, ...]:
-    """Merge a value: the changed one where one side changed it, both where the sides changed it to
-    different ones.
-    """
+    """Merge a value: the changed one, or both where the sides differ."""
     if ours == theirs or theirs == base:
         return (ours,)
     return (theirs,) if ours == base else (ours, theirs)
 
 
 def merge_sets(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
-    """The items of the base that no side took out, in their order, and behind them the added ones,
-    sorted.
-    """
+    """Items that no side removed, then the added ones, sorted."""
     in_both = {*ours} & {*theirs}
     added = ({*ours} | {*theirs}).difference(base)
     return list(dict.fromkeys((*(item for item in base if item in in_both), *sorted(added))))
@@ -39,9 +33,9 @@ def merge_sets(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) 
 def merge_lines(
     base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
 ) -> list[str] | None:
-    """The lines of a block with the edits of both sides; None where both changed the same lines.
+    """Lines with both sides' edits; None where both changed the same lines.
 
-    Where both put lines in at one place, the piece that sorts first is first.
+    Insertions at one place are sorted.
     """
     result: list[str] = []
     for chunk in _chunks(base, ours, theirs):
@@ -56,7 +50,6 @@ _Chunk = tuple[Sequence[str], Sequence[str], Sequence[str]]
 
 
 def _chunks(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[_Chunk]:
-    """The lines before, between and behind those that all three have, and these."""
     if len(base) == len(ours) == len(theirs):
         return [(base, ours, theirs)]
     in_ours, in_theirs = dict(matching_items(base, ours)), dict(matching_items(base, theirs))
@@ -77,9 +70,7 @@ def _chunks(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> 
 def _merge_chunk(
     base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
 ) -> list[str] | None:
-    """The merge of lines that lie between lines which all three have; None where the sides
-    contradict each other.
-    """
+    """Lines between common lines; None where the sides contradict each other."""
     head, tail = _common_ends(ours, theirs)
     for start, end in ((0, 0), (head, 0), (0, tail), (head, tail)):
         inner = _merge_lines_apart(
@@ -102,7 +93,7 @@ def _common_ends(ours: Sequence[str], theirs: Sequence[str]) -> tuple[int, int]:
 def _merge_lines_apart(
     base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
 ) -> list[str] | None:
-    """Lines of which one side changed some and the other some others, or added more behind them."""
+    """Lines of which each side changed others, or added more behind them."""
     sides = choices(list(base), list(ours), list(theirs))
     if len(sides) == 1:
         return sides[0]
@@ -120,9 +111,7 @@ def _merge_lines_apart(
 
 
 def _join_pieces(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
-    """Two pieces put in at one place: their common ends once, and between them both middles, the
-    one that sorts first first.
-    """
+    """Two insertions at one place: common ends once, between them both middles, sorted."""
     head, tail = _common_ends(ours, theirs)
     inner = sorted((list(ours[head : len(ours) - tail]), list(theirs[head : len(theirs) - tail])))
     return [*ours[:head], *inner[0], *inner[1], *ours[len(ours) - tail :]]
@@ -148,9 +137,7 @@ _BLOCK_ID = late.pattern(r"\s*\^[A-Za-z0-9-]+\s*\Z")
 
 @dataclass(frozen=True, slots=True)
 class ItemText:
-    """A list item as the pieces of its text: joined, with the tags between `until` and `comments`,
-    they are the item.
-    """
+    """The pieces of a list item; with tags before `comments`, joined, they are the item."""
 
     marker: str
     kind: str
@@ -205,14 +192,11 @@ class ItemText:
 def merge_items(
     base: str | None, ours: str, theirs: str, is_guess: bool = False
 ) -> tuple[str, ...]:
-    """The list item that holds what both sides made of it; both items, in the order of their bytes,
-    where they disagree.
+    """The item with both sides' edits, or both items, sorted, where they disagree.
 
     Args:
-        base: the item that both began with; None where both brought in the same words.
-        ours: one side's item.
-        theirs: the other side's.
-        is_guess: they may be different items. Then the words of one take no part of the other.
+        base: None where both added the same words.
+        is_guess: they may be different items, so words are not combined.
     """
     if ours == theirs:
         return (ours,)
@@ -247,9 +231,7 @@ def merge_items(
 
 
 def _plain_parts(o: ItemText | None, a: ItemText, b: ItemText) -> list[tuple[str, str, str]]:
-    """Words, kind, until and block id of the three. Without a base, the words are the same but for
-    their case and spaces.
-    """
+    """Words, kind, until and block id; without a base, words differ only in case and spaces."""
     words = (o.words, a.words, b.words) if o else (max(a.words, b.words), a.words, b.words)
     return [
         words,
@@ -260,9 +242,7 @@ def _plain_parts(o: ItemText | None, a: ItemText, b: ItemText) -> list[tuple[str
 
 
 def _merge_tags(base: str, ours: str, theirs: str) -> str:
-    """Tags as they stand between words and comments: those of the base that no side took out, then
-    the added ones.
-    """
+    """The base's tags that no side removed, then the added ones."""
     sides = choices(base, ours, theirs)
     if len(sides) == 1:
         return sides[0]
@@ -272,9 +252,6 @@ def _merge_tags(base: str, ours: str, theirs: str) -> str:
 
 
 def _merge_comments(base: str, ours: str, theirs: str) -> str | None:
-    """Comments as they stand behind the tags; None where one side took out what the
-    other changed.
-    """
     sides = choices(base, ours, theirs)
     if len(sides) == 1:
         return sides[0]

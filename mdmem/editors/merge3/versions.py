@@ -1,10 +1,8 @@
-"""A text of a merge taken apart: its sections, the units in each, and the blank lines between these
-as gaps.
+"""A text of a merge taken apart: sections, their units, and the gaps (blank lines) between.
 
-A unit is a list item, another block, or a run of lines that belong to no block (a rule, link
-references). Where nothing changed, the own text of a section is one unit as a whole. Headings and
-units are the elements of a text: these and the gaps, joined, are all that stands behind the front
-matter, byte for byte.
+A unit is a list item, another block, or a run of lines in no block (a rule, link references); an
+unchanged own text is one unit. Headings and units are elements: these and the gaps, joined, are all
+behind the front matter, byte for byte.
 """
 
 from __future__ import annotations
@@ -32,9 +30,7 @@ class Element(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """A part of a section's own text, or all of it as a whole. `text` is its bytes without the last
-    line end; kind None is a run of raw lines.
-    """
+    """A part of a section's own text, or all of it; kind None: raw lines. No final line end."""
 
     kind: BlockKind | None
     text: str
@@ -76,11 +72,9 @@ class Unit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VersionSection:
-    """A heading as it stands (`heading`, without its last line end) and its own text (lines `body`
-    up to `end`).
+    """A heading as written, without its last line end, and its own text (`body` to `end`).
 
-    Number 0 is the text before the first heading. `parent` is the number of the section around it;
-    `title` is without markup.
+    Number 0 is the preamble. `parent` is a number; `title` is without markup.
     """
 
     number: int
@@ -124,9 +118,7 @@ class SectionTree:
         return tuple(unit for unit, _, _ in self.units_with_lines(number))
 
     def units_with_lines(self, number: int) -> tuple[tuple[Unit, int, int], ...]:
-        """The units of a section's own text, each with its first line and the line after its last
-        one.
-        """
+        """The units of a section's own text, each with its first line and the line after it."""
         units = self._units.get(number)
         if units is None:
             section = self.sections[number]
@@ -137,9 +129,7 @@ class SectionTree:
         return units
 
     def whole_with_lines(self, number: int) -> tuple[tuple[Unit, int, int], ...]:
-        """The own text of a section as one unit, without the blank lines around it; none where it
-        has no more than these.
-        """
+        """A section's own text as one unit, without blank lines around it; none if blank."""
         section = self.sections[number]
         start, end = section.body, section.end
         while start < end and is_blank(self.document.lines[start]):
@@ -193,9 +183,7 @@ def _read_sections(document: Document) -> tuple[VersionSection, ...]:
 
 
 def _spans(document: Document, start: int, end: int) -> Iterator[tuple[BlockKind | None, int, int]]:
-    """The blocks that begin in some lines, and the runs of lines that belong to none, in their
-    order.
-    """
+    """Blocks that begin in some lines, and runs of lines in none."""
     line = start
     for kind, first, last in document.spans_in(start, end):
         if first >= line:
@@ -222,10 +210,9 @@ class Version:
     """A text as units and elements.
 
     Attributes:
-        units: the units of the whole text, and of each the number of its section (`section_of`).
-        units_in: for each section the numbers of its units.
-        elements: headings and units in their order.
-        gaps: what stands before each element, and last what stands behind the last one.
+        units: of the whole text; `section_of` has their sections, `units_in` the reverse.
+        elements: headings and units in order.
+        gaps: before each element, and after the last.
     """
 
     def __init__(self, tree: SectionTree, whole: Collection[int] = ()) -> None:

@@ -1,5 +1,5 @@
-"""The block of an agent's prompt: what of memory goes into it, within a budget.
+"""The block of an agent's prompt: the memory that it shows, within a budget.
 
-`gather` asks index and files; `parts` makes of their answers what each part could show, best first;
-`budget` chooses; `text` writes. Only `gather` touches the world.
+`gather` asks index and files, and alone does I/O; `parts` ranks what each part could show; `budget`
+chooses; `text` writes.
 """

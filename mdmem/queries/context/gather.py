@@ -35,11 +35,9 @@ from mdmem.workspace import Progress, Say, Workspace
 
 _LEAST_ASKED, _TIMES_ASKED, _MOST_ASKED = 24, 3, 300
 _ENTRY_TOKENS = 30
-"""The usual tokens of an entry in a log, with its share of a heading; an estimate, for the number
-of hits to ask for.
-"""
+"""Typical tokens of a log entry with its share of a heading; estimates the hits to ask for."""
 _LEAST_ENTRY_TOKENS = 2
-"""The fewest tokens of an entry with its citation, for the most entries that a budget can hold."""
+"""Minimum tokens of an entry with its citation; limits the entries of a budget."""
 _HOST_TEXTS = (
     "<task-notification",
     "<command-name>",
@@ -51,15 +49,13 @@ _HOST_TEXTS = (
     "[Request interrupted",
     "This session is being continued from a previous conversation",
 )
-"""The beginnings of prompts that a host wrote itself."""
+"""Prefixes of prompts that a host wrote itself."""
 _BLOCK_NAME = "mdmem-context"
 _SLASH_COMMAND = late.pattern(r"/[A-Za-z][\w:.-]*(?:\s|$)")
 
 
 def is_typed(prompt: str) -> bool:
-    """True for a prompt that a person may have typed: neither empty, nor a command to the host, nor
-    a text of the host's own.
-    """
+    """False for an empty prompt, a command to the host, and a host's own text."""
     text = prompt.strip()
     return bool(text) and not text.startswith(_HOST_TEXTS) and not _SLASH_COMMAND.match(text)
 
@@ -71,15 +67,7 @@ def build_context(
     say: Say,
     progress: Progress | None = None,
 ) -> ContextBlock:
-    """The block for a session or a prompt.
-
-    Args:
-        workspace: whose memory it is.
-        request: the arguments of the verb.
-        given_ids: the ids of the entries that the session has been given since its last compaction.
-        say: takes lines for the user.
-        progress: called while the index is brought up to date.
-    """
+    """The block for a session or a prompt; `given_ids` are entries that the session has already."""
     prompt = request.prompt
     if prompt is not None and _BLOCK_NAME in prompt.casefold():
         prompt = guard.strip_blocks(prompt)
@@ -116,7 +104,6 @@ def _build(
     given_ids: Collection[str],
     say: Say,
 ) -> ContextBlock:
-    """The block by an index that is fresh."""
     block = ContextBlock(
         text="",
         tokens=0,
@@ -152,14 +139,12 @@ def _build(
 
 
 def _number_asked(tokens: int) -> int:
-    """The hits to ask for: three times what the budget could hold."""
     return min(_MOST_ASKED, max(_LEAST_ASKED, _TIMES_ASKED * tokens // _ENTRY_TOKENS))
 
 
 def _promptless_offers(
     workspace: Workspace, index: FreshIndex, tokens: int, say: Say
 ) -> dict[ContextPart, Offer]:
-    """The offers of the parts that need no prompt."""
     today = workspace.now().date()
     profiles = _profile_files(workspace)
     most = tokens // _LEAST_ENTRY_TOKENS
@@ -186,7 +171,6 @@ def _promptless_offers(
 
 
 def _profile_files(workspace: Workspace) -> Sequence[FilePath]:
-    """The profiles, in the order in which they are named."""
     names = [
         path.name
         for path in workspace.root.iterdir()
@@ -216,9 +200,6 @@ def _written(
     wanted: Collection[ContextPart],
     block: ContextBlock,
 ) -> ContextBlock:
-    """The block with the entries that the offers leave room for, and with the parts that have no
-    entries.
-    """
     shares, kept = SHARES[request.block_purpose], 0
     last_parts: list[tuple[PartResult, Paragraph | None]] = []
     if ContextPart.TAGS in wanted and ContextPart.TAGS in shares:

@@ -31,7 +31,7 @@ _PREFACE = (
 )
 FRAME_TOKENS = count_tokens(f"{BLOCK_OPENING}\n{_PREFACE}\n{BLOCK_CLOSING}")
 _MOST_CHARACTERS = 400
-"""The most characters of an entry; a longer one ends at a word."""
+"""A longer entry is cut at a word."""
 _CUT = "…"
 
 
@@ -44,9 +44,7 @@ class Paragraph:
 
 
 def clean_line(text: str) -> str:
-    """A text of memory on one line, without secrets, and without anything that could be taken for a
-    frame.
-    """
+    """A text of memory on one line, without secrets and without anything like a frame."""
     # Tags first: a character that hides in one would be a visible one afterwards.
     return printable(tags.escape_tags(fold_space(secrets.redact(text))), keep="")
 
@@ -98,28 +96,24 @@ SHARES: Mapping[Purpose, Mapping[ContextPart, float]] = {
     },
     Purpose.PROMPT: {ContextPart.FOUND: 1.0},
 }
-"""The share of the budget that each part may take. What it leaves goes to `found`, `days` and
-`pinned`, in this order.
-"""
+"""Maximum shares of the budget; what is left goes to `found`, `days`, `pinned`, in this order."""
 
 _YOU = "you"
-"""The name of the user behind entries by other people."""
+"""The user's name behind entries by other people."""
 _HEIRS = (ContextPart.DAYS, ContextPart.PINNED)
 COST_EXPONENT = 0.1
-"""Entries are chosen by their worth over this power of their tokens: of those that match nearly
-alike the shorter one, so that more fit. An answer is in a block of 500 tokens for 89.7 instead of
-89.1 percent of questions, of 1,000 for 93.3 instead of 93.0, of 375 as often (LoCoMo, public half;
-`benchmarks/blocks.py`). From 0.3 on the gain is gone.
+"""Entries are chosen by worth over this power of their tokens: of near ties the shorter, so that
+more fit. Answers in a block of 500 tokens: 89.7 instead of 89.1 % of questions, of 1,000: 93.3
+instead of 93.0, of 375: equal (LoCoMo, public half; `benchmarks/blocks.py`). From 0.3 on there is
+no gain.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An entry that a part could show: `text` as it is printed, `heading` of its file, `id` of its
-    content.
+    """An entry that a part could show: `text` as printed, `id` of its content.
 
-    `position` orders what is printed; `worth` says what is chosen first where the part goes by it.
-    `author` is the person by whose commit it came, where that is not the user.
+    `position` orders the output, `worth` the choice. `author`: another person than the user.
     """
 
     path: str
@@ -138,20 +132,16 @@ class Candidate:
 
     @property
     def tokens(self) -> int:
-        """The tokens of its line, at most: names are printed where they change, or in
-        the heading.
-        """
+        """Maximum tokens of its line; a name may be in the heading instead."""
         names = f"({_YOU}) ({self.author}) " if self.author else ""
         return count_tokens(cited_line(self.line, names + self.text)) + bool(names)
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The entries that a part could show, best first. `by_worth`: they are chosen by worth and
-    cost, else in this order.
+    """Entries that a part could show, best first; `by_worth`: chosen by worth and cost.
 
-    `rest`: the name that shows what is left out; None where the heading is not to say so. `beyond`:
-    how many entries there are behind these, which no budget could hold.
+    `rest` names what is left out, if the heading says so; `beyond` counts further entries.
     """
 
     candidates: tuple[Candidate, ...] = ()
@@ -162,9 +152,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """The entries that a part shows, in the order of print, their tokens with headings, and how
-    many are left out.
-    """
+    """The entries shown, in print order, with their tokens and the number left out."""
 
     part: ContextPart
     shown: tuple[Candidate, ...] = ()
@@ -173,9 +161,7 @@ class Filling:
     rest: str = ""
 
     def paragraphs(self) -> tuple[Paragraph, ...]:
-        """The part as it is printed: one heading a file, the first of which says what
-        is left out.
-        """
+        """The part as printed: one heading a file; the first says what is left out."""
         headings = dict.fromkeys(candidate.heading for candidate in self.shown)
         paragraphs = (
             _paragraph(heading, [each for each in self.shown if each.heading == heading])
@@ -192,11 +178,7 @@ class Filling:
 
 
 def _paragraph(heading: str, shown: Sequence[Candidate]) -> Paragraph:
-    """Entries of one file below their heading.
-
-    Entries by other people have their name where it changes; where most are theirs, the heading
-    says so.
-    """
+    """Another person's name is printed where it changes, or in the heading if most are theirs."""
     authors = [each.author for each in shown]
     if 2 * sum(author is not None for author in authors) > len(authors):
         people = set(authors)
@@ -224,12 +206,12 @@ def allot(
     alike: Likeness,
     kept: int = 0,
 ) -> tuple[list[Filling], int]:
-    """Choose what the parts with entries show; and say how many tokens are left for those without.
+    """Choose the entries of all parts; also returns the tokens left for the others.
 
     Args:
         offers: what each part could show.
         purpose: whose shares count.
-        budget: the most tokens of the finished text.
+        budget: maximum tokens of the text.
         alike: True for two candidates of which `found` shows one.
         kept: tokens for the parts without entries.
     """
@@ -276,12 +258,9 @@ def fill(
     alike: Likeness | None = None,
     others: Sequence[Candidate] = (),
 ) -> Filling:
-    """The entries of a part that fit into so many tokens; one that does not fit is skipped, and
-    smaller ones behind it are tried.
+    """The entries of a part that fit; a large one is skipped for smaller ones after it.
 
     Args:
-        part: whose entries they are.
-        offer: what it could show.
         room: in tokens, headings included.
         elsewhere: ids of what other parts show.
         alike: True for two candidates of which one is enough.
@@ -313,14 +292,12 @@ def _counted(shown: int, total: int, rest: str) -> str:
 
 
 def _longest_rest(offer: Offer, candidates: Sequence[Candidate]) -> str:
-    """The longest name that the rest of a part could have, in bytes."""
     assert offer.rest is not None
     names = {offer.rest(candidates), *(offer.rest([candidate]) for candidate in candidates)}
     return max(names, key=lambda name: (len(name.encode()), name))
 
 
 def _each_once(candidates: Iterable[Candidate], elsewhere: Iterable[FactId]) -> list[Candidate]:
-    """The candidates that no other part shows, the first of each id."""
     hidden = set(elsewhere)
     first: dict[FactId, Candidate] = {}
     for candidate in candidates:
@@ -331,9 +308,7 @@ def _each_once(candidates: Iterable[Candidate], elsewhere: Iterable[FactId]) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """The entries chosen, in the order in which they were; those that say the same as one of them;
-    the tokens with headings.
-    """
+    """Chosen entries in order of choice, those that say the same, and all tokens."""
 
     chosen: list[Candidate]
     alike: list[Candidate]
@@ -341,8 +316,6 @@ class _Choice:
 
 
 class _Purse:
-    """The tokens of a part that are left, and the headings that are paid for."""
-
     def __init__(self, room: int, candidates: Iterable[Candidate]) -> None:
         self.room = room
         self.spent = 0
@@ -352,15 +325,12 @@ class _Purse:
         }
 
     def cost(self, candidate: Candidate) -> int:
-        """The tokens of an entry, with its heading if that is not there yet."""
         return candidate.tokens + self._headings[candidate.heading]
 
     def affords(self, candidate: Candidate) -> bool:
-        """True if an entry still fits."""
         return self.spent + self.cost(candidate) <= self.room
 
     def pay(self, candidate: Candidate) -> None:
-        """Take an entry."""
         self.spent += self.cost(candidate)
         self._headings[candidate.heading] = 0
 
@@ -372,7 +342,6 @@ def _choose(
     alike: Likeness | None,
     others: Sequence[Candidate],
 ) -> _Choice:
-    """Take entries as long as any fits."""
     purse = _Purse(room, candidates)
     choice = _Choice([], [], 0)
     waiting = list(candidates)
@@ -407,21 +376,18 @@ def _tokens(paragraphs: Iterable[Paragraph]) -> int:
 
 PINNED_TAG = "pinned"
 _KINDS_FIRST = ("preference", "decision", "lesson")
-"""The kinds of facts that are shown before others where a curated file does not fit."""
+"""Kinds shown before others where a curated file does not fit."""
 _PLAIN_KIND = "fact"
 FLOOR = 0.34
-"""The share of the first hit's score below which nothing is taken. At 0.4 a block of 1,000 tokens
-is used for 572 of them instead of 669, and holds an answer for 93.0 instead of 93.3 percent of
-questions (LoCoMo, public half; `benchmarks/blocks.py`).
+"""Share of the first score below which nothing is taken. At 0.4 a block of 1,000 tokens is used for
+572 instead of 669, with an answer for 93.0 instead of 93.3 % (LoCoMo; `benchmarks/blocks.py`).
 """
 _LAYER_WORTH = {FileKind.EVERGREEN: 1.1, FileKind.PROFILE: 1.1}
-"""Factors of an entry's worth: a curated one is worth more than one of a log with the
-same score.
-"""
+"""Curated entries are worth more than log entries with the same score."""
 _SAME_WORDS = 0.6
 """Of two entries that share so much of their words one is shown."""
 _FEW_SAME_WORDS = 0.3
-"""Entries that share less of their plain words are not looked at more closely."""
+"""Entries that share less of their plain words are not compared further."""
 _MOST_TAGS = 20
 _NAMES_KEPT = 256
 _LEVEL = 2
@@ -466,7 +432,6 @@ def entry_id(hit: Hit) -> FactId:
 
 @lru_cache(maxsize=_NAMES_KEPT)
 def _memory_get(name: str) -> str:
-    """The call of a tool that reads what is left out: a file or a section, by its name."""
     return f'memory_get "{clean_line(name)}"'
 
 
@@ -475,9 +440,7 @@ def _file_rest(left_out: Sequence[Candidate]) -> str:
 
 
 def profile_offer(hits: Iterable[Hit], files: Sequence[FilePath], most: int) -> Offer:
-    """The own text of the profiles, file by file; at most so many entries are looked at, here as in
-    the other parts.
-    """
+    """The own text of the profiles, file by file, from at most so many entries."""
     ordered = sorted(
         (hit for hit in hits if hit.path in files),
         key=lambda hit: (files.index(FilePath(hit.path)), hit.start_line),
@@ -489,9 +452,7 @@ def profile_offer(hits: Iterable[Hit], files: Sequence[FilePath], most: int) -> 
 
 
 def pinned_offer(hits: Iterable[Hit], most: int) -> Offer:
-    """The curated file: what is tagged #pinned, then preferences, decisions, lessons, the rest; the
-    newest first.
-    """
+    """The curated file: #pinned, then preferences, decisions, lessons, others; newest first."""
     ordered = sorted(
         hits,
         key=lambda hit: (
@@ -567,14 +528,11 @@ def days_offer(hits: Iterable[Hit], today: date, most: int) -> Offer:
 
 
 def _time(hit: Hit) -> str:
-    """The time under which an entry stands in its log."""
     return hit.section[-1] if hit.section and _TIME.fullmatch(hit.section[-1]) else ""
 
 
 def found_offer(hits: Sequence[Hit], kind_of: Callable[[str], FileKind]) -> Offer:
-    """The answer to a prompt: what is not much worse than its first hit, and holds a
-    word itself.
-    """
+    """The answer to a prompt: hits not much worse than the first, with a word of their own."""
     worth = {
         id(hit): hit.score * _LAYER_WORTH.get(kind_of(hit.path), 1.0)
         for hit in hits
@@ -595,9 +553,7 @@ def found_offer(hits: Sequence[Hit], kind_of: Callable[[str], FileKind]) -> Offe
 
 
 def say_the_same(left: Candidate, right: Candidate) -> bool:
-    """True for two entries that share most of their words. Two values of a key, and what
-    contradicts each other, are both shown.
-    """
+    """True if most words are shared; never for values of one key or contradictions."""
     if left.key is not None or right.key is not None:
         return left.id == right.id
     if left.fact in right.contradicts or right.fact in left.contradicts:
@@ -633,9 +589,7 @@ def tags_part(counts: Sequence[TagCount], room: int) -> tuple[PartResult, Paragr
 def notes_part(
     fillings: Iterable[Filling], stale: bool, room: int
 ) -> tuple[PartResult, Paragraph | None]:
-    """Notes on what is shown: what contradicts each other, that the index is behind; as many as
-    fit.
-    """
+    """Contradictions among the entries shown, and a stale index; as many notes as fit."""
     shown = [each for filling in fillings for each in filling.shown]
     notes = [
         *(["the index is behind: the newest changes may be missing"] if stale else []),
