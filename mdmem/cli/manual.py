@@ -1,4 +1,4 @@
-"""`mdmem help`: the pages of the documentation that are for users, as they were installed."""
+"""`mdmem help`: the installed pages of the documentation for users."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from mdmem.cli.options import Json
 
+# in the order in which they are listed
 TOPICS = {
     "tour": "All commands by example",
     "install": "Install, upgrade, uninstall; completion in the shell",
@@ -43,8 +44,8 @@ TOPICS = {
     "glossary": "Glossary",
     "scale": "Cost at scale",
 }
-"""The pages, in the order in which they are listed."""
 _OF_CLIENTS = ("claude-code", "codex", "openclaw", "any-mcp-client", "anthropic-sdk")
+# the pages for other words
 _MEANT = {
     **dict.fromkeys(("settings", "config", "files", "format"), "file-format"),
     **dict.fromkeys(("upgrade", "uninstall", "completion", "setup"), "install"),
@@ -65,11 +66,8 @@ _MEANT = {
         "systemd": "schedule",
     },
 }
-"""The pages for other words."""
+# a heading, table row, code or blank line: belongs to no paragraph
 _ALONE = late.pattern(r"#|\||    |$")
-"""The beginning of a heading, a row of a table, a line of code, or nothing: what belongs to no
-paragraph.
-"""
 _ITEM = late.pattern(r"- |\d+\. ")
 _LINK = late.pattern(r"\[([^\]]+)\]\([^)]+\)")
 _CELL = late.pattern(r"(?<!\\)\|")
@@ -125,9 +123,7 @@ def page_path(page: str) -> str:
 
 
 def _plain(text: str) -> Iterator[str]:
-    """A page for a terminal: paragraphs on one line, so that they can be wrapped, and no marks of
-    Markdown.
-    """
+    """Join each paragraph on one line, so that it can be wrapped, and remove Markdown marks."""
     paragraph: list[str] = []
     is_code = False
     for line in (*text.splitlines(), ""):
@@ -145,9 +141,7 @@ def _plain(text: str) -> Iterator[str]:
 
 
 def _block(line: str) -> Iterator[str]:
-    """A line of Markdown without its marks; a row of a table with its first cell on a line of its
-    own.
-    """
+    """Remove Markdown marks; the first cell of a table row gets its own line."""
     if line.startswith("    "):
         yield line
         return

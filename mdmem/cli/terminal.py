@@ -1,4 +1,4 @@
-"""Text on a terminal: lines broken between words, and a pager where there is more than a screen."""
+"""Text on a terminal: lines broken between words, and a pager for more than a screen."""
 
 from __future__ import annotations
 
@@ -14,34 +14,26 @@ from typing import TextIO
 from mdmem.show.formatting import VerbatimText
 from mdmem.startup import late
 
-_CODE = late.pattern(r"\x1b\[[0-9;]*m")
-"""A code that switches colours; it takes no columns."""
+_CODE = late.pattern(r"\x1b\[[0-9;]*m")  # switches colours; takes no columns
 _PIECE = late.pattern(r"\s+|(?:\x1b\[[0-9;]*m|\S)+")
 _CHARACTER = late.pattern(r"\x1b\[[0-9;]*m|.")
+# indentation, with the mark of a list item or of a changed line
 _MARK = late.pattern(r"\s*(?:[-+*] ?|\d+\. )?")
-"""The indentation of a line, with the mark of a list item or of a changed line."""
+# a first column, which continuation lines leave free
 _COLUMN = late.pattern(r"\s*\S+(?: \S+)? {2,}")
-"""A first column, which the lines that go on leave free."""
 _COMMAND = late.pattern(r"\s*mdmem ")
 _SHELL_WORD = late.pattern(r"(?:'[^']*'|\"[^\"]*\"|\\.|[^\s'\"\\])+")
 _RESET = "\x1b[0m"
+# as for git's pager: leave at once if the text fits, pass colours on, do not clear the screen
 _LESS = {"LESS": "FRX", "LV": "-c"}
-"""Variables for the pager, the same as git's: leave at once if the text fits, let colours through,
-do not clear the screen.
-"""
 _NOT_RUN = (126, 127)
-_DEEPER = 4
-"""The further indentation with which a line goes on whose first column is too wide to
-be left free.
-"""
+_DEEPER = 4  # continuation indent where the first column is too wide to be left free
 _NARROWEST = 10
 _USUAL = (80, 24)
 
 
 def size(stream: TextIO) -> tuple[int, int]:
-    """The columns and lines of the terminal that a stream leads to; COLUMNS and LINES say
-    otherwise.
-    """
+    """Columns and lines of the stream's terminal, unless COLUMNS and LINES say otherwise."""
     try:
         own = tuple(os.get_terminal_size(stream.fileno()))
     except (OSError, ValueError):
@@ -66,7 +58,6 @@ def show(text: str) -> None:
 
 
 def _pager() -> str:
-    """The command line of the pager; empty if there is none."""
     if os.environ.get("TERM", "dumb") == "dumb":
         return ""
     default = "less" if shutil.which("less") else ""
@@ -75,9 +66,7 @@ def _pager() -> str:
 
 
 def _paged(pager: str, text: str) -> bool:
-    """Show a text with the pager; False if that could not be started. While it runs, an
-    interruption is for the pager alone.
-    """
+    """Returns False if the pager could not be started. Interruptions are for the pager alone."""
     # 4 ms, only where there is more than a screen
     import subprocess  # noqa: PLC0415
 
@@ -111,10 +100,9 @@ def _width(character: str) -> int:
 
 
 def fitted(text: str, most: int) -> str:
-    """`text` with its lines broken between words where they are wider than `most` columns.
+    """Break lines wider than `most` columns between words: paths can still be copied.
 
-    Words stay whole, so that addresses and paths can be copied, except in scripts of wide
-    characters, which have no spaces. A command stays one that can be pasted.
+    Scripts of wide characters have no spaces and break anywhere; a command can still be pasted.
     """
     return "\n".join(row for line in text.split("\n") for row in _rows(line, most))
 
@@ -140,7 +128,6 @@ def _command_rows(line: str, most: int) -> Iterator[str]:
 
 
 def _wrapped(line: str, most: int) -> Iterator[str]:
-    """A line on several; those that go on are as far in as the text of the first."""
     bare = _CODE.sub("", line)
     column = _COLUMN.match(bare)
     mark = _MARK.match(bare)
@@ -167,14 +154,11 @@ def _wrapped(line: str, most: int) -> Iterator[str]:
 
 
 def _closed(row: str, colour: str) -> str:
-    """The end of a row within a colour."""
     return f"{row}{_RESET}" if colour else row
 
 
 def _parts(word: str) -> Iterator[str]:
-    """The parts of a word between which a line may be broken: each wide character, and what lies
-    between them.
-    """
+    """Split a word where it may be broken: around each wide character."""
     for is_wide, run in groupby(_CHARACTER.findall(word), lambda character: width(character) > 1):
         characters = list(run)
         yield from characters if is_wide else ["".join(characters)]

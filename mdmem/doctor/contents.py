@@ -73,7 +73,6 @@ def check_files(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _count_warnings(workspace: Workspace, path: FilePath, file: ListedFile) -> int:
-    """The number of warnings of `check` about a file."""
     try:
         data = files.read(file.full_path)
     except PathProblem:
@@ -87,7 +86,6 @@ def _count_warnings(workspace: Workspace, path: FilePath, file: ListedFile) -> i
 
 
 def _check_untracked(inspection: Inspection, paths: Sequence[FilePath]) -> Iterator[Finding]:
-    """Files that git does not track."""
     tracked = inspection.repository.tracked()
     new = [path for path in paths if path not in tracked]
     ignored_paths = ignored(inspection.workspace.root, new)
@@ -110,7 +108,6 @@ def _check_untracked(inspection: Inspection, paths: Sequence[FilePath]) -> Itera
 
 
 def _links(workspace: Workspace) -> Iterator[str]:
-    """Symbolic links in the places of memory files."""
     root = workspace.root
     for path in sorted(root.iterdir()):
         if path.is_symlink() and (path.name == "memory" or workspace.kind_of(path.name).is_memory):
@@ -128,7 +125,6 @@ def _links(workspace: Workspace) -> Iterator[str]:
 
 
 def _repositories(workspace: Workspace) -> Iterator[str]:
-    """Repositories inside the folder of memory files."""
     memory = workspace.root / "memory"
     for folder, names, file_names in os.walk(memory) if not memory.is_symlink() else ():
         if ".git" in (*names, *file_names):
@@ -221,9 +217,7 @@ def check_history(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _commits(inspection: Inspection) -> list[CommitId]:
-    """The commits of all branches and tags that changed a Markdown file here or are mdmem's own,
-    newest first.
-    """
+    """Commits on any branch or tag that changed Markdown here or are mdmem's own, newest first."""
     tips = ["--all", *(["HEAD"] if inspection.repository.head() else [])]
     changing = inspection.repository.git("rev-list", *tips, "--full-history", "--", MARKDOWN)
     own = inspection.repository.git("rev-list", *tips, "--grep=^Mdmem-Op:")
@@ -234,7 +228,7 @@ def _commits(inspection: Inspection) -> list[CommitId]:
 
 
 def _patches(inspection: Inspection, commits: Sequence[CommitId], seconds: float) -> bytes | None:
-    """The messages of commits and the lines that each added; None where the time is up."""
+    # None where the time is up
     command = [
         "diff-tree",
         "--stdin",
@@ -273,7 +267,6 @@ def _patches(inspection: Inspection, commits: Sequence[CommitId], seconds: float
 
 
 def _find_leaks(patches: bytes) -> Iterator[tuple[tuple[str, str], str]]:
-    """Secrets by kind and value, each with its location."""
     for text, where, first in _added_texts(patches):
         for secret in secrets.find(text):
             yield (
@@ -283,9 +276,7 @@ def _find_leaks(patches: bytes) -> Iterator[tuple[tuple[str, str], str]]:
 
 
 def _added_texts(patches: bytes) -> Iterator[tuple[str, str, int]]:
-    """The texts in the output of `_patches`: each message and each run of new lines, its location,
-    and the number of its first line.
-    """
+    """Each message and each run of new lines, with its location and first line number."""
     lines = iter(patches.split(b"\n"))
     commit = path = ""
     for line in lines:

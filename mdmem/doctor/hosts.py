@@ -1,6 +1,4 @@
-"""Checks of agents' hosts on this machine: the plugin that they have, the workspace that it finds,
-the instructions that they read.
-"""
+"""Checks of agents' hosts: the plugin, the workspace it finds, and instructions for agents."""
 
 from __future__ import annotations
 
@@ -28,9 +26,7 @@ _OPENCLAW_UPDATE = 'openclaw plugins install --force --accept-capabilities "$(md
 
 @dataclass(frozen=True, slots=True)
 class InstalledPlugin:
-    """The plugin as a host has it: `version` is empty where the host does not say; `update` is the
-    command that installs the newest.
-    """
+    """A host's plugin. `version` may be empty if unknown; `update` is a command."""
 
     host: str
     version: str
@@ -57,9 +53,7 @@ def check_adoption(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_agents(inspection: Inspection) -> Iterator[Finding]:
-    """Plugins that are of another version or find no workspace, and instructions that are out of
-    date.
-    """
+    """Plugins of another version or without a workspace, and outdated instructions."""
     environment = inspection.workspace.environment
     plugins = list(_installed_plugins(environment))
     for plugin in plugins:
@@ -111,7 +105,7 @@ def _installed_plugins(environment: Mapping[str, str]) -> Iterator[InstalledPlug
 
 
 def _check_openclaw(inspection: Inspection) -> Iterator[Finding]:
-    """A server that finds no workspace: OpenClaw starts it in the plugin's own folder."""
+    # OpenClaw starts the server in the plugin's own folder, where it may find no workspace
     workspace = inspection.workspace
     environment = workspace.environment
     settings_path = Path(
@@ -150,7 +144,6 @@ def _check_openclaw(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _check_instructions(inspection: Inspection) -> Iterator[Finding]:
-    """Instructions of `init` that are broken, or of another version."""
     for name in layout.BOOTSTRAP_NAMES:
         path = inspection.workspace.root / name
         data = None if path.is_symlink() or not path.is_file() else files.read(path)
@@ -197,7 +190,6 @@ def _openclaw_plugin(environment: Mapping[str, str]) -> Path:
 
 
 def _read_json(path: Path) -> Any:
-    """The value in a JSON file; None where there is no such file, or it is no JSON."""
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -205,7 +197,7 @@ def _read_json(path: Path) -> Any:
 
 
 def _get(values: Any, *names: str) -> Any:
-    """The value under some names, one within the other; None where there is none."""
+    # the value under nested names
     for name in names:
         values = values.get(name) if isinstance(values, dict) else None
     return values

@@ -17,8 +17,7 @@ from mdmem.repo.runner import run
 from mdmem.startup import late
 from mdmem.wording import verb
 
-_OLDEST_GIT = (2, 36)
-"""The first version with `core.fsync`, which makes a commit survive a power cut."""
+_OLDEST_GIT = (2, 36)  # has `core.fsync`, which makes a commit survive a power cut
 _FSCK_SECONDS = 120.0
 _GIT_LOCKS = ("*.lock", "refs/**/*.lock", "objects/*.lock", "objects/info/**/*.lock")
 _MOST_NAMED = 5
@@ -42,7 +41,7 @@ def check_git(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_settings(inspection: Inspection) -> Iterator[Finding]:
-    """Settings that cannot be read, or that name folders which do not exist."""
+    """Settings that cannot be read, or that name folders that do not exist."""
     root, user_path = (
         inspection.workspace.root,
         config.user_settings_path(inspection.workspace.environment),
@@ -125,7 +124,6 @@ _DAY_SECONDS = 24 * 60 * 60
 
 
 def _check_dates(inspection: Inspection) -> Iterator[Finding]:
-    """Commits with dates that cannot be right."""
     latest = dates.end_of_today(inspection.workspace)
     command = ("log", "--topo-order", "--reverse", "--format=%h %at %ct %p")
     rows = [line.split() for line in inspection.repository.git(*command).decode().splitlines()]
@@ -156,7 +154,7 @@ def _check_dates(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_locks(inspection: Inspection) -> Iterator[Finding]:
-    """Locks of git that a dead process left, and the holders of mdmem's own locks."""
+    """Stale git locks left by dead processes, and the holders of mdmem's own locks."""
     repository = inspection.repository
     folders = (repository.root, repository.git_dir, repository.common_dir)
     git_locks = sorted(
@@ -203,9 +201,7 @@ def _check_git_lock(
 
 
 def _remove_lock(inspection: Inspection, lock: Path, folders: tuple[Path, ...]) -> bool:
-    """Remove a lock of git's if it is still stale while no mdmem is at work; True if it was
-    removed.
-    """
+    # returns False if it is no longer stale or another mdmem is running
     with inspection.locked():
         stale = locks.is_stale(lock, folders)
         if stale:

@@ -1,6 +1,4 @@
-"""Checks of mdmem's own files: the state folder, the write-ahead record, temporary files, the
-trail, the index, the events.
-"""
+"""Checks of mdmem's own files: state folder, write-ahead record, trail, index, events."""
 
 from __future__ import annotations
 
@@ -88,7 +86,7 @@ def check_record(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_temporary(inspection: Inspection) -> Iterator[Finding]:
-    """Temporary files that an interrupted write left, and folders on their way out."""
+    """Temporary files left by an interrupted write, and folders being deleted."""
     listed = inspection.repository.git(
         "ls-files", "--others", "-z", "--", TEMPORARIES, f"{TEMPORARIES}/**"
     ).split(b"\0")
@@ -122,16 +120,13 @@ def check_temporary(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _temporary_in(path: str) -> str | None:
-    """The temporary file, or folder, that a path is or lies in."""
     parts = path.split("/")
     ends = (number for number, part in enumerate(parts, 1) if _TEMPORARY.fullmatch(part))
     return "/".join(parts[:end]) if (end := next(ends, 0)) else None
 
 
 def _remove_temporaries(inspection: Inspection, leftovers: Sequence[str]) -> set[str]:
-    """Remove temporary files that are older than a day and that no write-ahead record names; return
-    their paths.
-    """
+    """Remove those older than a day that no write-ahead record names; return their paths."""
     removed = set()
     with inspection.locked():
         record = write_ahead.load_record(inspection.workspace.state)

@@ -11,20 +11,14 @@ from mdmem.memtool.backend import Backend
 
 
 class MemoryTool(BetaAbstractMemoryTool):
-    """The commands of the model, answered by a backend; what failed is marked as an
-    error for it.
-    """
+    """The commands of the model, answered by a backend; failures are marked as errors."""
 
     def __init__(self, backend: Backend) -> None:
         super().__init__()
         self._backend = backend
 
     def call(self, input: object) -> str:  # noqa: A002 - the SDK's name
-        """Answer a command as the model sent it.
-
-        Raises:
-            ToolError: it failed; the model reads the text.
-        """
+        """Raises ToolError for a failed command; the model reads its text."""
         return self._answer(input)
 
     def view(self, command: Any) -> str:
@@ -59,6 +53,5 @@ class MemoryTool(BetaAbstractMemoryTool):
 
 
 def _fields(command: Any) -> Mapping[str, Any]:
-    """A command of the SDK's types as the object that the model sent."""
     fields: Mapping[str, Any] = command.to_dict()
     return fields

@@ -100,9 +100,7 @@ def _change_json(change: FactChange) -> dict[str, Any]:
 
 
 def changes_text(changes: Sequence[FactChange], colour: bool) -> str:
-    """Changes by day: what became of which fact, and below it where, by which commit, whose and
-    why.
-    """
+    """Changes by day: each fact, and below it file, commit, author and reason."""
     return "\n".join(_lines(changes, colour))
 
 
@@ -184,7 +182,6 @@ def history_json(history: SectionHistory | FactHistory) -> dict[str, Any]:
 
 
 def _gone_json(answer: SectionHistory | FactHistory | Blame) -> dict[str, Any]:
-    """The lines of sessions that cannot be read any more, where there are any."""
     return {"gone": list(answer.gone)} if answer.gone else {}
 
 
@@ -214,9 +211,7 @@ def _revision_json(revision: RevisionView) -> dict[str, Any]:
 
 
 def history_text(history: SectionHistory | FactHistory, words: bool, colour: bool) -> str:
-    """The past of a section or a fact, a line for each commit; with `words` one for each section,
-    and the words that changed in it.
-    """
+    """A line for each commit; with `words` for each section, with the words that changed."""
     if isinstance(history, FactHistory):
         return "\n".join(_chain_lines(history, words, colour))
     if not words:
@@ -230,7 +225,6 @@ def history_text(history: SectionHistory | FactHistory, words: bool, colour: boo
 
 
 def _commit_lines(history: SectionHistory) -> Iterator[str]:
-    """A line for each commit, and for each statement in it."""
     for _, revisions in groupby(history.revisions, attrgetter("statement")):
         changes = tuple(revisions)
         cites = tuple(dict.fromkeys(cited for change in changes for cited in change.cites))
@@ -256,7 +250,6 @@ def _locations(revisions: Sequence[RevisionView], history: SectionHistory) -> st
 
 
 def _first_words(revisions: Sequence[RevisionView]) -> str:
-    """The first words of the lines that a commit removed and added."""
     words_of = {
         "-": [each.removed for each in revisions if each.removed],
         "+": [each.added for each in revisions if each.added],
@@ -280,12 +273,11 @@ def _revision_lines(revision: RevisionView, history: SectionHistory, colour: boo
 
 
 def _where_said(cites: Sequence[str], answer: SectionHistory | FactHistory | Blame) -> str:
-    """The lines of sessions that something cites, behind all else."""
     return f"  {cites_text(cites, answer.gone)}" if cites else ""
 
 
 def _tabbed(text: str) -> str:
-    """A line of a file; its tabs stay."""
+    # tabs stay
     return printable(text, keep="\t")
 
 
@@ -318,12 +310,10 @@ def _link_json(link: FactLink) -> dict[str, Any]:
 
 
 def _merge_json(merge: MergeView | None) -> dict[str, Any] | None:
-    """The merge that brought something late; None where none did."""
     return None if merge is None else {"commit": merge.commit, "time": merge.time.isoformat()}
 
 
 def _merged(said: datetime, merge: MergeView | None) -> str:
-    """When something was said that was merged late, and with which commit."""
     return (
         f"said {said:%Y-%m-%d}, merged {merge.time:%Y-%m-%d} ({short_id(merge.commit)})"
         if merge
@@ -332,7 +322,6 @@ def _merged(said: datetime, merge: MergeView | None) -> str:
 
 
 def _end_json(end: EndView | None) -> dict[str, Any] | None:
-    """The end of something; None where it is still there."""
     if end is None:
         return None
     return {
@@ -386,7 +375,6 @@ def _chain_lines(history: FactHistory, words: bool, colour: bool) -> Iterator[st
 
 
 def _changed_lines(before: str, after: str, colour: bool) -> Iterator[str]:
-    """The words that differ between two texts, with some lines around them."""
     rows = list(_rows(word_difference(before, after)))
     differs = [any(piece is not DiffKind.KEPT for piece, _ in row) for row in rows]
     shown = [
@@ -403,7 +391,6 @@ def _changed_lines(before: str, after: str, colour: bool) -> Iterator[str]:
 
 
 def _rows(pieces: Iterable[Marked]) -> Iterator[list[Marked]]:
-    """A difference line by line."""
     row: list[Marked] = []
     for piece, text in pieces:
         *whole, rest = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

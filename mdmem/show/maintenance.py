@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from mdmem.model.writes import PurgePlan, PurgeResult
 
 
-_BAR = 20
-"""The width of the longest bar."""
-_HEIGHTS = ".:-=+*#"
-"""The characters of a chart, from none to the most."""
+_BAR = 20  # width of the longest bar
+_HEIGHTS = ".:-=+*#"  # from zero to the maximum
 _DIGITS = 3
 _FIGURES = {
     "without_hit": "the share of searches without a hit",
@@ -90,7 +88,6 @@ def _count(number: int) -> str:
 
 
 def _heights(counts: Sequence[int]) -> str:
-    """A character for each number: `.` for none, the last for the largest."""
     most = max(counts)
     return "".join(_HEIGHTS[-(-count * (len(_HEIGHTS) - 1) // most)] for count in counts)
 
@@ -117,7 +114,7 @@ def searches_json(figures: SearchFigures) -> dict[str, Any]:
 
 
 def _short(value: Any) -> Any:
-    """A value as a program reads it, without digits that say nothing."""
+    # drops digits that say nothing
     return round(value, _DIGITS) if isinstance(value, float) else value
 
 
@@ -296,14 +293,11 @@ def notes(damaged: int, nothing: str = "") -> tuple[str, ...]:
 
 
 def _bar(week: Week, most: int) -> str:
-    """A bar as long as the week's share of the most searches; even one search without a
-    hit shows.
-    """
+    # even one search without a hit shows
     return _share_bar(week.searches, week.without_hit or 0, most)
 
 
 def _share_bar(count: int, without: float, most: int) -> str:
-    """A bar as long as the count's share of the most, dotted for the share that is without."""
     size = -(-_BAR * count // most) if most else 0
     dots = -(-int(1000 * size * without) // 1000)
     return "#" * (size - dots) + "." * dots
@@ -330,7 +324,6 @@ def _drift(drift: Drift) -> str:
 
 
 def _columns(head: Sequence[str], rows: Sequence[Sequence[str]], colour: bool) -> list[str]:
-    """Lines of aligned columns: names on the left, numbers on the right, the chart last."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
 
     def line(cells: Sequence[str]) -> str:
@@ -387,9 +380,7 @@ def findings_json(findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def findings_text(findings: Sequence[Finding]) -> str:
-    """The doctor's findings, a line each with its hint below; at the end the number
-    that remains.
-    """
+    """A line for each of the doctor's findings, its hint below; at the end the number left."""
     rows = []
     for finding in findings:
         label = "fixed" if finding.fixed else finding.level.value
@@ -442,9 +433,7 @@ def purged_json(done: PurgeResult) -> dict[str, Any]:
 
 
 def purged_text(done: PurgeResult) -> str:
-    """A finished purge with the commit that records it; an earlier one may have left
-    nothing to do.
-    """
+    """A finished purge with its commit; an earlier one may have left nothing to do."""
     return (
         f"{'purged' if done.plan.has_changes else 'it stands nowhere, and nothing is left to purge'}"
         f" {short_id(done.commit)}".rstrip()
@@ -472,9 +461,7 @@ def _advice_json(advice: Advice) -> dict[str, Any]:
 
 
 def reviewed_text(review: ReviewResult) -> str:
-    """The advice that was carried out, a line each that ends in its commit; the rest with its
-    command below.
-    """
+    """Applied advice, each with its commit; the rest with its command below."""
     done = [
         one_line(f"done: {_where(advice)} {short_id(result.commit)}".rstrip())
         for advice, result in review.done
@@ -493,9 +480,7 @@ def _advice_text(advice: Advice) -> str:
 
 
 def _word(text: str) -> str:
-    """A word quoted for a shell, on one line; as `$'…'` (bash, zsh, ksh) if it has characters that
-    cannot be shown.
-    """
+    # as `$'…'` (bash, zsh, ksh) if it has characters that cannot be shown
     if one_line(text) == text:
         return shlex.quote(text)
     escaped = "".join(

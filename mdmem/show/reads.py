@@ -1,4 +1,4 @@
-"""Results of reading: sections, tasks, outlines, problems, how a workspace stands."""
+"""Results of reading: sections, tasks, outlines, problems, the status of a workspace."""
 
 from __future__ import annotations
 
@@ -32,9 +32,7 @@ _COLUMNS = 80
 
 
 def sessions_json(listed: SessionList) -> dict[str, Any]:
-    """A list of sessions; where the settings name no client, with the folders that
-    could be read.
-    """
+    """A list of sessions; if the settings name no client, the folders that could be read."""
     answer: dict[str, Any] = {"sessions": [session_json(session) for session in listed.sessions]}
     if listed.folders:
         answer["folders"] = [
@@ -84,9 +82,7 @@ def session_view_json(view: SessionView) -> dict[str, Any]:
 
 
 def sessions_text(listed: SessionList, colour: bool) -> str:
-    """Two lines a session: when and which, and how much of it there is. Or the folders that could
-    be read.
-    """
+    """Two lines a session: when and which, then its size; or the folders that could be read."""
     if listed.folders:
         return "\n".join(
             one_line(f"{each.client}  {number_of(each.files, 'file')} in {each.folder}")
@@ -121,7 +117,7 @@ def _figures(session: SessionSummary) -> Iterator[str]:
 
 
 def _shortened(figures: str, project: str | None) -> str:
-    """The figures of a session and its project, of which only the end is shown where it is long."""
+    # only the end of a long project path is shown
     if project is None:
         return figures
     room = max(20, _COLUMNS - len(figures) - 2)
@@ -189,14 +185,12 @@ def section_json(view: SectionView) -> dict[str, Any]:
 
 
 def _past_json(view: SectionView) -> dict[str, Any]:
-    """The moment for which a view was asked, and its commits."""
     if view.as_of is None:
         return {}
     return {"as_of": view.as_of, "commits": list(view.commits), "said_by_then": list(view.said)}
 
 
 def _fact_json(view: SectionView) -> dict[str, Any]:
-    """The fact of a view, and what else its name could mean, where there is any."""
     fact: dict[str, Any] = {"fact": view.fact} if view.fact else {}
     return fact | also_json(view.also)
 
@@ -213,9 +207,7 @@ def section_notes(view: SectionView) -> tuple[str, ...]:
 
 
 def section_text(view: SectionView, terminal: bool) -> str:
-    """A section's own text, and what else had been said by the moment asked for; for a terminal
-    with nothing in it that could steer it.
-    """
+    """A section's own text and what else was said by the moment asked for; safe for a terminal."""
     text = "\n".join([view.text.strip("\r\n"), *(f"{line}  (said by then)" for line in view.said)])
     return steerless(text) if terminal else text
 
@@ -420,7 +412,6 @@ def _model_parts(status: ModelStatus) -> Iterator[str]:
 
 
 def _next_steps(status: WorkspaceStatus) -> Iterator[str]:
-    """Commands that bring a workspace into order, or begin to use it."""
     if not status.adopted:
         yield (
             f"mdmem init {shlex.quote(status.workspace)}  (adopts it, so that agents are given it)"

@@ -84,9 +84,7 @@ def write_notes(result: WriteResult) -> tuple[str, ...]:
 
 
 def like_hint(result: WriteResult) -> str:
-    """A sentence on what to do about the first fact that a new line resembles; empty where there is
-    none.
-    """
+    """Advice on the first fact similar to a new line; empty if there is none."""
     if not result.like:
         return ""
     first = result.like[0]
@@ -97,7 +95,6 @@ def like_hint(result: WriteResult) -> str:
 
 
 def _beside(result: WriteResult) -> str:
-    """The current facts that a new one contradicts, and what it took over, in a few words."""
     kept = one_line(" ".join(result.kept))
     kept = kept if len(kept) <= _MAX_KEPT else f"{kept[: _MAX_KEPT - 1]}…"
     words = [

@@ -1,9 +1,7 @@
-"""Compiles regular expressions for Python 3.11.0 to 3.11.4, which matches possessive repetitions of
-groups wrongly.
+"""Compile possessive repetitions of groups for Python 3.11.0 to 3.11.4, which match them wrongly.
 
-There `(?:-[ ]*+){3,}+` may fail to match, or match less than it should (CPython's gh-106052). An
-atomic group with the greedy repetition in it, `(?>(?:-[ ]*+){3,})`, means the same and is matched
-right.
+There `(?:-[ ]*+){3,}+` may match too little (CPython's gh-106052).
+The atomic group `(?>(?:-[ ]*+){3,})` means the same and is matched right.
 """
 
 from __future__ import annotations
@@ -16,11 +14,7 @@ from typing import Any, AnyStr
 
 @cache
 def compiled(text: AnyStr) -> re.Pattern[AnyStr]:
-    """Compile `text` as `re.compile` does on later versions. The result's own `pattern` is None.
-
-    Raises:
-        re.error: as `re.compile` does.
-    """
+    """Like `re.compile` of later versions, but the result's own `pattern` is None."""
     tree = _parser.parse(text)
     _mend(tree)
     mended: re.Pattern[AnyStr] = _compiler.compile(tree)
