@@ -88,7 +88,8 @@ def _open_streams() -> None:
     """Set the standard streams to UTF-8; those that the caller closed lead nowhere."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - for the whole process
+            # open for the whole process
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         # They are text files, which can be reconfigured; typeshed only knows that they can be
         # written to.

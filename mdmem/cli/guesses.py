@@ -30,7 +30,8 @@ COMMANDS: Mapping[str, str] = _table(
         "find query grep lookup ask match retrieve-memory search-memory memory_search rg": (
             "mdmem search QUERY"
         ),
-        "add write create new insert put store note record post memorize memorise save-memory add-memory capture": (
+        "add write create new insert put store note record post memorize memorise save-memory"
+        " add-memory capture": (
             "mdmem log TEXT (what happened), or mdmem remember TEXT (what stays true)"
         ),
         "list ls all entries items fact memories": (
@@ -133,13 +134,11 @@ OF_GROUPS: Mapping[str, Mapping[str, str]] = {
 
 # for an unknown option, candidates: the first that the command has; capitals mark arguments
 OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "--limit --max --count --top --top-k --topk --k -l --num --number --max-results --results --size --n --first --last": (
-        "-n",
-    ),
+    "--limit --max --count --top --top-k --topk --k -l --num --number --max-results --results"
+    " --size --n --first --last": ("-n",),
     "--tags --label --labels -t --topic --keyword --keywords --categories --hashtag": ("--tag",),
-    "--content --text --body --message --entry --value --data --input --fact --note --memory --description -m -c": (
-        *("TEXT", "--body", "-m", "--reason", "FACT", "OUTCOME"),
-    ),
+    "--content --text --body --message --entry --value --data --input --fact --note"
+    " --memory --description -m -c": (*("TEXT", "--body", "-m", "--reason", "FACT", "OUTCOME"),),
     "--section -s --heading --header --title --name --path-in-file --address": (
         "SECTION",
         "--section",

@@ -49,8 +49,10 @@ _MONTH = "|".join(
 _ORDINAL = r"(?:st|nd|rd|th)"
 _DATE = late.pattern(rf"""(?ix)(?<![\w-])(?:
     (?P<year>\d{{4}})-(?P<month>\d\d)(?:-(?P<day>\d\d))?|
-    (?:the\ )?(?P<day_before>\d{{1,2}}){_ORDINAL}?(?:\ of)?\ (?P<name_behind>{_MONTH})\b\.?(?:,?\ (?P<year_behind>\d{{4}}))?|
-    (?P<name>{_MONTH})\b\.?\ (?P<day_behind>\d{{1,2}}){_ORDINAL}?(?!\d)(?:,?\ (?P<year_last>\d{{4}}))?|
+    (?:the\ )?(?P<day_before>\d{{1,2}}){_ORDINAL}?(?:\ of)?\ (?P<name_behind>{_MONTH})\b\.?
+        (?:,?\ (?P<year_behind>\d{{4}}))?|
+    (?P<name>{_MONTH})\b\.?\ (?P<day_behind>\d{{1,2}}){_ORDINAL}?(?!\d)
+        (?:,?\ (?P<year_last>\d{{4}}))?|
     (?P<name_alone>{_MONTH})\b\.?,?\ (?:of\ )?(?P<year_alone>\d{{4}})|
     the\ (?P<day_alone>\d{{1,2}}){_ORDINAL}
     )(?![\w-])""")
@@ -74,13 +76,17 @@ _AMOUNTS = """
 """
 _OTHER_NUMBER_WORDS = frozenset(_AMOUNTS.split())
 _ADDRESS = late.pattern(
-    r"""(?x)[A-Za-z][\w+.-]*://[^\s"'<>]+|[^\s@"'<>(),;:]+@[^\s@"'<>(),;:]+|(?<![\w/])@\w[\w.-]*|(?<!\w)(?:~|\.{1,2})?/[\w.~-][^\s"'<>,;]*|"""
-    r"""[\w.-]+(?:/[\w.-]+)+\.[A-Za-z]\w*|[\w.-]+(?:/[\w.-]+){2,}|\b[A-Za-z]:\\[^\s"'<>]+|\b[\w-]+(?:\.[\w-]+)*\.[A-Za-z][\w-]+(?:/[^\s"'<>,;]*)?"""
+    r"""(?x)[A-Za-z][\w+.-]*://[^\s"'<>]+|"""
+    r"""[^\s@"'<>(),;:]+@[^\s@"'<>(),;:]+|(?<![\w/])@\w[\w.-]*|"""
+    r"""(?<!\w)(?:~|\.{1,2})?/[\w.~-][^\s"'<>,;]*|"""
+    r"""[\w.-]+(?:/[\w.-]+)+\.[A-Za-z]\w*|[\w.-]+(?:/[\w.-]+){2,}|"""
+    r"""\b[A-Za-z]:\\[^\s"'<>]+|\b[\w-]+(?:\.[\w-]+)*\.[A-Za-z][\w-]+(?:/[^\s"'<>,;]*)?"""
 )
 _WORD = late.pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SENTENCE_START = late.pattern(r"(?:^|[.!?:;…]\s)[\s\"'“‘(\[*_-]*\Z")
 _PLACE_OF_NAME = late.pattern(
-    r"\b(?i:at|by|for|from|in|into|near|of|on|onto|than|through|to|via|with|named|called|join|joins|joined|met|use|uses|used|using|bei|namens|"
+    r"\b(?i:at|by|for|from|in|into|near|of|on|onto|than|through|to|via|with|"
+    r"named|called|join|joins|joined|met|use|uses|used|using|bei|namens|"
     r"(?:dr|mr|mrs|ms|prof)\.?)\s+(?=(?P<word>[^\W\d_]+))"
 )
 _FEWEST_SHARED = 1 / 4  # share of a text's content words that must be in its lines

@@ -34,16 +34,22 @@ DATA_ENDS = (
 )
 
 EXTRACT = f"""\
-From lines of a conversation, choose what will still be worth knowing in a month: facts about the person, their work and their plans, decisions,
-preferences, and lessons learned. Leave out small talk, questions, what is only true now, and what "known" says already.
+From lines of a conversation, choose what will still be worth knowing in a month: facts about the \
+person, their work and their plans, decisions,
+preferences, and lessons learned. Leave out small talk, questions, what is only true now, and \
+what "known" says already.
 
 Answer with {{"facts": [...]}}, each fact as
-{{"lines": [7], "kind": "decision", "key": null, "text": "{TEXT_PLACEHOLDER}", "quote": "{QUOTE_PLACEHOLDER}"}}
+{{"lines": [7], "kind": "decision", "key": null, "text": "{TEXT_PLACEHOLDER}", "quote": \
+"{QUOTE_PLACEHOLDER}"}}
 - lines: the numbers "n" of the lines that say it, at least one.
 - kind: {", ".join(KINDS)}.
-- key: null, or the attribute of the person that the fact is about: employer, home, name, job, birthday, phone, email, diet, allergy, a relative.
-- text: the fact in one sentence of at most {MOST_CHARACTERS} characters that can be understood by itself, in the language and as far as possible in
-  the words of the lines. Every number, date, name and address in it must be in these lines, or be the day that a relative date of theirs means,
+- key: null, or the attribute of the person that the fact is about: employer, home, name, job, \
+birthday, phone, email, diet, allergy, a relative.
+- text: the fact in one sentence of at most {MOST_CHARACTERS} characters that can be understood \
+by itself, in the language and as far as possible in
+  the words of the lines. Every number, date, name and address in it must be in these lines, or \
+be the day that a relative date of theirs means,
   written as YYYY-MM-DD. Add nothing.
 - quote: an exact part of one of these lines.
 No fact worth keeping: {{"facts": []}}."""
@@ -52,12 +58,16 @@ CONSOLIDATE = f"""\
 Compare new facts with what memory holds, and say what becomes of each fact.
 
 Answer with {{"changes": [...]}}, one for each fact, as
-{{"op": "ADD", "fact": "1f3c9a2b", "old": null, "section": null, "key": null, "text": "{TEXT_PLACEHOLDER}", "why": "{WHY_PLACEHOLDER}"}}
-- op: ADD where memory does not have it; UPDATE where it replaces one entry of memory, which is "old"; DELETE where the person asks to have the
+{{"op": "ADD", "fact": "1f3c9a2b", "old": null, "section": null, "key": null, "text": \
+"{TEXT_PLACEHOLDER}", "why": "{WHY_PLACEHOLDER}"}}
+- op: ADD where memory does not have it; UPDATE where it replaces one entry of memory, which is \
+"old"; DELETE where the person asks to have the
   entry "old" forgotten; NONE where memory has it already, or it is not worth keeping.
 - fact: its id. old: the id of one entry of memory, or null.
-- section: null, or one that an entry of memory has. key: null, or one that the fact or the entry "old" has.
-- text: the fact in at most {MOST_CHARACTERS} characters, with no number, date, name or address that it does not have.
+- section: null, or one that an entry of memory has. key: null, or one that the fact or the entry \
+"old" has.
+- text: the fact in at most {MOST_CHARACTERS} characters, with no number, date, name or address \
+that it does not have.
 - why: the reason in a few words."""
 
 

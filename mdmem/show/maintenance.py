@@ -435,9 +435,8 @@ def purged_json(done: PurgeResult) -> dict[str, Any]:
 def purged_text(done: PurgeResult) -> str:
     """A finished purge with its commit; an earlier one may have left nothing to do."""
     return (
-        f"{'purged' if done.plan.has_changes else 'it stands nowhere, and nothing is left to purge'}"
-        f" {short_id(done.commit)}".rstrip()
-    )
+        "purged" if done.plan.has_changes else "it stands nowhere, and nothing is left to purge"
+    ) + f" {short_id(done.commit)}".rstrip()
 
 
 def reviewed_json(result: ReviewResult) -> dict[str, Any]:

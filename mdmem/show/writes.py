@@ -63,9 +63,8 @@ def write_text(result: WriteResult, fact: str | None = None) -> str:
 def place_text(result: WriteResult, fact: str | None = None) -> str:
     """Where a write went, in one line that ends in an id."""
     if result.forgotten and result.changed:
-        return one_line(
-            f"{', '.join(some_of(result.forgotten))} {fact or short_id(result.commit) or ''}".rstrip()
-        )
+        names = ", ".join(some_of(result.forgotten))
+        return one_line(f"{names} {fact or short_id(result.commit) or ''}".rstrip())
     where = f"{result.path}: {section_line(result.section)}" if result.section else result.path
     where += f" (until {result.day})" if result.day and result.op is not Op.LOG else ""
     where += _beside(result) if result.changed else ""

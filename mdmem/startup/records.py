@@ -240,7 +240,8 @@ else:
         return TypeError(f"{kind} needs {missing!r}")
 
     def _repr(record):
-        return f"{type(record).__qualname__}({', '.join(f'{name}={getattr(record, name)!r}' for name in record.__match_args__)})"
+        values = (f"{name}={getattr(record, name)!r}" for name in record.__match_args__)
+        return f"{type(record).__qualname__}({', '.join(values)})"
 
     def _reduce(record):
         return type(record), tuple(getattr(record, name) for name in record.__match_args__)
