@@ -35,7 +35,7 @@ _MOST_PROMPT = 4_000  # the rest is pasted text, which costs time and finds litt
 _MOST_SESSION = 200
 _MOST_BYTES = 64_000_000
 # PostCompact has no limit: it writes, and may have to wait for another process
-_SECONDS = {"SessionStart": 5.0, "UserPromptSubmit": 2.0, "PreCompact": 2.0, "SessionEnd": 2.0}
+_TIME_LIMITS = {"SessionStart": 5.0, "UserPromptSubmit": 2.0, "PreCompact": 2.0, "SessionEnd": 2.0}
 
 
 class DeadlinePassed(KeyboardInterrupt):
@@ -101,7 +101,7 @@ def answer(event: HookEvent, environment: Mapping[str, str]) -> str:
         return ""
     memory: list[Memory] = []
     try:
-        with _deadline(_SECONDS.get(event.name)):
+        with _deadline(_TIME_LIMITS.get(event.name)):
             result = attempt(lambda: _answer(event, environment, memory), typed)
     except DeadlinePassed:
         for opened in memory:
@@ -164,8 +164,14 @@ def _serve(event: HookEvent, memory: Memory, opened: list[Memory]) -> str:
         return ""
     with EventRecorder(workspace.state, "agent-hook", workspace.actor, event.session) as recorder:
         recorder.measured({"hook": event.name})
-        if event.transcript is not None and event.name in _DIGESTED and workspace.settings.sessions:
-            memory.pipelines.start_digest(Path(event.transcript), is_last=event.name == _LAST)
+        if (
+            event.transcript is not None
+            and event.name in _DIGEST_EVENTS
+            and workspace.settings.sessions
+        ):
+            memory.pipelines.start_digest(
+                Path(event.transcript), is_last=event.name == _SESSION_END
+            )
         return _HANDLERS[event.name](memory, event)
 
 
@@ -244,6 +250,6 @@ _HANDLERS: Mapping[str, Callable[[Memory, HookEvent], str]] = {
     "PostCompact": _after_compaction,
     "SessionEnd": _end_session,
 }
-_LAST = "SessionEnd"
+_SESSION_END = "SessionEnd"
 # events that start a digest of the session, where the settings allow it
-_DIGESTED = frozenset({"UserPromptSubmit", "PreCompact", _LAST})
+_DIGEST_EVENTS = frozenset({"UserPromptSubmit", "PreCompact", _SESSION_END})

@@ -24,8 +24,8 @@ from mdmem.wording import number_of, plain
 _CONFLICT = 1
 _MOST_CONFLICTS = 127  # exit statuses of `git merge-file` up to this are a count; above, a failure
 # variables by which git's own merge finds its settings (`merge.conflictStyle`)
-_PASSED_ON = ("GIT_CONFIG", "GIT_DIR", "GIT_WORK_TREE")
-_MERGED_COMMIT = "GITHEAD_"  # `git merge` names each merged commit in a variable GITHEAD_ID=NAME
+_GIT_VARIABLES = ("GIT_CONFIG", "GIT_DIR", "GIT_WORK_TREE")
+_GITHEAD_PREFIX = "GITHEAD_"  # `git merge` names each merged commit in a variable GITHEAD_ID=NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Merge three versions of a file into the second one; return the exit status."""
     words = sys.argv[2:] if arguments is None else arguments
     if len(words) != 4:
-        _say("git runs this: merge-driver BASE OURS THEIRS PATH")
+        _print_line("git runs this: merge-driver BASE OURS THEIRS PATH")
         return _CONFLICT
     base, ours, theirs, path = words
     return merge_versions(Versions(Path(base), Path(ours), Path(theirs), path))
@@ -55,13 +55,13 @@ def merge_versions(versions: Versions) -> int:
     except KeyboardInterrupt:
         result = TextProblem("interrupted", "interrupted")
     if isinstance(result, str):
-        _say(f"{versions.path}: {result}" if result else "")
+        _print_line(f"{versions.path}: {result}" if result else "")
         return 0
     status = outcome_of(lambda: _merge_texts(versions))
     if isinstance(status, int):
-        _say(f"{versions.path} is merged by lines: {_reason(result)}" if result else "")
+        _print_line(f"{versions.path} is merged by lines: {_reason(result)}" if result else "")
         return status
-    _say(f"{versions.path} is unchanged: {_reason(status)}")
+    _print_line(f"{versions.path} is unchanged: {_reason(status)}")
     return _CONFLICT
 
 
@@ -83,7 +83,7 @@ def _merge_by_section(versions: Versions) -> str | None:
             return None
         raise TextProblem("bad-text", merged.reason)
     if merged.data != ours:
-        _put(versions.ours, merged.data)
+        _write_atomically(versions.ours, merged.data)
     notes = merged.notes
     counts = (
         (notes.contradictions, "contradiction", "contradictions"),
@@ -102,7 +102,9 @@ def kind_by_name(path: str) -> FileKind:
 
 def _merge_texts(versions: Versions) -> int:
     """Merge as git merges texts. Raises TextProblem, with nothing changed, where git cannot."""
-    passed_on = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
+    passed_on = {
+        name: value for name, value in os.environ.items() if name.startswith(_GIT_VARIABLES)
+    }
     labels = [word for label in ("HEAD", "base", _name_of_theirs()) for word in ("-L", label)]
     paths = [str(path) for path in (versions.ours, versions.base, versions.theirs)]
     result = run(Path(), ["merge-file", "-p", *labels, "--", *paths], extra=passed_on)
@@ -111,14 +113,14 @@ def _merge_texts(versions: Versions) -> int:
             "bad-text",
             result.error_text.partition("\n")[0] or f"git merge-file exited with {result.status}",
         )
-    _put(versions.ours, result.output)
+    _write_atomically(versions.ours, result.output)
     return _CONFLICT if result.status else 0
 
 
 def _name_of_theirs() -> str:
     # the name that `git merge` was given
     names = [
-        value for name, value in os.environ.items() if name.startswith(_MERGED_COMMIT) and value
+        value for name, value in os.environ.items() if name.startswith(_GITHEAD_PREFIX) and value
     ]
     return names[0] if len(names) == 1 else "theirs"
 
@@ -131,7 +133,7 @@ def _read(path: Path) -> bytes:
     return data
 
 
-def _put(path: Path, data: bytes) -> None:
+def _write_atomically(path: Path, data: bytes) -> None:
     """Write a file as a whole or not at all: git may read it whatever becomes of this process."""
     target = Path(os.path.realpath(path))
     new = target.with_name(files.temporary_name())
@@ -145,7 +147,7 @@ def _put(path: Path, data: bytes) -> None:
         raise
 
 
-def _say(message: str) -> None:
+def _print_line(message: str) -> None:
     if message and sys.stderr is not None:
         with suppress(OSError):
             print(printable(f"mdmem: {message}", keep=""), file=sys.stderr)

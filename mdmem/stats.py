@@ -24,10 +24,10 @@ SEARCH = "search"  # the verb whose quality is measured
 # verbs of blocks and of the guard; code of a write refused since it held a block
 CONTEXT, GUARD, RECALLED = "context", "guard", "recalled-text"
 
-_LEAST_SEARCHES = 5  # in a week, for drift
-_LEAST_WEEKS = 6  # before the newest one; with fewer the limits are unreliable
+_MIN_SEARCHES = 5  # in a week, for drift
+_MIN_WEEKS = 6  # before the newest one; with fewer the limits are unreliable
 _SIGMAS = 2.576  # standard errors: 1 % of a normal distribution lies outside
-_LEAST_CHANGE = 0.1  # share of the mean that anybody would notice
+_MIN_CHANGE = 0.1  # share of the mean that anybody would notice
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,16 +362,16 @@ def _drift_of(
     share (of searches without a hit, of prompts with a block) they are at least as wide as chance
     makes a share of so few.
     """
-    if not weeks or count(weeks[-1]) < _LEAST_SEARCHES:
+    if not weeks or count(weeks[-1]) < _MIN_SEARCHES:
         return ()
-    earlier_weeks = [week for week in weeks[:-1] if count(week) >= _LEAST_SEARCHES]
+    earlier_weeks = [week for week in weeks[:-1] if count(week) >= _MIN_SEARCHES]
     drifts = []
     for name, measure in watched.items():
         value, earlier = (
             measure(weeks[-1]),
             [figure for week in earlier_weeks if (figure := measure(week)) is not None],
         )
-        if value is None or len(earlier) < _LEAST_WEEKS:
+        if value is None or len(earlier) < _MIN_WEEKS:
             continue
         margin, highest = _margin(earlier), math.inf
         if name in shares:
@@ -391,7 +391,7 @@ def _drift_of(
 def _margin(values: Sequence[float]) -> float:
     """The distance from the mean within which one more value may lie."""
     error = stdev(values) * math.sqrt(1 + 1 / len(values))
-    return max(_student(len(values) - 1) * error, _LEAST_CHANGE * abs(fmean(values)))
+    return max(_student(len(values) - 1) * error, _MIN_CHANGE * abs(fmean(values)))
 
 
 def _student(freedom: int) -> float:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _COMPLETION = "_MDMEM_COMPLETE"  # set by a shell that asks for completions; the name is Typer's
 
 # commands that may be slow and never prompt; `init` commits, and git may ask to sign
-_LONG = frozenset(
+_SLOW_COMMANDS = frozenset(
     {
         *("init", "show", "outline", "search", "facts", "recall", "tags"),
         *("history", "blame", "when", "changes", "conflicts", "review", "check"),
@@ -73,7 +73,7 @@ def _run(words: Sequence[str]) -> int:
 def _progress(call: Call) -> AbstractContextManager[object]:
     """Show progress where a command may be slow and nothing else uses the terminal meanwhile."""
     commits = call.values.get("resolve") or call.values.get("apply")
-    if call.as_json or call.quiet or commits or call.command not in _LONG:
+    if call.as_json or call.quiet or commits or call.command not in _SLOW_COMMANDS:
         return nullcontext()
     if call.values.get("found"):  # it asks, and shows its progress before that
         return nullcontext()

@@ -78,11 +78,11 @@ def _parser(name: str, function: Callable[..., Answer]) -> Callable[..., Call]:
     taken = [own for parameter in parameters for own in _options(parameter, types[parameter.name])]
     # `inspect`, and so Typer, prefers this signature to the one in the source; mypy knows no such
     # attribute.
-    cast("Any", parsed).__signature__ = inspect.Signature([context, *taken, *_added()])
+    cast("Any", parsed).__signature__ = inspect.Signature([context, *taken, *_common_parameters()])
     return parsed
 
 
-def _added() -> Iterable[inspect.Parameter]:
+def _common_parameters() -> Iterable[inspect.Parameter]:
     """The common options that every command takes too; its help leaves them out."""
     for parameter in list(inspect.signature(_between).parameters.values())[1:3]:
         annotation = get_type_hints(_between, include_extras=True)[parameter.name]

@@ -117,7 +117,7 @@ class CommandHelp(TyperCommand):
             ctx, with_values(args) if OPTIONAL_VALUES.keys() & flags else args
         )
         if rest and not ctx.resilient_parsing:
-            raise UsageProblem(_unexpected(self, rest), _how_texts_go(self, ctx.command_path))
+            raise UsageProblem(_unexpected(self, rest), _argument_hint(self, ctx.command_path))
         return rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -164,7 +164,7 @@ def _unexpected(command: Any, rest: Sequence[str]) -> str:
     return f"unexpected argument {rest[0]!r}"
 
 
-def _how_texts_go(command: Any, path: str) -> str:
+def _argument_hint(command: Any, path: str) -> str:
     if command.name in guesses.WORDS_TOO_MANY:
         return f"{guesses.WORDS_TOO_MANY[command.name]} {path} --help"
     _, arguments = parameters(command)

@@ -13,7 +13,7 @@ from mdmem.startup import late
 # suggested only where the table says so or the word is nearly the same
 REMOVING = frozenset({"forget", "revert", "redact", "uninstall"})
 _NEARLY_THE_SAME = 0.8
-_ALIKE = 0.7
+_SIMILAR = 0.7
 _PART = late.pattern(r"[^\W_]+")  # a word such as list-facts, whose first part names the command
 
 
@@ -196,7 +196,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "-k": ("-n", "--key", "--kind"),
     "--key --keys": ("SECTION|FACT|KEY",),
 }
-_MEANT = {word: meant for words, meant in OPTIONS.items() for word in words.split()}
+_CANDIDATES = {word: meant for words, meant in OPTIONS.items() for word in words.split()}
 # of arguments, in commands that can be pasted
 _PLACEHOLDERS = {
     "QUERY": '"your words"',
@@ -261,17 +261,17 @@ def meant_option(
 ) -> str:
     """A hint at the option or argument that `word` may be meant for; empty if none is similar."""
     folded = word.casefold().replace("_", "-")
-    for meant in _MEANT.get(word) or _MEANT.get(folded, ()):
+    for meant in _CANDIDATES.get(word) or _CANDIDATES.get(folded, ()):
         if meant in arguments:
             return f"{meant} is not an option. Use: {command} {_PLACEHOLDERS.get(meant, meant)}"
         if meant in options:
             return f"Use {meant}{_how(meant)}."
     if folded in _ELSEWHERE:
         return _ELSEWHERE[folded]
-    names = [] if folded in _MEANT else [flag[2:] for flag in options if flag.startswith("--")]
+    names = [] if folded in _CANDIDATES else [flag[2:] for flag in options if flag.startswith("--")]
     return "".join(
         f"Use --{name}."
-        for name in difflib.get_close_matches(folded.lstrip("-"), names, n=1, cutoff=_ALIKE)
+        for name in difflib.get_close_matches(folded.lstrip("-"), names, n=1, cutoff=_SIMILAR)
     )
 
 

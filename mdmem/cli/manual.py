@@ -44,9 +44,9 @@ TOPICS = {
     "glossary": "Glossary",
     "scale": "Cost at scale",
 }
-_OF_CLIENTS = ("claude-code", "codex", "openclaw", "any-mcp-client", "anthropic-sdk")
+_CLIENT_PAGES = ("claude-code", "codex", "openclaw", "any-mcp-client", "anthropic-sdk")
 # the pages for other words
-_MEANT = {
+_TOPIC_ALIASES = {
     **dict.fromkeys(("settings", "config", "files", "format"), "file-format"),
     **dict.fromkeys(("upgrade", "uninstall", "completion", "setup"), "install"),
     **{
@@ -67,7 +67,7 @@ _MEANT = {
     },
 }
 # a heading, table row, code or blank line: belongs to no paragraph
-_ALONE = late.pattern(r"#|\||    |$")
+_NO_PARAGRAPH = late.pattern(r"#|\||    |$")
 _ITEM = late.pattern(r"- |\d+\. ")
 _LINK = late.pattern(r"\[([^\]]+)\]\([^)]+\)")
 _CELL = late.pattern(r"(?<!\\)\|")
@@ -96,7 +96,7 @@ def help_(
 
         text = app.help_text(name.split())
         return Answer({"topic": name, "text": text}, text)
-    page = _MEANT.get(name, name).removesuffix(".md")
+    page = _TOPIC_ALIASES.get(name, name).removesuffix(".md")
     if page not in TOPICS:
         meant = guesses.meant_command(name, COMMANDS)
         hint = f"The pages are: {', '.join(TOPICS)}."
@@ -117,7 +117,7 @@ def page_path(page: str) -> str:
         "clients/README.md"
         if page == "clients"
         else f"clients/{page}.md"
-        if page in _OF_CLIENTS
+        if page in _CLIENT_PAGES
         else f"{page}.md"
     )
 
@@ -127,14 +127,14 @@ def _plain(text: str) -> Iterator[str]:
     paragraph: list[str] = []
     is_code = False
     for line in (*text.splitlines(), ""):
-        if paragraph and (_ALONE.match(line) or _ITEM.match(line)):
+        if paragraph and (_NO_PARAGRAPH.match(line) or _ITEM.match(line)):
             yield from _block(" ".join(paragraph))
             paragraph = []
         if line.startswith("```"):
             is_code = not is_code
         elif is_code:
             yield f"    {line}"
-        elif _ALONE.match(line):
+        elif _NO_PARAGRAPH.match(line):
             yield from _block(line)
         else:
             paragraph.append(line.strip())

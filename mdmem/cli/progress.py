@@ -12,7 +12,7 @@ from mdmem.cli import terminal
 from mdmem.cli.flags import in_flags
 from mdmem.errors import printable
 
-_PATIENCE = 1.5  # seconds before the first message
+_FIRST_MESSAGE_SECONDS = 1.5
 _INTERVAL = 0.5
 _CLEAR = "\r\x1b[K"
 
@@ -56,7 +56,7 @@ class Progress:
         self,
         command: str,
         stream: TextIO,
-        patience: float = _PATIENCE,
+        patience: float = _FIRST_MESSAGE_SECONDS,
         interval: float | None = _INTERVAL,
     ) -> None:
         self.counts = (0, 0)

@@ -25,11 +25,11 @@ _COMMAND = late.pattern(r"\s*mdmem ")
 _SHELL_WORD = late.pattern(r"(?:'[^']*'|\"[^\"]*\"|\\.|[^\s'\"\\])+")
 _RESET = "\x1b[0m"
 # as for git's pager: leave at once if the text fits, pass colours on, do not clear the screen
-_LESS = {"LESS": "FRX", "LV": "-c"}
-_NOT_RUN = (126, 127)
-_DEEPER = 4  # continuation indent where the first column is too wide to be left free
+_PAGER_ENVIRONMENT = {"LESS": "FRX", "LV": "-c"}
+_NOT_RUN_STATUSES = (126, 127)
+_CONTINUATION_INDENT = 4  # continuation indent where the first column is too wide to be left free
 _NARROWEST = 10
-_USUAL = (80, 24)
+_DEFAULT_SIZE = (80, 24)
 
 
 def size(stream: TextIO) -> tuple[int, int]:
@@ -43,7 +43,7 @@ def size(stream: TextIO) -> tuple[int, int]:
         int(name) if name.isascii() and name.isdigit() else number
         for name, number in zip(named, own, strict=True)
     )
-    columns, lines = (number or usual for number, usual in zip(wanted, _USUAL, strict=True))
+    columns, lines = (number or usual for number, usual in zip(wanted, _DEFAULT_SIZE, strict=True))
     return max(_NARROWEST, columns), lines
 
 
@@ -52,12 +52,12 @@ def show(text: str) -> None:
     columns, lines = size(sys.stdout)
     rows = fitted(text, columns)
     shown = text if isinstance(text, VerbatimText) else rows
-    if rows.count("\n") + 2 > lines and (pager := _pager()) and _paged(pager, shown):
+    if rows.count("\n") + 2 > lines and (pager := _pager_command()) and _run_pager(pager, shown):
         return
     print(shown, flush=True)
 
 
-def _pager() -> str:
+def _pager_command() -> str:
     if os.environ.get("TERM", "dumb") == "dumb":
         return ""
     default = "less" if shutil.which("less") else ""
@@ -65,7 +65,7 @@ def _pager() -> str:
     return "" if pager == "cat" else pager
 
 
-def _paged(pager: str, text: str) -> bool:
+def _run_pager(pager: str, text: str) -> bool:
     """Returns False if the pager could not be started. Interruptions are for the pager alone."""
     # 4 ms, only where there is more than a screen
     import subprocess  # noqa: PLC0415
@@ -73,13 +73,13 @@ def _paged(pager: str, text: str) -> bool:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with subprocess.Popen(
-            ["sh", "-c", pager], stdin=subprocess.PIPE, env=_LESS | dict(os.environ)
+            ["sh", "-c", pager], stdin=subprocess.PIPE, env=_PAGER_ENVIRONMENT | dict(os.environ)
         ) as process:
             try:
                 process.communicate(f"{text}\n".encode(errors="backslashreplace"))
             except BrokenPipeError:  # the user left the pager before the end
                 process.wait()
-        return process.returncode not in _NOT_RUN
+        return process.returncode not in _NOT_RUN_STATUSES
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -133,7 +133,7 @@ def _wrapped(line: str, most: int) -> Iterator[str]:
     mark = _MARK.match(bare)
     hang = width(mark[0]) if mark else 0
     if column:
-        hang = width(column[0]) if 3 * width(column[0]) <= most else hang + _DEEPER
+        hang = width(column[0]) if 3 * width(column[0]) <= most else hang + _CONTINUATION_INDENT
     indent = " " * min(hang, most // 2)
     row, taken, colour = "", 0, ""
     for piece in _PIECE.findall(line):
@@ -141,11 +141,11 @@ def _wrapped(line: str, most: int) -> Iterator[str]:
             row, taken = row + piece, taken + len(piece)
             continue
         if taken + width(piece) > most and _CODE.sub("", row).strip():
-            yield _closed(row.rstrip(), colour)
+            yield _with_reset(row.rstrip(), colour)
             row, taken = indent + colour, len(indent)
-        for part in _parts(piece):
+        for part in _breakable_parts(piece):
             if taken + width(part) > most and taken > len(indent):
-                yield _closed(row, colour)
+                yield _with_reset(row, colour)
                 row, taken = indent + colour, len(indent)
             row, taken = row + part, taken + width(part)
         for code in _CODE.findall(piece):
@@ -153,11 +153,11 @@ def _wrapped(line: str, most: int) -> Iterator[str]:
     yield row if taken <= most else row.rstrip()
 
 
-def _closed(row: str, colour: str) -> str:
+def _with_reset(row: str, colour: str) -> str:
     return f"{row}{_RESET}" if colour else row
 
 
-def _parts(word: str) -> Iterator[str]:
+def _breakable_parts(word: str) -> Iterator[str]:
     """Split a word where it may be broken: around each wide character."""
     for is_wide, run in groupby(_CHARACTER.findall(word), lambda character: width(character) > 1):
         characters = list(run)

@@ -33,7 +33,7 @@ from mdmem.llm.requests import ModelRequest
 from mdmem.startup.records import asdict, dataclass
 
 FOLDER_NAME = "model"
-_SECONDS = 30 * 24 * 3600
+_KEEP_SECONDS = 30 * 24 * 3600
 
 
 def request_hash(model_name: str, request: ModelRequest) -> str:
@@ -60,7 +60,7 @@ def keep_answer(state: Path, name: str, text: str, attempt: int | None) -> None:
 
 def drop_old_answers(state: Path) -> None:
     """Drop answers kept for 30 days."""
-    _drop_answers(state, time.time() - _SECONDS)
+    _drop_answers(state, time.time() - _KEEP_SECONDS)
 
 
 def drop_all_answers(state: Path) -> None:
@@ -147,7 +147,7 @@ def tokens_on(records: Iterable[RequestRecord], day: date, zone: tzinfo | None) 
 
 _MOST_ANSWER_TOKENS, _FEWEST_ANSWER_TOKENS = 4_096, 512
 # no server counts more tokens in English words; other bytes may be a token each
-_FEWEST_ASCII_A_TOKEN = 2
+_MIN_ASCII_PER_TOKEN = 2
 
 
 def open_model(endpoint: ModelServer | ModelCommand) -> Model:
@@ -266,7 +266,7 @@ class Asker:
         if isinstance(self._endpoint, ModelCommand):
             return -(-request.size // BYTES_A_TOKEN)
         ascii_size = len(request.text.encode("ascii", "ignore"))
-        return request.size - ascii_size + -(-ascii_size // _FEWEST_ASCII_A_TOKEN)
+        return request.size - ascii_size + -(-ascii_size // _MIN_ASCII_PER_TOKEN)
 
     def _tokens_used(self) -> int:
         today = self._now().astimezone(self._run.zone).date()

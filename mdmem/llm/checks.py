@@ -166,7 +166,7 @@ def _complaint(text: str, list_name: str) -> str:
 # speakers; OTHER is another person in a chat of several
 USER, OTHER, AGENT = "user", "other", "agent"
 _MOST_LINES = 10  # that one fact may name
-_FARTHEST = 40  # lines of a transcript between the first and the last of them
+_MOST_LINES_APART = 40  # lines of a transcript between the first and the last of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +211,9 @@ def _checked(item: Any, by_number: Mapping[int, Sequence[RequestLine]]) -> Sugge
     kind, text, quote = item.get("kind"), require_text(item.get("text")), item.get("quote")
     if not isinstance(kind, str) or kind.strip().casefold() not in KINDS:
         raise RefusedItemError("unknown kind")
-    by_person = _is_held(text, quote, [line for line in cited if line.who != AGENT])
+    by_person = _is_grounded(text, quote, [line for line in cited if line.who != AGENT])
     if not by_person:
-        _require_held(text, quote, cited)
+        _require_grounded(text, quote, cited)
     key = item.get("key")
     named = attribute_named(key) if isinstance(key, str) else None
     return SuggestedFact(
@@ -231,20 +231,20 @@ def _line_numbers(value: Any, sent: Collection[int]) -> tuple[int, ...]:
     numbers = tuple(sorted(set(value)))
     if any(number not in sent for number in numbers):
         raise RefusedItemError("a line that was not sent")
-    if len(numbers) > _MOST_LINES or numbers[-1] - numbers[0] > _FARTHEST:
+    if len(numbers) > _MOST_LINES or numbers[-1] - numbers[0] > _MOST_LINES_APART:
         raise RefusedItemError("too many lines")
     return numbers
 
 
-def _is_held(text: str, quote: Any, lines: Sequence[RequestLine]) -> bool:
+def _is_grounded(text: str, quote: Any, lines: Sequence[RequestLine]) -> bool:
     try:
-        _require_held(text, quote, lines)
+        _require_grounded(text, quote, lines)
     except RefusedItemError:
         return False
     return True
 
 
-def _require_held(text: str, quote: Any, lines: Sequence[RequestLine]) -> None:
+def _require_grounded(text: str, quote: Any, lines: Sequence[RequestLine]) -> None:
     if (
         not isinstance(quote, str)
         or not is_said(quote)
@@ -320,8 +320,8 @@ def _checked_consolidation(
     if op is None:
         raise RefusedItemError("unknown op")
     fact, old = (
-        _sent(item.get("fact"), facts),
-        _sent(item["old"], memory) if item.get("old") is not None else None,
+        _find_sent(item.get("fact"), facts),
+        _find_sent(item["old"], memory) if item.get("old") is not None else None,
     )
     if fact is None or (old is None and op in _ON_ENTRY):
         raise RefusedItemError("an id is missing")
@@ -348,7 +348,7 @@ def _checked_consolidation(
     )
 
 
-def _sent(value: Any, sent: Mapping[FactId, Sent]) -> Sent | None:
+def _find_sent(value: Any, sent: Mapping[FactId, Sent]) -> Sent | None:
     """The fact or entry of an id that was sent; None where there is no id."""
     if value is None:
         return None

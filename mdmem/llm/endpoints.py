@@ -116,13 +116,13 @@ def configured(settings: Settings, environment: Mapping[str, str]) -> ModelServe
         PackageProblem: `missing-package`: for a server.
     """
     if settings.model_command and settings.model_url:
-        raise _unset("your settings name a model_url and a model_command", "Remove one of them.")
+        raise _no_model("your settings name a model_url and a model_command", "Remove one of them.")
     if settings.model_command:
         return ModelCommand(
             settings.model_command, settings.model_name or " ".join(settings.model_command), SECONDS
         )
     if not settings.model_url:
-        raise _unset(
+        raise _no_model(
             "your settings do not name a model",
             "Set model_url and model_name, or model_command, in your own settings.",
         )
@@ -133,12 +133,12 @@ def configured(settings: Settings, environment: Mapping[str, str]) -> ModelServe
         or parts.username
         or parts.password
     ):
-        raise _unset(
+        raise _no_model(
             "model_url is not a server address",
             'Write it as "http://127.0.0.1:11434/v1"; a key goes into a variable.',
         )
     if not settings.model_name:
-        raise _unset(
+        raise _no_model(
             "your settings do not name the server's model",
             'Set model_name, as in model_name = "qwen3:8b".',
         )
@@ -146,7 +146,7 @@ def configured(settings: Settings, environment: Mapping[str, str]) -> ModelServe
     if settings.model_key_env:
         key = environment.get(settings.model_key_env, "").strip()
         if not key:
-            raise _unset(
+            raise _no_model(
                 f"the variable {settings.model_key_env} is not set",
                 "model_key_env names the variable with the key.",
             )
@@ -158,7 +158,7 @@ def configured(settings: Settings, environment: Mapping[str, str]) -> ModelServe
     return ModelServer(settings.model_url, settings.model_name, key, SECONDS)
 
 
-def _unset(message: str, hint: str) -> WorkspaceProblem:
+def _no_model(message: str, hint: str) -> WorkspaceProblem:
     return WorkspaceProblem("no-model", message, hint)
 
 

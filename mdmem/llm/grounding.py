@@ -116,12 +116,12 @@ class Ground:
 
     def __init__(self, lines: Iterable[SaidLine]) -> None:
         self._text = "\n".join(annotate(line.text, line.day) for line in lines)
-        self._folded = _straight(self._text).casefold()
+        self._folded = _normalized(self._text).casefold()
 
     def ungrounded(self, text: str) -> str:
         """The first part of a text that the lines do not hold; empty if they hold all."""
         parts = (self._addresses, self._dates, self._numbers, self._names, self._other_words)
-        return next((word for find in parts for word in find(_straight(text))), "")
+        return next((word for find in parts for word in find(_normalized(text))), "")
 
     @cached_property
     def _held_dates(self) -> frozenset[PartialDate]:
@@ -209,7 +209,7 @@ class Ground:
             yield text
 
 
-def _straight(text: str) -> str:
+def _normalized(text: str) -> str:
     return unicodedata.normalize("NFKC", text).replace("\u2019", "'").replace("\u2018", "'")
 
 

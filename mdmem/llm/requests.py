@@ -261,7 +261,7 @@ def _schema_text(schema: Mapping[str, Any]) -> str:
 
 
 MOST_BYTES = 24_000  # of lines in a request
-_LEFT_EMPTY = 500  # with fewer bytes free a request is full, so that 1 MB makes 45 at most
+_FULL_MARGIN_BYTES = 500  # with fewer bytes free a request is full, so that 1 MB makes 45 at most
 _SENTENCE_END = late.pattern(r"[.!?…。！？]+[\"'”’)\]]*\s+|\s+")
 
 
@@ -272,7 +272,7 @@ def pack(lines: Iterable[RequestLine]) -> tuple[tuple[RequestLine, ...], ...]:
     for line in lines:
         rest = line.text
         while len(rest.encode()) > left:
-            if left > _LEFT_EMPTY and (start := _beginning(rest, left)):
+            if left > _FULL_MARGIN_BYTES and (start := _beginning(rest, left)):
                 packs[-1].append(replace(line, text=start.rstrip()))
                 rest = rest[len(start) :]
             packs.append([])
@@ -289,7 +289,9 @@ def _beginning(text: str, most_bytes: int) -> str:
     ends = [match.end() for match in _SENTENCE_END.finditer(start)]
     sentences = [end for end in ends if start[:end].rstrip()[-1:] in ".!?…。！？\"'”’)]"]
     near = [
-        end for end in sentences or ends if len(start[:end].encode()) > most_bytes - _LEFT_EMPTY
+        end
+        for end in sentences or ends
+        if len(start[:end].encode()) > most_bytes - _FULL_MARGIN_BYTES
     ] or ends[-1:]
     return start[: near[-1]] if near and near[-1] else start
 

@@ -163,11 +163,11 @@ class ServerModel:
                     if not self._has_other_form(problem):
                         raise _failure(problem) from problem
                 except (openai.OpenAIError, HttpError) as problem:
-                    raise self._unread(problem) from problem
+                    raise self._read_failure(problem) from problem
                 except ValueError as problem:  # what calls itself JSON and is none
                     raise ModelFailure(DOWN, _NO_ANSWER) from problem
 
-    def _unread(self, problem: Exception) -> ModelFailure:
+    def _read_failure(self, problem: Exception) -> ModelFailure:
         if self._http.is_too_long:
             return ModelFailure(
                 BAD_ANSWER, f"the server sent more than {endpoints.MOST_ANSWER_BYTES:,} bytes"

@@ -57,7 +57,7 @@ _OPTIONS = {"everything": "all", "tags": "tag", "replacement": "with"}
 
 
 # argument names that models use, with the right ones for hints
-_MEANT = {
+_ALIASES = {
     "q": "query",
     "n": "limit",
     "max_results": "limit",
@@ -74,7 +74,7 @@ _MEANT = {
     "command": "action",
 }
 _INSTEAD_OF_QUERY = ("tags", "since", "until")
-_NEARLY = 0.6
+_SIMILAR = 0.6
 
 
 def check_arguments(tool: ToolDefinition, call_arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def check_arguments(tool: ToolDefinition, call_arguments: Mapping[str, Any]) -> 
 
 
 def _nearest(name: str, tool: ToolDefinition) -> str:
-    meant = nearest_name(name, tool.arguments) or _MEANT.get(name.casefold(), "")
+    meant = nearest_name(name, tool.arguments) or _ALIASES.get(name.casefold(), "")
     return (
         f"Did you mean {meant}?"
         if meant in tool.arguments
@@ -113,7 +113,7 @@ def _nearest(name: str, tool: ToolDefinition) -> str:
 
 def nearest_name(name: str, names: Collection[str]) -> str:
     """The name most similar to `name`; empty if none is similar."""
-    return next(iter(difflib.get_close_matches(name.casefold(), names, n=1, cutoff=_NEARLY)), "")
+    return next(iter(difflib.get_close_matches(name.casefold(), names, n=1, cutoff=_SIMILAR)), "")
 
 
 def _require_type(name: str, value: Any, schema: Schema) -> None:

@@ -190,8 +190,8 @@ def _read(line: object) -> object:
         return None
 
 
-_AT_ONCE = 8  # calls that a client waits for and that run in parallel; more wait
-_MOST_THREADS = 2 * _AT_ONCE  # calls that run in parallel, cancelled ones included
+_MOST_PARALLEL_CALLS = 8  # calls that a client waits for and that run in parallel; more wait
+_MOST_THREADS = 2 * _MOST_PARALLEL_CALLS  # calls that run in parallel, cancelled ones included
 _FINISHING_SECONDS = 10  # for running calls, after a signal
 # for the index, at the end of input; a client kills the server after two seconds
 _CATCHING_UP_SECONDS = 1.5
@@ -212,7 +212,7 @@ class Answers:
         self._door: Door | None = None
         self._opening = threading.Lock()
         self._places, self._threads = (
-            anyio.CapacityLimiter(_AT_ONCE),
+            anyio.CapacityLimiter(_MOST_PARALLEL_CALLS),
             anyio.CapacityLimiter(_MOST_THREADS),
         )
         self._running: set[asyncio.Task[Any]] = set()

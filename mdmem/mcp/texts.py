@@ -20,7 +20,7 @@ MOST_CHARACTERS = 8000
 NO_MATCH = "No match."
 BEHIND = "The index is behind."
 _WHY_BEHIND = "the index is behind: "  # start of the core's note on why the index is behind
-_ROOM = 300  # characters reserved for the lines below a text that was cut
+_RESERVED_CHARACTERS = 300  # characters reserved for the lines below a text that was cut
 
 
 def clean(text: str) -> str:
@@ -39,13 +39,13 @@ def bounded(lines: Iterable[str], how: str, last: Sequence[str] = ()) -> str:
     used = 0
     for entry in entries:
         used += len(entry) + 1
-        if used > room - (_ROOM if shown + 1 < len(entries) else 0):
+        if used > room - (_RESERVED_CHARACTERS if shown + 1 < len(entries) else 0):
             break
         shown += 1
     if shown == len(entries):
         return "\n".join((*entries, *last))
     if not shown:
-        entries[0] = f"{entries[0][: room - _ROOM].rstrip()}…"
+        entries[0] = f"{entries[0][: room - _RESERVED_CHARACTERS].rstrip()}…"
         shown = 1
     left = len(entries) - shown
     more = [f"… {left:,} more: {how}"] if left else [f"… the rest: {how}"]
@@ -112,7 +112,7 @@ def section_text(view: SectionView) -> str:
         else []
     )
     lines = clean(view.text.strip("\r\n")).split("\n")
-    below = [clean(line)[: _ROOM * 2] for line in subsections]
+    below = [clean(line)[: _RESERVED_CHARACTERS * 2] for line in subsections]
     etag = view.etag if view.section else view.tree_etag
     how = "memory_search, or memory_get NAME of a part"
     also = map(clean, also_notes(view.also))

@@ -155,7 +155,7 @@ def day_notes(view: DayView) -> tuple[str, ...]:
 
 Marked = tuple[DiffKind, str]
 
-_OUT, _IN = "\x1b[31m", "\x1b[32m"
+_RED, _GREEN = "\x1b[31m", "\x1b[32m"
 _MINUTE = "%Y-%m-%d %H:%M"
 _CONTEXT_LINES = 2
 _INDENT_HISTORY = "    "
@@ -231,7 +231,7 @@ def _commit_lines(history: SectionHistory) -> Iterator[str]:
         merged = _merged(changes[0].time, changes[0].merged)
         line = f"{changes[0].time:{_MINUTE}}  {attribution(changes[0])}{merged and f', {merged}'}"
         line = f"{line}{_locations(changes, history)}{_first_words(changes)}"
-        yield one_line(f"{line}{_where_said(cites, history)}")
+        yield one_line(f"{line}{_cites_suffix(cites, history)}")
 
 
 def _locations(revisions: Sequence[RevisionView], history: SectionHistory) -> str:
@@ -267,16 +267,16 @@ def _revision_lines(revision: RevisionView, history: SectionHistory, colour: boo
         f"{revision.time:{_MINUTE}} "
         f" {attribution(revision)}{merged and f', {merged}'}{_locations((revision,), history)}"
     )
-    yield dim(one_line(f"{line}{_where_said(revision.cites, history)}"), colour)
+    yield dim(one_line(f"{line}{_cites_suffix(revision.cites, history)}"), colour)
     yield from _changed_lines(revision.before, revision.text, colour)
     yield ""
 
 
-def _where_said(cites: Sequence[str], answer: SectionHistory | FactHistory | Blame) -> str:
+def _cites_suffix(cites: Sequence[str], answer: SectionHistory | FactHistory | Blame) -> str:
     return f"  {cites_text(cites, answer.gone)}" if cites else ""
 
 
-def _tabbed(text: str) -> str:
+def _printable_with_tabs(text: str) -> str:
     # tabs stay
     return printable(text, keep="\t")
 
@@ -346,7 +346,7 @@ def _chain_lines(history: FactHistory, words: bool, colour: bool) -> Iterator[st
         yield dim(
             one_line(
                 f"{_INDENT_HISTORY}{attribution(link)} "
-                f" {location(link.path, link.section)}{_where_said(link.cites, history)}"
+                f" {location(link.path, link.section)}{_cites_suffix(link.cites, history)}"
             ),
             colour,
         )
@@ -384,7 +384,7 @@ def _changed_lines(before: str, after: str, colour: bool) -> Iterator[str]:
         if shown[n]:
             yield (
                 _INDENT_HISTORY
-                + "".join(_marked(piece, _tabbed(text), colour) for piece, text in row)
+                + "".join(_marked(piece, _printable_with_tabs(text), colour) for piece, text in row)
             ).rstrip()
         elif n and shown[n - 1] and any(shown[n:]):
             yield f"{_INDENT_HISTORY}…"
@@ -407,7 +407,7 @@ def _marked(piece: DiffKind, text: str, colour: bool) -> str:
     if not text or piece == "kept":
         return text
     marked = f"[-{text}-]" if piece == "out" else f"{{+{text}+}}"
-    return f"{_OUT if piece == 'out' else _IN}{marked}{PLAIN}" if colour else marked
+    return f"{_RED if piece == 'out' else _GREEN}{marked}{PLAIN}" if colour else marked
 
 
 # Line by line, and by text.
@@ -442,8 +442,8 @@ def blame_text(blame: Blame, colour: bool) -> str:
 
 
 def _blamed_line(line: BlamedLine, blame: Blame, width: int, colour: bool) -> str:
-    cites = dim(one_line(_where_said(line.cites, blame)), colour) if line.cites else ""
-    return f"{dim(_origin_columns(line, width), colour)}  {_tabbed(line.text)}{cites}".rstrip()
+    cites = dim(one_line(_cites_suffix(line.cites, blame)), colour) if line.cites else ""
+    return f"{dim(_origin_columns(line, width), colour)}  {_printable_with_tabs(line.text)}{cites}".rstrip()
 
 
 def _origin_columns(line: BlamedLine, width: int) -> str:

@@ -64,7 +64,7 @@ _FACTORS = {
 _MARKS = late.pattern(r"[\\`*\[\]<>&~|]|(?<!\w)_|_(?!\w)")
 _FENCE = late.pattern(r"(?:`{3}|~{3})[a-z]*$")
 # bold and code as usually written, which every parser reads alike
-_SURE_MARKS = late.pattern(
+_SIMPLE_MARKS = late.pattern(
     r"(?<![\w*\\])\*\*(\w(?:[\w"
     r" ,.;:'-]*\w)?)\*\*(?![\w*])|(?<![`\\])`([^`\s](?:[^`]*[^`\s])?)`(?!`)"
 )
@@ -225,7 +225,7 @@ def _stem(word: str) -> str:
 def _hit_text(hit: Hit, stems: set[str], colour: bool) -> str:
     marks = (section_line(hit.section), f"[{hit.fact}]" if hit.fact else "", *hit_remarks(hit))
     head = one_line(" ".join([f"{hit.path}:{hit.start_line}", *filter(None, marks)]))
-    lit = _lit(_window(one_line(_words(hit.text)), stems), stems, colour)
+    lit = _highlighted(_window(one_line(_words(hit.text)), stems), stems, colour)
     about = [f"    {dim(one_line(hit.about), colour)}"] if hit.about else []
     return "\n".join(
         [
@@ -247,10 +247,10 @@ def _message_text(message: MessageHit, stems: set[str], colour: bool) -> str:
         )
     )
     words = _window(one_line(" ".join(message.text.split())), stems)
-    return f"{dim(head, colour)}\n    {_lit(words, stems, colour)}"
+    return f"{dim(head, colour)}\n    {_highlighted(words, stems, colour)}"
 
 
-def _lit(words: str, stems: set[str], colour: bool) -> str:
+def _highlighted(words: str, stems: set[str], colour: bool) -> str:
     return (
         _WORD.sub(lambda m: f"{_BOLD}{m[0]}{PLAIN}" if _stem(m[0]) in stems else m[0], words)
         if colour
@@ -306,7 +306,7 @@ def _words(text: str) -> str:
         and text.isascii()
     ):
         return " ".join(" ".join(code).split()) or text
-    unmarked = _SURE_MARKS.sub(lambda mark: mark[1] or mark[2], text)
+    unmarked = _SIMPLE_MARKS.sub(lambda mark: mark[1] or mark[2], text)
     is_sure = unmarked[:1].isalpha() and text.isprintable() and not _MARKS.search(unmarked)
     return " ".join((unmarked if is_sure else plain(text)).split()) or text
 

@@ -29,7 +29,7 @@ from mdmem.wording import number_of
 
 _INDENT = "    "
 # invisible, though they count as letters, marks or symbols; with compatible forms
-_HIDDEN = BLANK | frozenset("\u3164\uffa0")
+_INVISIBLE = BLANK | frozenset("\u3164\uffa0")
 _SIGNS = {
     PartOp.ADD: "+",
     PartOp.UPDATE: "~",
@@ -51,7 +51,7 @@ def visible(text: str, keep: str = "\n") -> str:
 
 
 def _is_hidden(character: str) -> bool:
-    if character in _HIDDEN or not (
+    if character in _INVISIBLE or not (
         character.isprintable() or unicodedata.category(character) == "Zs"
     ):
         return True

@@ -67,7 +67,7 @@ def place_text(result: WriteResult, fact: str | None = None) -> str:
         return one_line(f"{names} {fact or short_id(result.commit) or ''}".rstrip())
     where = f"{result.path}: {section_line(result.section)}" if result.section else result.path
     where += f" (until {result.day})" if result.day and result.op is not Op.LOG else ""
-    where += _beside(result) if result.changed else ""
+    where += _remarks(result) if result.changed else ""
     return one_line(f"{where} {fact or short_id(result.commit) or result.etag or ''}".rstrip())
 
 
@@ -93,7 +93,7 @@ def like_hint(result: WriteResult) -> str:
     return f'To replace it: {again} {first.fact} "the new text"'
 
 
-def _beside(result: WriteResult) -> str:
+def _remarks(result: WriteResult) -> str:
     kept = one_line(" ".join(result.kept))
     kept = kept if len(kept) <= _MAX_KEPT else f"{kept[: _MAX_KEPT - 1]}…"
     words = [

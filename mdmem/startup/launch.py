@@ -40,9 +40,9 @@ def launch(main: Callable[[], int]) -> NoReturn:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     """Interrupt once. Further signals are ignored, so that unfinished work is rolled back."""
     for interruption in INTERRUPTIONS:
-        signal.signal(interruption, _let_be)
+        signal.signal(interruption, _ignore_signal)
     raise KeyboardInterrupt
 
 
-def _let_be(number: int, frame: FrameType | None) -> None:
+def _ignore_signal(number: int, frame: FrameType | None) -> None:
     pass

@@ -16,18 +16,18 @@ from typing import Any, AnyStr
 def compiled(text: AnyStr) -> re.Pattern[AnyStr]:
     """Like `re.compile` of later versions, but the result's own `pattern` is None."""
     tree = _parser.parse(text)
-    _mend(tree)
-    mended: re.Pattern[AnyStr] = _compiler.compile(tree)
-    return mended
+    _make_atomic(tree)
+    atomic: re.Pattern[AnyStr] = _compiler.compile(tree)
+    return atomic
 
 
-def _mend(part: Any) -> None:
+def _make_atomic(part: Any) -> None:
     if isinstance(part, _parser.SubPattern):
         for index, (operation, argument) in enumerate(part.data):
-            _mend(argument)
+            _make_atomic(argument)
             if operation is _constants.POSSESSIVE_REPEAT:
                 greedy = _parser.SubPattern(part.state, [(_constants.MAX_REPEAT, argument)])
                 part.data[index] = (_constants.ATOMIC_GROUP, greedy)
     elif isinstance(part, list | tuple):
         for inner in part:
-            _mend(inner)
+            _make_atomic(inner)
