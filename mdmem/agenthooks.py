@@ -224,10 +224,6 @@ def _before_compaction(memory: Memory, event: HookEvent) -> str:
     return installed.template("compact.md").strip()
 
 
-def _end_session(memory: Memory, event: HookEvent) -> str:
-    return ""
-
-
 def _after_compaction(memory: Memory, event: HookEvent) -> str:
     """Log new lines under `Memory:` in the summary, after removing blocks, as one change."""
     lines = guard.memory_lines(guard.strip_blocks(event.summary or ""))
@@ -248,7 +244,7 @@ _HANDLERS: Mapping[str, Callable[[Memory, HookEvent], str]] = {
     "UserPromptSubmit": _submit_prompt,
     "PreCompact": _before_compaction,
     "PostCompact": _after_compaction,
-    "SessionEnd": _end_session,
+    "SessionEnd": lambda memory, event: "",  # only the digest is started
 }
 _SESSION_END = "SessionEnd"
 # events that start a digest of the session, where the settings allow it

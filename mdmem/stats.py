@@ -147,8 +147,7 @@ def figures(
     events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int
 ) -> Figures:
     """The figures of the last weeks (`weeks` of them), up to today."""
-    by_week = _group_by_week(events, today, zone, weeks)
-    active = _without_leading_gaps(by_week)
+    active = _group_by_week(events, today, zone, weeks)
     by_verb: dict[str, list[Event]] = {}
     for event in (event for of_week in active.values() for event in of_week):
         by_verb.setdefault(event.verb, []).append(event)
@@ -185,7 +184,7 @@ def search_figures(
 ) -> SearchFigures:
     """The searches of the last weeks (`weeks` of them), and the drift of the newest."""
     done = (event for event in events if event.verb == SEARCH and event.outcome is Outcome.DONE)
-    by_week = _without_leading_gaps(_group_by_week(done, today, zone, weeks))
+    by_week = _group_by_week(done, today, zone, weeks)
     searches = tuple(
         _week_figures(_week_name(monday), events) for monday, events in by_week.items()
     )
@@ -216,7 +215,7 @@ def context_figures(
     counted = (
         event for event in events if event.verb in (CONTEXT, GUARD) or event.code == RECALLED
     )
-    by_week = _without_leading_gaps(_group_by_week(counted, today, zone, weeks))
+    by_week = _group_by_week(counted, today, zone, weeks)
     by_name = tuple(_context_week(_week_name(monday), events) for monday, events in by_week.items())
     return ContextFigures(
         by_name,
@@ -254,7 +253,7 @@ def run_figures(
     records: Iterable[StepRecord], today: date, zone: tzinfo | None, weeks: int
 ) -> RunFigures:
     """The steps of the last weeks (their number in `weeks`), up to today."""
-    by_week = _without_leading_gaps(_group_by_week(records, today, zone, weeks))
+    by_week = _group_by_week(records, today, zone, weeks)
     return RunFigures(
         tuple(_run_week(_week_name(monday), steps) for monday, steps in by_week.items())
     )
@@ -298,17 +297,13 @@ def _median(answers: Iterable[Quality], measure: Callable[[Quality], float | Non
 def _group_by_week(
     events: Iterable[E], today: date, zone: tzinfo | None, weeks: int
 ) -> dict[date, list[E]]:
-    # by their Mondays, oldest first, without later weeks
+    # by their Mondays, oldest first, from the first week with an event on, without later weeks
     newest = _monday(today)
     by_week: dict[date, list[E]] = {
         newest - timedelta(weeks=back): [] for back in reversed(range(weeks))
     }
     for event in events:
         by_week.get(_monday(event.time.astimezone(zone).date()), []).append(event)
-    return by_week
-
-
-def _without_leading_gaps(by_week: Mapping[date, list[E]]) -> dict[date, list[E]]:
     first = next((monday for monday, events in by_week.items() if events), date.max)
     return {monday: events for monday, events in by_week.items() if monday >= first}
 

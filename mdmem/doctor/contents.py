@@ -91,12 +91,11 @@ def _check_untracked(inspection: Inspection, paths: Sequence[FilePath]) -> Itera
     ignored_paths = ignored(inspection.workspace.root, new)
     for path in new:
         if path in ignored_paths:
-            hint = "Remove the rule; memory outside git has no history."
             yield Finding(
                 check="files",
                 level=Level.WARNING,
                 message=f"{path} is ignored by .gitignore",
-                hint=hint,
+                hint="Remove the rule; memory outside git has no history.",
             )
         else:
             yield Finding(
@@ -161,15 +160,14 @@ def check_secrets(inspection: Inspection) -> Iterator[Finding]:
             continue
         for secret in secrets.find(data.decode("utf-8", "replace")):
             total += 1
-            hint = (
-                "Remove it and revoke it. False alarm? Add <!-- mdmem: allow secret --> to its"
-                " line."
-            )
             yield Finding(
                 check="secrets",
                 level=Level.ERROR,
                 message=f"{secret.kind} in {path}:{secret.line}",
-                hint=hint,
+                hint=(
+                    "Remove it and revoke it. False alarm? Add <!-- mdmem: allow secret --> to its"
+                    " line."
+                ),
             )
     if not total:
         yield Finding(check="secrets", level=Level.OK, message="none in the memory files")
@@ -188,11 +186,14 @@ def check_history(inspection: Inspection) -> Iterator[Finding]:
             locations[secret].append(location)
         searched = min(searched + _COMMITS_AT_ONCE, len(commits))
     if searched < len(commits):
-        message = (
-            f"looked at {searched} of {len(commits)} commits, newest first; there was no time for"
-            " more"
+        yield Finding(
+            check="history",
+            level=Level.NOTE,
+            message=(
+                f"looked at {searched} of {len(commits)} commits, newest first; there was no time"
+                " for more"
+            ),
         )
-        yield Finding(check="history", level=Level.NOTE, message=message)
     elif not locations:
         yield Finding(
             check="history",
@@ -201,12 +202,11 @@ def check_history(inspection: Inspection) -> Iterator[Finding]:
         )
     for (kind, _), of_secret in list(locations.items())[:_MOST_NAMED]:
         more = f", the first of {len(of_secret)} places" if len(of_secret) > 1 else ""
-        hint = f"Revoke it. To remove it from history: {verb('forget', 'purge')}"
         yield Finding(
             check="history",
             level=Level.WARNING,
             message=f"{kind} in {of_secret[-1]}{more}",
-            hint=hint,
+            hint=f"Revoke it. To remove it from history: {verb('forget', 'purge')}",
         )
     if len(locations) > _MOST_NAMED:
         yield Finding(

@@ -37,8 +37,11 @@ def check_adoption(inspection: Inspection) -> Iterator[Finding]:
     """A workspace that the user has not adopted, so that hooks and servers do not serve it."""
     repository, environment = inspection.repository, inspection.workspace.environment
     if adoption.is_adopted(repository, environment):
-        message = "you have adopted this memory: hooks and servers serve it"
-        yield Finding(check="adoption", level=Level.OK, message=message)
+        yield Finding(
+            check="adoption",
+            level=Level.OK,
+            message="you have adopted this memory: hooks and servers serve it",
+        )
         return
     message = f"you have not adopted this memory{adoption.last_change(repository)}"
     hint = adoption.init_command(repository.folder)
@@ -60,20 +63,23 @@ def check_agents(inspection: Inspection) -> Iterator[Finding]:
         if plugin.version == __version__:
             yield Finding(check="agents", level=Level.OK, message=f"{plugin.host} has the plugin")
         else:
-            message = (
-                f"{plugin.host} has version {plugin.version or 'unknown'} of the plugin; mdmem is"
-                f" {__version__}"
+            yield Finding(
+                check="agents",
+                level=Level.NOTE,
+                message=(
+                    f"{plugin.host} has version {plugin.version or 'unknown'} of the plugin; mdmem"
+                    f" is {__version__}"
+                ),
+                hint=plugin.update,
             )
-            yield Finding(check="agents", level=Level.NOTE, message=message, hint=plugin.update)
     if not plugins:
         yield Finding(check="agents", level=Level.OK, message="no agent's host has the plugin")
     elif shutil.which("mdmem", path=environment.get("PATH", "")) is None:
-        hint = "Link the program into a folder of the PATH, such as ~/.local/bin."
         yield Finding(
             check="agents",
             level=Level.WARNING,
             message="mdmem is not on the PATH, where the plugin looks for it",
-            hint=hint,
+            hint="Link the program into a folder of the PATH, such as ~/.local/bin.",
         )
     yield from _check_openclaw(inspection)
     yield from _check_instructions(inspection)
@@ -121,23 +127,21 @@ def _check_openclaw(inspection: Inspection) -> Iterator[Finding]:
     named = named if named and "${" not in named else str(config.own_workspace(environment) or "")
     if not named:
         own = config.user_settings_path(environment)
-        hint = (
-            f'workspace = "{workspace.root}" in {own} names it, for every host that is not in a'
-            " workspace."
-        )
         yield Finding(
             check="agents",
             level=Level.WARNING,
             message="OpenClaw's server of the plugin finds no workspace",
-            hint=hint,
+            hint=(
+                f'workspace = "{workspace.root}" in {own} names it, for every host that is not in a'
+                " workspace."
+            ),
         )
     elif not is_marked(Path(named).expanduser()):
-        hint = f"To create one: {verb('init')} {named}. Or name another."
         yield Finding(
             check="agents",
             level=Level.WARNING,
             message=f"OpenClaw is set to use {named}, which is not a workspace",
-            hint=hint,
+            hint=f"To create one: {verb('init')} {named}. Or name another.",
         )
     else:
         yield Finding(check="agents", level=Level.OK, message=f"OpenClaw uses {named}")
@@ -165,12 +169,11 @@ def _check_instructions(inspection: Inspection) -> Iterator[Finding]:
             )
             continue
         if is_old:
-            hint = f"To update them: {verb('init')} {field('agents')} {name}"
             yield Finding(
                 check="agents",
                 level=Level.NOTE,
                 message=f"the instructions in {name} are from another version",
-                hint=hint,
+                hint=f"To update them: {verb('init')} {field('agents')} {name}",
             )
 
 

@@ -30,8 +30,11 @@ def check_merge_driver(inspection: Inspection) -> Iterator[Finding]:
             if len(setup.elsewhere) > _MOST_NAMED
             else ""
         )
-        message = f"other attributes control how these are merged: {named}{more}"
-        yield Finding(check="merge-driver", level=Level.NOTE, message=message)
+        yield Finding(
+            check="merge-driver",
+            level=Level.NOTE,
+            message=f"other attributes control how these are merged: {named}{more}",
+        )
 
 
 def _fixed(inspection: Inspection, setup: MergeSetup) -> Finding:

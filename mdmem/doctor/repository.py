@@ -120,9 +120,6 @@ def check_repository(inspection: Inspection) -> Iterator[Finding]:
         yield from _check_dates(inspection)
 
 
-_DAY_SECONDS = 24 * 60 * 60
-
-
 def _check_dates(inspection: Inspection) -> Iterator[Finding]:
     latest = dates.end_of_today(inspection.workspace)
     command = ("log", "--topo-order", "--reverse", "--format=%h %at %ct %p")
@@ -134,7 +131,7 @@ def _check_dates(inspection: Inspection) -> Iterator[Finding]:
         before = max((moments[each] for each in parents if each in moments), default=None)
         if commit_time > latest:
             late.append(name)
-        elif before is not None and commit_time < before - _DAY_SECONDS:
+        elif before is not None and commit_time < before - DAY_SECONDS:
             behind.append(name)
         elif commit_time < author_time:
             reversed_dates.append(name)
@@ -183,21 +180,24 @@ def _check_git_lock(
     except FileNotFoundError:  # released meanwhile
         return
     if not locks.is_stale(lock, folders):
-        hint = "If it stays, and no git is at work here, remove it."
         yield Finding(
             check="locks",
             level=Level.WARNING,
             message=f"git's {lock} is {age} old, and may be in use",
-            hint=hint,
+            hint="If it stays, and no git is at work here, remove it.",
         )
         return
     fixed = inspection.fix and _remove_lock(inspection, lock, folders)
-    hint = "" if fixed else f"To remove it: {verb('doctor', 'fix')}"
-    message = (
-        f"git's {lock} was left {age} ago by a process that is"
-        f" gone{'; it is removed' if fixed else ''}"
+    yield Finding(
+        check="locks",
+        level=Level.WARNING,
+        message=(
+            f"git's {lock} was left {age} ago by a process that is"
+            f" gone{'; it is removed' if fixed else ''}"
+        ),
+        fixed=fixed,
+        hint="" if fixed else f"To remove it: {verb('doctor', 'fix')}",
     )
-    yield Finding(check="locks", level=Level.WARNING, message=message, fixed=fixed, hint=hint)
 
 
 def _remove_lock(inspection: Inspection, lock: Path, folders: tuple[Path, ...]) -> bool:
@@ -265,12 +265,11 @@ def check_hooks(inspection: Inspection) -> Iterator[Finding]:
     if not not_installed:
         yield Finding(check="hooks", level=Level.OK, message="all are installed")
     elif configured is not None:
-        hint = f"{verb('hooks install')} prints the lines to add there."
         yield Finding(
             check="hooks",
             level=Level.WARNING,
             message=f"core.hooksPath is set ({configured}), and there {not_installed}",
-            hint=hint,
+            hint=f"{verb('hooks install')} prints the lines to add there.",
         )
     elif inspection.fix:
         yield from _install_hooks(folder, not_installed)

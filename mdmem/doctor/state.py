@@ -41,15 +41,14 @@ def check_state(inspection: Inspection) -> Iterator[Finding]:
             message=f"{state} does not exist yet; the first command that needs it creates it",
         )
     except OSError as problem:
-        hint = (
-            "Nothing can be written until it is a folder that you may write to, with room on its"
-            " disk."
-        )
         yield Finding(
             check="state",
             level=Level.ERROR,
             message=f"{state} cannot be written: {problem.strerror}",
-            hint=hint,
+            hint=(
+                "Nothing can be written until it is a folder that you may write to, with room on"
+                " its disk."
+            ),
         )
     else:
         yield Finding(check="state", level=Level.OK, message=f"{state} can be written")
@@ -76,11 +75,12 @@ def check_record(inspection: Inspection) -> Iterator[Finding]:
             hint="The next write discards it.",
         )
     else:
-        message = f"a write of {' and '.join(file.path for file in record.files)} was interrupted"
         yield Finding(
             check="record",
             level=Level.WARNING,
-            message=message,
+            message=(
+                f"a write of {' and '.join(file.path for file in record.files)} was interrupted"
+            ),
             hint="The next write finishes it, or discards it if it had not begun.",
         )
 
@@ -104,16 +104,18 @@ def check_temporary(inspection: Inspection) -> Iterator[Finding]:
             )
         else:
             is_folder = (inspection.workspace.root / path).is_dir()
-            hint = (
-                f"{verb('doctor', 'fix')} removes it when it is a day old and no interrupted write"
-                " needs it."
-            )
-            hint = "It was being removed: move it back, or delete it." if is_folder else hint
             yield Finding(
                 check="temporary",
                 level=Level.NOTE,
                 message=f"{path} was left by a write that was interrupted, or is under way",
-                hint=hint,
+                hint=(
+                    "It was being removed: move it back, or delete it."
+                    if is_folder
+                    else (
+                        f"{verb('doctor', 'fix')} removes it when it is a day old and no"
+                        " interrupted write needs it."
+                    )
+                ),
             )
     if not leftovers:
         yield Finding(check="temporary", level=Level.OK, message="no write left a file behind")
@@ -165,8 +167,14 @@ def check_versions(inspection: Inspection) -> Iterator[Finding]:
                 fixed=True,
             )
         else:
-            hint = f"To discard it: {verb('doctor', 'fix')}. It is then rebuilt from the commits."
-            yield Finding(check="versions", level=Level.WARNING, message=problem.message, hint=hint)
+            yield Finding(
+                check="versions",
+                level=Level.WARNING,
+                message=problem.message,
+                hint=(
+                    f"To discard it: {verb('doctor', 'fix')}. It is then rebuilt from the commits."
+                ),
+            )
         return
     if count is None:
         yield Finding(

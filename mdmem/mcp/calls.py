@@ -75,11 +75,9 @@ def _search(memory: Memory, call: ToolCall) -> str:
 
 def _get(memory: Memory, call: ToolCall) -> str:
     name, file = call.values.get("name"), call.values.get("file")
-    if name is not None and layout.is_markdown(name) and file is None:
+    whole = name is not None and file is None and layout.is_markdown(name)
+    if whole:
         name, file = None, name
-        whole = True
-    else:
-        whole = False
     if file is not None:
         require_memory_file(memory, file)
     if call.values.get("history"):

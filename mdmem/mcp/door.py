@@ -48,8 +48,7 @@ def read_resource(memory: Memory, uri: str) -> str:
 
 def prompt_text(memory: Memory, name: str) -> str:
     """The text of a prompt, one of `tools.PROMPTS`."""
-    prompts: Mapping[str, Callable[[Memory], str]] = {"flush": _flush, "heartbeat": _heartbeat}
-    return prompts[name](memory)
+    return {"flush": _flush, "heartbeat": _heartbeat}[name](memory)
 
 
 def _flush(memory: Memory) -> str:

@@ -114,12 +114,10 @@ def section_text(view: SectionView) -> str:
     lines = clean(view.text.strip("\r\n")).split("\n")
     below = [clean(line)[: _RESERVED_CHARACTERS * 2] for line in subsections]
     etag = view.etag if view.section else view.tree_etag
-    how = "memory_search, or memory_get NAME of a part"
-    also = map(clean, also_notes(view.also))
     return bounded(
         [f"# {clean_line(view.path)}:{view.start_line}{clean(name)}", *lines],
-        how,
-        [*below, *also, f"etag {etag}"],
+        "memory_search, or memory_get NAME of a part",
+        [*below, *map(clean, also_notes(view.also)), f"etag {etag}"],
     )
 
 

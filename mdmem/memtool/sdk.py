@@ -22,28 +22,10 @@ class MemoryTool(BetaAbstractMemoryTool):
         return self._answer(input)
 
     def view(self, command: Any) -> str:
-        """Show a file or a folder."""
+        """Answer any command: its fields name it."""
         return self._answer(_fields(command))
 
-    def create(self, command: Any) -> str:
-        """Make a file."""
-        return self._answer(_fields(command))
-
-    def str_replace(self, command: Any) -> str:
-        """Replace words in a file."""
-        return self._answer(_fields(command))
-
-    def insert(self, command: Any) -> str:
-        """Insert text behind a line of a file."""
-        return self._answer(_fields(command))
-
-    def delete(self, command: Any) -> str:
-        """Remove a file or a folder."""
-        return self._answer(_fields(command))
-
-    def rename(self, command: Any) -> str:
-        """Move a file or a folder."""
-        return self._answer(_fields(command))
+    create = str_replace = insert = delete = rename = view
 
     def _answer(self, command: object) -> str:
         answer = self._backend.answer(command)

@@ -277,7 +277,6 @@ def _cites_suffix(cites: Sequence[str], answer: SectionHistory | FactHistory | B
 
 
 def _printable_with_tabs(text: str) -> str:
-    # tabs stay
     return printable(text, keep="\t")
 
 
@@ -415,23 +414,22 @@ def _marked(piece: DiffKind, text: str, colour: bool) -> str:
 
 def blame_json(blame: Blame) -> dict[str, Any]:
     """The commit that brought in each line of a section."""
-    rows = (
-        {
-            "line": line.line,
-            "text": line.text,
-            "commit": line.commit,
-            "time": iso(line.time),
-            "author": line.author,
-            "source": line.source,
-            "confidence": line.confidence,
-            "cites": list(line.cites),
-        }
-        for line in blame.lines
-    )
     return {
         "path": blame.path,
         "section": join_path(blame.section),
-        "lines": list(rows),
+        "lines": [
+            {
+                "line": line.line,
+                "text": line.text,
+                "commit": line.commit,
+                "time": iso(line.time),
+                "author": line.author,
+                "source": line.source,
+                "confidence": line.confidence,
+                "cites": list(line.cites),
+            }
+            for line in blame.lines
+        ],
     } | _gone_json(blame)
 
 
@@ -454,20 +452,22 @@ def _origin_columns(line: BlamedLine, width: int) -> str:
 
 def presences_json(history: TextHistory) -> dict[str, Any]:
     """The periods in which sections held a text."""
-    rows = (
-        {
-            "path": presence.path,
-            "section": join_path(presence.section),
-            "came": presence.came,
-            "came_at": iso(presence.came_at),
-            "went": presence.went,
-            "went_at": iso(presence.went_at),
-            "ended_by": _end_json(presence.ended_by),
-            "merged": _merge_json(presence.merged),
-        }
-        for presence in history.stays
-    )
-    return {"text": history.text, "stays": list(rows)}
+    return {
+        "text": history.text,
+        "stays": [
+            {
+                "path": presence.path,
+                "section": join_path(presence.section),
+                "came": presence.came,
+                "came_at": iso(presence.came_at),
+                "went": presence.went,
+                "went_at": iso(presence.went_at),
+                "ended_by": _end_json(presence.ended_by),
+                "merged": _merge_json(presence.merged),
+            }
+            for presence in history.stays
+        ],
+    }
 
 
 def presences_text(history: TextHistory) -> str:

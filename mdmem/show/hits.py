@@ -133,12 +133,11 @@ def message_json(message: MessageHit, query: str) -> dict[str, Any]:
 
 
 def _why_json(why: Explanation) -> dict[str, Any]:
-    parts = [
-        {"field": part.field, "term": part.term, "said": part.query_word, "score": part.score}
-        for part in why.parts
-    ]
     return {
-        "parts": parts,
+        "parts": [
+            {"field": part.field, "term": part.term, "said": part.query_word, "score": part.score}
+            for part in why.parts
+        ],
         "factors": [{"name": factor.name, "value": factor.value} for factor in why.factors],
     }
 

@@ -94,17 +94,23 @@ def _heights(counts: Sequence[int]) -> str:
 
 def searches_json(figures: SearchFigures) -> dict[str, Any]:
     """The searches by week, and the figures that drift."""
-    names = (
-        "week",
-        "searches",
-        "without_hit",
-        "median_ms",
-        "median_hits",
-        "median_first",
-        "median_spread",
-        "median_age_days",
-        "behind",
+    return _weekly_json(
+        figures,
+        (
+            "week",
+            "searches",
+            "without_hit",
+            "median_ms",
+            "median_hits",
+            "median_first",
+            "median_spread",
+            "median_age_days",
+            "behind",
+        ),
     )
+
+
+def _weekly_json(figures: SearchFigures | ContextFigures, names: Sequence[str]) -> dict[str, Any]:
     weeks = [{name: _short(getattr(week, name)) for name in names} for week in figures.weeks]
     drift = [
         {name: _short(getattr(drift, name)) for name in ("figure", "value", "low", "high")}
@@ -162,23 +168,20 @@ def searches_text(figures: SearchFigures, colour: bool) -> str:
 
 def contexts_json(figures: ContextFigures) -> dict[str, Any]:
     """The blocks by week, and the figures that drift."""
-    names = (
-        "week",
-        "prompts",
-        "answered",
-        "median_tokens",
-        "session_tokens",
-        "again",
-        "kept",
-        "guarded",
-        "refused",
+    return _weekly_json(
+        figures,
+        (
+            "week",
+            "prompts",
+            "answered",
+            "median_tokens",
+            "session_tokens",
+            "again",
+            "kept",
+            "guarded",
+            "refused",
+        ),
     )
-    weeks = [{name: _short(getattr(week, name)) for name in names} for week in figures.weeks]
-    drift = [
-        {name: _short(getattr(drift, name)) for name in ("figure", "value", "low", "high")}
-        for drift in figures.drift
-    ]
-    return {"weeks": weeks, "drift": drift, "damaged": figures.damaged}
 
 
 def contexts_text(figures: ContextFigures, colour: bool) -> str:
@@ -339,10 +342,13 @@ _ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 def found_json(found: Iterable[FoundWorkspace], adopted: Collection[str]) -> dict[str, Any]:
     """Workspaces that were found, and those of them that are adopted now."""
-    rows = (
-        {"workspace": each.path, "own": each.own, "last_change": each.last_change} for each in found
-    )
-    return {"found": list(rows), "adopted": sorted(adopted)}
+    return {
+        "found": [
+            {"workspace": each.path, "own": each.own, "last_change": each.last_change}
+            for each in found
+        ],
+        "adopted": sorted(adopted),
+    }
 
 
 def found_text(found: Iterable[FoundWorkspace], adopted: Collection[str]) -> str:
@@ -369,12 +375,17 @@ def found_line(workspace: FoundWorkspace) -> str:
 
 def findings_json(findings: Sequence[Finding]) -> dict[str, Any]:
     """The doctor's findings; `sound` is false if an error remains."""
-    rows = (
-        {"check": f.check, "level": f.level, "message": f.message, "fixed": f.fixed, "hint": f.hint}
-        for f in findings
-    )
     return {
-        "findings": list(rows),
+        "findings": [
+            {
+                "check": f.check,
+                "level": f.level,
+                "message": f.message,
+                "fixed": f.fixed,
+                "hint": f.hint,
+            }
+            for f in findings
+        ],
         "sound": not any(f.level == "error" and not f.fixed for f in findings),
     }
 

@@ -303,11 +303,19 @@ def rejected_text(decision: Decision) -> str:
 
 def hits_json(query: str, hits: Sequence[ProposedHit]) -> dict[str, Any]:
     """The parts that hold words of a query."""
-    rows = (
-        {"proposal": hit.proposal, "actor": hit.actor, "score": hit.score, **_part_json(hit.part)}
-        for hit in hits
-    )
-    return {"query": query, "proposed": True, "hits": list(rows)}
+    return {
+        "query": query,
+        "proposed": True,
+        "hits": [
+            {
+                "proposal": hit.proposal,
+                "actor": hit.actor,
+                "score": hit.score,
+                **_part_json(hit.part),
+            }
+            for hit in hits
+        ],
+    }
 
 
 def hits_text(hits: Sequence[ProposedHit]) -> str:

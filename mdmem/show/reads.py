@@ -61,21 +61,20 @@ def session_json(session: SessionSummary) -> dict[str, Any]:
 
 def session_view_json(view: SessionView) -> dict[str, Any]:
     """One session with its messages."""
-    messages = [
-        {
-            "line": message.line,
-            "time": iso(message.time),
-            "speaker": message.speaker,
-            "sender": message.sender,
-            "typed": message.typed,
-            "text": message.text,
-            "cut": message.cut,
-        }
-        for message in view.messages
-    ]
     return {
         "sessions": [session_json(view.session)],
-        "messages": messages,
+        "messages": [
+            {
+                "line": message.line,
+                "time": iso(message.time),
+                "speaker": message.speaker,
+                "sender": message.sender,
+                "typed": message.typed,
+                "text": message.text,
+                "cut": message.cut,
+            }
+            for message in view.messages
+        ],
         "older": view.older,
         "newer": view.newer,
     }
@@ -224,17 +223,19 @@ def tasks_text(names: Iterable[str]) -> str:
 
 def outline_json(outline: Outline) -> dict[str, Any]:
     """A file's sections."""
-    rows = (
-        {
-            "section": join_path(row.section),
-            "level": row.level,
-            "line": row.line,
-            "etag": row.etag,
-            "lines": row.lines,
-        }
-        for row in outline.sections
-    )
-    return {"path": outline.path, "sections": list(rows)}
+    return {
+        "path": outline.path,
+        "sections": [
+            {
+                "section": join_path(row.section),
+                "level": row.level,
+                "line": row.line,
+                "etag": row.etag,
+                "lines": row.lines,
+            }
+            for row in outline.sections
+        ],
+    }
 
 
 def outline_text(outline: Outline) -> str:
@@ -249,11 +250,12 @@ def outline_text(outline: Outline) -> str:
 
 def problems_json(problems: Iterable[Problem]) -> dict[str, Any]:
     """The problems of memory files."""
-    rows = (
-        {"path": p.path, "line": p.line, "code": p.code, "level": p.level, "message": p.message}
-        for p in problems
-    )
-    return {"problems": list(rows)}
+    return {
+        "problems": [
+            {"path": p.path, "line": p.line, "code": p.code, "level": p.level, "message": p.message}
+            for p in problems
+        ]
+    }
 
 
 def problem_text(problem: Problem) -> str:
