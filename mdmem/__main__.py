@@ -8,11 +8,9 @@ from typing import NoReturn
 
 from mdmem.startup.launch import launch
 
+# called by hosts at each prompt, and by git for each merged file: they bypass the command line, so
+# that no wrong argument stops a session or a merge
 _DIRECT_COMMANDS = {"agent-hook": "mdmem.agenthooks", "merge-driver": "mdmem.mergedriver"}
-"""Commands that go past the command line, so that nothing that is typed wrong stops a session or a
-merge: an agent's host calls the one at each prompt, git the other for each file that both sides
-changed.
-"""
 
 
 def run() -> NoReturn:

@@ -1,9 +1,8 @@
-"""Answer the hooks of an agent's host, Claude Code or Codex: one command for all of them, `mdmem
-agent-hook`.
+"""`mdmem agent-hook`: answer all hooks of an agent's host, Claude Code or Codex.
 
-The host writes one JSON object to standard input, whose `hook_event_name` names the event. The
-output goes to the model. Whatever fails here, the agent's turn goes on: the exit status is always
-0, and the user is told only at the start of a session, in one line.
+The host writes a JSON object to standard input, whose `hook_event_name` names the event. The output
+goes to the model. Failures never stop the agent's turn: the exit status is always 0, and the user
+is told only at the start of a session, in one line.
 """
 
 from __future__ import annotations
@@ -29,34 +28,23 @@ from mdmem.model.writes import Log, WriteOptions
 from mdmem.startup.records import dataclass
 from mdmem.wording import typed
 
-_ACTOR = "agent-hook"
-"""The actor of log entries where neither MDMEM_ACTOR nor the settings name one."""
+_ACTOR = "agent-hook"  # of log entries where neither MDMEM_ACTOR nor the settings name one
 _REASON = "kept at a compaction"
-_MOST_CHARACTERS = 9_500
-"""The most characters of a block. Of an output with more than 10,000, Claude Code shows the model
-only a preview of 2 KB.
-"""
-_MOST_PROMPT = 4_000
-"""The most characters of a prompt that are searched for. Pasted text behind them costs time and
-finds little.
-"""
+_MOST_CHARACTERS = 9_500  # above 10,000 Claude Code shows the model only a preview of 2 KB
+_MOST_PROMPT = 4_000  # the rest is pasted text, which costs time and finds little
 _MOST_SESSION = 200
 _MOST_BYTES = 64_000_000
-_SECONDS = {"SessionStart": 5.0, "UserPromptSubmit": 2.0, "PreCompact": 2.0, "SessionEnd": 2.0}
-"""The time limit of each event. PostCompact has none: it writes, and may have to wait until another
-process has written.
-"""
+# PostCompact has no limit: it writes, and may have to wait for another process
+_TIME_LIMITS = {"SessionStart": 5.0, "UserPromptSubmit": 2.0, "PreCompact": 2.0, "SessionEnd": 2.0}
 
 
 class DeadlinePassed(KeyboardInterrupt):
-    """The time limit of an event has passed. It is an interruption, so that no `except Exception`
-    on the way catches it.
-    """
+    """An event's time is up. An interruption, so that no `except Exception` catches it."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """An event as the host reports it; a field is None where it is missing, or not of its type."""
+    """An event; a field is None where it is missing or of the wrong type."""
 
     name: str
     session: str | None = None
@@ -80,9 +68,7 @@ def main() -> int:
 
 
 def parse_event(data: bytes) -> HookEvent | None:
-    """Parse the JSON of the host. None for an event that is not answered, and for one of a
-    subagent.
-    """
+    """Parse the host's JSON; None for events that are not answered and those of subagents."""
     try:
         values = json.loads(data)
     except (ValueError, RecursionError):
@@ -115,7 +101,7 @@ def answer(event: HookEvent, environment: Mapping[str, str]) -> str:
         return ""
     memory: list[Memory] = []
     try:
-        with _deadline(_SECONDS.get(event.name)):
+        with _deadline(_TIME_LIMITS.get(event.name)):
             result = attempt(lambda: _answer(event, environment, memory), typed)
     except DeadlinePassed:
         for opened in memory:
@@ -139,11 +125,7 @@ def answer(event: HookEvent, environment: Mapping[str, str]) -> str:
 
 @contextmanager
 def _deadline(seconds: float | None) -> Iterator[None]:
-    """Interrupt the block after so many seconds; None is no limit.
-
-    Raises:
-        DeadlinePassed: the time is up.
-    """
+    """Raise DeadlinePassed in the block after so many seconds."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise DeadlinePassed
@@ -165,9 +147,7 @@ def _is_off(environment: Mapping[str, str]) -> bool:
 
 
 def _answer(event: HookEvent, environment: Mapping[str, str], opened: list[Memory]) -> str:
-    """Answer an event in its workspace. The memory is added to `opened` as soon as it is open, for
-    the caller to use after a deadline.
-    """
+    # the memory is added to `opened` at once, for the caller to use after a deadline
     found = hosts.find_host_workspace(environment, event.folder)
     text = ""
     if found.repository is not None:
@@ -184,13 +164,19 @@ def _serve(event: HookEvent, memory: Memory, opened: list[Memory]) -> str:
         return ""
     with EventRecorder(workspace.state, "agent-hook", workspace.actor, event.session) as recorder:
         recorder.measured({"hook": event.name})
-        if event.transcript is not None and event.name in _DIGESTED and workspace.settings.sessions:
-            memory.pipelines.start_digest(Path(event.transcript), is_last=event.name == _LAST)
+        if (
+            event.transcript is not None
+            and event.name in _DIGEST_EVENTS
+            and workspace.settings.sessions
+        ):
+            memory.pipelines.start_digest(
+                Path(event.transcript), is_last=event.name == _SESSION_END
+            )
         return _HANDLERS[event.name](memory, event)
 
 
 def _with_notice(text: str, notice: str) -> str:
-    """The answer for the host with a line for the user, which the model does not get."""
+    # the notice is for the user alone
     if not notice:
         return text
     return json.dumps({**(json.loads(text) if text else {}), "systemMessage": f"mdmem: {notice}"})
@@ -238,15 +224,8 @@ def _before_compaction(memory: Memory, event: HookEvent) -> str:
     return installed.template("compact.md").strip()
 
 
-def _end_session(memory: Memory, event: HookEvent) -> str:
-    """Say nothing: the session's digest was started."""
-    return ""
-
-
 def _after_compaction(memory: Memory, event: HookEvent) -> str:
-    """Log what the summary lists under `Memory:` and memory does not hold yet, as one change;
-    blocks are taken out first.
-    """
+    """Log new lines under `Memory:` in the summary, after removing blocks, as one change."""
     lines = guard.memory_lines(guard.strip_blocks(event.summary or ""))
     kept = memory.drop_given(lines, event.session, is_summary=True).kept
     if kept:
@@ -265,8 +244,8 @@ _HANDLERS: Mapping[str, Callable[[Memory, HookEvent], str]] = {
     "UserPromptSubmit": _submit_prompt,
     "PreCompact": _before_compaction,
     "PostCompact": _after_compaction,
-    "SessionEnd": _end_session,
+    "SessionEnd": lambda memory, event: "",  # only the digest is started
 }
-_LAST = "SessionEnd"
-_DIGESTED = frozenset({"UserPromptSubmit", "PreCompact", _LAST})
-"""The events at which a digest of the session is started, where the settings have it read."""
+_SESSION_END = "SessionEnd"
+# events that start a digest of the session, where the settings allow it
+_DIGEST_EVENTS = frozenset({"UserPromptSubmit", "PreCompact", _SESSION_END})

@@ -1,29 +1,34 @@
-"""The family of expected failures; `report`, which alone turns a failure into a message and an exit
-status, and `attempt` for a server.
+"""The family of expected failures, with codes, and `report` and `attempt`, which show them.
 
-    MdmemError                    1  an expected failure: message in the user's words, hint, stable code, details
-    ├── UsageProblem              2  `usage`: a wrong option value, an unreadable date
-    ├── DateProblem               2  `ambiguous-date`: digits that could be two dates
-    ├── PackageProblem               `missing-package`
-    ├── WorkspaceProblem             `no-workspace`, `bad-settings`, `not-here`, `no-model`, `reserved-actor`, `not-adopted`,
-    │                                `not-allowed`
-    ├── PathProblem                  `bad-path`, `file-not-found`, `unsupported-file`, `ignored-path`, `read-only-path`,
-    │                                `not-memory`, `file-exists`, `is-folder`
-    ├── TextProblem                  `bad-text`, `empty-text`, `recalled-text`
-    │   └── LabelProblem          2  `bad-text`: a kind, key or tag that is none
-    ├── SectionProblem               `section-not-found`, `section-ambiguous`, `section-changed`, `section-exists`, `body-escapes-section`,
-    │                                `has-subsections`, `open-block`, `append-only`, `text-not-found`, `text-ambiguous`,
-    │                                `revert-conflict`, `task-not-found`, `broken-delimiters`, `bad-line`
-    ├── FactProblem                  `fact-not-found`, `fact-ambiguous`, `key-ambiguous`, `same-fact`, `supersede-in-place`, `ambiguous`
-    ├── HistoryProblem               `commit-not-found`, `before-history`, `cannot-revert`
-    ├── RepositoryProblem            `not-a-repository`, `bare-repository`, `broken-repository`, `repository-busy`, `detached-head`,
-    │                                `no-identity`, `pending-edits`, `commit-failed`, `hook-timeout`, `git-failed`, `git-missing`,
-    │                                `git-timeout`, `busy`, `hooks-managed`, `pending-secret`, `cannot-purge`, `cannot-schedule`
-    ├── TranscriptProblem            `unknown-format`
-    ├── ProposalProblem              `proposal-not-found`, `part-not-found`, `already-rejected`, `overtaken`, `nothing-committed`,
-    │                                `nothing-to-propose`, `too-many-proposals`, `too-many-parts`, `ambiguous`
-    ├── RefusedChange                the codes of `check`: `conflict-markers`, `not-utf8`, `shrink`, `append`, `secret-found`
-    └── StorageProblem               `storage`: the disk is full, read-only or failing
+    MdmemError             1  message in the user's words, hint, stable code, details
+    ├── UsageProblem       2  `usage`: a wrong option value, an unreadable date
+    ├── DateProblem        2  `ambiguous-date`: digits that could be two dates
+    ├── PackageProblem        `missing-package`
+    ├── WorkspaceProblem      `no-workspace`, `bad-settings`, `not-here`, `no-model`,
+    │                         `reserved-actor`, `not-adopted`, `not-allowed`
+    ├── PathProblem           `bad-path`, `file-not-found`, `unsupported-file`, `ignored-path`,
+    │                         `read-only-path`, `not-memory`, `file-exists`, `is-folder`
+    ├── TextProblem           `bad-text`, `empty-text`, `recalled-text`
+    │   └── LabelProblem   2  `bad-text`: a kind, key or tag that is none
+    ├── SectionProblem        `section-not-found`, `section-ambiguous`, `section-changed`,
+    │                         `section-exists`, `body-escapes-section`, `has-subsections`,
+    │                         `open-block`, `append-only`, `text-not-found`, `text-ambiguous`,
+    │                         `revert-conflict`, `task-not-found`, `broken-delimiters`, `bad-line`
+    ├── FactProblem           `fact-not-found`, `fact-ambiguous`, `key-ambiguous`, `same-fact`,
+    │                         `supersede-in-place`, `ambiguous`
+    ├── HistoryProblem        `commit-not-found`, `before-history`, `cannot-revert`
+    ├── RepositoryProblem     `not-a-repository`, `bare-repository`, `broken-repository`,
+    │                         `repository-busy`, `detached-head`, `no-identity`, `pending-edits`,
+    │                         `commit-failed`, `hook-timeout`, `git-failed`, `git-missing`,
+    │                         `git-timeout`, `busy`, `hooks-managed`, `pending-secret`,
+    │                         `cannot-purge`, `cannot-schedule`
+    ├── TranscriptProblem     `unknown-format`
+    ├── ProposalProblem       `proposal-not-found`, `part-not-found`, `already-rejected`,
+    │                         `overtaken`, `nothing-committed`, `nothing-to-propose`,
+    │                         `too-many-proposals`, `too-many-parts`, `ambiguous`
+    ├── RefusedChange         those of `check`: `conflict-markers`, `not-utf8`, `shrink`, `append`,
+    │                         `secret-found`
+    └── StorageProblem        `storage`: the disk is full, read-only or failing
 
 Anything else that is raised is a bug.
 """
@@ -131,19 +136,14 @@ class StorageProblem(MdmemError):
 
 
 class _BugProblem(MdmemError):
-    """Anything else that was raised."""
-
     exit_status = 3
 
 
-_JOINERS = "\u200c\u200d\u200e\u200f"
-"""Zero-width characters that scripts and emoji need."""
+_JOINERS = "\u200c\u200d\u200e\u200f"  # zero-width characters that scripts and emoji need
 
 
 def printable(text: str, keep: str = "\n\t") -> str:
-    """Make everything in a text visible that could steer a terminal or hide on it: controls,
-    bidirectional overrides.
-    """
+    """Make visible whatever could steer or deceive: controls, bidirectional overrides."""
     if text.isprintable():
         return text
     return "".join(
@@ -196,9 +196,7 @@ def failure_json(
 def attempt(
     work: Callable[[], str], translate: Callable[[str], str] = wording.plain
 ) -> str | dict[str, Any]:
-    """Do one piece of work of a server that lives on: its text, or the JSON object of its failure.
-    The traceback of a bug goes to standard error.
-    """
+    """Do a server's work: its text, or its failure as JSON. A bug's traceback goes to stderr."""
     outcome = outcome_of(work)
     if isinstance(outcome, str):
         return outcome
@@ -214,14 +212,10 @@ def report(
     translate: Callable[[str], str] = wording.plain,
     fit: Callable[[str], str] = str,
 ) -> int:
-    """Run `main` and return the exit status: 0 done, 1 and 2 expected failures, 3 a bug, 130
-    interrupted; a broken pipe is 0.
+    """Run `main` and return the exit status: 0 done, 1 and 2 expected failures.
 
-    Args:
-        main: what the process is for.
-        as_json: a failure is shown as one JSON object.
-        translate: says a message in the words of the door.
-        fit: breaks a line for where it is shown.
+    A bug is 3, an interruption 130, a broken pipe 0. `translate` says a message in the door's
+    words, `fit` breaks its lines.
     """
 
     def main_to_the_last_line() -> int:
@@ -249,11 +243,7 @@ def report(
 
 
 def outcome_of(work: Callable[[], T]) -> T | Exception:
-    """The result of some work, or the exception that ended it. Here alone everything is caught.
-
-    Raises:
-        KeyboardInterrupt
-    """
+    """The result of `work`, or its exception (not KeyboardInterrupt): the one broad `except`."""
     try:
         return work()
     except Exception as problem:
@@ -263,9 +253,6 @@ def outcome_of(work: Callable[[], T]) -> T | Exception:
 
 
 def _as_failure(problem: Exception) -> MdmemError:
-    """An exception as the failure that is shown: itself where it is expected, one of the disk, or a
-    bug.
-    """
     match problem:
         case MdmemError():
             return problem

@@ -1,8 +1,6 @@
-"""Events: one JSON line for each verb that was done or refused, in the state folder, for `mdmem
-doctor` and `mdmem stats`.
+"""Events: a JSON line for each finished or refused verb, for `mdmem doctor` and `mdmem stats`.
 
-A line has the verb, its duration and its outcome, and for a search the quality of its answer. It
-never has anything that a person wrote or keeps secret, and a query only where the settings allow it
+They never hold a person's text or secrets, and queries only if the settings allow it
 (`log_queries`). Path and commit are those of the result, not of the arguments.
 """
 
@@ -28,19 +26,16 @@ from mdmem.model import CommitId, searches
 from mdmem.startup.records import asdict, dataclass, field, replace
 
 EVENTS_NAME, OLDER_EVENTS_NAME = "events.jsonl", "events.1.jsonl"
+# a file that would grow larger becomes the older one; the previous older one is dropped
 MAX_BYTES = 1_000_000
-"""A file that would grow larger becomes the older one; the previous older one is dropped."""
 
 _MODE = 0o600
 _QUERY = b'"query": '
-_MAX_CHARS = 300
-"""The most characters of each text in an event."""
+_MAX_CHARS = 300  # of each text in an event
 
 
 class Outcome(StrEnum):
-    """The outcome of a verb: `refused` is an expected failure, `failed` a failure of the disk or an
-    interruption, `bug` anything else.
-    """
+    """`refused`: expected failure, `failed`: disk or interruption, `bug`: anything else."""
 
     DONE = "done"
     UNCHANGED = "unchanged"
@@ -55,11 +50,10 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One verb that was done or refused. `time` is real time, `warnings` are codes, `bug` is the
-    class of an error and where it was raised.
+    """A finished or refused verb; `time` is real time, `warnings` are codes.
 
-    `quality` is that of a search, `figures` are those of other verbs; in the line they stand among
-    the other fields.
+    `bug`: class of an error and where it was raised. `quality`: of a search. `figures`: of other
+    verbs, stored among the other fields.
     """
 
     verb: str
@@ -84,11 +78,10 @@ _OPTIONAL = ("path", "commit", "warnings", "bug", "quality", "figures")
 
 
 def record_event(state: Path, event: Event) -> None:
-    """Add an event to those of a workspace.
+    """Add an event.
 
-    An event that cannot be written (full or read-only disk, no state folder) is dropped without a
-    word: the work is already done or refused, and an error now would make a success look like a
-    failure.
+    One that cannot be written is dropped silently: the work is already done or refused, and an
+    error now would make a success look like a failure.
     """
     with suppress(OSError):
         append_line(state / EVENTS_NAME, state / OLDER_EVENTS_NAME, _format_line(event), MAX_BYTES)
@@ -113,11 +106,9 @@ def _format_line(event: Event) -> bytes:
 
 
 def append_line(path: Path, older: Path, line: bytes, most: int) -> None:
-    """Append a line in one write, which the kernel does not mix with those of others. A file that
-    would have more bytes becomes the older one.
+    """Append a line in one write, which the kernel keeps whole; rotate a full file first.
 
-    Raises:
-        OSError
+    Raises OSError.
     """
     descriptor = _open_for(path, older, len(line), most)
     try:
@@ -127,9 +118,7 @@ def append_line(path: Path, older: Path, line: bytes, most: int) -> None:
 
 
 def _ends_whole(descriptor: int) -> bool:
-    """True if the file ends with a line end; after a full disk it may end with the
-    start of a line.
-    """
+    # after a full disk the file may end within a line
     size = os.fstat(descriptor).st_size
     return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
 
@@ -143,7 +132,6 @@ def _open_to_append(path: Path) -> int:
 
 
 def _open_for(path: Path, older: Path, more: int, most: int) -> int:
-    """Open the file for `more` bytes; a full one is moved out of the way first."""
     descriptor = _open_to_append(path)
     if os.fstat(descriptor).st_size + more <= most:
         return descriptor
@@ -157,9 +145,8 @@ def _open_for(path: Path, older: Path, more: int, most: int) -> int:
 def _rotate(path: Path, older: Path, descriptor: int) -> None:
     """Make the open file the older one.
 
-    The lock is on the file itself: only its holder may move the file, and only while it still has
-    its name. So no file is moved over one that another process has just moved. A process that does
-    not get the lock writes to the file that is there.
+    Only the holder of the file's lock may move it, and only while it has its name, so that no file
+    replaces one that was just moved. Without the lock, the current file is used.
     """
     with suppress(BlockingIOError, FileNotFoundError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -171,10 +158,9 @@ def _rotate(path: Path, older: Path, descriptor: int) -> None:
 
 
 class EventRecorder:
-    """Times a verb and records its outcome at the end of the block; an error passes on.
+    """Times a verb and records its outcome at the end of the block; errors pass through.
 
-    `with EventRecorder(state, "log", actor, session) as recorder: …; recorder.done(changed, path,
-    commit)`
+    `with EventRecorder(state, "log", actor, session) as recorder: …; recorder.done(…)`
     """
 
     def __init__(
@@ -208,9 +194,7 @@ class EventRecorder:
         self._event = replace(self._event, quality=quality)
 
     def measured(self, figures: Mapping[str, Any]) -> None:
-        """Set the figures of a verb: numbers, flags and names that the program gives,
-        never a text.
-        """
+        """Set the figures of a verb: numbers, flags and names chosen by the program, never text."""
         self._event = replace(self._event, figures=figures)
 
     def __exit__(
@@ -234,9 +218,7 @@ class EventRecorder:
 
 
 def outcome_of(problem: BaseException) -> tuple[Outcome, str]:
-    """The outcome of a verb that failed, and the stable code of its error, as in
-    `errors.report`.
-    """
+    """The outcome of a failed verb, and the error's stable code as in `errors.report`."""
     match problem:
         case StorageProblem():
             return Outcome.FAILED, problem.code
@@ -251,9 +233,7 @@ def outcome_of(problem: BaseException) -> tuple[Outcome, str]:
 
 
 def _raised_at(problem: BaseException) -> str:
-    """The class of an error, and the module and line that raised it; not its message, which may
-    hold what a person wrote.
-    """
+    """The class and place of an error, not its message, which may hold a person's text."""
     trace = problem.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -269,38 +249,26 @@ def _raised_at(problem: BaseException) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EventLog:
-    """The recorded events, oldest first, and the number of lines that are not a whole event."""
+    """All events, oldest first, and the number of damaged lines."""
 
     events: tuple[Event, ...]
     damaged: int
 
 
 def read_log(state: Path) -> EventLog:
-    """Read the events of a workspace. A line that is not a whole event is counted and skipped.
-
-    Raises:
-        OSError: they cannot be read.
-    """
+    """Read all events, counting and skipping damaged lines. Raises OSError."""
     lines = read_lines(state / EVENTS_NAME, state / OLDER_EVENTS_NAME)
     parsed = tuple(event for event in map(_parse_event, lines) if event is not None)
     return EventLog(parsed, len(lines) - len(parsed))
 
 
 def read_events(state: Path) -> tuple[Event, ...]:
-    """Read the events, without the count of damaged lines.
-
-    Raises:
-        OSError: they cannot be read.
-    """
+    """Read all events. Raises OSError."""
     return read_log(state).events
 
 
 def read_lines(path: Path, older: Path) -> list[bytes]:
-    """The lines that were appended to a file, oldest first.
-
-    Raises:
-        OSError: they cannot be read.
-    """
+    """The lines appended to a file, oldest first. Raises OSError."""
     return [line for data in _files(path, older) for line in data.split(b"\n") if line]
 
 
@@ -310,9 +278,7 @@ def holds_queries(data: bytes) -> bool:
 
 
 def _files(path: Path, older: Path) -> tuple[bytes, ...]:
-    """The bytes of the older file and the newer. Both are opened before either is read, so that a
-    rotation meanwhile hides nothing.
-    """
+    # both are opened before either is read, so that a rotation meanwhile hides nothing
     with ExitStack() as stack:
         new = _open_to_read(stack, path)
         old = _open_to_read(stack, older)
@@ -338,7 +304,7 @@ def _read_all(descriptor: int) -> bytes:
 
 
 def _parse_event(line: bytes) -> Event | None:
-    """Parse a line; None where it is half written, or another program's."""
+    # None if it is half written, or another program's
     try:
         values = json.loads(line.decode())
         event = Event(
@@ -378,9 +344,7 @@ def _parse_quality(values: Mapping[str, Any]) -> searches.Quality:
 
 
 def _parse_figures(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The values of a line besides the fields that all events have; None where there
-    are no others.
-    """
+    # the values besides an event's usual fields
     return {
         name: value for name, value in values.items() if name not in Event.__match_args__
     } or None

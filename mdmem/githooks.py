@@ -1,8 +1,7 @@
-"""Run git's hooks: `python -m mdmem.githooks pre-commit`, `… prepare-commit-msg FILE`, `…
-post-commit` and the like, `… catch-up FOLDER`.
+"""Run git's hooks: `python -m mdmem.githooks pre-commit`, `prepare-commit-msg FILE`, ….
 
-git runs hooks at the top of the work tree. Where the commit is mdmem's own (`MDMEM_COMMIT=1`) they
-have nothing to do.
+git runs them at the top of the work tree. For mdmem's own commits (`MDMEM_COMMIT=1`) they do
+nothing. `catch-up FOLDER` updates an index.
 """
 
 from __future__ import annotations
@@ -27,10 +26,7 @@ from mdmem.wording import typed
 
 _INDEX = "mdmem.catchup.index"
 _MAX_DESCRIPTORS = 65_536
-_NICENESS = 10
-"""The niceness (nice(2)) of background work, so that it yields to work that a person or an agent
-waits for.
-"""
+_NICENESS = 10  # nice(2) of background work, which yields to a waiting person or agent
 
 
 def start() -> NoReturn:
@@ -41,9 +37,7 @@ def start() -> NoReturn:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one hook, or one catch-up of the index, and return the exit status.
 
-    Raises:
-        ImportError: a part of mdmem is missing that the check before a commit needs; the shim lets
-        the commit pass then.
+    Raises ImportError if a part of mdmem is missing; the shim then lets the commit pass.
     """
     words = tuple(sys.argv[1:] if arguments is None else arguments)
     if os.environ.get("MDMEM_COMMIT") == "1" and words and words[0] in HOOKS:
@@ -79,12 +73,7 @@ def _run(words: tuple[str, ...]) -> int:
 
 
 def _pre_commit() -> int:
-    """Check the staged changes.
-
-    Raises:
-        ImportError: a part of mdmem is missing, perhaps for a moment; the commit was not checked
-        then.
-    """
+    """Raises ImportError if a part of mdmem is missing: the commit is not checked then."""
     missing: list[ImportError] = []
 
     def checked() -> int:
@@ -126,9 +115,7 @@ def _print_problem(problem: Problem, refused: bool) -> None:
 
 
 def _detach() -> None:
-    """Leave the session of the git command, and close every file that it had open, such as a lock
-    of its caller.
-    """
+    """Leave git's session, and close its files, such as a lock of the caller."""
     if sys.platform != "win32" and os.getpgrp() != os.getpid():
         os.setsid()
     os.closerange(3, _MAX_DESCRIPTORS)

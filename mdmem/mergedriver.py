@@ -1,9 +1,8 @@
-"""Merge one file for git, by section and fact: `mdmem merge-driver BASE OURS THEIRS PATH`. See
-gitattributes(5).
+"""`mdmem merge-driver BASE OURS THEIRS PATH`: merge a file for git by section and fact.
 
-The result stands in OURS. The exit status is 0 where it is merged, and 1 where git's own merge of
-texts left conflicts in it: that merge is made where this one cannot be, whatever the reason. git
-takes other statuses for a crash, and gives up the whole merge.
+See gitattributes(5). The result is written to OURS. The exit status is 0, or 1 where git's own
+merge of texts, made where this one fails for any reason, left conflicts. git takes any other status
+for a crash, and gives up the whole merge.
 """
 
 from __future__ import annotations
@@ -23,19 +22,15 @@ from mdmem.startup.records import dataclass
 from mdmem.wording import number_of, plain
 
 _CONFLICT = 1
-_MOST_CONFLICTS = 127
-"""`git merge-file` exits with the number of conflicts up to this one; above it, it failed."""
-_PASSED_ON = ("GIT_CONFIG", "GIT_DIR", "GIT_WORK_TREE")
-"""The variables that tell git's own merge which settings it goes by (`merge.conflictStyle`)."""
-_MERGED_COMMIT = "GITHEAD_"
-"""`git merge` says in a variable how each commit that it merges is called: GITHEAD_ID=NAME."""
+_MOST_CONFLICTS = 127  # exit statuses of `git merge-file` up to this are a count; above, a failure
+# variables by which git's own merge finds its settings (`merge.conflictStyle`)
+_GIT_VARIABLES = ("GIT_CONFIG", "GIT_DIR", "GIT_WORK_TREE")
+_GITHEAD_PREFIX = "GITHEAD_"  # `git merge` names each merged commit in a variable GITHEAD_ID=NAME
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The files with the three versions of a file, and its `path` in the work tree. `ours` takes
-    the result.
-    """
+    """Files with the three versions; `ours` takes the result. `path` is that in the work tree."""
 
     base: Path
     ours: Path
@@ -44,31 +39,29 @@ class Versions:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Merge three versions of a file into the second one, and return the exit status."""
+    """Merge three versions of a file into the second one; return the exit status."""
     words = sys.argv[2:] if arguments is None else arguments
     if len(words) != 4:
-        _say("git runs this: merge-driver BASE OURS THEIRS PATH")
+        _print_line("git runs this: merge-driver BASE OURS THEIRS PATH")
         return _CONFLICT
     base, ours, theirs, path = words
     return merge_versions(Versions(Path(base), Path(ours), Path(theirs), path))
 
 
 def merge_versions(versions: Versions) -> int:
-    """Merge by section and fact or, where that cannot be, as git merges texts; return the exit
-    status.
-    """
+    """Merge by section and fact, else as git merges texts; return the exit status."""
     try:
         result = outcome_of(lambda: _merge_by_section(versions))
     except KeyboardInterrupt:
         result = TextProblem("interrupted", "interrupted")
     if isinstance(result, str):
-        _say(f"{versions.path}: {result}" if result else "")
+        _print_line(f"{versions.path}: {result}" if result else "")
         return 0
     status = outcome_of(lambda: _merge_texts(versions))
     if isinstance(status, int):
-        _say(f"{versions.path} is merged by lines: {_reason(result)}" if result else "")
+        _print_line(f"{versions.path} is merged by lines: {_reason(result)}" if result else "")
         return status
-    _say(f"{versions.path} is unchanged: {_reason(status)}")
+    _print_line(f"{versions.path} is unchanged: {_reason(status)}")
     return _CONFLICT
 
 
@@ -81,12 +74,7 @@ def _reason(problem: Exception) -> str:
 
 
 def _merge_by_section(versions: Versions) -> str | None:
-    """Merge by section and fact: a line for the user, or an empty one. None for a file that is not
-    merged so.
-
-    Raises:
-        MdmemError: it cannot be merged so.
-    """
+    """A line for the user, or an empty one; None for a kind of file not merged so."""
     base, ours, theirs = (_read(path) for path in (versions.base, versions.ours, versions.theirs))
     kind = kind_by_name(versions.path)
     merged = merging.merge3(base, ours, theirs, kind)
@@ -95,7 +83,7 @@ def _merge_by_section(versions: Versions) -> str | None:
             return None
         raise TextProblem("bad-text", merged.reason)
     if merged.data != ours:
-        _put(versions.ours, merged.data)
+        _write_atomically(versions.ours, merged.data)
     notes = merged.notes
     counts = (
         (notes.contradictions, "contradiction", "contradictions"),
@@ -113,12 +101,10 @@ def kind_by_name(path: str) -> FileKind:
 
 
 def _merge_texts(versions: Versions) -> int:
-    """Merge as git merges texts, and return the exit status.
-
-    Raises:
-        TextProblem: git cannot either; nothing is changed then.
-    """
-    passed_on = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
+    """Merge as git merges texts. Raises TextProblem, with nothing changed, where git cannot."""
+    passed_on = {
+        name: value for name, value in os.environ.items() if name.startswith(_GIT_VARIABLES)
+    }
     labels = [word for label in ("HEAD", "base", _name_of_theirs()) for word in ("-L", label)]
     paths = [str(path) for path in (versions.ours, versions.base, versions.theirs)]
     result = run(Path(), ["merge-file", "-p", *labels, "--", *paths], extra=passed_on)
@@ -127,31 +113,27 @@ def _merge_texts(versions: Versions) -> int:
             "bad-text",
             result.error_text.partition("\n")[0] or f"git merge-file exited with {result.status}",
         )
-    _put(versions.ours, result.output)
+    _write_atomically(versions.ours, result.output)
     return _CONFLICT if result.status else 0
 
 
 def _name_of_theirs() -> str:
-    """The label of their side of a conflict: the name by which `git merge` was given it."""
+    # the name that `git merge` was given
     names = [
-        value for name, value in os.environ.items() if name.startswith(_MERGED_COMMIT) and value
+        value for name, value in os.environ.items() if name.startswith(_GITHEAD_PREFIX) and value
     ]
     return names[0] if len(names) == 1 else "theirs"
 
 
 def _read(path: Path) -> bytes:
-    """The bytes of a version.
-
-    Raises:
-        MdmemError: it is no regular file, or larger than what is edited.
-    """
+    """Raises MdmemError for a version that is no regular file or too large to edit."""
     data = files.read(Path(os.path.realpath(path)))
     if data is None:
         raise TextProblem("bad-text", f"no file {path}")
     return data
 
 
-def _put(path: Path, data: bytes) -> None:
+def _write_atomically(path: Path, data: bytes) -> None:
     """Write a file as a whole or not at all: git may read it whatever becomes of this process."""
     target = Path(os.path.realpath(path))
     new = target.with_name(files.temporary_name())
@@ -165,8 +147,7 @@ def _put(path: Path, data: bytes) -> None:
         raise
 
 
-def _say(message: str) -> None:
-    """One line for the user; none where there is nothing to say, or nobody to hear it."""
+def _print_line(message: str) -> None:
     if message and sys.stderr is not None:
         with suppress(OSError):
             print(printable(f"mdmem: {message}", keep=""), file=sys.stderr)

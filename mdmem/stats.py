@@ -1,7 +1,6 @@
-"""`mdmem stats`: figures by week of the verbs that ran, and the drift of search answers. Pure
-functions over the events.
+"""`mdmem stats`: weekly figures of verbs, and drift of search answers. Pure.
 
-Weeks are those of ISO 8601, in the user's zone; the last one is not over yet.
+Weeks are those of ISO 8601 in the user's zone, the current one included.
 """
 
 from __future__ import annotations
@@ -20,29 +19,20 @@ from mdmem.startup.records import dataclass
 
 E = TypeVar("E", Event, StepRecord)
 
-SEARCH = "search"
-"""The verb whose quality is measured."""
+SEARCH = "search"  # the verb whose quality is measured
 
+# verbs of blocks and of the guard; code of a write refused since it held a block
 CONTEXT, GUARD, RECALLED = "context", "guard", "recalled-text"
-"""The verbs of blocks and of the guard, and the code of a write that was refused since it held a
-block.
-"""
 
-_LEAST_SEARCHES = 5
-"""A week with fewer searches is not used for drift."""
-_LEAST_WEEKS = 6
-"""With fewer weeks before the newest one the limits could not be trusted."""
-_SIGMAS = 2.576
-"""One value in 100 of a normal distribution lies outside of so many standard errors."""
-_LEAST_CHANGE = 0.1
-"""Nobody would notice a change by less than this part of the mean."""
+_MIN_SEARCHES = 5  # in a week, for drift
+_MIN_WEEKS = 6  # before the newest one; with fewer the limits are unreliable
+_SIGMAS = 2.576  # standard errors: 1 % of a normal distribution lies outside
+_MIN_CHANGE = 0.1  # share of the mean that anybody would notice
 
 
 @dataclass(frozen=True, slots=True)
 class VerbFigures:
-    """The figures of one verb. `weeks` has its count in each week; `refused`, `failed` and `bugs`
-    are part of `count`.
-    """
+    """One verb: `weeks` are counts; `refused`, `failed` and `bugs` are part of `count`."""
 
     verb: str
     count: int
@@ -56,9 +46,7 @@ class VerbFigures:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of some weeks (by name), the most frequent verb first; `damaged` is the number of
-    unreadable lines of events.
-    """
+    """The most frequent verb first; `damaged` is the number of unreadable lines of events."""
 
     weeks: tuple[str, ...]
     verbs: tuple[VerbFigures, ...]
@@ -67,9 +55,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """The searches of a week, without refused ones. A figure that was not measured is None; ages
-    are in days.
-    """
+    """Searches of a week, refused ones not counted; None is not measured; ages are in days."""
 
     week: str
     searches: int
@@ -84,7 +70,7 @@ class Week:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A figure of the newest week outside of the limits set by the weeks before it."""
+    """A figure of the newest week outside the limits set by the weeks before."""
 
     figure: str
     value: float
@@ -94,9 +80,7 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class SearchFigures:
-    """The searches of some weeks, oldest first, from the first week with a search on; and the
-    figures that drifted in the newest.
-    """
+    """Weeks from the first with a search, oldest first, and the drift of the newest."""
 
     weeks: tuple[Week, ...]
     drift: tuple[Drift, ...]
@@ -105,14 +89,12 @@ class SearchFigures:
 
 @dataclass(frozen=True, slots=True)
 class ContextWeek:
-    """The blocks of a week. A figure that was not measured is None.
+    """The blocks of a week; None is not measured.
 
-    - `prompts`: those that asked for a block; `answered`: the share of them that got one.
-    - `median_tokens`: of the blocks of prompts that are not empty; `session_tokens`: of those for
-      the start of a session.
-    - `again`: the share of what was found that the session had been given before.
-    - `kept`, `guarded`: texts that the guard let through, and those that it dropped. `refused`:
-      writes that held a block.
+    - `prompts` asked for a block; `answered`: the share that got one.
+    - `median_tokens`: of blocks for prompts, empty ones apart; `session_tokens`: at session starts.
+    - `again`: the share of results that the session had been given before.
+    - `kept`, `guarded`: texts that the guard kept, dropped; `refused`: writes that held a block.
     """
 
     week: str
@@ -128,9 +110,7 @@ class ContextWeek:
 
 @dataclass(frozen=True, slots=True)
 class ContextFigures:
-    """The blocks of some weeks, oldest first, from the first week with one on; and the figures that
-    drifted in the newest.
-    """
+    """Weeks from the first with a block, oldest first, and the drift of the newest."""
 
     weeks: tuple[ContextWeek, ...]
     drift: tuple[Drift, ...]
@@ -139,9 +119,7 @@ class ContextFigures:
 
 @dataclass(frozen=True, slots=True)
 class RunWeek:
-    """The steps of a week, and the sums of their figures; `size` in bytes. `failed` is part of
-    `steps`.
-    """
+    """The steps of a week with sums of their figures; `size` in bytes, `failed` part of `steps`."""
 
     week: str
     steps: int
@@ -160,7 +138,7 @@ class RunWeek:
 
 @dataclass(frozen=True, slots=True)
 class RunFigures:
-    """The steps of some weeks, oldest first, from the first week with one on."""
+    """Weeks from the first with a step, oldest first."""
 
     weeks: tuple[RunWeek, ...]
 
@@ -168,9 +146,8 @@ class RunFigures:
 def figures(
     events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int
 ) -> Figures:
-    """The figures of the last weeks (their number in `weeks`), up to today."""
-    by_week = _group_by_week(events, today, zone, weeks)
-    active = _without_leading_gaps(by_week)
+    """The figures of the last weeks (`weeks` of them), up to today."""
+    active = _group_by_week(events, today, zone, weeks)
     by_verb: dict[str, list[Event]] = {}
     for event in (event for of_week in active.values() for event in of_week):
         by_verb.setdefault(event.verb, []).append(event)
@@ -205,11 +182,9 @@ def _verb_figures(verb: str, events: Sequence[Event], weeks: tuple[int, ...]) ->
 def search_figures(
     events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int
 ) -> SearchFigures:
-    """The searches of the last weeks (their number in `weeks`), and the drift of the newest from
-    those before it.
-    """
+    """The searches of the last weeks (`weeks` of them), and the drift of the newest."""
     done = (event for event in events if event.verb == SEARCH and event.outcome is Outcome.DONE)
-    by_week = _without_leading_gaps(_group_by_week(done, today, zone, weeks))
+    by_week = _group_by_week(done, today, zone, weeks)
     searches = tuple(
         _week_figures(_week_name(monday), events) for monday, events in by_week.items()
     )
@@ -236,13 +211,11 @@ def _week_figures(name: str, events: Sequence[Event]) -> Week:
 def context_figures(
     events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int
 ) -> ContextFigures:
-    """The blocks of the last weeks (their number in `weeks`), what the guard did, and the drift of
-    the newest week.
-    """
+    """The blocks and the guard in the last weeks, and the drift of the newest."""
     counted = (
         event for event in events if event.verb in (CONTEXT, GUARD) or event.code == RECALLED
     )
-    by_week = _without_leading_gaps(_group_by_week(counted, today, zone, weeks))
+    by_week = _group_by_week(counted, today, zone, weeks)
     by_name = tuple(_context_week(_week_name(monday), events) for monday, events in by_week.items())
     return ContextFigures(
         by_name,
@@ -280,7 +253,7 @@ def run_figures(
     records: Iterable[StepRecord], today: date, zone: tzinfo | None, weeks: int
 ) -> RunFigures:
     """The steps of the last weeks (their number in `weeks`), up to today."""
-    by_week = _without_leading_gaps(_group_by_week(records, today, zone, weeks))
+    by_week = _group_by_week(records, today, zone, weeks)
     return RunFigures(
         tuple(_run_week(_week_name(monday), steps) for monday, steps in by_week.items())
     )
@@ -305,20 +278,18 @@ def _run_week(name: str, steps: Sequence[StepRecord]) -> RunWeek:
 
 
 def _number(figures: Mapping[str, object], name: str) -> float:
-    """A figure of an event; 0 where it is missing or no number."""
+    # 0 where it is missing or no number
     value = figures.get(name)
     return value if isinstance(value, int | float) and math.isfinite(value) else 0
 
 
 def _shown(figures: Mapping[str, object]) -> float:
-    """The number of entries that the block of a prompt shows."""
     parts = figures.get("parts")
     counts = parts.get("found") if isinstance(parts, dict) else None
     return counts[0] if isinstance(counts, list) and counts and isinstance(counts[0], int) else 0
 
 
 def _median(answers: Iterable[Quality], measure: Callable[[Quality], float | None]) -> float | None:
-    """The median of a measure over the answers that have it."""
     values = [value for answer in answers if (value := measure(answer)) is not None]
     return median(values) if values else None
 
@@ -326,20 +297,13 @@ def _median(answers: Iterable[Quality], measure: Callable[[Quality], float | Non
 def _group_by_week(
     events: Iterable[E], today: date, zone: tzinfo | None, weeks: int
 ) -> dict[date, list[E]]:
-    """The events (or steps) of the last weeks by their Mondays, oldest first; events of a later
-    week are left out.
-    """
+    # by their Mondays, oldest first, from the first week with an event on, without later weeks
     newest = _monday(today)
     by_week: dict[date, list[E]] = {
         newest - timedelta(weeks=back): [] for back in reversed(range(weeks))
     }
     for event in events:
         by_week.get(_monday(event.time.astimezone(zone).date()), []).append(event)
-    return by_week
-
-
-def _without_leading_gaps(by_week: Mapping[date, list[E]]) -> dict[date, list[E]]:
-    """The weeks from the first one with an event on."""
     first = next((monday for monday, events in by_week.items() if events), date.max)
     return {monday: events for monday, events in by_week.items() if monday >= first}
 
@@ -386,23 +350,23 @@ def _drift_of(
     count: Callable[[W], int],
     shares: Collection[str],
 ) -> tuple[Drift, ...]:
-    """The figures of the newest week that are outside of their limits.
+    """Figures of the newest week outside their limits; none with fewer than six weeks to compare or
+    a count below five in a week.
 
-    The limits are Student's for one more value like those of the weeks before: chance alone puts
-    one week in 100 outside. A share (of searches without a hit, of prompts with a block) comes from
-    few of them, so its limits are at least as wide as chance makes such a share. With fewer than
-    six weeks to compare, or a count below five in a week, there is no drift.
+    The limits are Student's for one more value: chance alone puts one week in 100 outside. For a
+    share (of searches without a hit, of prompts with a block) they are at least as wide as chance
+    makes a share of so few.
     """
-    if not weeks or count(weeks[-1]) < _LEAST_SEARCHES:
+    if not weeks or count(weeks[-1]) < _MIN_SEARCHES:
         return ()
-    earlier_weeks = [week for week in weeks[:-1] if count(week) >= _LEAST_SEARCHES]
+    earlier_weeks = [week for week in weeks[:-1] if count(week) >= _MIN_SEARCHES]
     drifts = []
     for name, measure in watched.items():
         value, earlier = (
             measure(weeks[-1]),
             [figure for week in earlier_weeks if (figure := measure(week)) is not None],
         )
-        if value is None or len(earlier) < _LEAST_WEEKS:
+        if value is None or len(earlier) < _MIN_WEEKS:
             continue
         margin, highest = _margin(earlier), math.inf
         if name in shares:
@@ -422,13 +386,11 @@ def _drift_of(
 def _margin(values: Sequence[float]) -> float:
     """The distance from the mean within which one more value may lie."""
     error = stdev(values) * math.sqrt(1 + 1 / len(values))
-    return max(_student(len(values) - 1) * error, _LEAST_CHANGE * abs(fmean(values)))
+    return max(_student(len(values) - 1) * error, _MIN_CHANGE * abs(fmean(values)))
 
 
 def _student(freedom: int) -> float:
-    """The value of Student's t that corresponds to `_SIGMAS` (Abramowitz and Stegun, 26.7.5; from 5
-    degrees of freedom on exact to 1 %).
-    """
+    """Student's t for `_SIGMAS` (Abramowitz and Stegun, 26.7.5; within 1 % for 5 or more)."""
     z = _SIGMAS
     first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
     return (
@@ -440,8 +402,6 @@ def _student(freedom: int) -> float:
 
 
 def _share_margin(mean: float, seen: int, count: int) -> float:
-    """The margin of a share among so many, and one more. What never happened among those `seen`
-    counts as rare, not as impossible (Laplace).
-    """
+    """The margin of a share. What never happened among `seen` counts as rare (Laplace)."""
     share = (mean * seen + 1) / (seen + 2)
     return _SIGMAS * math.sqrt(share * (1 - share) / count) + 1 / count

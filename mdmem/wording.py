@@ -1,10 +1,8 @@
 """Names of fields and verbs in messages, which each door says in its own words.
 
-A message of the core names a field of an argument record with `field("limit")` and a verb with
-`verb("facts", "everything")`. The command line shows `-n` and `mdmem facts --all`; a server shows
-its own parameters and tools; `plain`, which is what `str()` of a failure gives, shows the bare
-names. In a message the names stand between noncharacters, which Unicode keeps for use within a
-program.
+`field("limit")` and `verb("facts", "everything")` in a message of the core become `-n` and `mdmem
+facts --all` on the command line, a server's own parameters and tools, and bare names by `plain`, as
+in `str()` of a failure. Noncharacters, reserved for use within a program, enclose them.
 """
 
 from __future__ import annotations
@@ -55,9 +53,7 @@ def plain(text: str) -> str:
 
 
 def typed(text: str) -> str:
-    """`text` with each field and verb as it is typed on the command line, for a door
-    without one.
-    """
+    """`text` with fields and verbs as typed on the command line, for a door without one."""
 
     def command(name: str, fields: Sequence[str]) -> str:
         return " ".join(("mdmem", name, *map(flag, fields)))

@@ -353,14 +353,14 @@ class TestFailures:
         hook("SessionStart")
         shell.patch.setattr("mdmem.memory.contexts.give_context", wait)
         shell.patch.setattr(
-            agenthooks, "_SECONDS", {"SessionStart": 0.05, "UserPromptSubmit": 0.05}
+            agenthooks, "_TIME_LIMITS", {"SessionStart": 0.05, "UserPromptSubmit": 0.05}
         )
         assert "not ready" in json.loads(hook("SessionStart"))["systemMessage"]
         assert hook("UserPromptSubmit", prompt=QUESTION) == ""
         assert [outcome for _, outcome, _ in hook_events(shell)[1:]] == ["failed", "failed"]
 
     def test_a_lock_that_is_held(self, hook: Hook, shell: Shell):
-        shell.patch.setattr(agenthooks, "_SECONDS", {"UserPromptSubmit": 0.3})
+        shell.patch.setattr(agenthooks, "_TIME_LIMITS", {"UserPromptSubmit": 0.3})
         state = shell.folder / STATE
         hook("SessionStart")
         with files.lock(state / files.LOCK_NAME, 1), files.lock(state / files.INDEX_LOCK, 1):

@@ -62,6 +62,6 @@ def test_nothing_of_a_command_that_is_quick():
 
 
 def test_nothing_on_a_pipe(shell: Shell, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    monkeypatch.setattr(progress, "_FIRST_MESSAGE_SECONDS", 0)
     assert shell.run("doctor").err == ""
     assert not isinstance(progress.shown("doctor"), Progress)

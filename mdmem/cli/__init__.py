@@ -1,6 +1,4 @@
-"""The command line: parse, carry out, show. `fast_parser` reads simple calls; Typer reads all
-others.
-"""
+"""The command line. `fast_parser` reads simple calls; Typer reads all others."""
 
 from __future__ import annotations
 
@@ -25,34 +23,26 @@ if TYPE_CHECKING:
     from mdmem.cli.call import Call
 
 
-_COMPLETION = "_MDMEM_COMPLETE"
-"""Set by the shell that wants to know how a command may go on; the name is Typer's."""
+_COMPLETION = "_MDMEM_COMPLETE"  # set by a shell that asks for completions; the name is Typer's
 
-_LONG = frozenset(
+# commands that may be slow and never prompt; `init` commits, and git may ask to sign
+_SLOW_COMMANDS = frozenset(
     {
         *("init", "show", "outline", "search", "facts", "recall", "tags"),
         *("history", "blame", "when", "changes", "conflicts", "review", "check"),
         *("status", "doctor", "stats", "reindex", "digest", "run"),
     }
 )
-"""Commands that may take long and ask for nothing. `init` makes a commit, which git may have to
-sign; so do two others with some options.
-"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit status.
-
-    Args:
-        arguments: the words; without them those of the process.
-    """
+    """Run one command (by default that of the process) and return the exit status."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     _open_streams()
     return report(lambda: _run(words), _wants_json(words), _in_flags_without_secrets, fitted)
 
 
 def _in_flags_without_secrets(message: str) -> str:
-    """Say a message in the words of the command line; a secret that it quotes is not repeated."""
     return in_flags(secrets.redact(message))
 
 
@@ -81,11 +71,9 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _progress(call: Call) -> AbstractContextManager[object]:
-    """Show that a command is at work if that may take long, and nothing else uses the terminal
-    meanwhile.
-    """
+    """Show progress where a command may be slow and nothing else uses the terminal meanwhile."""
     commits = call.values.get("resolve") or call.values.get("apply")
-    if call.as_json or call.quiet or commits or call.command not in _LONG:
+    if call.as_json or call.quiet or commits or call.command not in _SLOW_COMMANDS:
         return nullcontext()
     if call.values.get("found"):  # it asks, and shows its progress before that
         return nullcontext()
@@ -97,12 +85,11 @@ def _wants_json(words: Sequence[str]) -> bool:
 
 
 def _open_streams() -> None:
-    """Prepare the standard streams: those that the caller closed lead nowhere, the others are
-    UTF-8.
-    """
+    """Set the standard streams to UTF-8; those that the caller closed lead nowhere."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - for the whole process
+            # open for the whole process
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         # They are text files, which can be reconfigured; typeshed only knows that they can be
         # written to.

@@ -1,6 +1,4 @@
-"""The command line in Typer: its definition of commands and options is made from the signatures of
-the commands.
-"""
+"""The command line in Typer, made from the signatures of the commands."""
 
 from __future__ import annotations
 
@@ -44,7 +42,6 @@ def _before(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Take the options before the command."""
     context.obj = (workspace, quiet, as_json)
 
 
@@ -54,7 +51,6 @@ def _between(
     quiet: _Quiet = False,
     as_json: options.Json = False,
 ) -> None:
-    """Take the options between the words of a command."""
     context.obj = _merged(context.obj, workspace, quiet, as_json)
 
 
@@ -66,9 +62,7 @@ def _merged(
 
 
 def _parser(name: str, function: Callable[..., Answer]) -> Callable[..., Call]:
-    """A function for Typer: it takes the options of a command and returns its call, which is not
-    carried out yet.
-    """
+    """A function for Typer that takes the options of a command and returns its call."""
 
     def parsed(context: typer.Context, workspace: str | None, quiet: bool, **values: Any) -> Call:
         workspace, quiet, as_json = _merged(context.obj, workspace, quiet, values["as_json"])
@@ -84,14 +78,12 @@ def _parser(name: str, function: Callable[..., Answer]) -> Callable[..., Call]:
     taken = [own for parameter in parameters for own in _options(parameter, types[parameter.name])]
     # `inspect`, and so Typer, prefers this signature to the one in the source; mypy knows no such
     # attribute.
-    cast("Any", parsed).__signature__ = inspect.Signature([context, *taken, *_added()])
+    cast("Any", parsed).__signature__ = inspect.Signature([context, *taken, *_common_parameters()])
     return parsed
 
 
-def _added() -> Iterable[inspect.Parameter]:
-    """The options that every command takes beside its own, as those before it; its help leaves them
-    out.
-    """
+def _common_parameters() -> Iterable[inspect.Parameter]:
+    """The common options that every command takes too; its help leaves them out."""
     for parameter in list(inspect.signature(_between).parameters.values())[1:3]:
         annotation = get_type_hints(_between, include_extras=True)[parameter.name]
         kind, option = get_args(annotation)
@@ -101,9 +93,7 @@ def _added() -> Iterable[inspect.Parameter]:
 
 
 def _options(parameter: inspect.Parameter, annotation: Any) -> Iterable[inspect.Parameter]:
-    """The parameters of the command line for a parameter of a command: itself, or (`**shared`) all
-    that it stands for.
-    """
+    """The parameter itself, or those that `**shared` stands for."""
     if parameter.kind is not parameter.VAR_KEYWORD:
         return [parameter.replace(annotation=annotation)]
     _, shared = get_args(annotation)
@@ -145,12 +135,7 @@ app = _build()
 
 
 def parse(words: Sequence[str]) -> Call | None:
-    """Parse the words of a command line into a call; None if help, the version or what a shell
-    needs was printed.
-
-    Raises:
-        UsageProblem: they are no valid call.
-    """
+    """The call; None if help, the version or completions were printed. Raises UsageProblem."""
     try:
         with get_command(app).make_context(
             "mdmem", texts_last(words, TABLE) or ["--help"], terminal_width=command_help.width()
@@ -182,9 +167,7 @@ def help_text(words: Sequence[str]) -> str:
 
 
 def complete() -> int:
-    """Answer the shell that wants to know how a command line may go on; the words are in the
-    environment.
-    """
+    """Answer a shell that asks for completions; the words are in the environment."""
     try:
         get_command(app).main([], prog_name="mdmem")
     except SystemExit as end:
@@ -192,17 +175,16 @@ def complete() -> int:
     return 0
 
 
+# a library's messages about numbers, in plain words
 _NUMBERS = {
     "Input should be a valid number, unable to parse string as a number": "it takes a number",
     "Input should be a valid integer, unable to parse string as an integer": (
         "it takes a whole number"
     ),
 }
-"""Messages of a library about numbers, in plain words."""
 
 
 def _usage_problem(problem: typer.TyperException, words: Sequence[str]) -> UsageProblem:
-    """A wrong call as a failure of ours, with the name that may be meant, or the help that fits."""
     message = problem.format_message().removesuffix(".").replace("Value error, ", "")
     for technical, plain in _NUMBERS.items():
         message = message.replace(technical, plain)

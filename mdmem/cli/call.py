@@ -17,9 +17,7 @@ from mdmem.startup.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A command as it was called. `workspace` is the value of -C, `values` has every parameter of
-    the command by its name.
-    """
+    """A command as it was called: `workspace` is that of -C, `values` are parameters by name."""
 
     command: str
     workspace: str | None
@@ -34,9 +32,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a command: an object for programs, text for people, notes for standard error,
-    the exit status.
-    """
+    """An object for programs, text for people, notes for standard error, and the exit status."""
 
     data: Mapping[str, Any]
     text: str

@@ -13,8 +13,7 @@ from mdmem.cli.parameters import OPTIONAL_VALUES, with_values
 from mdmem.errors import UsageProblem
 from mdmem.wording import number_of
 
-WIDEST = 100
-"""The most columns that help takes."""
+WIDEST = 100  # columns
 
 HEADINGS: Mapping[str, Sequence[str]] = {
     "Begin": ("init", "status", "help"),
@@ -36,7 +35,6 @@ HEADINGS: Mapping[str, Sequence[str]] = {
     "Tidy": ("review", "conflicts", "contradicts", "check", "redact"),
     "Look after": ("doctor", "reindex", "hooks", "merge-driver", "run", "schedule", "stats"),
 }
-"""The commands in the groups of the help."""
 
 EXAMPLES: Mapping[str, str] = {
     "init": "mdmem init ~/notes",
@@ -90,7 +88,6 @@ EXAMPLES: Mapping[str, str] = {
     "hooks uninstall": "mdmem hooks uninstall",
     "hooks status": "mdmem hooks status",
 }
-"""An example of each command."""
 
 
 def width() -> int:
@@ -113,19 +110,14 @@ class CommandHelp(TyperCommand):
         ]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the words behind the command.
-
-        Raises:
-            UsageProblem: there are too many; those behind a text are not repeated, since one may be
-            a secret.
-        """
+        """Raises UsageProblem for too many words; it quotes none behind a text (maybe a secret)."""
         ctx.allow_extra_args = True
         flags, _ = parameters(self)
         rest = super().parse_args(
             ctx, with_values(args) if OPTIONAL_VALUES.keys() & flags else args
         )
         if rest and not ctx.resilient_parsing:
-            raise UsageProblem(_unexpected(self, rest), _how_texts_go(self, ctx.command_path))
+            raise UsageProblem(_unexpected(self, rest), _argument_hint(self, ctx.command_path))
         return rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -166,15 +158,13 @@ def parameters(command: Any) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _unexpected(command: Any, rest: Sequence[str]) -> str:
-    """The message for words that a command does not take."""
     _, arguments = parameters(command)
     if "TEXT" in arguments or len(rest) > 1:
         return number_of(len(rest), "unexpected argument")
     return f"unexpected argument {rest[0]!r}"
 
 
-def _how_texts_go(command: Any, path: str) -> str:
-    """A sentence on where the words of a command go."""
+def _argument_hint(command: Any, path: str) -> str:
     if command.name in guesses.WORDS_TOO_MANY:
         return f"{guesses.WORDS_TOO_MANY[command.name]} {path} --help"
     _, arguments = parameters(command)
@@ -189,20 +179,14 @@ def _argument(parameter: Any) -> str:
 
 
 class GroupHelp(TyperGroup):
-    """A group of commands, under headings where there are many; what a command is for may take
-    several lines.
-    """
+    """A group of commands, under headings where there are many."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """A command, and its own words."""
         return ["[OPTIONS]", "COMMAND", "…"]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Find the command of a word.
-
-        Raises:
-            UsageProblem: there is none; the hint names the one that may be meant.
-        """
+        """Raises UsageProblem for an unknown word; the hint names the command that may be meant."""
         word = args[0]
         if word in self.commands or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)

@@ -1,8 +1,7 @@
-"""The table of commands: the words of each, and the module that is loaded when it is called.
+"""The table of commands, each with the module that is loaded when it is called.
 
-A command fills one argument record, makes one call on Memory, and returns an answer. Its signature
-is the definition for Typer: `app` builds the command line from the signatures, and
-`parameter_table` is generated from that. `fast_parser` does not evaluate them.
+A command's signature is its definition for Typer: `app` builds the command line from it, and
+`parameter_table` is generated from that. `fast_parser` does not evaluate signatures.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from importlib import import_module
 
 from mdmem.cli.call import Answer
 
+# module and function of each, in the order of the help
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "init": ("maintenance", "init"),
     "edit-section": ("writing", "edit_section"),
@@ -64,8 +64,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "hooks uninstall": ("maintenance", "hooks_uninstall"),
     "hooks status": ("maintenance", "hooks_status"),
 }
-"""The module and the function of each, in the order of the help."""
 
+# the help of each group, by its first word
 GROUPS = {
     "task": (
         "Keep the notes of a task until it is done.\n\nAn agent that was interrupted goes on from"
@@ -76,7 +76,6 @@ GROUPS = {
         " index fresh."
     ),
 }
-"""The help of the groups of commands, by their first word."""
 
 
 def command(name: str) -> Callable[..., Answer]:

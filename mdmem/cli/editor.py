@@ -13,9 +13,7 @@ from mdmem.errors import UsageProblem
 
 
 def edit_text(text: str, option: str, without: str) -> str:
-    """Open a text in the user's editor, and return it as edited; `option` asked for it, and
-    `without` a terminal there is another way.
-    """
+    """Let the user edit a text. Errors name `option`, and `without` as another way."""
     program = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not program or not sys.stdin.isatty():
         raise UsageProblem(f"{option} needs a terminal and $EDITOR", f"Without them: {without}")

@@ -1,9 +1,7 @@
-"""A parser for simple calls, by the table of parameters and without Typer, which takes longer to
-load than a command takes to run.
+"""A parser for simple calls: loading Typer takes longer than a command takes to run.
 
-It leaves all else to Typer, which then reads the same words and reports what is wrong: help, an
-unknown or repeated option, a number in an unusual form, a missing or superfluous word. Tests ensure
-that the table matches Typer's definition, and that both parse alike.
+Everything else (help, errors, unusual numbers, repeated options) is left to Typer. Tests ensure
+that both parse alike.
 """
 
 from __future__ import annotations
@@ -45,11 +43,7 @@ def parse(words: Sequence[str], table: ParameterTable) -> Call | None:
 
 
 def _values(words: Sequence[str], rows: Sequence[ParameterRow]) -> dict[str, Any]:
-    """The value of each parameter.
-
-    Raises:
-        ValueError: the call is not simple.
-    """
+    """Raises ValueError for a call that is not simple."""
     parameters = [parameter_of(row) for row in rows]
     options = {flag: parameter for parameter in parameters for flag in parameter.flags}
     values: dict[str, Any] = {}
@@ -124,7 +118,6 @@ def _pair(attached: str | None, following: Iterator[str]) -> tuple[str, str]:
 
 
 def _read(takes: type, word: str) -> Any:
-    """A word as the value of a parameter."""
     digits = word.replace(".", "", 1) if takes is float else word
     if takes in (int, float) and not (digits.isascii() and digits.isdigit()):
         raise ValueError(word)

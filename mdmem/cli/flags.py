@@ -26,9 +26,7 @@ def command_line(verb: str, fields: Sequence[str] = ()) -> str:
 
 @cache
 def _flags() -> dict[str, str]:
-    """The flag of each field, from the parameters of all commands and -C. A test ensures that no
-    field has two.
-    """
+    """The flag of each field, from all commands and -C. A test ensures that no field has two."""
     flags = {"workspace": "-C DIR"}
     for rows in TABLE.values():
         for name, (*names,), *_ in rows:

@@ -1,8 +1,6 @@
-"""Words that are typed in place of a command, an option or an argument, and the right ones: for the
-hint of a wrong call.
+"""Words typed in place of a command, option or argument, and the right ones, for hints.
 
-People and models guess by the names that other programs have. None of these words is accepted: each
-leads to the name that is right, and none that reads leads to a command that takes something out.
+None of these words is accepted. Words for reading never lead to a command that removes anything.
 """
 
 from __future__ import annotations
@@ -12,19 +10,18 @@ from collections.abc import Collection, Mapping, Sequence
 
 from mdmem.startup import late
 
+# suggested only where the table says so or the word is nearly the same
 REMOVING = frozenset({"forget", "revert", "redact", "uninstall"})
-"""Commands that a word is led to only if the table says so, or if it is nearly the same."""
 _NEARLY_THE_SAME = 0.8
-_ALIKE = 0.7
-_PART = late.pattern(r"[^\W_]+")
-"""A part of a word such as list-facts, the first of which says what is meant."""
+_SIMILAR = 0.7
+_PART = late.pattern(r"[^\W_]+")  # a word such as list-facts, whose first part names the command
 
 
 def _table(lines: Mapping[str, str]) -> Mapping[str, str]:
-    """A table by each of the words that a line names."""
     return {word: answer for words, answer in lines.items() for word in words.split()}
 
 
+# the call for a word that is no command, or a sentence where no command is meant
 COMMANDS: Mapping[str, str] = _table(
     {
         "get read cat view display print open fetch load section retrieve": (
@@ -33,7 +30,8 @@ COMMANDS: Mapping[str, str] = _table(
         "find query grep lookup ask match retrieve-memory search-memory memory_search rg": (
             "mdmem search QUERY"
         ),
-        "add write create new insert put store note record post memorize memorise save-memory add-memory capture": (
+        "add write create new insert put store note record post memorize memorise save-memory"
+        " add-memory capture": (
             "mdmem log TEXT (what happened), or mdmem remember TEXT (what stays true)"
         ),
         "list ls all entries items fact memories": (
@@ -112,8 +110,8 @@ COMMANDS: Mapping[str, str] = _table(
         "facts-list list-facts fact-list": "mdmem facts",
     }
 )
-"""The call for a word that is no command, or a sentence where no command is meant."""
 
+# the same for the second word of a command
 OF_GROUPS: Mapping[str, Mapping[str, str]] = {
     "task": _table(
         {
@@ -133,16 +131,14 @@ OF_GROUPS: Mapping[str, Mapping[str, str]] = {
         }
     ),
 }
-"""The same for the second word of a command."""
 
+# for an unknown option, candidates: the first that the command has; capitals mark arguments
 OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "--limit --max --count --top --top-k --topk --k -l --num --number --max-results --results --size --n --first --last": (
-        "-n",
-    ),
+    "--limit --max --count --top --top-k --topk --k -l --num --number --max-results --results"
+    " --size --n --first --last": ("-n",),
     "--tags --label --labels -t --topic --keyword --keywords --categories --hashtag": ("--tag",),
-    "--content --text --body --message --entry --value --data --input --fact --note --memory --description -m -c": (
-        *("TEXT", "--body", "-m", "--reason", "FACT", "OUTCOME"),
-    ),
+    "--content --text --body --message --entry --value --data --input --fact --note"
+    " --memory --description -m -c": (*("TEXT", "--body", "-m", "--reason", "FACT", "OUTCOME"),),
     "--section -s --heading --header --title --name --path-in-file --address": (
         "SECTION",
         "--section",
@@ -200,10 +196,8 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "-k": ("-n", "--key", "--kind"),
     "--key --keys": ("SECTION|FACT|KEY",),
 }
-"""For words that are no option of a command those that may be meant: the first that the command
-has. In capitals: an argument.
-"""
-_MEANT = {word: meant for words, meant in OPTIONS.items() for word in words.split()}
+_CANDIDATES = {word: meant for words, meant in OPTIONS.items() for word in words.split()}
+# of arguments, in commands that can be pasted
 _PLACEHOLDERS = {
     "QUERY": '"your words"',
     "TEXT": '"your text"',
@@ -215,7 +209,6 @@ _PLACEHOLDERS = {
     "FILE": "MEMORY.md",
     "DIR": "~/notes",
 }
-"""Placeholders for arguments, in commands that can be pasted."""
 _ELSEWHERE = {
     "--no-color": "Set NO_COLOR=1.",
     "--no-colour": "Set NO_COLOR=1.",
@@ -229,6 +222,7 @@ _ELSEWHERE = {
 }
 
 
+# for a command with too many words: where they belong
 WORDS_TOO_MANY: Mapping[str, str] = {
     "edit-section": (
         "A file goes with --file, a text with --append, --prepend, --body, or --replace and --with."
@@ -244,13 +238,10 @@ WORDS_TOO_MANY: Mapping[str, str] = {
     "recall": "Each label goes with a --tag of its own; mdmem search QUERY finds words.",
     "tags": "mdmem recall --tag TAG lists the facts with a label.",
 }
-"""The sentence for a command with too many words: where they belong."""
 
 
 def meant_command(word: str, commands: Collection[str], group: str = "") -> str:
-    """The call that `word` may be meant for, from the words that may stand there; empty if none is
-    like it.
-    """
+    """The call that `word` may be meant for; empty if none is similar."""
     folded = word.casefold()
     table = OF_GROUPS[group] if group else COMMANDS
     for part in (folded, folded.replace("_", "-"), *_PART.findall(folded)):
@@ -268,26 +259,19 @@ def meant_command(word: str, commands: Collection[str], group: str = "") -> str:
 def meant_option(
     command: str, word: str, options: Collection[str], arguments: Sequence[str]
 ) -> str:
-    """A sentence on the option or argument that `word` may be meant for; empty if none is like it.
-
-    Args:
-        command: as it is typed.
-        word: as it was typed, without a value.
-        options: the flags of the command.
-        arguments: the names of its arguments, as the help has them.
-    """
+    """A hint at the option or argument that `word` may be meant for; empty if none is similar."""
     folded = word.casefold().replace("_", "-")
-    for meant in _MEANT.get(word) or _MEANT.get(folded, ()):
+    for meant in _CANDIDATES.get(word) or _CANDIDATES.get(folded, ()):
         if meant in arguments:
             return f"{meant} is not an option. Use: {command} {_PLACEHOLDERS.get(meant, meant)}"
         if meant in options:
             return f"Use {meant}{_how(meant)}."
     if folded in _ELSEWHERE:
         return _ELSEWHERE[folded]
-    names = [] if folded in _MEANT else [flag[2:] for flag in options if flag.startswith("--")]
+    names = [] if folded in _CANDIDATES else [flag[2:] for flag in options if flag.startswith("--")]
     return "".join(
         f"Use --{name}."
-        for name in difflib.get_close_matches(folded.lstrip("-"), names, n=1, cutoff=_ALIKE)
+        for name in difflib.get_close_matches(folded.lstrip("-"), names, n=1, cutoff=_SIMILAR)
     )
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def leave_adopted(folder: str | None) -> Answer:
-    """Adopt a workspace no longer."""
+    """Stop serving a workspace to agents."""
     root = Path(folder or os.environ.get("MDMEM_WORKSPACE") or ".").resolve()
     was_listed = memory.leave(root, os.environ)
     text = (
@@ -65,7 +65,6 @@ def find(call: Call, yes: bool) -> Answer:
 
 
 def _choose(workspaces: Sequence[FoundWorkspace]) -> Sequence[FoundWorkspace]:
-    """Ask the user which ones; the end of input interrupts the command."""
     for number, workspace in enumerate(workspaces, 1):
         print(f"{number}. {maintenance.found_line(workspace)}", file=sys.stderr)
     print("Adopt which? [numbers, all, none]: ", end="", file=sys.stderr, flush=True)
@@ -96,7 +95,6 @@ def plugin(call: Call, as_json: Json = False) -> Answer:
 
 
 def _missing_for_plugin() -> Iterator[str]:
-    """A line for the user for each thing that the plugin would not find."""
     if shutil.which("mdmem") is None:
         yield (
             "mdmem is not on the PATH, where a host looks for it: it is in"

@@ -1,4 +1,4 @@
-"""`mdmem help`: the pages of the documentation that are for users, as they were installed."""
+"""`mdmem help`: the installed pages of the documentation for users."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from mdmem.cli.options import Json
 
+# in the order in which they are listed
 TOPICS = {
     "tour": "All commands by example",
     "install": "Install, upgrade, uninstall; completion in the shell",
@@ -43,9 +44,9 @@ TOPICS = {
     "glossary": "Glossary",
     "scale": "Cost at scale",
 }
-"""The pages, in the order in which they are listed."""
-_OF_CLIENTS = ("claude-code", "codex", "openclaw", "any-mcp-client", "anthropic-sdk")
-_MEANT = {
+_CLIENT_PAGES = ("claude-code", "codex", "openclaw", "any-mcp-client", "anthropic-sdk")
+# the pages for other words
+_TOPIC_ALIASES = {
     **dict.fromkeys(("settings", "config", "files", "format"), "file-format"),
     **dict.fromkeys(("upgrade", "uninstall", "completion", "setup"), "install"),
     **{
@@ -65,11 +66,8 @@ _MEANT = {
         "systemd": "schedule",
     },
 }
-"""The pages for other words."""
-_ALONE = late.pattern(r"#|\||    |$")
-"""The beginning of a heading, a row of a table, a line of code, or nothing: what belongs to no
-paragraph.
-"""
+# a heading, table row, code or blank line: belongs to no paragraph
+_NO_PARAGRAPH = late.pattern(r"#|\||    |$")
 _ITEM = late.pattern(r"- |\d+\. ")
 _LINK = late.pattern(r"\[([^\]]+)\]\([^)]+\)")
 _CELL = late.pattern(r"(?<!\\)\|")
@@ -98,7 +96,7 @@ def help_(
 
         text = app.help_text(name.split())
         return Answer({"topic": name, "text": text}, text)
-    page = _MEANT.get(name, name).removesuffix(".md")
+    page = _TOPIC_ALIASES.get(name, name).removesuffix(".md")
     if page not in TOPICS:
         meant = guesses.meant_command(name, COMMANDS)
         hint = f"The pages are: {', '.join(TOPICS)}."
@@ -119,35 +117,31 @@ def page_path(page: str) -> str:
         "clients/README.md"
         if page == "clients"
         else f"clients/{page}.md"
-        if page in _OF_CLIENTS
+        if page in _CLIENT_PAGES
         else f"{page}.md"
     )
 
 
 def _plain(text: str) -> Iterator[str]:
-    """A page for a terminal: paragraphs on one line, so that they can be wrapped, and no marks of
-    Markdown.
-    """
+    """Join each paragraph on one line, so that it can be wrapped, and remove Markdown marks."""
     paragraph: list[str] = []
     is_code = False
     for line in (*text.splitlines(), ""):
-        if paragraph and (_ALONE.match(line) or _ITEM.match(line)):
+        if paragraph and (_NO_PARAGRAPH.match(line) or _ITEM.match(line)):
             yield from _block(" ".join(paragraph))
             paragraph = []
         if line.startswith("```"):
             is_code = not is_code
         elif is_code:
             yield f"    {line}"
-        elif _ALONE.match(line):
+        elif _NO_PARAGRAPH.match(line):
             yield from _block(line)
         else:
             paragraph.append(line.strip())
 
 
 def _block(line: str) -> Iterator[str]:
-    """A line of Markdown without its marks; a row of a table with its first cell on a line of its
-    own.
-    """
+    """Remove Markdown marks; the first cell of a table row gets its own line."""
     if line.startswith("    "):
         yield line
         return

@@ -148,10 +148,8 @@ def _committing(
     """Hold the parameters that every command with a commit shares; it is never called."""
 
 
+# `app` replaces `**shared: Committing` by the parameters of that signature
 Committing = Annotated[Any, _committing]
-"""`**shared: Committing` in a command stands for the parameters of that signature; `app` puts them
-there.
-"""
 
 
 def _writing(
@@ -160,5 +158,4 @@ def _writing(
     """Hold the parameters that every writing command shares; it is never called."""
 
 
-Writing = Annotated[Any, _writing]
-"""The same for commands that write a statement, which has a source."""
+Writing = Annotated[Any, _writing]  # for commands that write a statement, which has a source

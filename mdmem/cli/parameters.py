@@ -12,8 +12,8 @@ from mdmem.startup.records import dataclass
 class CommandParameter:
     """A parameter of a command; one without flags is an argument.
 
-    `takes` is bool for a flag, list for any number of texts, tuple for two, else the type of its
-    one value: str, int, float or an enumeration.
+    `takes`: bool for a flag, list for any number of texts, tuple for two, else the type of the
+    value.
     """
 
     name: str
@@ -23,10 +23,9 @@ class CommandParameter:
     required: bool
 
 
+# the fields of CommandParameter, in their order
 ParameterRow = tuple[str, tuple[str, ...], type, object, bool]
-"""The fields of a parameter in the table, in this order."""
 ParameterTable: TypeAlias = "Mapping[str, Sequence[ParameterRow]]"
-"""The parameters of each command of one word."""
 
 
 def parameter_of(row: ParameterRow) -> CommandParameter:
@@ -35,12 +34,12 @@ def parameter_of(row: ParameterRow) -> CommandParameter:
     return CommandParameter(name=name, flags=flags, takes=takes, default=default, required=required)
 
 
+# options whose value may be omitted, and the value then used
 OPTIONAL_VALUES: Mapping[str, str] = {"--agents": "AGENTS.md", "--no-agents": "AGENTS.md"}
-"""The options that may stand without their value, and the value that they then have."""
 
 
 def with_values(words: Sequence[str]) -> list[str]:
-    """The words of a command, with the values that its options leave out."""
+    """Insert the values that options leave out."""
     complete: list[str] = []
     for number, word in enumerate(words):
         complete.append(word)
@@ -51,11 +50,7 @@ def with_values(words: Sequence[str]) -> list[str]:
 
 
 def is_text(word: str, flags: Collection[str]) -> bool:
-    """True for a word that begins as an option does and can be none: a negative number, or white
-    space stands where the name would.
-
-    `flags` are the options that there are.
-    """
+    """True for a word that looks like an option but is a number, or has a space after its `-`."""
     if word.startswith("--"):
         return word != "--" and any(map(str.isspace, word.partition("=")[0]))
     if word[:1] != "-" or word == "-":
@@ -66,14 +61,11 @@ def is_text(word: str, flags: Collection[str]) -> bool:
 
 
 def _value_count(takes: type) -> int:
-    """The number of words behind an option that are its values."""
     return 0 if takes is bool else 2 if takes is tuple else 1
 
 
 def texts_last(words: Sequence[str], table: ParameterTable) -> list[str]:
-    """The words of a command line with the texts that look like options behind `--`, where nothing
-    takes them for any.
-    """
+    """Move texts that look like options behind `--`, where no option takes them as its value."""
     command = next((number for number, word in enumerate(words) if word in table), None)
     if command is None:
         return list(words)
@@ -87,11 +79,10 @@ def texts_last(words: Sequence[str], table: ParameterTable) -> list[str]:
     return [*kept, "--", *texts, *words[end + 1 :]] if texts else list(words)
 
 
+# may be given before the command or after it
 COMMON: Sequence[ParameterRow] = (
     ("workspace", ("-C",), str, None, False),
     ("quiet", ("-q",), bool, False, False),
     ("as_json", ("--json",), bool, False, False),
 )
-"""The options that may stand before the command or behind it."""
-ADDED = COMMON[:2]
-"""Those of them that no command has in its signature."""
+ADDED = COMMON[:2]  # those of COMMON that no command has in its signature

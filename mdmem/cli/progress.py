@@ -12,8 +12,7 @@ from mdmem.cli import terminal
 from mdmem.cli.flags import in_flags
 from mdmem.errors import printable
 
-_PATIENCE = 1.5
-"""The seconds after which a command shows that it is at work."""
+_FIRST_MESSAGE_SECONDS = 1.5
 _INTERVAL = 0.5
 _CLEAR = "\r\x1b[K"
 
@@ -31,10 +30,9 @@ def fitted(line: str) -> str:
 
 
 def shown(command: str, interval: float | None = _INTERVAL) -> AbstractContextManager[object]:
-    """Show that a command is at work, on a terminal, from some seconds on; without `interval` once.
+    """Show progress on a terminal after some seconds; without `interval` once.
 
-    Nothing else may use the terminal meanwhile, such as what asks for the passphrase of a
-    signature.
+    Nothing else may use the terminal meanwhile, such as a prompt for a signature's passphrase.
     """
     return (
         Progress(command, sys.stderr, interval=interval) if sys.stderr.isatty() else nullcontext()
@@ -42,27 +40,23 @@ def shown(command: str, interval: float | None = _INTERVAL) -> AbstractContextMa
 
 
 def count(done: int, total: int) -> None:
-    """Note how many of the files or commits that a command reads it has read."""
+    """Report how many of the files or commits to read have been read."""
     if _Running.progress is not None:
         _Running.progress.counts = (done, total)
 
 
 class _Running:
-    """The progress on the standard error of this process."""
-
     progress: Progress | None = None
 
 
 class Progress:
-    """A line that says how long a command has been at work, and how far it is; it is gone when the
-    command is over.
-    """
+    """A line with the elapsed time and the count; it disappears when the command ends."""
 
     def __init__(
         self,
         command: str,
         stream: TextIO,
-        patience: float = _PATIENCE,
+        patience: float = _FIRST_MESSAGE_SECONDS,
         interval: float | None = _INTERVAL,
     ) -> None:
         self.counts = (0, 0)
@@ -90,7 +84,7 @@ class Progress:
         self.clear()
 
     def clear(self) -> None:
-        """Take the line away, until it is shown the next time."""
+        """Remove the line until it is shown next."""
         with self._lock:
             if self._is_shown:
                 self._stream.write(_CLEAR)

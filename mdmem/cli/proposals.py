@@ -1,4 +1,4 @@
-"""Commands of proposals: what others would change, and a person decides."""
+"""Commands of proposals: changes by others that a person decides on."""
 
 from __future__ import annotations
 
@@ -37,11 +37,7 @@ def propose_write(
     to: str | None,
     again: bool,
 ) -> Answer:
-    """Propose a change.
-
-    Raises:
-        UsageProblem: the options of a proposal stand there without --propose.
-    """
+    """Propose a change. Raises UsageProblem for options of a proposal without --propose."""
     if not is_asked:
         raise UsageProblem("--to and --again need --propose" if to else "--again needs --propose")
     done = memory.proposals.propose(Propose(edit=change, to=to, again=again))

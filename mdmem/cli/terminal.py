@@ -1,4 +1,4 @@
-"""Text on a terminal: lines broken between words, and a pager where there is more than a screen."""
+"""Text on a terminal: lines broken between words, and a pager for more than a screen."""
 
 from __future__ import annotations
 
@@ -14,34 +14,26 @@ from typing import TextIO
 from mdmem.show.formatting import VerbatimText
 from mdmem.startup import late
 
-_CODE = late.pattern(r"\x1b\[[0-9;]*m")
-"""A code that switches colours; it takes no columns."""
+_CODE = late.pattern(r"\x1b\[[0-9;]*m")  # switches colours; takes no columns
 _PIECE = late.pattern(r"\s+|(?:\x1b\[[0-9;]*m|\S)+")
 _CHARACTER = late.pattern(r"\x1b\[[0-9;]*m|.")
+# indentation, with the mark of a list item or of a changed line
 _MARK = late.pattern(r"\s*(?:[-+*] ?|\d+\. )?")
-"""The indentation of a line, with the mark of a list item or of a changed line."""
+# a first column, which continuation lines leave free
 _COLUMN = late.pattern(r"\s*\S+(?: \S+)? {2,}")
-"""A first column, which the lines that go on leave free."""
 _COMMAND = late.pattern(r"\s*mdmem ")
 _SHELL_WORD = late.pattern(r"(?:'[^']*'|\"[^\"]*\"|\\.|[^\s'\"\\])+")
 _RESET = "\x1b[0m"
-_LESS = {"LESS": "FRX", "LV": "-c"}
-"""Variables for the pager, the same as git's: leave at once if the text fits, let colours through,
-do not clear the screen.
-"""
-_NOT_RUN = (126, 127)
-_DEEPER = 4
-"""The further indentation with which a line goes on whose first column is too wide to
-be left free.
-"""
+# as for git's pager: leave at once if the text fits, pass colours on, do not clear the screen
+_PAGER_ENVIRONMENT = {"LESS": "FRX", "LV": "-c"}
+_NOT_RUN_STATUSES = (126, 127)
+_CONTINUATION_INDENT = 4  # continuation indent where the first column is too wide to be left free
 _NARROWEST = 10
-_USUAL = (80, 24)
+_DEFAULT_SIZE = (80, 24)
 
 
 def size(stream: TextIO) -> tuple[int, int]:
-    """The columns and lines of the terminal that a stream leads to; COLUMNS and LINES say
-    otherwise.
-    """
+    """Columns and lines of the stream's terminal, unless COLUMNS and LINES say otherwise."""
     try:
         own = tuple(os.get_terminal_size(stream.fileno()))
     except (OSError, ValueError):
@@ -51,7 +43,7 @@ def size(stream: TextIO) -> tuple[int, int]:
         int(name) if name.isascii() and name.isdigit() else number
         for name, number in zip(named, own, strict=True)
     )
-    columns, lines = (number or usual for number, usual in zip(wanted, _USUAL, strict=True))
+    columns, lines = (number or usual for number, usual in zip(wanted, _DEFAULT_SIZE, strict=True))
     return max(_NARROWEST, columns), lines
 
 
@@ -60,13 +52,12 @@ def show(text: str) -> None:
     columns, lines = size(sys.stdout)
     rows = fitted(text, columns)
     shown = text if isinstance(text, VerbatimText) else rows
-    if rows.count("\n") + 2 > lines and (pager := _pager()) and _paged(pager, shown):
+    if rows.count("\n") + 2 > lines and (pager := _pager_command()) and _run_pager(pager, shown):
         return
     print(shown, flush=True)
 
 
-def _pager() -> str:
-    """The command line of the pager; empty if there is none."""
+def _pager_command() -> str:
     if os.environ.get("TERM", "dumb") == "dumb":
         return ""
     default = "less" if shutil.which("less") else ""
@@ -74,23 +65,21 @@ def _pager() -> str:
     return "" if pager == "cat" else pager
 
 
-def _paged(pager: str, text: str) -> bool:
-    """Show a text with the pager; False if that could not be started. While it runs, an
-    interruption is for the pager alone.
-    """
+def _run_pager(pager: str, text: str) -> bool:
+    """Returns False if the pager could not be started. Interruptions are for the pager alone."""
     # 4 ms, only where there is more than a screen
     import subprocess  # noqa: PLC0415
 
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with subprocess.Popen(
-            ["sh", "-c", pager], stdin=subprocess.PIPE, env=_LESS | dict(os.environ)
+            ["sh", "-c", pager], stdin=subprocess.PIPE, env=_PAGER_ENVIRONMENT | dict(os.environ)
         ) as process:
             try:
                 process.communicate(f"{text}\n".encode(errors="backslashreplace"))
             except BrokenPipeError:  # the user left the pager before the end
                 process.wait()
-        return process.returncode not in _NOT_RUN
+        return process.returncode not in _NOT_RUN_STATUSES
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -111,10 +100,9 @@ def _width(character: str) -> int:
 
 
 def fitted(text: str, most: int) -> str:
-    """`text` with its lines broken between words where they are wider than `most` columns.
+    """Break lines wider than `most` columns between words: paths can still be copied.
 
-    Words stay whole, so that addresses and paths can be copied, except in scripts of wide
-    characters, which have no spaces. A command stays one that can be pasted.
+    Scripts of wide characters have no spaces and break anywhere; a command can still be pasted.
     """
     return "\n".join(row for line in text.split("\n") for row in _rows(line, most))
 
@@ -140,13 +128,12 @@ def _command_rows(line: str, most: int) -> Iterator[str]:
 
 
 def _wrapped(line: str, most: int) -> Iterator[str]:
-    """A line on several; those that go on are as far in as the text of the first."""
     bare = _CODE.sub("", line)
     column = _COLUMN.match(bare)
     mark = _MARK.match(bare)
     hang = width(mark[0]) if mark else 0
     if column:
-        hang = width(column[0]) if 3 * width(column[0]) <= most else hang + _DEEPER
+        hang = width(column[0]) if 3 * width(column[0]) <= most else hang + _CONTINUATION_INDENT
     indent = " " * min(hang, most // 2)
     row, taken, colour = "", 0, ""
     for piece in _PIECE.findall(line):
@@ -154,11 +141,11 @@ def _wrapped(line: str, most: int) -> Iterator[str]:
             row, taken = row + piece, taken + len(piece)
             continue
         if taken + width(piece) > most and _CODE.sub("", row).strip():
-            yield _closed(row.rstrip(), colour)
+            yield _with_reset(row.rstrip(), colour)
             row, taken = indent + colour, len(indent)
-        for part in _parts(piece):
+        for part in _breakable_parts(piece):
             if taken + width(part) > most and taken > len(indent):
-                yield _closed(row, colour)
+                yield _with_reset(row, colour)
                 row, taken = indent + colour, len(indent)
             row, taken = row + part, taken + width(part)
         for code in _CODE.findall(piece):
@@ -166,15 +153,12 @@ def _wrapped(line: str, most: int) -> Iterator[str]:
     yield row if taken <= most else row.rstrip()
 
 
-def _closed(row: str, colour: str) -> str:
-    """The end of a row within a colour."""
+def _with_reset(row: str, colour: str) -> str:
     return f"{row}{_RESET}" if colour else row
 
 
-def _parts(word: str) -> Iterator[str]:
-    """The parts of a word between which a line may be broken: each wide character, and what lies
-    between them.
-    """
+def _breakable_parts(word: str) -> Iterator[str]:
+    """Split a word where it may be broken: around each wide character."""
     for is_wide, run in groupby(_CHARACTER.findall(word), lambda character: width(character) > 1):
         characters = list(run)
         yield from characters if is_wide else ["".join(characters)]

@@ -1,8 +1,7 @@
-"""`mdmem doctor`: look for what is wrong around a workspace, check by check, and mend what can be
-mended without a risk.
+"""`mdmem doctor`: find problems around a workspace, and fix what can safely be fixed.
 
-Each check is a generator of findings. A check that fails is a finding itself and hides no other.
-Without `fix` nothing is changed.
+Each check is a generator of findings; one that fails is a finding itself and hides no other.
+Nothing is changed without `fix`.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ from mdmem.errors import MdmemError
 from mdmem.search.indexer import SearchIndex
 from mdmem.workspace import Workspace
 
-HISTORY_SECONDS = 30.0
-"""The time limit for the search of history for secrets."""
+HISTORY_SECONDS = 30.0  # for the search of history for secrets
 
 _CHECKS: Mapping[str, Callable[[Inspection], Iterator[Finding]]] = {
     "git": repository.check_git,
@@ -50,14 +48,8 @@ def examine(
 ) -> tuple[Finding, ...]:
     """Run all checks.
 
-    Args:
-        workspace: the workspace to examine.
-        open_index: opens the index as it is; its second value is True if the index has seen
-        everything that is there.
-        rebuild_index: brings the index up to date, or (True) builds it from nothing; returns the
-        number of entries.
-        fix: mend what can safely be mended.
-        history_seconds: the time limit for the search of history for secrets.
+    `open_index` also returns whether the index is up to date; `rebuild_index` updates it, or (True)
+    builds it from nothing, and returns the number of entries.
     """
     inspection = Inspection(
         workspace=workspace,
@@ -82,7 +74,7 @@ def exit_status(findings: Sequence[Finding]) -> int:
 
 
 def run_check(name: str, inspection: Inspection) -> list[Finding]:
-    """Run one check; where it fails, that is its last finding."""
+    """Run one check; if it fails, that is its last finding."""
     findings: list[Finding] = []
     try:
         for finding in _CHECKS[name](inspection):

@@ -73,7 +73,6 @@ def check_files(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _count_warnings(workspace: Workspace, path: FilePath, file: ListedFile) -> int:
-    """The number of warnings of `check` about a file."""
     try:
         data = files.read(file.full_path)
     except PathProblem:
@@ -87,18 +86,16 @@ def _count_warnings(workspace: Workspace, path: FilePath, file: ListedFile) -> i
 
 
 def _check_untracked(inspection: Inspection, paths: Sequence[FilePath]) -> Iterator[Finding]:
-    """Files that git does not track."""
     tracked = inspection.repository.tracked()
     new = [path for path in paths if path not in tracked]
     ignored_paths = ignored(inspection.workspace.root, new)
     for path in new:
         if path in ignored_paths:
-            hint = "Remove the rule; memory outside git has no history."
             yield Finding(
                 check="files",
                 level=Level.WARNING,
                 message=f"{path} is ignored by .gitignore",
-                hint=hint,
+                hint="Remove the rule; memory outside git has no history.",
             )
         else:
             yield Finding(
@@ -110,7 +107,6 @@ def _check_untracked(inspection: Inspection, paths: Sequence[FilePath]) -> Itera
 
 
 def _links(workspace: Workspace) -> Iterator[str]:
-    """Symbolic links in the places of memory files."""
     root = workspace.root
     for path in sorted(root.iterdir()):
         if path.is_symlink() and (path.name == "memory" or workspace.kind_of(path.name).is_memory):
@@ -128,7 +124,6 @@ def _links(workspace: Workspace) -> Iterator[str]:
 
 
 def _repositories(workspace: Workspace) -> Iterator[str]:
-    """Repositories inside the folder of memory files."""
     memory = workspace.root / "memory"
     for folder, names, file_names in os.walk(memory) if not memory.is_symlink() else ():
         if ".git" in (*names, *file_names):
@@ -165,15 +160,14 @@ def check_secrets(inspection: Inspection) -> Iterator[Finding]:
             continue
         for secret in secrets.find(data.decode("utf-8", "replace")):
             total += 1
-            hint = (
-                "Remove it and revoke it. False alarm? Add <!-- mdmem: allow secret --> to its"
-                " line."
-            )
             yield Finding(
                 check="secrets",
                 level=Level.ERROR,
                 message=f"{secret.kind} in {path}:{secret.line}",
-                hint=hint,
+                hint=(
+                    "Remove it and revoke it. False alarm? Add <!-- mdmem: allow secret --> to its"
+                    " line."
+                ),
             )
     if not total:
         yield Finding(check="secrets", level=Level.OK, message="none in the memory files")
@@ -192,11 +186,14 @@ def check_history(inspection: Inspection) -> Iterator[Finding]:
             locations[secret].append(location)
         searched = min(searched + _COMMITS_AT_ONCE, len(commits))
     if searched < len(commits):
-        message = (
-            f"looked at {searched} of {len(commits)} commits, newest first; there was no time for"
-            " more"
+        yield Finding(
+            check="history",
+            level=Level.NOTE,
+            message=(
+                f"looked at {searched} of {len(commits)} commits, newest first; there was no time"
+                " for more"
+            ),
         )
-        yield Finding(check="history", level=Level.NOTE, message=message)
     elif not locations:
         yield Finding(
             check="history",
@@ -205,12 +202,11 @@ def check_history(inspection: Inspection) -> Iterator[Finding]:
         )
     for (kind, _), of_secret in list(locations.items())[:_MOST_NAMED]:
         more = f", the first of {len(of_secret)} places" if len(of_secret) > 1 else ""
-        hint = f"Revoke it. To remove it from history: {verb('forget', 'purge')}"
         yield Finding(
             check="history",
             level=Level.WARNING,
             message=f"{kind} in {of_secret[-1]}{more}",
-            hint=hint,
+            hint=f"Revoke it. To remove it from history: {verb('forget', 'purge')}",
         )
     if len(locations) > _MOST_NAMED:
         yield Finding(
@@ -221,9 +217,7 @@ def check_history(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _commits(inspection: Inspection) -> list[CommitId]:
-    """The commits of all branches and tags that changed a Markdown file here or are mdmem's own,
-    newest first.
-    """
+    """Commits on any branch or tag that changed Markdown here or are mdmem's own, newest first."""
     tips = ["--all", *(["HEAD"] if inspection.repository.head() else [])]
     changing = inspection.repository.git("rev-list", *tips, "--full-history", "--", MARKDOWN)
     own = inspection.repository.git("rev-list", *tips, "--grep=^Mdmem-Op:")
@@ -234,7 +228,7 @@ def _commits(inspection: Inspection) -> list[CommitId]:
 
 
 def _patches(inspection: Inspection, commits: Sequence[CommitId], seconds: float) -> bytes | None:
-    """The messages of commits and the lines that each added; None where the time is up."""
+    # None where the time is up
     command = [
         "diff-tree",
         "--stdin",
@@ -273,7 +267,6 @@ def _patches(inspection: Inspection, commits: Sequence[CommitId], seconds: float
 
 
 def _find_leaks(patches: bytes) -> Iterator[tuple[tuple[str, str], str]]:
-    """Secrets by kind and value, each with its location."""
     for text, where, first in _added_texts(patches):
         for secret in secrets.find(text):
             yield (
@@ -283,9 +276,7 @@ def _find_leaks(patches: bytes) -> Iterator[tuple[tuple[str, str], str]]:
 
 
 def _added_texts(patches: bytes) -> Iterator[tuple[str, str, int]]:
-    """The texts in the output of `_patches`: each message and each run of new lines, its location,
-    and the number of its first line.
-    """
+    """Each message and each run of new lines, with its location and first line number."""
     lines = iter(patches.split(b"\n"))
     commit = path = ""
     for line in lines:

@@ -1,6 +1,4 @@
-"""Checks of agents' hosts on this machine: the plugin that they have, the workspace that it finds,
-the instructions that they read.
-"""
+"""Checks of agents' hosts: the plugin, the workspace it finds, and instructions for agents."""
 
 from __future__ import annotations
 
@@ -28,9 +26,7 @@ _OPENCLAW_UPDATE = 'openclaw plugins install --force --accept-capabilities "$(md
 
 @dataclass(frozen=True, slots=True)
 class InstalledPlugin:
-    """The plugin as a host has it: `version` is empty where the host does not say; `update` is the
-    command that installs the newest.
-    """
+    """A host's plugin. `version` may be empty if unknown; `update` is a command."""
 
     host: str
     version: str
@@ -41,8 +37,11 @@ def check_adoption(inspection: Inspection) -> Iterator[Finding]:
     """A workspace that the user has not adopted, so that hooks and servers do not serve it."""
     repository, environment = inspection.repository, inspection.workspace.environment
     if adoption.is_adopted(repository, environment):
-        message = "you have adopted this memory: hooks and servers serve it"
-        yield Finding(check="adoption", level=Level.OK, message=message)
+        yield Finding(
+            check="adoption",
+            level=Level.OK,
+            message="you have adopted this memory: hooks and servers serve it",
+        )
         return
     message = f"you have not adopted this memory{adoption.last_change(repository)}"
     hint = adoption.init_command(repository.folder)
@@ -57,29 +56,30 @@ def check_adoption(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_agents(inspection: Inspection) -> Iterator[Finding]:
-    """Plugins that are of another version or find no workspace, and instructions that are out of
-    date.
-    """
+    """Plugins of another version or without a workspace, and outdated instructions."""
     environment = inspection.workspace.environment
     plugins = list(_installed_plugins(environment))
     for plugin in plugins:
         if plugin.version == __version__:
             yield Finding(check="agents", level=Level.OK, message=f"{plugin.host} has the plugin")
         else:
-            message = (
-                f"{plugin.host} has version {plugin.version or 'unknown'} of the plugin; mdmem is"
-                f" {__version__}"
+            yield Finding(
+                check="agents",
+                level=Level.NOTE,
+                message=(
+                    f"{plugin.host} has version {plugin.version or 'unknown'} of the plugin; mdmem"
+                    f" is {__version__}"
+                ),
+                hint=plugin.update,
             )
-            yield Finding(check="agents", level=Level.NOTE, message=message, hint=plugin.update)
     if not plugins:
         yield Finding(check="agents", level=Level.OK, message="no agent's host has the plugin")
     elif shutil.which("mdmem", path=environment.get("PATH", "")) is None:
-        hint = "Link the program into a folder of the PATH, such as ~/.local/bin."
         yield Finding(
             check="agents",
             level=Level.WARNING,
             message="mdmem is not on the PATH, where the plugin looks for it",
-            hint=hint,
+            hint="Link the program into a folder of the PATH, such as ~/.local/bin.",
         )
     yield from _check_openclaw(inspection)
     yield from _check_instructions(inspection)
@@ -111,7 +111,7 @@ def _installed_plugins(environment: Mapping[str, str]) -> Iterator[InstalledPlug
 
 
 def _check_openclaw(inspection: Inspection) -> Iterator[Finding]:
-    """A server that finds no workspace: OpenClaw starts it in the plugin's own folder."""
+    # OpenClaw starts the server in the plugin's own folder, where it may find no workspace
     workspace = inspection.workspace
     environment = workspace.environment
     settings_path = Path(
@@ -127,30 +127,27 @@ def _check_openclaw(inspection: Inspection) -> Iterator[Finding]:
     named = named if named and "${" not in named else str(config.own_workspace(environment) or "")
     if not named:
         own = config.user_settings_path(environment)
-        hint = (
-            f'workspace = "{workspace.root}" in {own} names it, for every host that is not in a'
-            " workspace."
-        )
         yield Finding(
             check="agents",
             level=Level.WARNING,
             message="OpenClaw's server of the plugin finds no workspace",
-            hint=hint,
+            hint=(
+                f'workspace = "{workspace.root}" in {own} names it, for every host that is not in a'
+                " workspace."
+            ),
         )
     elif not is_marked(Path(named).expanduser()):
-        hint = f"To create one: {verb('init')} {named}. Or name another."
         yield Finding(
             check="agents",
             level=Level.WARNING,
             message=f"OpenClaw is set to use {named}, which is not a workspace",
-            hint=hint,
+            hint=f"To create one: {verb('init')} {named}. Or name another.",
         )
     else:
         yield Finding(check="agents", level=Level.OK, message=f"OpenClaw uses {named}")
 
 
 def _check_instructions(inspection: Inspection) -> Iterator[Finding]:
-    """Instructions of `init` that are broken, or of another version."""
     for name in layout.BOOTSTRAP_NAMES:
         path = inspection.workspace.root / name
         data = None if path.is_symlink() or not path.is_file() else files.read(path)
@@ -172,12 +169,11 @@ def _check_instructions(inspection: Inspection) -> Iterator[Finding]:
             )
             continue
         if is_old:
-            hint = f"To update them: {verb('init')} {field('agents')} {name}"
             yield Finding(
                 check="agents",
                 level=Level.NOTE,
                 message=f"the instructions in {name} are from another version",
-                hint=hint,
+                hint=f"To update them: {verb('init')} {field('agents')} {name}",
             )
 
 
@@ -197,7 +193,6 @@ def _openclaw_plugin(environment: Mapping[str, str]) -> Path:
 
 
 def _read_json(path: Path) -> Any:
-    """The value in a JSON file; None where there is no such file, or it is no JSON."""
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -205,7 +200,7 @@ def _read_json(path: Path) -> Any:
 
 
 def _get(values: Any, *names: str) -> Any:
-    """The value under some names, one within the other; None where there is none."""
+    # the value under nested names
     for name in names:
         values = values.get(name) if isinstance(values, dict) else None
     return values

@@ -16,7 +16,7 @@ DAY_SECONDS = 86_400
 
 
 class Level(StrEnum):
-    """The severity of a finding. An `error` breaks a promise of mdmem."""
+    """Severity. An `error` breaks a promise of mdmem."""
 
     OK = "ok"
     NOTE = "note"
@@ -26,7 +26,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A result of a check; `fixed`: it is mended, and the message says how."""
+    """A result of a check; `fixed`: the message says how."""
 
     check: str
     level: Level
@@ -37,9 +37,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """One run of the doctor: the workspace, access to its index, and whether to mend (see
-    `doctor.examine`).
-    """
+    """One run of the doctor (see `doctor.examine`)."""
 
     workspace: Workspace
     open_index: Callable[[], tuple[SearchIndex, bool]]
@@ -54,7 +52,7 @@ class Inspection:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the workspace's lock: nothing is mended while another mdmem writes."""
+        """Hold the workspace's lock: nothing is fixed while another mdmem writes."""
         self.workspace.ensure_state()
         with files.lock(
             self.workspace.state / files.LOCK_NAME, self.workspace.settings.lock_timeout

@@ -1,6 +1,4 @@
-"""Checks of how git merges memory files: the driver in its settings, and the attributes that name
-it.
-"""
+"""Checks of how git merges memory files: the driver's settings, and the attributes naming it."""
 
 from __future__ import annotations
 
@@ -17,9 +15,7 @@ _MISSING, _BROKEN = "merge-driver-missing", "merge-driver-broken"
 
 
 def check_merge_driver(inspection: Inspection) -> Iterator[Finding]:
-    """A merge driver that is missing, or that does not run: git merges by lines then, and says
-    nothing.
-    """
+    """A merge driver that is missing or does not run: git then silently merges by lines."""
     setup = merge_setup.inspect(inspection.workspace)
     if setup.state != "installed":
         yield _fixed(inspection, setup) if inspection.fix else _problem(setup)
@@ -34,12 +30,14 @@ def check_merge_driver(inspection: Inspection) -> Iterator[Finding]:
             if len(setup.elsewhere) > _MOST_NAMED
             else ""
         )
-        message = f"other attributes control how these are merged: {named}{more}"
-        yield Finding(check="merge-driver", level=Level.NOTE, message=message)
+        yield Finding(
+            check="merge-driver",
+            level=Level.NOTE,
+            message=f"other attributes control how these are merged: {named}{more}",
+        )
 
 
 def _fixed(inspection: Inspection, setup: MergeSetup) -> Finding:
-    """Set git up, and say what was wrong."""
     with inspection.locked():
         merge_setup.install(inspection.workspace, sys.executable)
     problem = _problem(setup)

@@ -17,8 +17,7 @@ from mdmem.repo.runner import run
 from mdmem.startup import late
 from mdmem.wording import verb
 
-_OLDEST_GIT = (2, 36)
-"""The first version with `core.fsync`, which makes a commit survive a power cut."""
+_OLDEST_GIT = (2, 36)  # has `core.fsync`, which makes a commit survive a power cut
 _FSCK_SECONDS = 120.0
 _GIT_LOCKS = ("*.lock", "refs/**/*.lock", "objects/*.lock", "objects/info/**/*.lock")
 _MOST_NAMED = 5
@@ -42,7 +41,7 @@ def check_git(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_settings(inspection: Inspection) -> Iterator[Finding]:
-    """Settings that cannot be read, or that name folders which do not exist."""
+    """Settings that cannot be read, or that name folders that do not exist."""
     root, user_path = (
         inspection.workspace.root,
         config.user_settings_path(inspection.workspace.environment),
@@ -121,11 +120,7 @@ def check_repository(inspection: Inspection) -> Iterator[Finding]:
         yield from _check_dates(inspection)
 
 
-_DAY_SECONDS = 24 * 60 * 60
-
-
 def _check_dates(inspection: Inspection) -> Iterator[Finding]:
-    """Commits with dates that cannot be right."""
     latest = dates.end_of_today(inspection.workspace)
     command = ("log", "--topo-order", "--reverse", "--format=%h %at %ct %p")
     rows = [line.split() for line in inspection.repository.git(*command).decode().splitlines()]
@@ -136,7 +131,7 @@ def _check_dates(inspection: Inspection) -> Iterator[Finding]:
         before = max((moments[each] for each in parents if each in moments), default=None)
         if commit_time > latest:
             late.append(name)
-        elif before is not None and commit_time < before - _DAY_SECONDS:
+        elif before is not None and commit_time < before - DAY_SECONDS:
             behind.append(name)
         elif commit_time < author_time:
             reversed_dates.append(name)
@@ -156,7 +151,7 @@ def _check_dates(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_locks(inspection: Inspection) -> Iterator[Finding]:
-    """Locks of git that a dead process left, and the holders of mdmem's own locks."""
+    """Stale git locks left by dead processes, and the holders of mdmem's own locks."""
     repository = inspection.repository
     folders = (repository.root, repository.git_dir, repository.common_dir)
     git_locks = sorted(
@@ -185,27 +180,28 @@ def _check_git_lock(
     except FileNotFoundError:  # released meanwhile
         return
     if not locks.is_stale(lock, folders):
-        hint = "If it stays, and no git is at work here, remove it."
         yield Finding(
             check="locks",
             level=Level.WARNING,
             message=f"git's {lock} is {age} old, and may be in use",
-            hint=hint,
+            hint="If it stays, and no git is at work here, remove it.",
         )
         return
     fixed = inspection.fix and _remove_lock(inspection, lock, folders)
-    hint = "" if fixed else f"To remove it: {verb('doctor', 'fix')}"
-    message = (
-        f"git's {lock} was left {age} ago by a process that is"
-        f" gone{'; it is removed' if fixed else ''}"
+    yield Finding(
+        check="locks",
+        level=Level.WARNING,
+        message=(
+            f"git's {lock} was left {age} ago by a process that is"
+            f" gone{'; it is removed' if fixed else ''}"
+        ),
+        fixed=fixed,
+        hint="" if fixed else f"To remove it: {verb('doctor', 'fix')}",
     )
-    yield Finding(check="locks", level=Level.WARNING, message=message, fixed=fixed, hint=hint)
 
 
 def _remove_lock(inspection: Inspection, lock: Path, folders: tuple[Path, ...]) -> bool:
-    """Remove a lock of git's if it is still stale while no mdmem is at work; True if it was
-    removed.
-    """
+    # returns False if it is no longer stale or another mdmem is running
     with inspection.locked():
         stale = locks.is_stale(lock, folders)
         if stale:
@@ -269,12 +265,11 @@ def check_hooks(inspection: Inspection) -> Iterator[Finding]:
     if not not_installed:
         yield Finding(check="hooks", level=Level.OK, message="all are installed")
     elif configured is not None:
-        hint = f"{verb('hooks install')} prints the lines to add there."
         yield Finding(
             check="hooks",
             level=Level.WARNING,
             message=f"core.hooksPath is set ({configured}), and there {not_installed}",
-            hint=hint,
+            hint=f"{verb('hooks install')} prints the lines to add there.",
         )
     elif inspection.fix:
         yield from _install_hooks(folder, not_installed)

@@ -1,6 +1,4 @@
-"""Checks of mdmem's own files: the state folder, the write-ahead record, temporary files, the
-trail, the index, the events.
-"""
+"""Checks of mdmem's own files: state folder, write-ahead record, trail, index, events."""
 
 from __future__ import annotations
 
@@ -43,15 +41,14 @@ def check_state(inspection: Inspection) -> Iterator[Finding]:
             message=f"{state} does not exist yet; the first command that needs it creates it",
         )
     except OSError as problem:
-        hint = (
-            "Nothing can be written until it is a folder that you may write to, with room on its"
-            " disk."
-        )
         yield Finding(
             check="state",
             level=Level.ERROR,
             message=f"{state} cannot be written: {problem.strerror}",
-            hint=hint,
+            hint=(
+                "Nothing can be written until it is a folder that you may write to, with room on"
+                " its disk."
+            ),
         )
     else:
         yield Finding(check="state", level=Level.OK, message=f"{state} can be written")
@@ -78,17 +75,18 @@ def check_record(inspection: Inspection) -> Iterator[Finding]:
             hint="The next write discards it.",
         )
     else:
-        message = f"a write of {' and '.join(file.path for file in record.files)} was interrupted"
         yield Finding(
             check="record",
             level=Level.WARNING,
-            message=message,
+            message=(
+                f"a write of {' and '.join(file.path for file in record.files)} was interrupted"
+            ),
             hint="The next write finishes it, or discards it if it had not begun.",
         )
 
 
 def check_temporary(inspection: Inspection) -> Iterator[Finding]:
-    """Temporary files that an interrupted write left, and folders on their way out."""
+    """Temporary files left by an interrupted write, and folders being deleted."""
     listed = inspection.repository.git(
         "ls-files", "--others", "-z", "--", TEMPORARIES, f"{TEMPORARIES}/**"
     ).split(b"\0")
@@ -106,32 +104,31 @@ def check_temporary(inspection: Inspection) -> Iterator[Finding]:
             )
         else:
             is_folder = (inspection.workspace.root / path).is_dir()
-            hint = (
-                f"{verb('doctor', 'fix')} removes it when it is a day old and no interrupted write"
-                " needs it."
-            )
-            hint = "It was being removed: move it back, or delete it." if is_folder else hint
             yield Finding(
                 check="temporary",
                 level=Level.NOTE,
                 message=f"{path} was left by a write that was interrupted, or is under way",
-                hint=hint,
+                hint=(
+                    "It was being removed: move it back, or delete it."
+                    if is_folder
+                    else (
+                        f"{verb('doctor', 'fix')} removes it when it is a day old and no"
+                        " interrupted write needs it."
+                    )
+                ),
             )
     if not leftovers:
         yield Finding(check="temporary", level=Level.OK, message="no write left a file behind")
 
 
 def _temporary_in(path: str) -> str | None:
-    """The temporary file, or folder, that a path is or lies in."""
     parts = path.split("/")
     ends = (number for number, part in enumerate(parts, 1) if _TEMPORARY.fullmatch(part))
     return "/".join(parts[:end]) if (end := next(ends, 0)) else None
 
 
 def _remove_temporaries(inspection: Inspection, leftovers: Sequence[str]) -> set[str]:
-    """Remove temporary files that are older than a day and that no write-ahead record names; return
-    their paths.
-    """
+    """Remove those older than a day that no write-ahead record names; return their paths."""
     removed = set()
     with inspection.locked():
         record = write_ahead.load_record(inspection.workspace.state)
@@ -170,8 +167,14 @@ def check_versions(inspection: Inspection) -> Iterator[Finding]:
                 fixed=True,
             )
         else:
-            hint = f"To discard it: {verb('doctor', 'fix')}. It is then rebuilt from the commits."
-            yield Finding(check="versions", level=Level.WARNING, message=problem.message, hint=hint)
+            yield Finding(
+                check="versions",
+                level=Level.WARNING,
+                message=problem.message,
+                hint=(
+                    f"To discard it: {verb('doctor', 'fix')}. It is then rebuilt from the commits."
+                ),
+            )
         return
     if count is None:
         yield Finding(

@@ -1,6 +1,4 @@
-"""Ask a model: what was answered before is taken from what is kept, no more tokens are used on a
-day than the user allows, and all is logged.
-"""
+"""Ask a model within the user's daily tokens; kept answers are used again, requests are logged."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ from mdmem.llm.requests import ModelRequest
 from mdmem.startup.records import asdict, dataclass
 
 FOLDER_NAME = "model"
-_SECONDS = 30 * 24 * 3600
+_KEEP_SECONDS = 30 * 24 * 3600
 
 
 def request_hash(model_name: str, request: ModelRequest) -> str:
@@ -44,7 +42,7 @@ def request_hash(model_name: str, request: ModelRequest) -> str:
 
 
 def read_kept_answer(state: Path, name: str, attempt: int) -> str | None:
-    """The text of a kept answer; None where there is none that is good for this try."""
+    """A kept answer; None if there is none that is valid for this attempt."""
     try:
         values = json.loads((state / FOLDER_NAME / f"{name}.json").read_bytes())
         text, only_for = values["answer"], values["attempt"]
@@ -54,23 +52,19 @@ def read_kept_answer(state: Path, name: str, attempt: int) -> str | None:
 
 
 def keep_answer(state: Path, name: str, text: str, attempt: int | None) -> None:
-    """Keep the text of an answer; `attempt`: the only try that it is good for (None: it is good).
-
-    Raises:
-        OSError
-    """
+    """Keep an answer; `attempt`: the only attempt that it is valid for (None: all)."""
     folder = state / FOLDER_NAME
     folder.mkdir(mode=0o700, exist_ok=True)
     files.write_cache(folder / f"{name}.json", json.dumps({"answer": text, "attempt": attempt}))
 
 
 def drop_old_answers(state: Path) -> None:
-    """Drop the answers that were kept for 30 days."""
-    _drop_answers(state, time.time() - _SECONDS)
+    """Drop answers kept for 30 days."""
+    _drop_answers(state, time.time() - _KEEP_SECONDS)
 
 
 def drop_all_answers(state: Path) -> None:
-    """Drop all answers: they may hold what was purged while one was waited for."""
+    """Drop all answers: they may hold what was purged while one was pending."""
     _drop_answers(state, math.inf)
 
 
@@ -88,10 +82,10 @@ _KEYS = ("time", "run", "task", "request", "bytes", "tokens_in", "tokens_out", "
 
 @dataclass(frozen=True, slots=True)
 class RequestRecord:
-    """A request that was sent, answered from what is kept, or left out for want of tokens.
+    """A request that was sent, answered from the kept ones, or skipped for want of tokens.
 
-    - `request`: the hash of model and request. `size`: the bytes of its text.
-    - `tokens_in`, `tokens_out`: as the server counts them; else 4 bytes each.
+    `request`: hash of model and request. `size`: bytes of its text. Tokens are as the server counts
+    them, else one for 4 bytes.
     """
 
     time: datetime
@@ -106,16 +100,12 @@ class RequestRecord:
 
     @property
     def tokens(self) -> int:
-        """The tokens of request and answer."""
+        """Tokens of request and answer."""
         return self.tokens_in + self.tokens_out
 
 
 def append_record(state: Path, record: RequestRecord) -> None:
-    """Add a request to the log.
-
-    Raises:
-        OSError
-    """
+    """Add a request to the log. Raises OSError."""
     values = asdict(record) | {
         "time": record.time.isoformat(timespec="milliseconds"),
         "bytes": record.size,
@@ -125,11 +115,7 @@ def append_record(state: Path, record: RequestRecord) -> None:
 
 
 def read_records(state: Path) -> Iterator[RequestRecord]:
-    """The logged requests, oldest first; a line that is no whole record is left out.
-
-    Raises:
-        OSError: they cannot be read.
-    """
+    """The logged requests, oldest first, without damaged lines. Raises OSError."""
     for line in events.read_lines(state / LOG_NAME, state / OLDER_LOG_NAME):
         try:
             values = json.loads(line)
@@ -143,31 +129,25 @@ def read_records(state: Path) -> Iterator[RequestRecord]:
 
 
 def last_record(state: Path) -> RequestRecord | None:
-    """The last request; None where there was none, or the log cannot be read."""
+    """The last request; None if there is none, or the log cannot be read."""
     with suppress(OSError):
         return next(iter(deque(read_records(state), maxlen=1)), None)
     return None
 
 
 def tokens_of_day(state: Path, day: date, zone: tzinfo | None) -> int:
-    """The tokens that were used on a day of the user's.
-
-    Raises:
-        OSError: the log cannot be read.
-    """
+    """Tokens used on a day in the user's zone. Raises OSError."""
     return tokens_on(read_records(state), day, zone)
 
 
 def tokens_on(records: Iterable[RequestRecord], day: date, zone: tzinfo | None) -> int:
-    """The tokens of the requests of a day."""
+    """Tokens of the requests of a day."""
     return sum(record.tokens for record in records if record.time.astimezone(zone).date() == day)
 
 
 _MOST_ANSWER_TOKENS, _FEWEST_ANSWER_TOKENS = 4_096, 512
-_FEWEST_ASCII_A_TOKEN = 2
-"""No server counts more tokens in English words than this gives. Each byte of other letters may be
-one.
-"""
+# no server counts more tokens in English words; other bytes may be a token each
+_MIN_ASCII_PER_TOKEN = 2
 
 
 def open_model(endpoint: ModelServer | ModelCommand) -> Model:
@@ -182,9 +162,7 @@ def open_model(endpoint: ModelServer | ModelCommand) -> Model:
 
 @dataclass(frozen=True, slots=True)
 class AskedRun:
-    """The run that asks, and the tokens that it may use; `zone`: of the user, whose days count.
-    `is_dry`: nothing is sent.
-    """
+    """The run that asks, and its tokens. Days are those of `zone`. `is_dry`: nothing is sent."""
 
     name: str
     tokens_a_day: int
@@ -208,29 +186,18 @@ class Asker:
         self._now = now
         self._model: Model | None = None
         self._used: tuple[date, int] | None = None
-        self.tokens = 0
-        """The tokens that this run used."""
-        self.sent = 0
-        """The requests that it sent; in a dry run, those that it would."""
+        self.tokens = 0  # used by this run
+        self.sent = 0  # requests; in a dry run those that would be sent
         self.sent_bytes = 0
-        """Their bytes."""
         if not run.is_dry:
             drop_old_answers(state)
 
     def ask(self, request: ModelRequest, attempt: int = 0) -> AnswerItems | None:
-        """The answer to a request; one that cannot be read is asked for once more, with the words
-        of the parser.
+        """The answer; an unreadable one is requested once more, with the parser's words.
 
-        Args:
-            request: to be sent.
-            attempt: the number of earlier runs in which the same request got no answer that can be
-            read.
-
-        Returns:
-            None in a dry run, where there is no answer that is kept.
-
-        Raises:
-            ModelFailure: there is no answer, or no tokens are left for it today.
+        `attempt` is the number of earlier runs without a readable answer to the same request.
+        Returns None in a dry run without a kept answer.
+        Raises ModelFailure: there is no answer, or no tokens are left today.
         """
         try:
             return self._ask_once(request, attempt)
@@ -271,9 +238,7 @@ class Asker:
     def _keep(
         self, request: ModelRequest, name: str, answer: ModelAnswer, attempt: int, ms: float
     ) -> AnswerItems:
-        """Read an answer, keep it, and log it. The log comes first: what was used counts, whatever
-        happens.
-        """
+        # logged before it is read: used tokens count, whatever happens
         try:
             read = read_answer(answer.text, request.list_name)
         except UnreadableAnswerError:
@@ -293,19 +258,17 @@ class Asker:
         self.sent_bytes += request.size
 
     def _tokens_for_answer(self, request: ModelRequest) -> int:
-        """The tokens that an answer may have, so that no more are used today than may be."""
+        # limited to the tokens left today
         left = self._run.tokens_a_day - self._tokens_used() - self._most_tokens(request)
         return min(_MOST_ANSWER_TOKENS, left)
 
     def _most_tokens(self, request: ModelRequest) -> int:
-        """The most tokens that a request may count for."""
         if isinstance(self._endpoint, ModelCommand):
             return -(-request.size // BYTES_A_TOKEN)
         ascii_size = len(request.text.encode("ascii", "ignore"))
-        return request.size - ascii_size + -(-ascii_size // _FEWEST_ASCII_A_TOKEN)
+        return request.size - ascii_size + -(-ascii_size // _MIN_ASCII_PER_TOKEN)
 
     def _tokens_used(self) -> int:
-        """The tokens that were used today."""
         today = self._now().astimezone(self._run.zone).date()
         if self._used is None or self._used[0] != today:
             self._used = (today, tokens_of_day(self._state, today, self._run.zone))

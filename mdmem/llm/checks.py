@@ -1,6 +1,4 @@
-"""Check the changes of curated memory that a model suggests, one by one. What becomes of them is
-for the caller to decide. Pure.
-"""
+"""Read a model's answer, and check each fact and change that it suggests. Pure."""
 
 from __future__ import annotations
 
@@ -32,20 +30,15 @@ from mdmem.transcripts.tags import strip_blocks
 
 _TAG = late.pattern(r"<[/!?]?[A-Za-z][^<>]*>|&(?:amp;)*(?:lt|#0*60|#x0*3c);|\{\{|\}\}|\[REDACTED:")
 _WORD = late.pattern(r"\w")
-_RUN_OF_WORDS = 6
-"""So many words in the order of the instructions are theirs."""
+_RUN_OF_WORDS = 6  # so many words in the order of the instructions are copied from them
 
 
 class RefusedItemError(Exception):
-    """An item of an answer is not taken; the message says why."""
+    """An item is not accepted; the message says why."""
 
 
 def require_text(value: Any) -> str:
-    """The text of a suggestion, on one line.
-
-    Raises:
-        RefusedItemError: it may not be written, whatever it is about.
-    """
+    """The text of a suggestion, on one line. Raises RefusedItemError if it may not be written."""
     if not isinstance(value, str) or not is_said(value):
         raise RefusedItemError("no text")
     text = " ".join(value.split())
@@ -82,34 +75,28 @@ def is_said(text: str) -> bool:
     return _WORD.search(text) is not None
 
 
-_MOST_ITEMS = 200
-"""The most items of a list that are looked at."""
-_MOST_BEGINNINGS = 2_000
-"""The most braces of a text at which an object is looked for."""
+_MOST_ITEMS = 200  # of a list that are checked
+_MOST_BEGINNINGS = 2_000  # braces of a text at which an object is looked for
 _BEGINNING = late.pattern(r"[{\[]")
 _DECODER = json.JSONDecoder()
 
 
 class UnreadableAnswerError(Exception):
-    """There is no such object in an answer; the message says why, for the model to read."""
+    """The answer has no such object; the message says why, for the model to read."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerItems:
-    """The items of the list in an answer, as JSON has them; `is_cut`: the answer ended in the
-    middle of it.
-    """
+    """The list in an answer, as JSON; `is_cut`: the answer ended in the middle of it."""
 
     items: tuple[Any, ...]
     is_cut: bool = False
 
 
 def read_answer(text: str, list_name: str) -> AnswerItems:
-    """The answer in a text: the last object that has the list, with something in it if there is
-    such a one; if it is cut, the items that are whole.
+    """The last object that has the list, preferably not empty; of a cut one the whole items.
 
-    Raises:
-        UnreadableAnswerError
+    Raises UnreadableAnswerError.
     """
     if not text.strip():
         raise UnreadableAnswerError("it is empty")
@@ -137,7 +124,7 @@ def _lists(text: str, list_name: str) -> Iterator[list[Any] | None]:
 
 
 def _list_of(value: Any, list_name: str) -> list[Any] | None:
-    """The list of an object that has it; or a list of objects by itself."""
+    # a list of objects alone is accepted too
     inner = value.get(list_name) if isinstance(value, dict) else value
     if not isinstance(inner, list):
         return None
@@ -149,7 +136,6 @@ def _list_of(value: Any, list_name: str) -> list[Any] | None:
 
 
 def _items_of_cut(text: str, list_name: str) -> list[Any]:
-    """The items that are whole in a list that is not closed."""
     starts = list(re.finditer(rf'"{list_name}"\s*:\s*\[', text))
     if not starts:
         return []
@@ -165,7 +151,6 @@ def _items_of_cut(text: str, list_name: str) -> list[Any]:
 
 
 def _complaint(text: str, list_name: str) -> str:
-    """The words of the parser; or what the object lacks."""
     start = text.find("{")
     if start < 0:
         return "it contains no JSON object"
@@ -178,21 +163,15 @@ def _complaint(text: str, list_name: str) -> str:
     return f'the object has no list "{list_name}"'
 
 
+# speakers; OTHER is another person in a chat of several
 USER, OTHER, AGENT = "user", "other", "agent"
-"""The speakers of lines: the user, another person in a chat of several, an agent."""
-_MOST_LINES = 10
-"""The most lines that one fact may name."""
-_FARTHEST = 40
-"""The most lines of a transcript between the first and the last of them."""
+_MOST_LINES = 10  # that one fact may name
+_MOST_LINES_APART = 40  # lines of a transcript between the first and the last of them
 
 
 @dataclass(frozen=True, slots=True)
 class SuggestedFact:
-    """A fact that a model suggests and code has checked.
-
-    - `lines`: the lines that say it, in their order. `by_person`: lines of persons alone say all of
-      it.
-    """
+    """A checked fact; `lines` say it, in their order, and `by_person`: persons alone say all."""
 
     lines: tuple[int, ...]
     kind: str
@@ -203,7 +182,7 @@ class SuggestedFact:
 
 @dataclass(frozen=True, slots=True)
 class CheckedFacts:
-    """The facts of an answer that stand the check, and why the others do not."""
+    """The accepted facts of an answer, and why others are not."""
 
     facts: tuple[SuggestedFact, ...]
     refused: tuple[str, ...]
@@ -232,9 +211,9 @@ def _checked(item: Any, by_number: Mapping[int, Sequence[RequestLine]]) -> Sugge
     kind, text, quote = item.get("kind"), require_text(item.get("text")), item.get("quote")
     if not isinstance(kind, str) or kind.strip().casefold() not in KINDS:
         raise RefusedItemError("unknown kind")
-    by_person = _is_held(text, quote, [line for line in cited if line.who != AGENT])
+    by_person = _is_grounded(text, quote, [line for line in cited if line.who != AGENT])
     if not by_person:
-        _require_held(text, quote, cited)
+        _require_grounded(text, quote, cited)
     key = item.get("key")
     named = attribute_named(key) if isinstance(key, str) else None
     return SuggestedFact(
@@ -252,21 +231,20 @@ def _line_numbers(value: Any, sent: Collection[int]) -> tuple[int, ...]:
     numbers = tuple(sorted(set(value)))
     if any(number not in sent for number in numbers):
         raise RefusedItemError("a line that was not sent")
-    if len(numbers) > _MOST_LINES or numbers[-1] - numbers[0] > _FARTHEST:
+    if len(numbers) > _MOST_LINES or numbers[-1] - numbers[0] > _MOST_LINES_APART:
         raise RefusedItemError("too many lines")
     return numbers
 
 
-def _is_held(text: str, quote: Any, lines: Sequence[RequestLine]) -> bool:
+def _is_grounded(text: str, quote: Any, lines: Sequence[RequestLine]) -> bool:
     try:
-        _require_held(text, quote, lines)
+        _require_grounded(text, quote, lines)
     except RefusedItemError:
         return False
     return True
 
 
-def _require_held(text: str, quote: Any, lines: Sequence[RequestLine]) -> None:
-    """Refuse a quote that is no part of a line, and a text that says more than the lines."""
+def _require_grounded(text: str, quote: Any, lines: Sequence[RequestLine]) -> None:
     if (
         not isinstance(quote, str)
         or not is_said(quote)
@@ -282,7 +260,7 @@ def _folded(text: str) -> str:
 
 
 class ChangeOp(StrEnum):
-    """The fates of a fact that a model may suggest."""
+    """A kind of change that a model may suggest for a fact."""
 
     ADD = "ADD"
     UPDATE = "UPDATE"
@@ -291,15 +269,12 @@ class ChangeOp(StrEnum):
 
 
 Sent = TypeVar("Sent")
-_ON_ENTRY = (ChangeOp.UPDATE, ChangeOp.DELETE)
-"""The changes of an entry that stands."""
+_ON_ENTRY = (ChangeOp.UPDATE, ChangeOp.DELETE)  # change a current entry
 
 
 @dataclass(frozen=True, slots=True)
 class SuggestedChange:
-    """A change that a model suggests and code has checked. `why` is its reason, and `text` and
-    `why` may be empty where nothing is to be written.
-    """
+    """A checked change. `why` is its reason; `text`, `why` may be empty if nothing is written."""
 
     op: ChangeOp
     fact: FactId
@@ -312,9 +287,7 @@ class SuggestedChange:
 
 @dataclass(frozen=True, slots=True)
 class CheckedChanges:
-    """The changes of an answer that stand the check, one a fact at most, and why the
-    others do not.
-    """
+    """The accepted changes of an answer, at most one a fact, and why others are not."""
 
     changes: tuple[SuggestedChange, ...]
     refused: tuple[str, ...]
@@ -347,8 +320,8 @@ def _checked_consolidation(
     if op is None:
         raise RefusedItemError("unknown op")
     fact, old = (
-        _sent(item.get("fact"), facts),
-        _sent(item["old"], memory) if item.get("old") is not None else None,
+        _find_sent(item.get("fact"), facts),
+        _find_sent(item["old"], memory) if item.get("old") is not None else None,
     )
     if fact is None or (old is None and op in _ON_ENTRY):
         raise RefusedItemError("an id is missing")
@@ -375,7 +348,7 @@ def _checked_consolidation(
     )
 
 
-def _sent(value: Any, sent: Mapping[FactId, Sent]) -> Sent | None:
+def _find_sent(value: Any, sent: Mapping[FactId, Sent]) -> Sent | None:
     """The fact or entry of an id that was sent; None where there is no id."""
     if value is None:
         return None

@@ -18,21 +18,17 @@ from mdmem.llm.requests import ModelRequest
 from mdmem.repo.runner import TimeUpError, TooMuchOutputError, converse
 from mdmem.startup.records import dataclass
 
-ANSWERED, KEPT = "answered", "kept"
-"""The outcomes of a request that was answered, now or before."""
-CUT = "cut"
-"""The outcome of a request whose answer ended in the middle; what was whole of it counts."""
+ANSWERED, KEPT = "answered", "kept"  # outcomes: answered now, or before
+CUT = "cut"  # the answer ended in the middle; its whole items count
+# unreadable answer; no tokens left today; no answer, temporarily; request not accepted
 BAD_ANSWER, BUDGET, DOWN, REFUSED = "bad-answer", "model-budget", "model-down", "model-refused"
-"""An answer that cannot be read; no tokens are left for today; no answer, for whatever reason that
-may pass; the request is not accepted.
-"""
 
 
 class ModelFailure(Exception):
     """A model gave no answer.
 
-    - `outcome`: one of those above.
-    - `is_passing`: another try may be answered, after `wait` seconds where the server names a time.
+    `outcome`: one of those above. `is_passing`: a retry may succeed, after `wait` seconds where the
+    server names a time.
     """
 
     def __init__(
@@ -45,24 +41,15 @@ class ModelFailure(Exception):
 
 
 RETRIES = 3
-FIRST_PAUSE = 1.0
-"""Seconds before the second try, unless the failure names others; before each later one twice as
-many.
-"""
+FIRST_PAUSE = 1.0  # seconds before the second try unless the failure names others; then doubled
 
 
 def answer_in_time(
     send: Callable[[float], ModelAnswer], seconds: float, pause: Callable[[float], None]
 ) -> ModelAnswer:
-    """Send a request until it is answered, but no longer than so many seconds in all.
+    """Send a request until it is answered, for at most so many seconds including pauses.
 
-    Args:
-        send: sends it once; takes the seconds that are left.
-        seconds: the time for all tries and the pauses between them.
-        pause: waits for so many seconds.
-
-    Raises:
-        ModelFailure: the last one, or the first that does not pass.
+    `send` takes the seconds left. Raises the last ModelFailure, or the first permanent one.
     """
     end = time.monotonic() + seconds
     number = 0
@@ -77,17 +64,13 @@ def answer_in_time(
         number += 1
 
 
-SECONDS = 120.0
-"""The time for one request as a whole: all tries, and an answer that comes byte by byte."""
-MOST_ANSWER_BYTES = 1_000_000
-"""The most bytes of what a server sends for one try, or of the output of a command."""
+SECONDS = 120.0  # for one request: all tries, and an answer that comes byte by byte
+MOST_ANSWER_BYTES = 1_000_000  # of a server's response, or a command's output
 
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """The answer of a model, and the tokens of request and answer; None where nobody
-    counted them.
-    """
+    """An answer, and the tokens of request and answer; None where nobody counted them."""
 
     text: str
     tokens_in: int | None = None
@@ -96,7 +79,7 @@ class ModelAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ModelServer:
-    """A server with the interface of OpenAI. `key`: for its header (empty: none is needed)."""
+    """A server with OpenAI's interface. `key`: for its header, or empty."""
 
     url: str
     name: str
@@ -106,9 +89,7 @@ class ModelServer:
 
 @dataclass(frozen=True, slots=True)
 class ModelCommand:
-    """A program that reads a request on its standard input and writes the answer to its standard
-    output.
-    """
+    """A program that reads a request on standard input and writes the answer to its output."""
 
     arguments: tuple[str, ...]
     name: str
@@ -119,11 +100,7 @@ class Model(Protocol):
     """Answers requests."""
 
     def answer(self, request: ModelRequest, most_tokens: int) -> ModelAnswer:
-        """Wait for an answer of so many tokens at most.
-
-        Raises:
-            ModelFailure: there is none.
-        """
+        """Wait for an answer of at most so many tokens. Raises ModelFailure."""
         ...
 
     def close(self) -> None:
@@ -135,18 +112,17 @@ def configured(settings: Settings, environment: Mapping[str, str]) -> ModelServe
     """The model that the settings name.
 
     Raises:
-        WorkspaceProblem: `no-model`: they name none, or not all that is needed.
-        PackageProblem: `missing-package`: a server is named, and the package for it is not
-        installed.
+        WorkspaceProblem: `no-model`: they name none, or not everything needed.
+        PackageProblem: `missing-package`: for a server.
     """
     if settings.model_command and settings.model_url:
-        raise _unset("your settings name a model_url and a model_command", "Remove one of them.")
+        raise _no_model("your settings name a model_url and a model_command", "Remove one of them.")
     if settings.model_command:
         return ModelCommand(
             settings.model_command, settings.model_name or " ".join(settings.model_command), SECONDS
         )
     if not settings.model_url:
-        raise _unset(
+        raise _no_model(
             "your settings do not name a model",
             "Set model_url and model_name, or model_command, in your own settings.",
         )
@@ -157,12 +133,12 @@ def configured(settings: Settings, environment: Mapping[str, str]) -> ModelServe
         or parts.username
         or parts.password
     ):
-        raise _unset(
+        raise _no_model(
             "model_url is not a server address",
             'Write it as "http://127.0.0.1:11434/v1"; a key goes into a variable.',
         )
     if not settings.model_name:
-        raise _unset(
+        raise _no_model(
             "your settings do not name the server's model",
             'Set model_name, as in model_name = "qwen3:8b".',
         )
@@ -170,7 +146,7 @@ def configured(settings: Settings, environment: Mapping[str, str]) -> ModelServe
     if settings.model_key_env:
         key = environment.get(settings.model_key_env, "").strip()
         if not key:
-            raise _unset(
+            raise _no_model(
                 f"the variable {settings.model_key_env} is not set",
                 "model_key_env names the variable with the key.",
             )
@@ -182,34 +158,30 @@ def configured(settings: Settings, environment: Mapping[str, str]) -> ModelServe
     return ModelServer(settings.model_url, settings.model_name, key, SECONDS)
 
 
-def _unset(message: str, hint: str) -> WorkspaceProblem:
+def _no_model(message: str, hint: str) -> WorkspaceProblem:
     return WorkspaceProblem("no-model", message, hint)
 
 
 BYTES_A_TOKEN = 4
+# sessions started by the program are not digested, and get no memory into their prompts
 _ENVIRONMENT = {"MDMEM_RUN": "1", "MDMEM_CONTEXT": "off"}
-"""Sessions that the program starts are not digested, and get no memory into their prompts."""
 
 
 class CommandModel:
-    """A model that a program stands for. It runs in an empty folder, with `MDMEM_RUN` set."""
+    """A model that a program runs, in an empty folder with `MDMEM_RUN` set."""
 
     def __init__(self, command: ModelCommand, pause: Callable[[float], None]) -> None:
         self._command = command
         self._pause = pause
 
     def answer(self, request: ModelRequest, most_tokens: int) -> ModelAnswer:
-        """Run the program; again, up to three times and while there is time, where it failed.
-
-        Raises:
-            ModelFailure: it gave no answer.
-        """
+        """Run the program, up to three times while there is time. Raises ModelFailure."""
         return answer_in_time(
             partial(self._run, request, most_tokens), self._command.seconds, self._pause
         )
 
     def close(self) -> None:
-        """Nothing is open between two requests."""
+        """Do nothing: nothing is open between requests."""
 
     def _run(self, request: ModelRequest, most_tokens: int, seconds: float) -> ModelAnswer:
         name, most_bytes = self._command.arguments[0], MOST_ANSWER_BYTES

@@ -1,9 +1,8 @@
-"""Judge whether a text says only what its lines say: each number, date, name and address of it must
-stand there. Pure.
+"""Judge whether each number, date, name and address of a text is in its lines. Pure.
 
-A relative date of a line counts as the day that it means. What cannot be judged (a number in other
-words, a name in another form) is not grounded: a fact that is left out costs less than one that
-nobody stated.
+A relative date of a line counts as the day that it means. Anything that cannot be judged (other
+words for a number, another form of a name) is not grounded: leaving out a fact costs less than
+adding one that nobody stated.
 """
 
 from __future__ import annotations
@@ -50,8 +49,10 @@ _MONTH = "|".join(
 _ORDINAL = r"(?:st|nd|rd|th)"
 _DATE = late.pattern(rf"""(?ix)(?<![\w-])(?:
     (?P<year>\d{{4}})-(?P<month>\d\d)(?:-(?P<day>\d\d))?|
-    (?:the\ )?(?P<day_before>\d{{1,2}}){_ORDINAL}?(?:\ of)?\ (?P<name_behind>{_MONTH})\b\.?(?:,?\ (?P<year_behind>\d{{4}}))?|
-    (?P<name>{_MONTH})\b\.?\ (?P<day_behind>\d{{1,2}}){_ORDINAL}?(?!\d)(?:,?\ (?P<year_last>\d{{4}}))?|
+    (?:the\ )?(?P<day_before>\d{{1,2}}){_ORDINAL}?(?:\ of)?\ (?P<name_behind>{_MONTH})\b\.?
+        (?:,?\ (?P<year_behind>\d{{4}}))?|
+    (?P<name>{_MONTH})\b\.?\ (?P<day_behind>\d{{1,2}}){_ORDINAL}?(?!\d)
+        (?:,?\ (?P<year_last>\d{{4}}))?|
     (?P<name_alone>{_MONTH})\b\.?,?\ (?:of\ )?(?P<year_alone>\d{{4}})|
     the\ (?P<day_alone>\d{{1,2}}){_ORDINAL}
     )(?![\w-])""")
@@ -75,28 +76,31 @@ _AMOUNTS = """
 """
 _OTHER_NUMBER_WORDS = frozenset(_AMOUNTS.split())
 _ADDRESS = late.pattern(
-    r"""(?x)[A-Za-z][\w+.-]*://[^\s"'<>]+|[^\s@"'<>(),;:]+@[^\s@"'<>(),;:]+|(?<![\w/])@\w[\w.-]*|(?<!\w)(?:~|\.{1,2})?/[\w.~-][^\s"'<>,;]*|"""
-    r"""[\w.-]+(?:/[\w.-]+)+\.[A-Za-z]\w*|[\w.-]+(?:/[\w.-]+){2,}|\b[A-Za-z]:\\[^\s"'<>]+|\b[\w-]+(?:\.[\w-]+)*\.[A-Za-z][\w-]+(?:/[^\s"'<>,;]*)?"""
+    r"""(?x)[A-Za-z][\w+.-]*://[^\s"'<>]+|"""
+    r"""[^\s@"'<>(),;:]+@[^\s@"'<>(),;:]+|(?<![\w/])@\w[\w.-]*|"""
+    r"""(?<!\w)(?:~|\.{1,2})?/[\w.~-][^\s"'<>,;]*|"""
+    r"""[\w.-]+(?:/[\w.-]+)+\.[A-Za-z]\w*|[\w.-]+(?:/[\w.-]+){2,}|"""
+    r"""\b[A-Za-z]:\\[^\s"'<>]+|\b[\w-]+(?:\.[\w-]+)*\.[A-Za-z][\w-]+(?:/[^\s"'<>,;]*)?"""
 )
 _WORD = late.pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SENTENCE_START = late.pattern(r"(?:^|[.!?:;…]\s)[\s\"'“‘(\[*_-]*\Z")
 _PLACE_OF_NAME = late.pattern(
-    r"\b(?i:at|by|for|from|in|into|near|of|on|onto|than|through|to|via|with|named|called|join|joins|joined|met|use|uses|used|using|bei|namens|"
+    r"\b(?i:at|by|for|from|in|into|near|of|on|onto|than|through|to|via|with|"
+    r"named|called|join|joins|joined|met|use|uses|used|using|bei|namens|"
     r"(?:dr|mr|mrs|ms|prof)\.?)\s+(?=(?P<word>[^\W\d_]+))"
 )
-_FEWEST_SHARED = 1 / 4
-"""The share of the content words of a text that must stand in its lines."""
+_FEWEST_SHARED = 1 / 4  # share of a text's content words that must be in its lines
 
 
 class PartialDate(NamedTuple):
-    """A date of which some parts may not be said."""
+    """A date, parts of which may be missing."""
 
     year: int | None
     month: int | None
     day: int | None
 
     def is_said_by(self, other: PartialDate) -> bool:
-        """True if each part that this one has is the same in the other."""
+        """True if the other has the same value for each part of this one."""
         return all(mine is None or mine == theirs for mine, theirs in zip(self, other, strict=True))
 
 
@@ -112,12 +116,12 @@ class Ground:
 
     def __init__(self, lines: Iterable[SaidLine]) -> None:
         self._text = "\n".join(annotate(line.text, line.day) for line in lines)
-        self._folded = _straight(self._text).casefold()
+        self._folded = _normalized(self._text).casefold()
 
     def ungrounded(self, text: str) -> str:
-        """The first part of a text that the lines do not hold; empty where they hold all."""
+        """The first part of a text that the lines do not hold; empty if they hold all."""
         parts = (self._addresses, self._dates, self._numbers, self._names, self._other_words)
-        return next((word for find in parts for word in find(_straight(text))), "")
+        return next((word for find in parts for word in find(_normalized(text))), "")
 
     @cached_property
     def _held_dates(self) -> frozenset[PartialDate]:
@@ -199,14 +203,13 @@ class Ground:
                 yield match["word"]
 
     def _other_words(self, text: str) -> Iterator[str]:
-        """All of a text that has hardly a word of its lines."""
+        # the whole text if it has hardly a word of its lines
         content = [word for word in _folded_words(text.casefold()) if word not in STOP_WORDS]
         if content and sum(map(self._holds_word, content)) < _FEWEST_SHARED * len(content):
             yield text
 
 
-def _straight(text: str) -> str:
-    """A text in the normal form of Unicode, with straight apostrophes."""
+def _normalized(text: str) -> str:
     return unicodedata.normalize("NFKC", text).replace("\u2019", "'").replace("\u2018", "'")
 
 
@@ -242,7 +245,6 @@ def _weekday(each: PartialDate) -> str:
 
 
 def _is_month_of_date(word: str, text: str, position: int) -> bool:
-    """True if a word is the month of a date, which was judged as such."""
     return word[:3] in {name[:3] for name in _MONTHS} and any(
         match.start() <= position < match.end()
         for match in _DATE.finditer(text)
@@ -251,9 +253,7 @@ def _is_month_of_date(word: str, text: str, position: int) -> bool:
 
 
 def _numbers(text: str) -> Iterator[str]:
-    """The numbers in a text, in digits or in words, each in one form: 200,000 is 200000, 09:30 is
-    9:30, twenty-five is 25.
-    """
+    """Numbers in digits or words, normalized: 200,000 is 200000, 09:30 is 9:30."""
     for match in _NUMBER.finditer(text):
         digits = match["digits"]
         if _THOUSANDS.fullmatch(digits):
@@ -281,6 +281,6 @@ def _numbers(text: str) -> Iterator[str]:
 
 
 def _holds_unspaced(folded_text: str, word: str) -> bool:
-    """True if each pair of characters of a word, in a script without capitals, stands in a text."""
+    # in a script without capitals each pair of characters of the word must be in the text
     pairs = [word[at : at + 2] for at in range(len(word) - 1)] or [word]
     return all(pair in folded_text for pair in pairs)

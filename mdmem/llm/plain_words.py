@@ -1,6 +1,4 @@
-"""Plain English words with which a statement may begin: their capital there is no sign
-of a name.
-"""
+"""Plain English words that may begin a statement: their capital there marks no name."""
 
 from __future__ import annotations
 
@@ -273,6 +271,7 @@ _QUALITIES = """
     whole wicked wide wild wonderful wooden worldwide worried worse worst worthless worthwhile wrong
     yearly younger
 """
+# forms of them that may be names
 _NAMES_TOO = frozenset(
     [
         "cook",
@@ -290,7 +289,6 @@ _NAMES_TOO = frozenset(
         "word",
     ]
 )
-"""Forms of them with which a name may be meant."""
 _PREFIX = late.pattern(r"^(?:un|over|under|re|mis|pre|non|dis)-?(?=\w{4})")
 
 
@@ -301,7 +299,7 @@ def _stems() -> frozenset[str]:
 
 
 def is_plain(word: str) -> bool:
-    """True if a word, in small letters, is a form of one of these, and no name."""
+    """True if a lower-case word is a form of one of these, and no name."""
     return word not in _NAMES_TOO and any(
         form in _stems() or stem(form) in _stems() for form in (word, _PREFIX.sub("", word))
     )

@@ -1,6 +1,4 @@
-"""A model behind a server with the interface of OpenAI. The only module that knows the `openai`
-package.
-"""
+"""A model behind a server with OpenAI's interface. Only this module uses the `openai` package."""
 
 from __future__ import annotations
 
@@ -37,9 +35,9 @@ class _TooLongError(httpx2.ReadError):
 
 
 class LimitedHttp:
-    """The connections of one request at a time, which are shut down when its time is up.
+    """The connections of one request at a time, shut down when its time is up.
 
-    - `is_late`: the time of the last request was up. `is_too_long`: its answer had too many bytes.
+    `is_late`: the last request timed out. `is_too_long`: its answer had too many bytes.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -50,9 +48,7 @@ class LimitedHttp:
 
     @property
     def client_options(self) -> Mapping[str, Any]:
-        """The options of a client of `httpx2` that keeps to the limits. A connection serves one
-        request, so that it is known here.
-        """
+        """Limiting options of an `httpx2` client; each request has its own connection."""
         return {
             "event_hooks": {"request": [self._prepare], "response": [self._count]},
             "limits": httpx2.Limits(max_keepalive_connections=0),
@@ -60,9 +56,7 @@ class LimitedHttp:
 
     @contextmanager
     def request(self, seconds: float) -> Iterator[httpx2.Timeout]:
-        """Limit the requests that are sent in the block, taken together; gives the time-outs of
-        each step, which come later.
-        """
+        """Limit all requests in the block together; yields the time-outs of single steps."""
         self._left, self._sockets, self.is_late, self.is_too_long = (
             self._most_bytes,
             [],
@@ -79,12 +73,12 @@ class LimitedHttp:
             timer.join()
 
     def _prepare(self, request: httpx2.Request) -> None:
-        """Have a request tell of its connections, and ask for bytes that can be counted."""
+        # report connections, and ask for bytes that can be counted (no compression)
         request.headers["Accept-Encoding"] = "identity"
         request.extensions["trace"] = self._note
 
     def _note(self, event: str, values: Mapping[str, Any]) -> None:
-        """Note a connection as soon as it is made; with TLS there is another one on top of it."""
+        # with TLS a second connection is made on top of the first
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             self._sockets.append(values["return_value"].get_extra_info("socket"))
             if self.is_late:
@@ -97,17 +91,12 @@ class LimitedHttp:
                 connection.shutdown(socket.SHUT_RDWR)
 
     def _count(self, response: httpx2.Response) -> None:
-        """Count what an answer brings, before anything of it is read."""
         if response.headers.get("Content-Encoding", "").casefold() not in _PLAIN:
             raise httpx2.DecodingError("the answer is compressed", request=response.request)
         response.stream = _CountedStream(cast("httpx2.SyncByteStream", response.stream), self)
 
     def take(self, count: int) -> None:
-        """Take some bytes from those that the answer may still have.
-
-        Raises:
-            HttpError: there are not so many.
-        """
+        """Count bytes of the answer. Raises HttpError if there are too many."""
         self._left -= count
         if self._left < 0:
             self.is_too_long = True
@@ -129,8 +118,7 @@ class _CountedStream(httpx2.SyncByteStream):
 
 _NO_KEY = "none"
 _NO_ANSWER = "the server's answer is not in the format of OpenAI"
-_NOT_ACCEPTED = (400, 404, 415, 422, 501)
-"""The answers of servers that do not know a form of answer."""
+_NOT_ACCEPTED = (400, 404, 415, 422, 501)  # from servers that do not know a form of answer
 
 
 class ServerModel:
@@ -151,17 +139,12 @@ class ServerModel:
             default_headers=absent,
             http_client=openai.DefaultHttpxClient(**self._http.client_options),
         )
+        # forms that the server may accept, the best first; the last is none
         self._formats = ["json_schema", "json_object", ""]
-        """The forms that the server may accept, the best first; the last is none."""
         self._limit_name = "max_tokens"
 
     def answer(self, request: ModelRequest, most_tokens: int) -> ModelAnswer:
-        """Send a request and wait for its answer, of so many tokens at most; again where the
-        failure may pass and there is time.
-
-        Raises:
-            ModelFailure: there is none.
-        """
+        """Send a request; retry passing failures while there is time. Raises ModelFailure."""
         return answer_in_time(partial(self._try, request, most_tokens), self._seconds, self._pause)
 
     def close(self) -> None:
@@ -169,7 +152,7 @@ class ServerModel:
         self._client.close()
 
     def _try(self, request: ModelRequest, most_tokens: int, seconds: float) -> ModelAnswer:
-        """Send a request in each form until the server accepts one."""
+        # in each form until the server accepts one
         with self._http.request(seconds) as timeout:
             while True:
                 try:
@@ -180,12 +163,11 @@ class ServerModel:
                     if not self._has_other_form(problem):
                         raise _failure(problem) from problem
                 except (openai.OpenAIError, HttpError) as problem:
-                    raise self._unread(problem) from problem
+                    raise self._read_failure(problem) from problem
                 except ValueError as problem:  # what calls itself JSON and is none
                     raise ModelFailure(DOWN, _NO_ANSWER) from problem
 
-    def _unread(self, problem: Exception) -> ModelFailure:
-        """The failure of a request without an answer that could be read to its end."""
+    def _read_failure(self, problem: Exception) -> ModelFailure:
         if self._http.is_too_long:
             return ModelFailure(
                 BAD_ANSWER, f"the server sent more than {endpoints.MOST_ANSWER_BYTES:,} bytes"
@@ -207,7 +189,6 @@ class ServerModel:
         )
 
     def _has_other_form(self, problem: openai.APIStatusError) -> bool:
-        """Go on with another form of request; False where there is none left to try."""
         if problem.status_code not in _NOT_ACCEPTED:
             return False
         if (
@@ -239,9 +220,7 @@ def _answer_of(completion: Any, request: ModelRequest, most_tokens: int) -> Mode
 
 
 def _count(usage: Any, name: str, most: int) -> int | None:
-    """A number of tokens as the server counts them; None where it does not, or cannot be believed:
-    no token is less than a byte.
-    """
+    # None where the server's figure is missing or incredible: a token has at least a byte
     count = getattr(usage, name, None)
     return count if type(count) is int and 0 < count <= most else None
 
@@ -261,7 +240,6 @@ def _failure(problem: openai.APIStatusError) -> ModelFailure:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds after which a server wants to be asked again; None where it names none."""
     with suppress(ValueError):
         if (seconds := float(headers.get("Retry-After", ""))) > 0:
             return seconds

@@ -1,6 +1,4 @@
-"""The server for agents: memory as tools, resources and prompts of the Model Context Protocol, over
-standard input and output.
+"""The MCP server for agents: tools, resources and prompts over standard input and output.
 
-`server` and `streams` alone know the SDK, which takes longer to load than all else; `greeting`
-answers a client before.
+Only `server` and `streams` load the SDK, which is slow; `greeting` answers a client before that.
 """

@@ -11,6 +11,7 @@ from mdmem.errors import UsageProblem
 from mdmem.mcp.tools import TOOLS, Schema, ToolDefinition
 
 _ARGUMENTS = {"replacement": "with", "workspace": "MDMEM_WORKSPACE"}
+# tools by verb; verbs without a tool are shown as typed on the command line
 _TOOLS = {
     "search": "memory_search",
     "recall": "memory_search",
@@ -26,7 +27,6 @@ _TOOLS = {
     "task done": "memory_task done",
     "task show": "memory_task show",
 }
-"""The tools by the names of verbs. What has no tool is said as it is typed on the command line."""
 
 
 def in_arguments(text: str) -> str:
@@ -50,13 +50,14 @@ def _option(field: str) -> str:
     return f"--{_OPTIONS.get(field, field.replace('_', '-'))}"
 
 
+# fields that are arguments; others are shown as options of the command line
 _FIELDS = frozenset(_ARGUMENTS).union(*(tool.arguments for tool in TOOLS.values()))
-"""The fields that are arguments here. For another one the option of the command line is named."""
+# command-line options that are not named like their fields
 _OPTIONS = {"everything": "all", "tags": "tag", "replacement": "with"}
-"""Options of the command line that are not called as their fields are."""
 
 
-_MEANT = {
+# argument names that models use, with the right ones for hints
+_ALIASES = {
     "q": "query",
     "n": "limit",
     "max_results": "limit",
@@ -72,17 +73,15 @@ _MEANT = {
     "old": "replace",
     "command": "action",
 }
-"""Names that models give to arguments, with ours; a hint names ours where the tool has it."""
 _INSTEAD_OF_QUERY = ("tags", "since", "until")
-_NEARLY = 0.6
+_SIMILAR = 0.6
 
 
 def check_arguments(tool: ToolDefinition, call_arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a call, with defaults; an argument that is null counts as missing.
+    """The values of a call, with defaults; null counts as missing.
 
-    Raises:
-        UsageProblem: an argument is unknown, missing, of the wrong type, or does not go with
-        another.
+    Raises UsageProblem for an argument that is unknown, missing, of the wrong type, or does not go
+    with another.
     """
     values = {name: value for name, value in call_arguments.items() if value is not None}
     for name in values:
@@ -104,7 +103,7 @@ def check_arguments(tool: ToolDefinition, call_arguments: Mapping[str, Any]) -> 
 
 
 def _nearest(name: str, tool: ToolDefinition) -> str:
-    meant = nearest_name(name, tool.arguments) or _MEANT.get(name.casefold(), "")
+    meant = nearest_name(name, tool.arguments) or _ALIASES.get(name.casefold(), "")
     return (
         f"Did you mean {meant}?"
         if meant in tool.arguments
@@ -113,12 +112,11 @@ def _nearest(name: str, tool: ToolDefinition) -> str:
 
 
 def nearest_name(name: str, names: Collection[str]) -> str:
-    """The one of some names that another is most like; empty if it is like none."""
-    return next(iter(difflib.get_close_matches(name.casefold(), names, n=1, cutoff=_NEARLY)), "")
+    """The name most similar to `name`; empty if none is similar."""
+    return next(iter(difflib.get_close_matches(name.casefold(), names, n=1, cutoff=_SIMILAR)), "")
 
 
 def _require_type(name: str, value: Any, schema: Schema) -> None:
-    """Refuse a value that is not as the schema has it."""
     match schema["type"]:
         case "string" if not isinstance(value, str):
             raise UsageProblem(f"{name} must be a text")
@@ -178,9 +176,9 @@ def _check_task(values: Mapping[str, Any]) -> None:
             raise UsageProblem(f"{action} needs {name}")
 
 
+# checks of arguments that depend on each other, by tool
 _RULES: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
     "memory_search": _check_search,
     "memory_edit": _check_edit,
     "memory_task": _check_task,
 }
-"""The check of the arguments that go together, by tool."""

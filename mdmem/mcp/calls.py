@@ -1,6 +1,4 @@
-"""The calls of the tools: each fills an argument record, makes one call on Memory and writes the
-answer as text.
-"""
+"""The calls of the tools: each fills an argument record and makes one call on Memory."""
 
 from __future__ import annotations
 
@@ -49,11 +47,7 @@ class ToolCall:
 
 
 def answer(memory: Memory, call: ToolCall) -> str:
-    """The text of a tool's answer; the call is an event of its own.
-
-    Raises:
-        MdmemError: it was refused or failed.
-    """
+    """The text of a tool's answer; the call is recorded as an event. Raises MdmemError."""
     with memory.record_call(call.tool, call.actor, call.session):
         return _ANSWERS[call.tool](memory, call)
 
@@ -81,11 +75,9 @@ def _search(memory: Memory, call: ToolCall) -> str:
 
 def _get(memory: Memory, call: ToolCall) -> str:
     name, file = call.values.get("name"), call.values.get("file")
-    if name is not None and layout.is_markdown(name) and file is None:
+    whole = name is not None and file is None and layout.is_markdown(name)
+    if whole:
         name, file = None, name
-        whole = True
-    else:
-        whole = False
     if file is not None:
         require_memory_file(memory, file)
     if call.values.get("history"):
@@ -107,11 +99,7 @@ def _history(memory: Memory, name: str | None, file: str | None) -> str:
 
 
 def require_memory_file(memory: Memory, file: str) -> None:
-    """Refuse a file that is not memory: this door leads nowhere else.
-
-    Raises:
-        PathProblem: `not-memory`, `bad-path`.
-    """
+    """Raises PathProblem (`not-memory`, `bad-path`) for a file that is not memory."""
     workspace = memory.workspace
     path = normpath(file)
     is_memory = (
@@ -196,22 +184,14 @@ def _edit(memory: Memory, call: ToolCall) -> str:
 
 
 def _require_no_host_file(memory: Memory, path: FilePath) -> None:
-    """Refuse a file with instructions to agents: a person changes it.
-
-    Raises:
-        PathProblem: `bad-path`.
-    """
+    """Raise PathProblem for a file with instructions to agents: only a person changes it."""
     layout.require_no_host_file(path)
     if memory.workspace.kind_of(path) is FileKind.BOOTSTRAP:
         raise layout.host_file_problem(path)
 
 
 def _require_no_instruction(memory: Memory, fact: str | None) -> None:
-    """Refuse to take a line out of a file with instructions to agents.
-
-    Raises:
-        PathProblem: `bad-path`.
-    """
+    """Raise PathProblem for a fact in a file with instructions to agents."""
     if fact and (
         lines := lookup.locate_fact(memory.workspace, fact, (FileKind.BOOTSTRAP,), keys=True)
     ):

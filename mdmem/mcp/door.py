@@ -1,6 +1,4 @@
-"""One memory, opened at the first call that needs it, and the calls of a client on it. May be used
-by several threads.
-"""
+"""One memory, opened at the first call that needs it, and a client's calls on it. Thread-safe."""
 
 from __future__ import annotations
 
@@ -30,17 +28,13 @@ from mdmem.wording import typed
 
 _DAYS = 3
 _MOST_ENTRIES = 60
+# headings of what the heartbeat quotes
 _LOGGED, _TO_TIDY = f"Logged in the last {_DAYS} days", "Could be tidied"
-"""The headings of what the heartbeat quotes."""
 _NOTHING = "- nothing"
 
 
 def read_resource(memory: Memory, uri: str) -> str:
-    """The text of a resource.
-
-    Raises:
-        PathProblem: there is none, or its file is not memory.
-    """
+    """The text of a resource. Raises PathProblem if it does not exist or is not memory."""
     if uri.rstrip("/") == CONTEXT_URI:
         return memory.context(BuildContext()).text
     if not uri.startswith(FILE_URI):
@@ -54,8 +48,7 @@ def read_resource(memory: Memory, uri: str) -> str:
 
 def prompt_text(memory: Memory, name: str) -> str:
     """The text of a prompt, one of `tools.PROMPTS`."""
-    prompts: Mapping[str, Callable[[Memory], str]] = {"flush": _flush, "heartbeat": _heartbeat}
-    return prompts[name](memory)
+    return {"flush": _flush, "heartbeat": _heartbeat}[name](memory)
 
 
 def _flush(memory: Memory) -> str:
@@ -86,9 +79,7 @@ def _heartbeat(memory: Memory) -> str:
 
 
 def _not_curated(memory: Memory) -> Iterator[Hit]:
-    """The newest entries of the last days' logs that the curated file does not say in nearly the
-    same words.
-    """
+    """The newest log entries that the curated file does not say in nearly the same words."""
     workspace = memory.workspace
     since = workspace.now().date() - timedelta(days=_DAYS - 1)
     facts = memory.facts(ListFacts(limit=0)).facts
@@ -116,9 +107,7 @@ _MOST_NAME = 40
 
 
 class Door:
-    """The way from a server to a memory. An answer is a text, and True if it is a failure: then it
-    is one JSON object.
-    """
+    """A server's access to a memory. Answers: a text, and True if it is a failure (as JSON)."""
 
     def __init__(self, folder: str | None, environment: Mapping[str, str]) -> None:
         self._folder = Path(folder) if folder else None
@@ -156,17 +145,12 @@ class Door:
         return _attempt(lambda: prompt_text(self._open(client), name))
 
     def notice(self) -> str:
-        """The line for the person at the host about a workspace that is not adopted."""
+        """A line for the person at the host if the workspace is not adopted."""
         found = hosts.find_host_workspace(self._environment, named=self._folder)
         return typed(hosts.notice(found, self._environment))
 
     def _open(self, client: str) -> Memory:
-        """The memory, opened at the first call. The client is the actor of calls that name none.
-
-        Raises:
-            MdmemError: there is no workspace yet, it is not adopted, or it cannot be used. The next
-                call tries again.
-        """
+        # the client is the actor of calls that name none; after a failure the next call retries
         with self._lock:
             if self._memory is not None and not _is_adopted(self._memory):
                 self._memory.close()
@@ -178,9 +162,7 @@ class Door:
             return self._memory
 
     def close(self, seconds: float) -> None:
-        """Let go of everything; wait for a while until the index has caught up with what was
-        written.
-        """
+        """Release everything, after waiting up to `seconds` for the index to catch up."""
         with self._lock:
             if self._memory is not None:
                 self._memory.await_catch_up(seconds)

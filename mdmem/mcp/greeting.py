@@ -1,9 +1,9 @@
-"""The first messages of a client, answered before the SDK is loaded, which takes half a second.
+"""A client's first messages, answered before the SDK is loaded, which takes half a second.
 
-A host may send its model the first request without the tools of a server that is slower than that.
-What is answered here is what the SDK would answer (a test holds them together), and the SDK is
-shown a handshake later. A client of the newest protocol has none: it asks what the server is, and
-says in each request who it is. Whatever is not plainly the usual beginning is left to the SDK.
+A host may send its model the first request without the tools of a slower server. The answers are
+those of the SDK (a test compares them), which gets a handshake later. A client of the newest
+protocol sends no handshake; each of its requests says who it is. Anything unusual is left to the
+SDK.
 """
 
 from __future__ import annotations
@@ -18,16 +18,13 @@ from mdmem import __version__
 from mdmem.mcp import tools
 from mdmem.startup.records import dataclass
 
+# protocol versions with a handshake that are greeted here
 VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
-"""The versions of the protocol with a handshake that are greeted here."""
+# without one: each request has an envelope of version, client and capabilities
 ENVELOPE_VERSION = "2026-07-28"
-"""The version without one, whose requests each hold an envelope: version, client and its
-capabilities.
-"""
 _ENVELOPE = "io.modelcontextprotocol/"
 _LISTS = ("tools/list", "prompts/list", "resources/list")
-_PAUSE_SECONDS = 0.1
-"""Between requests that a client sends in the same breath."""
+_PAUSE_SECONDS = 0.1  # between requests that a client sends together
 _CAPABILITIES = {
     "prompts": {"listChanged": False},
     "resources": {"listChanged": False, "subscribe": False},
@@ -37,9 +34,7 @@ _CAPABILITIES = {
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """The input that was read before the SDK: `lines` for it, of which the request `answered` is
-    answered; `ended`: no more input.
-    """
+    """Input read before the SDK: `lines` for it, the `answered` request, `ended`: no more input."""
 
     lines: tuple[str, ...]
     answered: int | str | None
@@ -52,11 +47,9 @@ def greet(
     has_line: Callable[[], bool],
     read_only: bool,
 ) -> Greeting:
-    """Answer what a client begins with: up to `tools/list`, and further lists that it asks for in
-    the same breath.
+    """Answer the first messages: up to `tools/list`, and lists requested together with it.
 
-    A line that is read is empty at the end of input; `has_line` tells, without a long wait, whether
-    there is one.
+    `read_line` returns an empty text at the end of input; `has_line` hardly waits.
     """
     lines: list[str] = []
     answered: int | str | None = None
@@ -99,7 +92,7 @@ def greet(
 
 
 def _message(line: str) -> dict[str, Any]:
-    """A message of the protocol; empty where a line is none."""
+    """The message of a line; empty if it is none."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
@@ -114,7 +107,7 @@ def _message(line: str) -> dict[str, Any]:
 
 
 def _is_usual(message: dict[str, Any]) -> bool:
-    """True for a handshake with all that it needs, in a version that is known."""
+    """True for a complete handshake in a known version."""
     params = message.get("params")
     client = params.get("clientInfo") if isinstance(params, dict) else None
     return (
@@ -128,7 +121,7 @@ def _is_usual(message: dict[str, Any]) -> bool:
 
 
 def _asks_for_all(message: dict[str, Any]) -> bool:
-    """True for a plain request for a whole list, behind a handshake."""
+    """True for a plain request for a whole list, after a handshake."""
     params = message.get("params", {})
     about = params.get("_meta", {}) if isinstance(params, dict) else None
     return (
@@ -140,7 +133,7 @@ def _asks_for_all(message: dict[str, Any]) -> bool:
 
 
 def _has_envelope(message: dict[str, Any]) -> bool:
-    """True for a plain request, for a whole list or for none, with all that the envelope needs."""
+    """True for a plain request with a complete envelope."""
     params = message.get("params")
     about = params.get("_meta") if isinstance(params, dict) else None
     if message.get("id") is None or params is None or not isinstance(about, dict):
@@ -164,7 +157,6 @@ def _self() -> dict[str, str]:
 
 
 def _listed(method: str, read_only: bool) -> dict[str, Any]:
-    """The whole of one of the lists."""
     if method == "tools/list":
         return {"tools": [tool.listed for tool in tools.offered(read_only).values()]}
     if method == "prompts/list":
@@ -177,7 +169,6 @@ def _listed(method: str, read_only: bool) -> dict[str, Any]:
 
 
 def _enveloped(result: dict[str, Any]) -> dict[str, Any]:
-    """A result as the version without a handshake has it."""
     return {
         **result,
         "resultType": "complete",
@@ -192,9 +183,7 @@ def _answer(number: int | str | None, result: dict[str, Any]) -> str:
 
 
 def read_line() -> str:
-    """A line of standard input, and not a byte more, since what is behind it is for the SDK; empty
-    at the end.
-    """
+    """A line of standard input and no byte more: the rest is for the SDK. Empty at the end."""
     line = bytearray()
     while byte := os.read(0, 1):
         line += byte
@@ -204,7 +193,7 @@ def read_line() -> str:
 
 
 def has_line() -> bool:
-    """True if there is more of standard input, or will be at once; at its end as well."""
+    """True if standard input has more, or has ended."""
     return bool(select.select([0], [], [], _PAUSE_SECONDS)[0])
 
 

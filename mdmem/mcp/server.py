@@ -46,12 +46,12 @@ class OpenRequests:
         self._ids.add(request)
 
     def end(self, request: object) -> None:
-        """It was answered, or its client no longer waits."""
+        """The request was answered, or its client no longer waits."""
         self._ids = {each for each in self._ids if each != request}
         self._answered.set()
 
     async def drain(self, seconds: float = LONGEST_WAIT_SECONDS) -> None:
-        """Wait until all are answered, but not for ever."""
+        """Wait until all are answered, up to a limit."""
         with anyio.move_on_after(seconds):
             while self._ids:
                 self._answered = anyio.Event()
@@ -59,9 +59,7 @@ class OpenRequests:
 
 
 class RequestStream:
-    """The messages of the client. Lines that cannot be read are answered here; at the end of input
-    the open requests are waited for.
-    """
+    """The client's messages; unreadable lines are answered here. At the end, requests finish."""
 
     def __init__(
         self,
@@ -71,8 +69,7 @@ class RequestStream:
         lines: Sequence[str] = (),
     ) -> None:
         self._source, self._sink, self._requests = source, sink, requests
-        self._lines = list(lines)
-        """Lines that were read before, and come first."""
+        self._lines = list(lines)  # read before the SDK was loaded; they come first
 
     async def receive(self) -> SessionMessage | Exception:
         """The next message that can be read."""
@@ -130,8 +127,7 @@ class AnswerStream:
         answered: int | str | None = None,
     ) -> None:
         self._sink, self._requests = sink, requests
-        self._answered = answered
-        """A request that was answered before; its answer is dropped."""
+        self._answered = answered  # a request that was answered before; the SDK's answer is dropped
 
     async def send(self, item: SessionMessage, /) -> None:
         """Send one message."""
@@ -169,9 +165,7 @@ def _parsed(line: str) -> SessionMessage | Exception:
 
 
 def _refusal(problem: Exception) -> SessionMessage:
-    """The answer to a line that is no message; it has the id of the request, where there is one, so
-    that nobody waits for another.
-    """
+    """The answer to an unreadable line, with the request's id if it has one: nobody waits then."""
     errors = problem.errors() if isinstance(problem, ValidationError) else []
     inputs = [
         _read(error["input"]) if error["type"] == "json_invalid" else error["input"]
@@ -189,35 +183,28 @@ def _refusal(problem: Exception) -> SessionMessage:
 
 
 def _read(line: object) -> object:
-    """A line of JSON that the SDK does not take, as one with half of a character (a lone
-    surrogate); None where it is no JSON.
-    """
+    """Parse JSON that the SDK rejects, such as a lone surrogate; None if it is not JSON."""
     try:
         return json.loads(line) if isinstance(line, str | bytes) else None
     except (ValueError, RecursionError):
         return None
 
 
-_AT_ONCE = 8
-"""Calls that a client waits for, and that run at the same time; more wait."""
-_MOST_THREADS = 2 * _AT_ONCE
-"""Calls that run at the same time, those that were cancelled included."""
-_FINISHING_SECONDS = 10
-"""After a signal: how long calls that are under way may take."""
+_MOST_PARALLEL_CALLS = 8  # calls that a client waits for and that run in parallel; more wait
+_MOST_THREADS = 2 * _MOST_PARALLEL_CALLS  # calls that run in parallel, cancelled ones included
+_FINISHING_SECONDS = 10  # for running calls, after a signal
+# for the index, at the end of input; a client kills the server after two seconds
 _CATCHING_UP_SECONDS = 1.5
-"""At the end of input: how long the index may take to catch up. A client closes by force after two
-seconds.
-"""
 
 Context = ServerRequestContext[Any, Any]
 Answer = tuple[str, bool]
 T = TypeVar("T")
+# key of a line for the person at the host; hosts do not show `_meta` to a model
 _NOTICE = "mdmem/notice"
-"""The key of a line for the person at the host; hosts give a model no `_meta`."""
 
 
 class Answers:
-    """The answers to one client. The memory, and all that it needs, is loaded at the first call."""
+    """The answers to one client. The memory and its modules are loaded at the first call."""
 
     def __init__(self, folder: str | None, environment: Mapping[str, str], read_only: bool) -> None:
         self._folder, self._environment = folder, environment
@@ -225,7 +212,7 @@ class Answers:
         self._door: Door | None = None
         self._opening = threading.Lock()
         self._places, self._threads = (
-            anyio.CapacityLimiter(_AT_ONCE),
+            anyio.CapacityLimiter(_MOST_PARALLEL_CALLS),
             anyio.CapacityLimiter(_MOST_THREADS),
         )
         self._running: set[asyncio.Task[Any]] = set()
@@ -241,11 +228,7 @@ class Answers:
     async def call_tool(
         self, context: Context, request: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        """Call a tool in a thread.
-
-        Raises:
-            MCPError: there is no such tool.
-        """
+        """Call a tool in a thread. Raises MCPError for an unknown tool."""
         name = request.name
         if name not in self._offered:
             if name in tools.TOOLS:
@@ -291,11 +274,7 @@ class Answers:
     async def read_resource(
         self, context: Context, request: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        """Read a resource.
-
-        Raises:
-            MCPError: there is none, or it cannot be read.
-        """
+        """Raises MCPError if there is no such resource or it cannot be read."""
         uri = str(request.uri)
         text = _required(
             await self._run(lambda opened: opened.read_resource(uri, _client(context)))
@@ -317,11 +296,7 @@ class Answers:
     async def get_prompt(
         self, context: Context, request: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
-        """Get a prompt.
-
-        Raises:
-            MCPError: there is no such prompt, or memory cannot be read.
-        """
+        """Raises MCPError if there is no such prompt or memory cannot be read."""
         name = request.name
         if name not in tools.PROMPTS:
             raise MCPError(
@@ -335,9 +310,7 @@ class Answers:
         return types.GetPromptResult(description=tools.PROMPTS[name], messages=[message])
 
     async def _run(self, work: Callable[[Door], T]) -> T:
-        """Do some work in a thread. A call that its client no longer waits for gives its place to
-        another, and is finished all the same.
-        """
+        """Run in a thread. A cancelled call gives up its place in the queue, but is finished."""
 
         def with_door() -> T:
             with self._opening:
@@ -349,9 +322,7 @@ class Answers:
             return await asyncio.shield(await self._begin(with_door))
 
     async def _begin(self, work: Callable[[], T]) -> asyncio.Task[T]:
-        """Begin some work in a thread, as soon as there is one. It goes on whatever becomes of the
-        caller.
-        """
+        """Start in a thread as soon as one is free; it continues if the caller is cancelled."""
         thread = object()
         await self._threads.acquire_on_behalf_of(thread)
         call: asyncio.Task[T] = asyncio.create_task(anyio.to_thread.run_sync(work))
@@ -365,9 +336,7 @@ class Answers:
         return call
 
     async def finish(self, seconds: float) -> None:
-        """Wait until no call is at work any more, one that its client has cancelled included, but
-        not for ever.
-        """
+        """Wait up to a limit until no call is running, cancelled ones included."""
         with anyio.move_on_after(seconds):
             while self._running:
                 await asyncio.wait(self._running)
@@ -379,11 +348,6 @@ class Answers:
 
 
 def _required(answer: Answer) -> str:
-    """The text of an answer.
-
-    Raises:
-        MCPError: it is a failure.
-    """
     text, failed = answer
     if failed:
         failure = json.loads(text)
@@ -394,7 +358,6 @@ def _required(answer: Answer) -> str:
 
 
 def _client(context: Context) -> str:
-    """The name that the client gives itself."""
     params = context.session.client_params
     return params.client_info.name if params is not None else ""
 
@@ -416,10 +379,9 @@ def make_server(answers: Answers) -> Server[Any]:
 
 
 async def _serve(answers: Answers, greeting: Greeting) -> None:
-    """Serve the client of this process until its input ends.
+    """Serve until the input ends.
 
-    Where it ends otherwise, the process is left at once, since the thread that reads the input
-    cannot be woken.
+    Otherwise the process is left at once, since the thread that reads input cannot be woken.
     """
     server, requests = make_server(answers), OpenRequests()
     async with anyio.create_task_group() as tasks:
@@ -440,7 +402,7 @@ async def _serve(answers: Answers, greeting: Greeting) -> None:
 
 
 async def _leave_on_signal(answers: Answers, requests: OpenRequests) -> None:
-    """Leave at a signal, when the calls that are under way are done and answered."""
+    """Leave at a signal once running calls are answered."""
     with anyio.open_signal_receiver(*INTERRUPTIONS) as signals:
         async for _ in signals:
             await answers.finish(_FINISHING_SECONDS)
@@ -451,7 +413,7 @@ async def _leave_on_signal(answers: Answers, requests: OpenRequests) -> None:
 def run(
     folder: str | None, environment: Mapping[str, str], read_only: bool, greeting: Greeting
 ) -> None:
-    """Serve the client of this process, which was greeted, until its input ends, or it is gone."""
+    """Serve the client of this process, which was greeted, until its input ends or it is gone."""
     answers = Answers(folder, environment, read_only)
     try:
         anyio.run(_serve, answers, greeting)

@@ -1,4 +1,4 @@
-"""Start the server, or say what it needs."""
+"""Start the server, or say which package is missing."""
 
 from __future__ import annotations
 
@@ -13,16 +13,12 @@ from mdmem.folder import installed
 from mdmem.mcp.greeting import greet, has_line, read_line, write_line
 from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
 
+# of the extra; `mcp_types` exists from version 2 of the SDK
 _PACKAGES = ("mcp", "mcp_types", "anyio")
-"""The packages of the extra; `mcp_types` is there from the second version of the SDK on."""
 
 
 def serve(folder: str | None, environment: Mapping[str, str], read_only: bool) -> int:
-    """Serve over standard input and output until the input ends; return the exit status.
-
-    Raises:
-        PackageProblem: `missing-package`: the SDK is not installed.
-    """
+    """Serve until the input ends; return the exit status. Raises PackageProblem without the SDK."""
     if any(find_spec(name) is None for name in _PACKAGES):
         raise PackageProblem(
             "missing-package", f"the server needs the MCP SDK: {installed.install_command('mcp')}"
@@ -40,7 +36,5 @@ def serve(folder: str | None, environment: Mapping[str, str], read_only: bool) -
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    """Leave at a signal before there is anything to finish. A host may end its server when it
-    likes, and needs no word of it.
-    """
+    """Leave silently at a signal before any work has begun: hosts may end a server any time."""
     os._exit(INTERRUPTED)

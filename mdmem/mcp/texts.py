@@ -1,6 +1,4 @@
-"""Results as the one text that a model reads. Pure: no secret in it, nothing that steers a
-terminal, never more than it should hold.
-"""
+"""Results as one text for a model: bounded, without secrets or terminal control. Pure."""
 
 from __future__ import annotations
 
@@ -21,20 +19,19 @@ from mdmem.text.facts import item_text
 MOST_CHARACTERS = 8000
 NO_MATCH = "No match."
 BEHIND = "The index is behind."
-_WHY_BEHIND = "the index is behind: "
-"""The beginning of a note of the core that says why."""
-_ROOM = 300
-"""The characters kept free for the lines below a text that was cut."""
+_WHY_BEHIND = "the index is behind: "  # start of the core's note on why the index is behind
+_RESERVED_CHARACTERS = 300  # characters reserved for the lines below a text that was cut
 
 
 def clean(text: str) -> str:
-    """A text of memory without secrets, and with everything visible that could hide or steer."""
+    """Remove secrets, and make everything visible that could hide or steer."""
     return printable(secrets.redact(text.replace("\r\n", "\n")))
 
 
 def bounded(lines: Iterable[str], how: str, last: Sequence[str] = ()) -> str:
-    """Lines as one text of bounded length: where some do not fit, a line says how many, and `how`
-    to get them. `last` always stand.
+    """Join lines up to the maximum length; a line counts the rest and says `how` to get it.
+
+    `last` is always included.
     """
     entries = list(lines)
     room = MOST_CHARACTERS - sum(len(line) + 1 for line in last)
@@ -42,13 +39,13 @@ def bounded(lines: Iterable[str], how: str, last: Sequence[str] = ()) -> str:
     used = 0
     for entry in entries:
         used += len(entry) + 1
-        if used > room - (_ROOM if shown + 1 < len(entries) else 0):
+        if used > room - (_RESERVED_CHARACTERS if shown + 1 < len(entries) else 0):
             break
         shown += 1
     if shown == len(entries):
         return "\n".join((*entries, *last))
     if not shown:
-        entries[0] = f"{entries[0][: room - _ROOM].rstrip()}…"
+        entries[0] = f"{entries[0][: room - _RESERVED_CHARACTERS].rstrip()}…"
         shown = 1
     left = len(entries) - shown
     more = [f"… {left:,} more: {how}"] if left else [f"… the rest: {how}"]
@@ -70,7 +67,6 @@ def hit_line(hit: Hit) -> str:
 
 
 def _notes(stale: bool, notes: Iterable[str]) -> list[str]:
-    """Lines below an answer: that the index is behind, and what the core has to say."""
     lines = [clean(in_arguments(note)) for note in notes]
     return [BEHIND, *(line.removeprefix(_WHY_BEHIND) for line in lines)] if stale else lines
 
@@ -116,28 +112,23 @@ def section_text(view: SectionView) -> str:
         else []
     )
     lines = clean(view.text.strip("\r\n")).split("\n")
-    below = [clean(line)[: _ROOM * 2] for line in subsections]
+    below = [clean(line)[: _RESERVED_CHARACTERS * 2] for line in subsections]
     etag = view.etag if view.section else view.tree_etag
-    how = "memory_search, or memory_get NAME of a part"
-    also = map(clean, also_notes(view.also))
     return bounded(
         [f"# {clean_line(view.path)}:{view.start_line}{clean(name)}", *lines],
-        how,
-        [*below, *also, f"etag {etag}"],
+        "memory_search, or memory_get NAME of a part",
+        [*below, *map(clean, also_notes(view.also)), f"etag {etag}"],
     )
 
 
 def framed(parts: Mapping[str, str]) -> str:
-    """Texts of memory by their headings, in the frame of a block. Their lines were made clean
-    before.
-    """
+    """Texts by their headings, in the frame of a block; their lines must be clean already."""
     return write_block(
         [Paragraph(heading, tuple(text.split("\n"))) for heading, text in parts.items()]
     )
 
 
 def _fact_text(view: SectionView) -> str:
-    """A fact as a search gives it, then its section with the etag of that."""
     lines = clean(view.text.strip("\r\n")).split("\n")
     first = f"- {clean_line(view.path)}:{view.start_line} {item_text(lines[0])} [{view.fact}]"
     below = (
@@ -193,9 +184,6 @@ def _without_secrets(value: Any) -> Any:
 
 
 def _shortened(value: Any) -> Any:
-    """A value of a failure of which there is too much: a text is cut, of a list the
-    first few stay.
-    """
     match value:
         case str() if len(value) > MOST_CHARACTERS // 4:
             return f"{value[: MOST_CHARACTERS // 4]}… (the rest: memory_get)"

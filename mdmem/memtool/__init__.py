@@ -1,8 +1,6 @@
-"""The memory tool of the Anthropic API on a workspace: the folder `/memories` of an agent is
-`memory/`, with the workspace's own files in it.
+"""Anthropic's memory tool on a workspace: `/memories` is `memory/` and the workspace's own files.
 
-`Backend` answers its commands and needs nothing besides; `tool` is the same as a tool of the SDK;
-`serving` answers JSON lines.
+`Backend` answers its commands alone; `tool` wraps it for the SDK; `serving` answers JSON lines.
 """
 
 from __future__ import annotations
@@ -17,11 +15,9 @@ from mdmem.memtool.backend import Backend
 
 
 def tool(memory: Memory) -> Any:
-    """The memory as a tool of the Anthropic SDK: for the `tools` of
-    `client.beta.messages.tool_runner`.
+    """A tool of the Anthropic SDK for `client.beta.messages.tool_runner(tools=…)`.
 
-    Raises:
-        PackageProblem: `missing-package`: the SDK is not installed.
+    Raises PackageProblem (`missing-package`) if the SDK is not installed.
     """
     if find_spec("anthropic") is None:
         raise PackageProblem(

@@ -1,6 +1,4 @@
-"""Answer the commands of the tool on one memory: each command one call, each outcome one text. May
-be used by several threads.
-"""
+"""Answer the tool's commands on one memory: each is one call and one text. Thread-safe."""
 
 from __future__ import annotations
 
@@ -23,15 +21,12 @@ from mdmem.model.writes import CreateFile, InsertText, MovePath, ReplaceText, Wr
 from mdmem.queries.folders import FolderView
 from mdmem.startup.records import dataclass
 
-_ACTOR = "memory-tool"
-"""The actor of changes where neither MDMEM_ACTOR nor the settings name one."""
+_ACTOR = "memory-tool"  # where neither MDMEM_ACTOR nor the settings name an actor
 
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """The answer to a command: a text for the model; `code` is that of a failure, None where the
-    command is done.
-    """
+    """A text for the model; `code` is that of a failure, None for success."""
 
     text: str
     code: str | None = None
@@ -44,17 +39,15 @@ class Backend:
         self._memory = memory
 
     def call(self, command: object) -> str:
-        """The text that a command is answered with, such as `{"command": "view", "path":
-        "/memories"}`: what was done, or why not.
-        """
+        """The text for a command such as `{"command": "view", "path": "/memories"}`."""
         return self.answer(command).text
 
     def answer(self, command: object) -> ToolAnswer:
-        """The same, which says whether it failed."""
+        """Like `call`, with the code of a failure."""
         return answer(lambda: self._memory, lambda: command)
 
     def close(self) -> None:
-        """Let go of what the memory keeps open between calls."""
+        """Release cached resources."""
         self._memory.close()
 
 
@@ -89,7 +82,6 @@ def answer(open_memory: Callable[[], Memory], read_command: Callable[[], object]
 
 
 def _path(memory: Memory, path: str) -> str:
-    """The path in the workspace."""
     workspace = memory.workspace
     return workspace_path(path, workspace.curated, (each.name for each in workspace.root.iterdir()))
 
@@ -105,9 +97,7 @@ def _view(memory: Memory, command: Command) -> str:
 
 
 def _view_root(memory: Memory, command: Command) -> str:
-    """The folder memory/, which need not be there yet, with the workspace's own files among what it
-    holds.
-    """
+    # memory/ need not exist yet; the workspace's own files are listed in it
     try:
         view = memory.look(FOLDER)
     except PathProblem as problem:

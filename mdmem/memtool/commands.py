@@ -1,4 +1,4 @@
-"""The commands of the tool: what each needs, checked before anything is opened. Pure."""
+"""The commands of the tool, checked before anything is opened. Pure."""
 
 from __future__ import annotations
 
@@ -23,15 +23,8 @@ def is_own(name: str) -> bool:
 def workspace_path(path: str, curated: str, names: Iterable[str]) -> str:
     """The path in the workspace that a path of the tool means.
 
-    Args:
-        path: as the model gives it.
-        curated: the workspace's curated file.
-        names: the names that there are in the workspace's own folder; a profile may be written in
-        any case.
-
-    Raises:
-        PathProblem: `bad-path`: it does not begin with /memories, or would lead out of it, or holds
-        what no path should.
+    `names` are those in the workspace's own folder; a profile may be written in any case.
+    Raises PathProblem (`bad-path`) for a path outside /memories or with forbidden characters.
     """
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise refusal("bad-path", f"Path must start with {ROOT}, got: {path}")
@@ -64,7 +57,7 @@ def _own_file(name: str, curated: str, names: Iterable[str]) -> str:
 
 
 def refusal(code: str, text: str) -> MdmemError:
-    """A failure with the very text that the reference has for it."""
+    """A failure with exactly the reference's text."""
     return PathProblem(code, text, reference=text)
 
 
@@ -72,6 +65,7 @@ def _escape(path: str) -> MdmemError:
     return refusal("bad-path", f"Path {path} would escape {ROOT} directory")
 
 
+# required arguments of each command; `view` may have a `view_range` too
 _ARGUMENTS: Mapping[str, Mapping[str, type]] = {
     "view": {"path": str},
     "create": {"path": str, "file_text": str},
@@ -80,7 +74,6 @@ _ARGUMENTS: Mapping[str, Mapping[str, type]] = {
     "delete": {"path": str},
     "rename": {"old_path": str, "new_path": str},
 }
-"""The commands with their arguments; all have to be there. `view` may have a `view_range` too."""
 _TYPES = {str: "a text", int: "a whole number"}
 
 
@@ -98,12 +91,9 @@ class Command:
 
 
 def parse_command(sent: object) -> Command:
-    """Check a command; arguments that it does not know are left out, as the reference leaves them
-    out.
+    """Check a command, ignoring unknown arguments as the reference does.
 
-    Raises:
-        UsageProblem: it is no command, lacks an argument, or has one of the wrong type.
-        MdmemError: `usage`, with the text of the reference: there is no such command.
+    Raises UsageProblem for missing or wrong arguments, MdmemError (`usage`) for an unknown command.
     """
     if not isinstance(sent, Mapping):
         raise UsageProblem(
@@ -135,7 +125,7 @@ def _unknown(name: object) -> MdmemError:
 
 
 def _parse_range(value: object) -> tuple[int, int] | None:
-    """The lines that are to be shown; None is all, as is a list of another length."""
+    # None is all, also for a list of another length
     if value is None:
         return None
     if not isinstance(value, list) or not all(

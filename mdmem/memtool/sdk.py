@@ -11,45 +11,21 @@ from mdmem.memtool.backend import Backend
 
 
 class MemoryTool(BetaAbstractMemoryTool):
-    """The commands of the model, answered by a backend; what failed is marked as an
-    error for it.
-    """
+    """The commands of the model, answered by a backend; failures are marked as errors."""
 
     def __init__(self, backend: Backend) -> None:
         super().__init__()
         self._backend = backend
 
     def call(self, input: object) -> str:  # noqa: A002 - the SDK's name
-        """Answer a command as the model sent it.
-
-        Raises:
-            ToolError: it failed; the model reads the text.
-        """
+        """Raises ToolError for a failed command; the model reads its text."""
         return self._answer(input)
 
     def view(self, command: Any) -> str:
-        """Show a file or a folder."""
+        """Answer any command: its fields name it."""
         return self._answer(_fields(command))
 
-    def create(self, command: Any) -> str:
-        """Make a file."""
-        return self._answer(_fields(command))
-
-    def str_replace(self, command: Any) -> str:
-        """Replace words in a file."""
-        return self._answer(_fields(command))
-
-    def insert(self, command: Any) -> str:
-        """Insert text behind a line of a file."""
-        return self._answer(_fields(command))
-
-    def delete(self, command: Any) -> str:
-        """Remove a file or a folder."""
-        return self._answer(_fields(command))
-
-    def rename(self, command: Any) -> str:
-        """Move a file or a folder."""
-        return self._answer(_fields(command))
+    create = str_replace = insert = delete = rename = view
 
     def _answer(self, command: object) -> str:
         answer = self._backend.answer(command)
@@ -59,6 +35,5 @@ class MemoryTool(BetaAbstractMemoryTool):
 
 
 def _fields(command: Any) -> Mapping[str, Any]:
-    """A command of the SDK's types as the object that the model sent."""
     fields: Mapping[str, Any] = command.to_dict()
     return fields

@@ -1,6 +1,4 @@
-"""`mdmem memory-tool`: commands as JSON lines on standard input, answers as JSON lines on standard
-output, one each, in their order.
-"""
+"""`mdmem memory-tool`: a JSON line of output for each JSON line of input, in the same order."""
 
 from __future__ import annotations
 
@@ -15,17 +13,12 @@ from mdmem.errors import UsageProblem, json_line
 from mdmem.memory import Memory, hosts
 from mdmem.memtool.backend import ToolAnswer, answer
 
-_MOST_BYTES = 32_000_000
-"""The most bytes of a line: the largest file that can be edited fits, with everything in it
-escaped.
-"""
+_MOST_BYTES = 32_000_000  # of a line: the largest editable file fits, fully escaped
 _CATCH_UP_SECONDS = 10.0
 
 
 def serve(folder: str | None, environment: Mapping[str, str]) -> int:
-    """Answer each line until the input ends; return the exit status. Without a workspace each
-    answer says so.
-    """
+    """Answer lines until the input ends; return the exit status."""
     opened = _Opened(folder, environment)
     for line in _lines(sys.stdin.buffer):
         if line is None or line.strip():
@@ -37,9 +30,6 @@ def serve(folder: str | None, environment: Mapping[str, str]) -> int:
 
 
 def _answer_object(outcome: ToolAnswer) -> dict[str, object]:
-    """The object of an answer: `content` and `is_error` are those of a tool result, `error` is the
-    code.
-    """
     if outcome.code is None:
         return {"content": outcome.text, "is_error": False}
     return {"content": outcome.text, "is_error": True, "error": outcome.code}
@@ -57,11 +47,6 @@ def _lines(source: IO[bytes]) -> Iterator[bytes | None]:
 
 
 def _parse(line: bytes | None) -> object:
-    """The value of a line.
-
-    Raises:
-        UsageProblem: it is too long, or no JSON.
-    """
     if line is None:
         raise UsageProblem(f"the line has more than {_MOST_BYTES:,} bytes")
     try:
@@ -74,9 +59,7 @@ def _parse(line: bytes | None) -> object:
 
 
 class _Opened:
-    """A memory that is opened by the first command which needs it; where that failed, by the next
-    one.
-    """
+    """A memory opened by the first command that needs it; after a failure, the next one retries."""
 
     def __init__(self, folder: str | None, environment: Mapping[str, str]) -> None:
         self._folder = Path(folder) if folder else None
@@ -84,20 +67,13 @@ class _Opened:
         self._memory: Memory | None = None
 
     def memory(self) -> Memory:
-        """The memory.
-
-        Raises:
-            MdmemError: there is no workspace, or it cannot be used.
-        """
         if self._memory is None:
             repository = hosts.require_host_workspace(self._environment, self._folder)
             self._memory = Memory.open_in(repository, self._environment)
         return self._memory
 
     def close(self) -> None:
-        """Let go of everything; wait for a while until the index has caught up with what was
-        written.
-        """
+        # waits up to a limit until the index has caught up
         if self._memory is not None:
             self._memory.await_catch_up(_CATCH_UP_SECONDS)
             self._memory.close()

@@ -1,6 +1,4 @@
-"""The texts of the tool, which a model reads: those of the SDK's reference; for failures that it
-does not know, code and message. Pure.
-"""
+"""The tool's texts for a model: those of the SDK's reference, else code and message. Pure."""
 
 from __future__ import annotations
 
@@ -15,8 +13,7 @@ from mdmem.text import secrets
 _NUMBER_WIDTH = 6
 _UNITS = "BKMG"
 _STEP = 1024
-_IN_FOLDER = late.pattern(rf"(?<![\w/.-]){FOLDER}/")
-"""The beginning of a path of the workspace."""
+_IN_FOLDER = late.pattern(rf"(?<![\w/.-]){FOLDER}/")  # the beginning of a path of the workspace
 
 _FIELDS = {"workspace": "MDMEM_WORKSPACE"}
 
@@ -27,6 +24,7 @@ _DONE = {
     "rename": "Successfully renamed {old_path} to {new_path}",
 }
 _MISSING = "The path {path} does not exist. Please provide a valid path."
+# the reference's texts by command and code
 _FAILED: Mapping[tuple[str, str], str] = {
     ("view", "file-not-found"): _MISSING,
     ("str_replace", "file-not-found"): _MISSING,
@@ -50,7 +48,6 @@ _FAILED: Mapping[tuple[str, str], str] = {
         "bad-line",
     ): "Invalid `insert_line` parameter: {insert_line}. It should be within the range [0, {last}].",
 }
-"""The reference's texts by command and code."""
 
 
 def done_text(command: Command) -> str:
@@ -104,9 +101,7 @@ def failure_text(command: Command | None, failure: Mapping[str, Any]) -> str:
 
 
 def in_commands(text: str) -> str:
-    """A message of the core in the words of this door: verbs as they are typed on the
-    command line.
-    """
+    """A message of the core with verbs as typed on the command line."""
     return wording.translate(text, lambda field: _FIELDS.get(field, field), _typed)
 
 
@@ -115,7 +110,7 @@ def _typed(verb: str, fields: Sequence[str]) -> str:
 
 
 def _without_secrets(text: str) -> str:
-    """A text without secrets, with as many lines as before."""
+    # keeps the number of lines
     lines = text.split("\n")
     for secret in reversed(secrets.find(text)):
         first = text.count("\n", 0, secret.start)

@@ -18,17 +18,12 @@ if TYPE_CHECKING:
 
 _SHORT_ID = 10
 _MOST_NAMES = 10
-_SHORT_SESSION = 13
-"""The characters of a session's id that are shown: those of a UUID that hold its time where it
-begins with that.
-"""
+_SHORT_SESSION = 13  # characters of an id, which hold the time of a UUID that begins with it
 _DIM, PLAIN = "\x1b[2m", "\x1b[0m"
 
 
 class VerbatimText(str):
-    """A text with lines of a file, which a terminal shows as they are, so that they can
-    be copied.
-    """
+    """A text with lines of a file, shown unwrapped so that they can be copied."""
 
     __slots__ = ()
 
@@ -61,17 +56,13 @@ def some_of(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def cites_text(cites: Sequence[str], gone: Collection[str] = ()) -> str:
-    """Lines of sessions in parentheses, the ids of the sessions shortened; `gone` ones cannot be
-    read any more. Empty without any.
-    """
+    """Lines of sessions in parentheses, ids shortened, `gone` ones marked; empty without any."""
     names = [f"{_short_reference(cited)}{' gone' if cited in gone else ''}" for cited in cites]
     return f"({', '.join(some_of(names))})" if names else ""
 
 
 def _short_reference(cited: str) -> str:
-    """A line of a session with only so much of the id as names one; it is understood like the
-    whole.
-    """
+    # a shortened id is accepted wherever the whole one is
     client, _, rest = cited.partition("/")
     session, _, line = rest.rpartition("#")
     return f"{client}/{session[:_SHORT_SESSION]}#{line}"
@@ -112,9 +103,7 @@ def location(path: str, section: SectionPath) -> str:
 
 
 def attribution(change: RevisionView | FactLink | FactChange | EndView) -> str:
-    """The commit of a change, its operation or run, its source and confidence, who made
-    it and why.
-    """
+    """The commit of a change, its operation or run, source, confidence, author and reason."""
     is_default = change.op is not None and (change.source, change.confidence) == (
         Source.INFERRED,
         Source.INFERRED.confidence,
@@ -132,9 +121,7 @@ def attribution(change: RevisionView | FactLink | FactChange | EndView) -> str:
 
 
 def hit_remarks(hit: Hit) -> tuple[str, ...]:
-    """Remarks on a hit: whose commit it came by, status, contradictions, pending, only near a
-    match.
-    """
+    """Remarks on a hit: author, status, contradictions, pending, near a match."""
     by = f" by {hit.superseded_by}" if hit.superseded_by else ""
     return (
         *([f"({hit.author})"] if hit.author else []),

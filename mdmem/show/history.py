@@ -100,9 +100,7 @@ def _change_json(change: FactChange) -> dict[str, Any]:
 
 
 def changes_text(changes: Sequence[FactChange], colour: bool) -> str:
-    """Changes by day: what became of which fact, and below it where, by which commit, whose and
-    why.
-    """
+    """Changes by day: each fact, and below it file, commit, author and reason."""
     return "\n".join(_lines(changes, colour))
 
 
@@ -157,7 +155,7 @@ def day_notes(view: DayView) -> tuple[str, ...]:
 
 Marked = tuple[DiffKind, str]
 
-_OUT, _IN = "\x1b[31m", "\x1b[32m"
+_RED, _GREEN = "\x1b[31m", "\x1b[32m"
 _MINUTE = "%Y-%m-%d %H:%M"
 _CONTEXT_LINES = 2
 _INDENT_HISTORY = "    "
@@ -184,7 +182,6 @@ def history_json(history: SectionHistory | FactHistory) -> dict[str, Any]:
 
 
 def _gone_json(answer: SectionHistory | FactHistory | Blame) -> dict[str, Any]:
-    """The lines of sessions that cannot be read any more, where there are any."""
     return {"gone": list(answer.gone)} if answer.gone else {}
 
 
@@ -214,9 +211,7 @@ def _revision_json(revision: RevisionView) -> dict[str, Any]:
 
 
 def history_text(history: SectionHistory | FactHistory, words: bool, colour: bool) -> str:
-    """The past of a section or a fact, a line for each commit; with `words` one for each section,
-    and the words that changed in it.
-    """
+    """A line for each commit; with `words` for each section, with the words that changed."""
     if isinstance(history, FactHistory):
         return "\n".join(_chain_lines(history, words, colour))
     if not words:
@@ -230,14 +225,13 @@ def history_text(history: SectionHistory | FactHistory, words: bool, colour: boo
 
 
 def _commit_lines(history: SectionHistory) -> Iterator[str]:
-    """A line for each commit, and for each statement in it."""
     for _, revisions in groupby(history.revisions, attrgetter("statement")):
         changes = tuple(revisions)
         cites = tuple(dict.fromkeys(cited for change in changes for cited in change.cites))
         merged = _merged(changes[0].time, changes[0].merged)
         line = f"{changes[0].time:{_MINUTE}}  {attribution(changes[0])}{merged and f', {merged}'}"
         line = f"{line}{_locations(changes, history)}{_first_words(changes)}"
-        yield one_line(f"{line}{_where_said(cites, history)}")
+        yield one_line(f"{line}{_cites_suffix(cites, history)}")
 
 
 def _locations(revisions: Sequence[RevisionView], history: SectionHistory) -> str:
@@ -256,7 +250,6 @@ def _locations(revisions: Sequence[RevisionView], history: SectionHistory) -> st
 
 
 def _first_words(revisions: Sequence[RevisionView]) -> str:
-    """The first words of the lines that a commit removed and added."""
     words_of = {
         "-": [each.removed for each in revisions if each.removed],
         "+": [each.added for each in revisions if each.added],
@@ -274,18 +267,16 @@ def _revision_lines(revision: RevisionView, history: SectionHistory, colour: boo
         f"{revision.time:{_MINUTE}} "
         f" {attribution(revision)}{merged and f', {merged}'}{_locations((revision,), history)}"
     )
-    yield dim(one_line(f"{line}{_where_said(revision.cites, history)}"), colour)
+    yield dim(one_line(f"{line}{_cites_suffix(revision.cites, history)}"), colour)
     yield from _changed_lines(revision.before, revision.text, colour)
     yield ""
 
 
-def _where_said(cites: Sequence[str], answer: SectionHistory | FactHistory | Blame) -> str:
-    """The lines of sessions that something cites, behind all else."""
+def _cites_suffix(cites: Sequence[str], answer: SectionHistory | FactHistory | Blame) -> str:
     return f"  {cites_text(cites, answer.gone)}" if cites else ""
 
 
-def _tabbed(text: str) -> str:
-    """A line of a file; its tabs stay."""
+def _printable_with_tabs(text: str) -> str:
     return printable(text, keep="\t")
 
 
@@ -318,12 +309,10 @@ def _link_json(link: FactLink) -> dict[str, Any]:
 
 
 def _merge_json(merge: MergeView | None) -> dict[str, Any] | None:
-    """The merge that brought something late; None where none did."""
     return None if merge is None else {"commit": merge.commit, "time": merge.time.isoformat()}
 
 
 def _merged(said: datetime, merge: MergeView | None) -> str:
-    """When something was said that was merged late, and with which commit."""
     return (
         f"said {said:%Y-%m-%d}, merged {merge.time:%Y-%m-%d} ({short_id(merge.commit)})"
         if merge
@@ -332,7 +321,6 @@ def _merged(said: datetime, merge: MergeView | None) -> str:
 
 
 def _end_json(end: EndView | None) -> dict[str, Any] | None:
-    """The end of something; None where it is still there."""
     if end is None:
         return None
     return {
@@ -357,7 +345,7 @@ def _chain_lines(history: FactHistory, words: bool, colour: bool) -> Iterator[st
         yield dim(
             one_line(
                 f"{_INDENT_HISTORY}{attribution(link)} "
-                f" {location(link.path, link.section)}{_where_said(link.cites, history)}"
+                f" {location(link.path, link.section)}{_cites_suffix(link.cites, history)}"
             ),
             colour,
         )
@@ -386,7 +374,6 @@ def _chain_lines(history: FactHistory, words: bool, colour: bool) -> Iterator[st
 
 
 def _changed_lines(before: str, after: str, colour: bool) -> Iterator[str]:
-    """The words that differ between two texts, with some lines around them."""
     rows = list(_rows(word_difference(before, after)))
     differs = [any(piece is not DiffKind.KEPT for piece, _ in row) for row in rows]
     shown = [
@@ -396,14 +383,13 @@ def _changed_lines(before: str, after: str, colour: bool) -> Iterator[str]:
         if shown[n]:
             yield (
                 _INDENT_HISTORY
-                + "".join(_marked(piece, _tabbed(text), colour) for piece, text in row)
+                + "".join(_marked(piece, _printable_with_tabs(text), colour) for piece, text in row)
             ).rstrip()
         elif n and shown[n - 1] and any(shown[n:]):
             yield f"{_INDENT_HISTORY}…"
 
 
 def _rows(pieces: Iterable[Marked]) -> Iterator[list[Marked]]:
-    """A difference line by line."""
     row: list[Marked] = []
     for piece, text in pieces:
         *whole, rest = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -420,7 +406,7 @@ def _marked(piece: DiffKind, text: str, colour: bool) -> str:
     if not text or piece == "kept":
         return text
     marked = f"[-{text}-]" if piece == "out" else f"{{+{text}+}}"
-    return f"{_OUT if piece == 'out' else _IN}{marked}{PLAIN}" if colour else marked
+    return f"{_RED if piece == 'out' else _GREEN}{marked}{PLAIN}" if colour else marked
 
 
 # Line by line, and by text.
@@ -428,23 +414,22 @@ def _marked(piece: DiffKind, text: str, colour: bool) -> str:
 
 def blame_json(blame: Blame) -> dict[str, Any]:
     """The commit that brought in each line of a section."""
-    rows = (
-        {
-            "line": line.line,
-            "text": line.text,
-            "commit": line.commit,
-            "time": iso(line.time),
-            "author": line.author,
-            "source": line.source,
-            "confidence": line.confidence,
-            "cites": list(line.cites),
-        }
-        for line in blame.lines
-    )
     return {
         "path": blame.path,
         "section": join_path(blame.section),
-        "lines": list(rows),
+        "lines": [
+            {
+                "line": line.line,
+                "text": line.text,
+                "commit": line.commit,
+                "time": iso(line.time),
+                "author": line.author,
+                "source": line.source,
+                "confidence": line.confidence,
+                "cites": list(line.cites),
+            }
+            for line in blame.lines
+        ],
     } | _gone_json(blame)
 
 
@@ -455,8 +440,8 @@ def blame_text(blame: Blame, colour: bool) -> str:
 
 
 def _blamed_line(line: BlamedLine, blame: Blame, width: int, colour: bool) -> str:
-    cites = dim(one_line(_where_said(line.cites, blame)), colour) if line.cites else ""
-    return f"{dim(_origin_columns(line, width), colour)}  {_tabbed(line.text)}{cites}".rstrip()
+    cites = dim(one_line(_cites_suffix(line.cites, blame)), colour) if line.cites else ""
+    return f"{dim(_origin_columns(line, width), colour)}  {_printable_with_tabs(line.text)}{cites}".rstrip()
 
 
 def _origin_columns(line: BlamedLine, width: int) -> str:
@@ -467,20 +452,22 @@ def _origin_columns(line: BlamedLine, width: int) -> str:
 
 def presences_json(history: TextHistory) -> dict[str, Any]:
     """The periods in which sections held a text."""
-    rows = (
-        {
-            "path": presence.path,
-            "section": join_path(presence.section),
-            "came": presence.came,
-            "came_at": iso(presence.came_at),
-            "went": presence.went,
-            "went_at": iso(presence.went_at),
-            "ended_by": _end_json(presence.ended_by),
-            "merged": _merge_json(presence.merged),
-        }
-        for presence in history.stays
-    )
-    return {"text": history.text, "stays": list(rows)}
+    return {
+        "text": history.text,
+        "stays": [
+            {
+                "path": presence.path,
+                "section": join_path(presence.section),
+                "came": presence.came,
+                "came_at": iso(presence.came_at),
+                "went": presence.went,
+                "went_at": iso(presence.went_at),
+                "ended_by": _end_json(presence.ended_by),
+                "merged": _merge_json(presence.merged),
+            }
+            for presence in history.stays
+        ],
+    }
 
 
 def presences_text(history: TextHistory) -> str:

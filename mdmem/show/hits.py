@@ -36,8 +36,7 @@ from mdmem.text.render import plain
 from mdmem.wording import field
 
 _SNIPPET = 320
-_EXCERPT = 1000
-"""The most characters of a message, for programs."""
+_EXCERPT = 1000  # characters of a message, for programs
 _BOLD = "\x1b[1m"
 _WORD = late.pattern(r"\w+")
 _FIELD_NAMES = {
@@ -48,6 +47,7 @@ _FIELD_NAMES = {
     "grams": "by characters",
     "grams_around": "by characters nearby",
 }
+# of a score, by the names that `ranking` gives
 _FACTORS = {
     "file": "already in an agent's prompt",
     "contradicted": "contradicts a better supported fact",
@@ -61,14 +61,13 @@ _FACTORS = {
     "no day": "not from a daily log",
     "beside": "beside better results, with no further word of the query",
 }
-"""Factors of a score in words, by the names that `ranking` gives."""
 _MARKS = late.pattern(r"[\\`*\[\]<>&~|]|(?<!\w)_|_(?!\w)")
 _FENCE = late.pattern(r"(?:`{3}|~{3})[a-z]*$")
-_SURE_MARKS = late.pattern(
+# bold and code as usually written, which every parser reads alike
+_SIMPLE_MARKS = late.pattern(
     r"(?<![\w*\\])\*\*(\w(?:[\w"
     r" ,.;:'-]*\w)?)\*\*(?![\w*])|(?<![`\\])`([^`\s](?:[^`]*[^`\s])?)`(?!`)"
 )
-"""Bold words and code as they are mostly written, of which no parser makes anything else."""
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
@@ -101,9 +100,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
 
 
 def message_json(message: MessageHit, query: str) -> dict[str, Any]:
-    """One message of a transcript among the hits of a search: their fields, of which it has few,
-    and its own.
-    """
+    """A message of a transcript, with the fields of a hit and its own."""
     return {
         "path": message.path,
         "start_line": message.line,
@@ -136,12 +133,11 @@ def message_json(message: MessageHit, query: str) -> dict[str, Any]:
 
 
 def _why_json(why: Explanation) -> dict[str, Any]:
-    parts = [
-        {"field": part.field, "term": part.term, "said": part.query_word, "score": part.score}
-        for part in why.parts
-    ]
     return {
-        "parts": parts,
+        "parts": [
+            {"field": part.field, "term": part.term, "said": part.query_word, "score": part.score}
+            for part in why.parts
+        ],
         "factors": [{"name": factor.name, "value": factor.value} for factor in why.factors],
     }
 
@@ -167,7 +163,6 @@ def _days_json(result: SearchResult | FactList) -> dict[str, str]:
 
 
 def _days(result: SearchResult | FactList) -> dict[str, date]:
-    """The days that `since` and `until` mean where they are in words."""
     return {
         name: day
         for name, day in (("since", result.since), ("until", result.until))
@@ -178,9 +173,7 @@ def _days(result: SearchResult | FactList) -> dict[str, date]:
 def answer_notes(
     name: str, count: int, answer: FactList | TagCatalogue | ConflictList | SearchResult
 ) -> tuple[str, ...]:
-    """Notes on an answer: how fresh it is, and that it is empty; where the index is behind, that
-    says nothing of memory.
-    """
+    """Notes on an answer: how fresh it is, and that it is empty unless the index is being built."""
     behind = (
         unread_text(answer.building)
         if answer.building
@@ -191,9 +184,7 @@ def answer_notes(
 
 
 def answer_status(count: int, answer: FactList | TagCatalogue | ConflictList | SearchResult) -> int:
-    """The exit status of an answer: 1 where it is empty because the index has not read all of
-    memory yet.
-    """
+    """The exit status: 1 if an answer is empty because the index is still being built."""
     return 1 if answer.building and not count else 0
 
 
@@ -213,9 +204,7 @@ def _days_notes(result: SearchResult | FactList) -> tuple[str, ...]:
 
 
 def search_text(result: SearchResult, colour: bool) -> str:
-    """A search's answer: for each hit where it stands and its words, those of the query
-    highlighted. Messages come behind.
-    """
+    """Each hit's place and words, the query's words highlighted; messages come last."""
     stems = _stems(result.query)
     hits = [_hit_text(hit, stems, colour) for hit in result.hits]
     return "\n".join(
@@ -235,7 +224,7 @@ def _stem(word: str) -> str:
 def _hit_text(hit: Hit, stems: set[str], colour: bool) -> str:
     marks = (section_line(hit.section), f"[{hit.fact}]" if hit.fact else "", *hit_remarks(hit))
     head = one_line(" ".join([f"{hit.path}:{hit.start_line}", *filter(None, marks)]))
-    lit = _lit(_window(one_line(_words(hit.text)), stems), stems, colour)
+    lit = _highlighted(_window(one_line(_words(hit.text)), stems), stems, colour)
     about = [f"    {dim(one_line(hit.about), colour)}"] if hit.about else []
     return "\n".join(
         [
@@ -257,11 +246,10 @@ def _message_text(message: MessageHit, stems: set[str], colour: bool) -> str:
         )
     )
     words = _window(one_line(" ".join(message.text.split())), stems)
-    return f"{dim(head, colour)}\n    {_lit(words, stems, colour)}"
+    return f"{dim(head, colour)}\n    {_highlighted(words, stems, colour)}"
 
 
-def _lit(words: str, stems: set[str], colour: bool) -> str:
-    """Words with those of the query highlighted."""
+def _highlighted(words: str, stems: set[str], colour: bool) -> str:
     return (
         _WORD.sub(lambda m: f"{_BOLD}{m[0]}{PLAIN}" if _stem(m[0]) in stems else m[0], words)
         if colour
@@ -270,7 +258,6 @@ def _lit(words: str, stems: set[str], colour: bool) -> str:
 
 
 def _why_lines(hit: Hit) -> Iterator[str]:
-    """The explanation of a score: the share of each query word, then the factors of the sum."""
     if hit.explanation is None:
         return
     by_word: dict[str, list[ScorePart]] = {}
@@ -290,9 +277,7 @@ def _why_lines(hit: Hit) -> Iterator[str]:
 
 
 def _matched_field(part: ScorePart, own: str) -> str:
-    """The field that holds a query word, the term in it if it differs, and the share of the score.
-    A term next to the hit is not shown.
-    """
+    # a term next to the hit is not shown
     word, term = part.query_word.casefold(), part.term.casefold()
     as_what = "" if term == word else f' as "{part.term}"' if term in own else " by a related word"
     return f"{part.score:.2f} {_FIELD_NAMES.get(part.field, part.field)}{as_what}"
@@ -311,9 +296,7 @@ def _factor(factor: Factor, hit: Hit) -> str:
 
 
 def _words(text: str) -> str:
-    """The words of a hit on one line. A text with only simple Markdown marks, or code alone, needs
-    no parser.
-    """
+    # text with only simple Markdown marks needs no parser
     first, *code, last = lines if len(lines := text.split("\n")) > 1 else (text, text)
     if (
         _FENCE.match(first)
@@ -322,13 +305,12 @@ def _words(text: str) -> str:
         and text.isascii()
     ):
         return " ".join(" ".join(code).split()) or text
-    unmarked = _SURE_MARKS.sub(lambda mark: mark[1] or mark[2], text)
+    unmarked = _SIMPLE_MARKS.sub(lambda mark: mark[1] or mark[2], text)
     is_sure = unmarked[:1].isalpha() and text.isprintable() and not _MARKS.search(unmarked)
     return " ".join((unmarked if is_sure else plain(text)).split()) or text
 
 
 def _window(words: str, stems: set[str], most: int = _SNIPPET) -> str:
-    """A long text cut down to the part around its first word of the query."""
     if len(words) <= most:
         return words
     first = next((m.start() for m in _WORD.finditer(words) if _stem(m[0]) in stems), 0)
@@ -419,9 +401,7 @@ def _since_json(hit: Hit) -> dict[str, Any]:
 
 
 def conflicts_text(listed: ConflictList) -> str:
-    """Contradictions: what both sides are about, and for each its words, since when, who says so
-    and where.
-    """
+    """Contradictions: their subject, and each side's words, date, author and place."""
     return "\n".join(
         "\n".join(
             [

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from mdmem.model.writes import PurgePlan, PurgeResult
 
 
-_BAR = 20
-"""The width of the longest bar."""
-_HEIGHTS = ".:-=+*#"
-"""The characters of a chart, from none to the most."""
+_BAR = 20  # width of the longest bar
+_HEIGHTS = ".:-=+*#"  # from zero to the maximum
 _DIGITS = 3
 _FIGURES = {
     "without_hit": "the share of searches without a hit",
@@ -90,24 +88,29 @@ def _count(number: int) -> str:
 
 
 def _heights(counts: Sequence[int]) -> str:
-    """A character for each number: `.` for none, the last for the largest."""
     most = max(counts)
     return "".join(_HEIGHTS[-(-count * (len(_HEIGHTS) - 1) // most)] for count in counts)
 
 
 def searches_json(figures: SearchFigures) -> dict[str, Any]:
     """The searches by week, and the figures that drift."""
-    names = (
-        "week",
-        "searches",
-        "without_hit",
-        "median_ms",
-        "median_hits",
-        "median_first",
-        "median_spread",
-        "median_age_days",
-        "behind",
+    return _weekly_json(
+        figures,
+        (
+            "week",
+            "searches",
+            "without_hit",
+            "median_ms",
+            "median_hits",
+            "median_first",
+            "median_spread",
+            "median_age_days",
+            "behind",
+        ),
     )
+
+
+def _weekly_json(figures: SearchFigures | ContextFigures, names: Sequence[str]) -> dict[str, Any]:
     weeks = [{name: _short(getattr(week, name)) for name in names} for week in figures.weeks]
     drift = [
         {name: _short(getattr(drift, name)) for name in ("figure", "value", "low", "high")}
@@ -117,7 +120,7 @@ def searches_json(figures: SearchFigures) -> dict[str, Any]:
 
 
 def _short(value: Any) -> Any:
-    """A value as a program reads it, without digits that say nothing."""
+    # drops digits that say nothing
     return round(value, _DIGITS) if isinstance(value, float) else value
 
 
@@ -165,23 +168,20 @@ def searches_text(figures: SearchFigures, colour: bool) -> str:
 
 def contexts_json(figures: ContextFigures) -> dict[str, Any]:
     """The blocks by week, and the figures that drift."""
-    names = (
-        "week",
-        "prompts",
-        "answered",
-        "median_tokens",
-        "session_tokens",
-        "again",
-        "kept",
-        "guarded",
-        "refused",
+    return _weekly_json(
+        figures,
+        (
+            "week",
+            "prompts",
+            "answered",
+            "median_tokens",
+            "session_tokens",
+            "again",
+            "kept",
+            "guarded",
+            "refused",
+        ),
     )
-    weeks = [{name: _short(getattr(week, name)) for name in names} for week in figures.weeks]
-    drift = [
-        {name: _short(getattr(drift, name)) for name in ("figure", "value", "low", "high")}
-        for drift in figures.drift
-    ]
-    return {"weeks": weeks, "drift": drift, "damaged": figures.damaged}
 
 
 def contexts_text(figures: ContextFigures, colour: bool) -> str:
@@ -296,14 +296,11 @@ def notes(damaged: int, nothing: str = "") -> tuple[str, ...]:
 
 
 def _bar(week: Week, most: int) -> str:
-    """A bar as long as the week's share of the most searches; even one search without a
-    hit shows.
-    """
+    # even one search without a hit shows
     return _share_bar(week.searches, week.without_hit or 0, most)
 
 
 def _share_bar(count: int, without: float, most: int) -> str:
-    """A bar as long as the count's share of the most, dotted for the share that is without."""
     size = -(-_BAR * count // most) if most else 0
     dots = -(-int(1000 * size * without) // 1000)
     return "#" * (size - dots) + "." * dots
@@ -330,7 +327,6 @@ def _drift(drift: Drift) -> str:
 
 
 def _columns(head: Sequence[str], rows: Sequence[Sequence[str]], colour: bool) -> list[str]:
-    """Lines of aligned columns: names on the left, numbers on the right, the chart last."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
 
     def line(cells: Sequence[str]) -> str:
@@ -346,10 +342,13 @@ _ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 def found_json(found: Iterable[FoundWorkspace], adopted: Collection[str]) -> dict[str, Any]:
     """Workspaces that were found, and those of them that are adopted now."""
-    rows = (
-        {"workspace": each.path, "own": each.own, "last_change": each.last_change} for each in found
-    )
-    return {"found": list(rows), "adopted": sorted(adopted)}
+    return {
+        "found": [
+            {"workspace": each.path, "own": each.own, "last_change": each.last_change}
+            for each in found
+        ],
+        "adopted": sorted(adopted),
+    }
 
 
 def found_text(found: Iterable[FoundWorkspace], adopted: Collection[str]) -> str:
@@ -376,20 +375,23 @@ def found_line(workspace: FoundWorkspace) -> str:
 
 def findings_json(findings: Sequence[Finding]) -> dict[str, Any]:
     """The doctor's findings; `sound` is false if an error remains."""
-    rows = (
-        {"check": f.check, "level": f.level, "message": f.message, "fixed": f.fixed, "hint": f.hint}
-        for f in findings
-    )
     return {
-        "findings": list(rows),
+        "findings": [
+            {
+                "check": f.check,
+                "level": f.level,
+                "message": f.message,
+                "fixed": f.fixed,
+                "hint": f.hint,
+            }
+            for f in findings
+        ],
         "sound": not any(f.level == "error" and not f.fixed for f in findings),
     }
 
 
 def findings_text(findings: Sequence[Finding]) -> str:
-    """The doctor's findings, a line each with its hint below; at the end the number
-    that remains.
-    """
+    """A line for each of the doctor's findings, its hint below; at the end the number left."""
     rows = []
     for finding in findings:
         label = "fixed" if finding.fixed else finding.level.value
@@ -442,13 +444,10 @@ def purged_json(done: PurgeResult) -> dict[str, Any]:
 
 
 def purged_text(done: PurgeResult) -> str:
-    """A finished purge with the commit that records it; an earlier one may have left
-    nothing to do.
-    """
+    """A finished purge with its commit; an earlier one may have left nothing to do."""
     return (
-        f"{'purged' if done.plan.has_changes else 'it stands nowhere, and nothing is left to purge'}"
-        f" {short_id(done.commit)}".rstrip()
-    )
+        "purged" if done.plan.has_changes else "it stands nowhere, and nothing is left to purge"
+    ) + f" {short_id(done.commit)}".rstrip()
 
 
 def reviewed_json(result: ReviewResult) -> dict[str, Any]:
@@ -472,9 +471,7 @@ def _advice_json(advice: Advice) -> dict[str, Any]:
 
 
 def reviewed_text(review: ReviewResult) -> str:
-    """The advice that was carried out, a line each that ends in its commit; the rest with its
-    command below.
-    """
+    """Applied advice, each with its commit; the rest with its command below."""
     done = [
         one_line(f"done: {_where(advice)} {short_id(result.commit)}".rstrip())
         for advice, result in review.done
@@ -493,9 +490,7 @@ def _advice_text(advice: Advice) -> str:
 
 
 def _word(text: str) -> str:
-    """A word quoted for a shell, on one line; as `$'…'` (bash, zsh, ksh) if it has characters that
-    cannot be shown.
-    """
+    # as `$'…'` (bash, zsh, ksh) if it has characters that cannot be shown
     if one_line(text) == text:
         return shlex.quote(text)
     escaped = "".join(

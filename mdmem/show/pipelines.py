@@ -1,4 +1,4 @@
-"""Results of `schedule`."""
+"""Results of digests, dreams, runs and schedules."""
 
 from __future__ import annotations
 
@@ -98,7 +98,6 @@ def _lines(result: DigestResult) -> Iterator[str]:
 
 
 def _model_lines(figures: ModelFigures) -> Iterator[str]:
-    """The part of the model: nothing where it was not needed."""
     parts = [
         *(
             [
@@ -168,9 +167,7 @@ def _change_json(change: DreamChange) -> dict[str, Any]:
 
 
 def dream_text(result: DreamResult) -> str:
-    """The changes, a line each, a line of figures, and a line for each reason why
-    entries are left.
-    """
+    """A line for each change, one of figures, and one for each reason to skip entries."""
     return "\n".join(one_line(line) for line in _lines_dreams(result))
 
 

@@ -1,6 +1,4 @@
-"""Proposals as text and as JSON; a person sees every character of a proposed text, those too that
-show nothing.
-"""
+"""Proposals as text and as JSON; a person sees every character, invisible ones too."""
 
 from __future__ import annotations
 
@@ -30,10 +28,8 @@ from mdmem.text.addresses import join_path
 from mdmem.wording import number_of
 
 _INDENT = "    "
-_HIDDEN = BLANK | frozenset("\u3164\uffa0")
-"""Characters that show nothing, though they count as letters, marks or symbols; with compatible
-forms of them.
-"""
+# invisible, though they count as letters, marks or symbols; with compatible forms
+_INVISIBLE = BLANK | frozenset("\u3164\uffa0")
 _SIGNS = {
     PartOp.ADD: "+",
     PartOp.UPDATE: "~",
@@ -45,11 +41,9 @@ _SIGNS = {
 
 
 def visible(text: str, keep: str = "\n") -> str:
-    """A text with every character by its number that steers a terminal, changes the order of others
-    or shows nothing.
+    """Show by number each character that is invisible, steers a terminal or changes text order.
 
-    A variation selector behind a sign, and the joiner of an emoji, are shown too: a proposed text
-    may hide words in them.
+    That includes variation selectors and emoji joiners: a proposed text may hide words in them.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -57,7 +51,7 @@ def visible(text: str, keep: str = "\n") -> str:
 
 
 def _is_hidden(character: str) -> bool:
-    if character in _HIDDEN or not (
+    if character in _INVISIBLE or not (
         character.isprintable() or unicodedata.category(character) == "Zs"
     ):
         return True
@@ -79,9 +73,7 @@ def proposed_json(done: ProposedWrite) -> dict[str, Any]:
 
 
 def proposed_text(done: ProposedWrite, fact: str | None = None) -> str:
-    """The outcome of a verb that proposes, in one line that ends in the id of the proposal; the
-    diff of a dry run.
-    """
+    """The outcome in one line that ends in the proposal's id; the diff of a dry run."""
     if done.result.diff is not None or not done.result.changed:
         return write_text(done.result, fact)
     return f"Proposed as {done.proposal}: {place_text(done.result, fact)} (nothing changed yet)"
@@ -186,9 +178,7 @@ def _age(days: int) -> str:
 
 
 def proposal_text(view: ProposalView, colour: bool) -> str:
-    """One proposal: each part with its place, what goes and what comes, word by word, and what
-    stands there now.
-    """
+    """Each part with its place, its changes word by word, and the current text there."""
     head = f"{view.id} {_line(view.actor)}" + (f": {_line(view.reason)}" if view.reason else "")
     others = (
         [f"not memory, left alone: {', '.join(map(_line, view.others))}"] if view.others else []
@@ -247,9 +237,7 @@ def _indented(text: str) -> list[str]:
 
 
 def accepted_json(decision: Decision) -> dict[str, Any]:
-    """The parts that were taken, each with the outcome of its write, and those that are
-    overtaken.
-    """
+    """The accepted parts, each with the outcome of its write, and those that are overtaken."""
     return {
         "changed": any(result.changed for _, result in decision.parts),
         "proposal": decision.proposal,
@@ -315,11 +303,19 @@ def rejected_text(decision: Decision) -> str:
 
 def hits_json(query: str, hits: Sequence[ProposedHit]) -> dict[str, Any]:
     """The parts that hold words of a query."""
-    rows = (
-        {"proposal": hit.proposal, "actor": hit.actor, "score": hit.score, **_part_json(hit.part)}
-        for hit in hits
-    )
-    return {"query": query, "proposed": True, "hits": list(rows)}
+    return {
+        "query": query,
+        "proposed": True,
+        "hits": [
+            {
+                "proposal": hit.proposal,
+                "actor": hit.actor,
+                "score": hit.score,
+                **_part_json(hit.part),
+            }
+            for hit in hits
+        ],
+    }
 
 
 def hits_text(hits: Sequence[ProposedHit]) -> str:

@@ -1,4 +1,4 @@
-"""Results of reading: sections, tasks, outlines, problems, how a workspace stands."""
+"""Results of reading: sections, tasks, outlines, problems, the status of a workspace."""
 
 from __future__ import annotations
 
@@ -32,9 +32,7 @@ _COLUMNS = 80
 
 
 def sessions_json(listed: SessionList) -> dict[str, Any]:
-    """A list of sessions; where the settings name no client, with the folders that
-    could be read.
-    """
+    """A list of sessions; if the settings name no client, the folders that could be read."""
     answer: dict[str, Any] = {"sessions": [session_json(session) for session in listed.sessions]}
     if listed.folders:
         answer["folders"] = [
@@ -63,30 +61,27 @@ def session_json(session: SessionSummary) -> dict[str, Any]:
 
 def session_view_json(view: SessionView) -> dict[str, Any]:
     """One session with its messages."""
-    messages = [
-        {
-            "line": message.line,
-            "time": iso(message.time),
-            "speaker": message.speaker,
-            "sender": message.sender,
-            "typed": message.typed,
-            "text": message.text,
-            "cut": message.cut,
-        }
-        for message in view.messages
-    ]
     return {
         "sessions": [session_json(view.session)],
-        "messages": messages,
+        "messages": [
+            {
+                "line": message.line,
+                "time": iso(message.time),
+                "speaker": message.speaker,
+                "sender": message.sender,
+                "typed": message.typed,
+                "text": message.text,
+                "cut": message.cut,
+            }
+            for message in view.messages
+        ],
         "older": view.older,
         "newer": view.newer,
     }
 
 
 def sessions_text(listed: SessionList, colour: bool) -> str:
-    """Two lines a session: when and which, and how much of it there is. Or the folders that could
-    be read.
-    """
+    """Two lines a session: when and which, then its size; or the folders that could be read."""
     if listed.folders:
         return "\n".join(
             one_line(f"{each.client}  {number_of(each.files, 'file')} in {each.folder}")
@@ -121,7 +116,7 @@ def _figures(session: SessionSummary) -> Iterator[str]:
 
 
 def _shortened(figures: str, project: str | None) -> str:
-    """The figures of a session and its project, of which only the end is shown where it is long."""
+    # only the end of a long project path is shown
     if project is None:
         return figures
     room = max(20, _COLUMNS - len(figures) - 2)
@@ -189,14 +184,12 @@ def section_json(view: SectionView) -> dict[str, Any]:
 
 
 def _past_json(view: SectionView) -> dict[str, Any]:
-    """The moment for which a view was asked, and its commits."""
     if view.as_of is None:
         return {}
     return {"as_of": view.as_of, "commits": list(view.commits), "said_by_then": list(view.said)}
 
 
 def _fact_json(view: SectionView) -> dict[str, Any]:
-    """The fact of a view, and what else its name could mean, where there is any."""
     fact: dict[str, Any] = {"fact": view.fact} if view.fact else {}
     return fact | also_json(view.also)
 
@@ -213,9 +206,7 @@ def section_notes(view: SectionView) -> tuple[str, ...]:
 
 
 def section_text(view: SectionView, terminal: bool) -> str:
-    """A section's own text, and what else had been said by the moment asked for; for a terminal
-    with nothing in it that could steer it.
-    """
+    """A section's own text and what else was said by the moment asked for; safe for a terminal."""
     text = "\n".join([view.text.strip("\r\n"), *(f"{line}  (said by then)" for line in view.said)])
     return steerless(text) if terminal else text
 
@@ -232,17 +223,19 @@ def tasks_text(names: Iterable[str]) -> str:
 
 def outline_json(outline: Outline) -> dict[str, Any]:
     """A file's sections."""
-    rows = (
-        {
-            "section": join_path(row.section),
-            "level": row.level,
-            "line": row.line,
-            "etag": row.etag,
-            "lines": row.lines,
-        }
-        for row in outline.sections
-    )
-    return {"path": outline.path, "sections": list(rows)}
+    return {
+        "path": outline.path,
+        "sections": [
+            {
+                "section": join_path(row.section),
+                "level": row.level,
+                "line": row.line,
+                "etag": row.etag,
+                "lines": row.lines,
+            }
+            for row in outline.sections
+        ],
+    }
 
 
 def outline_text(outline: Outline) -> str:
@@ -257,11 +250,12 @@ def outline_text(outline: Outline) -> str:
 
 def problems_json(problems: Iterable[Problem]) -> dict[str, Any]:
     """The problems of memory files."""
-    rows = (
-        {"path": p.path, "line": p.line, "code": p.code, "level": p.level, "message": p.message}
-        for p in problems
-    )
-    return {"problems": list(rows)}
+    return {
+        "problems": [
+            {"path": p.path, "line": p.line, "code": p.code, "level": p.level, "message": p.message}
+            for p in problems
+        ]
+    }
 
 
 def problem_text(problem: Problem) -> str:
@@ -420,7 +414,6 @@ def _model_parts(status: ModelStatus) -> Iterator[str]:
 
 
 def _next_steps(status: WorkspaceStatus) -> Iterator[str]:
-    """Commands that bring a workspace into order, or begin to use it."""
     if not status.adopted:
         yield (
             f"mdmem init {shlex.quote(status.workspace)}  (adopts it, so that agents are given it)"

@@ -63,12 +63,11 @@ def write_text(result: WriteResult, fact: str | None = None) -> str:
 def place_text(result: WriteResult, fact: str | None = None) -> str:
     """Where a write went, in one line that ends in an id."""
     if result.forgotten and result.changed:
-        return one_line(
-            f"{', '.join(some_of(result.forgotten))} {fact or short_id(result.commit) or ''}".rstrip()
-        )
+        names = ", ".join(some_of(result.forgotten))
+        return one_line(f"{names} {fact or short_id(result.commit) or ''}".rstrip())
     where = f"{result.path}: {section_line(result.section)}" if result.section else result.path
     where += f" (until {result.day})" if result.day and result.op is not Op.LOG else ""
-    where += _beside(result) if result.changed else ""
+    where += _remarks(result) if result.changed else ""
     return one_line(f"{where} {fact or short_id(result.commit) or result.etag or ''}".rstrip())
 
 
@@ -84,9 +83,7 @@ def write_notes(result: WriteResult) -> tuple[str, ...]:
 
 
 def like_hint(result: WriteResult) -> str:
-    """A sentence on what to do about the first fact that a new line resembles; empty where there is
-    none.
-    """
+    """Advice on the first fact similar to a new line; empty if there is none."""
     if not result.like:
         return ""
     first = result.like[0]
@@ -96,8 +93,7 @@ def like_hint(result: WriteResult) -> str:
     return f'To replace it: {again} {first.fact} "the new text"'
 
 
-def _beside(result: WriteResult) -> str:
-    """The current facts that a new one contradicts, and what it took over, in a few words."""
+def _remarks(result: WriteResult) -> str:
     kept = one_line(" ".join(result.kept))
     kept = kept if len(kept) <= _MAX_KEPT else f"{kept[: _MAX_KEPT - 1]}…"
     words = [

@@ -1,3 +1,1 @@
-"""Start and end a short-lived process quickly: records made without generated code, modules loaded
-late, a way out.
-"""
+"""Start and end short-lived processes quickly: cheap records, late modules, a quick exit."""

@@ -1,4 +1,4 @@
-"""Patterns that are compiled when they are first used: most commands need a small part of them."""
+"""Patterns compiled on first use: most commands need a small part of them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,15 @@ else:
 
 
 def pattern(text: AnyStr) -> re.Pattern[AnyStr]:
-    """A stand-in for `compiled(text)`, compiled when it is first used.
+    """A stand-in for `compiled(text)`, compiled on first use.
 
-    A command uses half of the hundred patterns at the top of its modules; compiling the others
-    takes 2 to 7 ms of a cold start.
+    A command uses half of the hundred patterns of its modules; the others would cost 2 to 7 ms.
     """
     return cast("re.Pattern[AnyStr]", _LatePattern(text))
 
 
 class _LatePattern:
-    """A pattern that may not be compiled yet. It keeps each method that was used, so that only the
-    first call of each looks further.
-    """
+    # keeps each method that was used, so that only its first call is slower
 
     def __init__(self, text: str | bytes) -> None:
         self.pattern = text

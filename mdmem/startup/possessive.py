@@ -1,9 +1,7 @@
-"""Compiles regular expressions for Python 3.11.0 to 3.11.4, which matches possessive repetitions of
-groups wrongly.
+"""Compile possessive repetitions of groups for Python 3.11.0 to 3.11.4, which match them wrongly.
 
-There `(?:-[ ]*+){3,}+` may fail to match, or match less than it should (CPython's gh-106052). An
-atomic group with the greedy repetition in it, `(?>(?:-[ ]*+){3,})`, means the same and is matched
-right.
+There `(?:-[ ]*+){3,}+` may match too little (CPython's gh-106052).
+The atomic group `(?>(?:-[ ]*+){3,})` means the same and is matched right.
 """
 
 from __future__ import annotations
@@ -16,24 +14,20 @@ from typing import Any, AnyStr
 
 @cache
 def compiled(text: AnyStr) -> re.Pattern[AnyStr]:
-    """Compile `text` as `re.compile` does on later versions. The result's own `pattern` is None.
-
-    Raises:
-        re.error: as `re.compile` does.
-    """
+    """Like `re.compile` of later versions, but the result's own `pattern` is None."""
     tree = _parser.parse(text)
-    _mend(tree)
-    mended: re.Pattern[AnyStr] = _compiler.compile(tree)
-    return mended
+    _make_atomic(tree)
+    atomic: re.Pattern[AnyStr] = _compiler.compile(tree)
+    return atomic
 
 
-def _mend(part: Any) -> None:
+def _make_atomic(part: Any) -> None:
     if isinstance(part, _parser.SubPattern):
         for index, (operation, argument) in enumerate(part.data):
-            _mend(argument)
+            _make_atomic(argument)
             if operation is _constants.POSSESSIVE_REPEAT:
                 greedy = _parser.SubPattern(part.state, [(_constants.MAX_REPEAT, argument)])
                 part.data[index] = (_constants.ATOMIC_GROUP, greedy)
     elif isinstance(part, list | tuple):
         for inner in part:
-            _mend(inner)
+            _make_atomic(inner)

@@ -1,17 +1,11 @@
-"""Dataclasses that cost little to define: `dataclass`, `field`, `replace` and `asdict` in the form
-of the standard library.
+"""A cheap subset of `dataclasses`: `dataclass`, `field`, `replace` and `asdict`.
 
-Why: `dataclasses` writes and compiles the source of six methods for each class when its module is
-loaded, 0.5 ms a class, and loads `inspect` for it. A `log` defines some forty records, a `search`
-sixty: they would start 64 ms later (63 and 53 ms in all with these). What: methods are closures
-over the field names; the constructor of a class is compiled once it has made a hundred instances.
-The same: frozen, slots, eq, defaults, default_factory, compare, `__post_init__`, `match`, repr,
-copy and pickle; `inspect.signature` and `help` list the fields; `dataclasses.fields`, `asdict` and
-`replace` take these classes. Type checkers see the standard library's own. Not there: inheritance,
-order, kw_only, InitVar, init=False, and `asdict` of nested records. To do without: with
-`MDMEM_RECORDS=dataclasses` in the environment this module is the standard library's four names
-(`make test-plain` runs the suite so). To remove it, delete this module and import from
-`dataclasses`.
+`dataclasses` compiles six methods for each class at import, 0.5 ms a class, and loads `inspect`;
+the records of a `log` or `search` would cost 64 ms more. Here methods are closures over the field
+names, and a constructor is compiled after a hundred instances. Not supported: inheritance, order,
+kw_only, InitVar, init=False, and `asdict` of nested records. With `MDMEM_RECORDS=dataclasses` in
+the environment this module is the standard library's (`make test-plain`). To remove it, delete it
+and import from `dataclasses`, which type checkers see already.
 """
 
 from __future__ import annotations
@@ -28,8 +22,7 @@ else:
     from operator import attrgetter
 
     _MISSING = object()
-    _COMPILE_AFTER = 100
-    """Instances of a class, after which compiling its constructor (some 100 µs) pays."""
+    _COMPILE_AFTER = 100  # instances; compiling a constructor takes some 100 µs
     _OBJECT_ATTRIBUTES = ("__dict__", "__weakref__")
     _GENERATED = (
         "__init__",
@@ -42,8 +35,6 @@ else:
     )
 
     class _Field:
-        """The options of one field."""
-
         __slots__ = ("compare", "default", "factory")
 
         def __init__(self, default, factory, compare):
@@ -57,9 +48,7 @@ else:
             return self.default if self.factory is _MISSING else self.factory()
 
     class _StandardFields:
-        """`__dataclass_fields__`: the field descriptions that the standard library makes of the
-        same class, made when it asks for them.
-        """
+        # `__dataclass_fields__`, made by the standard library when it asks for them
 
         def __init__(self, fields):
             self._fields = fields
@@ -68,9 +57,7 @@ else:
             return _standard_class(cls, self._fields).__dataclass_fields__
 
     class _Signature:
-        """`__signature__`: the fields with their types and defaults, for `inspect.signature` and
-        `help`.
-        """
+        # `__signature__`, for `inspect.signature` and `help`
 
         def __init__(self, fields):
             self._fields = fields
@@ -83,7 +70,6 @@ else:
     _standard_classes = {}
 
     def _standard_class(cls, fields):
-        """A dataclass of the standard library with the same fields, made once for each class."""
         if cls not in _standard_classes:
             _standard_classes[cls] = _make_standard_class(cls, fields)
         return _standard_classes[cls]
@@ -177,9 +163,7 @@ else:
         return record_class
 
     def _constructor(fields, setters):
-        """An `__init__` that looks up each name; it replaces itself by a compiled one when there
-        are many instances.
-        """
+        """An `__init__` that looks up names; after many instances it compiles its replacement."""
         names, count = tuple(fields), len(fields)
         optional = [(name, options) for name, options in fields.items() if not options.is_required]
         instances = 0
@@ -210,9 +194,7 @@ else:
         return construct
 
     def _compiled_constructor(cls, fields, setters):
-        """The same constructor from source of its own, which sets fields in a third of the time, by
-        keyword as by position.
-        """
+        """An `__init__` from source of its own, which sets fields in a third of the time."""
         namespace = {f"_set_{name}": setter for name, setter in setters.items()} | {
             "_MISSING": _MISSING
         }
@@ -258,7 +240,8 @@ else:
         return TypeError(f"{kind} needs {missing!r}")
 
     def _repr(record):
-        return f"{type(record).__qualname__}({', '.join(f'{name}={getattr(record, name)!r}' for name in record.__match_args__)})"
+        values = (f"{name}={getattr(record, name)!r}" for name in record.__match_args__)
+        return f"{type(record).__qualname__}({', '.join(values)})"
 
     def _reduce(record):
         return type(record), tuple(getattr(record, name) for name in record.__match_args__)
