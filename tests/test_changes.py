@@ -8,7 +8,7 @@ import pytest
 from conftest import World
 from workspaces import MARK, NOW, SEED, Desk, append, code_of, desk, refused
 
-from mdmem.changes import EVENT_VERBS
+from mdmem.changes import event_name
 from mdmem.cli.commands import COMMANDS
 from mdmem.errors import MdmemError, UsageProblem
 from mdmem.folder import files
@@ -16,10 +16,12 @@ from mdmem.model import FilePath, Source
 from mdmem.model.writes import (
     Action,
     Change,
+    Contradict,
     EditSection,
     Forget,
     Log,
     Remember,
+    Resolve,
     Revert,
     WriteOptions,
 )
@@ -39,11 +41,12 @@ def message(at: Desk) -> str:
 
 
 def test_events_have_the_names_of_the_commands() -> None:
-    assert EVENT_VERBS.keys() == set(get_args(Change))
-    assert {
-        verb.partition("-")[0] if verb == "conflicts-resolve" else verb
-        for verb in EVENT_VERBS.values()
-    } <= COMMANDS.keys()
+    section = EditSection("Work", Action.APPEND, "x")
+    pair = ("0123abcd", "4567cdef")
+    edits = (section, Log("x"), Remember("x"), Forget("x"), Revert("x"), Contradict(*pair))
+    assert {type(edit) for edit in (*edits, Resolve(*pair))} == set(get_args(Change))
+    assert {*map(event_name, edits)} <= COMMANDS.keys()
+    assert event_name(Resolve(*pair)) == "conflicts-resolve"
 
 
 @pytest.mark.parametrize(

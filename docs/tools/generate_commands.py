@@ -7,7 +7,7 @@ from typing import Any
 from typer.main import get_command
 
 from mdmem.cli.app import app
-from mdmem.cli.command_help import EXAMPLES
+from mdmem.cli.commands import COMMANDS
 
 PAGE = Path(__file__).parents[1] / "commands.md"
 HEAD = """\
@@ -48,7 +48,7 @@ def commands(group: Any, prefix: str = "mdmem") -> Iterator[tuple[str, Any]]:
 
 def about(words: str, command: Any) -> list[str]:
     """One command's part of the page."""
-    example = EXAMPLES[words.partition(" ")[2]]
+    example = COMMANDS[words.partition(" ")[2]].example
     return [
         f"## {words}",
         "",

@@ -205,7 +205,7 @@ def _usage_problem(problem: typer.TyperException, words: Sequence[str]) -> Usage
     elif message == "Missing command" and context.parent is not None:
         hint = f"Use one of {', '.join(context.command.commands)}. {hint}"
     elif message.startswith("Missing ") and (
-        example := command_help.EXAMPLES.get(path.partition(" ")[2])
+        entry := commands.COMMANDS.get(path.partition(" ")[2])
     ):
-        hint = f"As in: {example}. {hint}"
+        hint = f"As in: {entry.example}. {hint}"
     return UsageProblem(message[:1].lower() + message[1:], hint)

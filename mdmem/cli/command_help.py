@@ -9,85 +9,12 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup
 
 from mdmem.cli import guesses, terminal
+from mdmem.cli.commands import COMMANDS
 from mdmem.cli.parameters import OPTIONAL_VALUES, with_values
 from mdmem.errors import UsageProblem
 from mdmem.wording import number_of
 
 WIDEST = 100  # columns
-
-HEADINGS: Mapping[str, Sequence[str]] = {
-    "Begin": ("init", "status", "help"),
-    "Write": ("log", "remember", "edit-section", "forget", "revert", "save", "task"),
-    "Read": ("search", "show", "outline", "facts", "recall", "tags"),
-    "Brief an agent": (
-        "context",
-        "sessions",
-        "digest",
-        "dream",
-        "flush",
-        "mcp",
-        "memory-tool",
-        "plugin",
-        "agent-hook",
-    ),
-    "Decide": ("proposals", "accept", "reject", "propose"),
-    "Look back": ("history", "changes", "blame", "when"),
-    "Tidy": ("review", "conflicts", "contradicts", "check", "redact"),
-    "Look after": ("doctor", "reindex", "hooks", "merge-driver", "run", "schedule", "stats"),
-}
-
-EXAMPLES: Mapping[str, str] = {
-    "init": "mdmem init ~/notes",
-    "edit-section": 'mdmem edit-section Projects --append "- order the timber"',
-    "log": 'mdmem log --fact "the staging server moved to Frankfurt" --tag ops',
-    "remember": 'mdmem remember "porridge and coffee" --key breakfast',
-    "forget": 'mdmem forget "likes dark rooms"',
-    "show": "mdmem show MEMORY.md Preferences",
-    "outline": "mdmem outline memory/house.md",
-    "search": 'mdmem search "where is the staging server" --since "last month"',
-    "context": 'mdmem context "where is the staging server"',
-    "facts": "mdmem facts --kind decision",
-    "recall": "mdmem recall --tag ops --tag deploy",
-    "tags": "mdmem tags",
-    "history": "mdmem history Preferences -p",
-    "blame": "mdmem blame Preferences",
-    "when": 'mdmem when "black tea"',
-    "changes": "mdmem changes --since yesterday",
-    "revert": "mdmem revert 682e31f35c --dry-run",
-    "contradicts": 'mdmem contradicts 75d0be72 5ddd57db --reason "one of them is out of date"',
-    "conflicts": "mdmem conflicts --resolve 75d0be72 5ddd57db",
-    "proposals": "mdmem proposals 5f2c0a11",
-    "accept": "mdmem accept 5f2c0a11 75d0be72",
-    "propose": 'mdmem propose kitchen -m "what the fitter said"',
-    "reject": 'mdmem reject 5f2c0a11 75d0be72 --reason "only a trial"',
-    "task start": 'mdmem task start "Move the sessions" "sessions live in Redis"',
-    "task note": 'mdmem task note "Move the sessions" "the migration is written"',
-    "task done": 'mdmem task done "Move the sessions" "moved, and twice as fast"',
-    "task show": 'mdmem task show "Move the sessions"',
-    "sessions": "mdmem sessions claude/5a1e0000#214",
-    "dream": "mdmem dream --dry-run",
-    "digest": "mdmem digest ~/.claude/projects/-home-ada-notes/5a1e.jsonl",
-    "run": "mdmem run --quiet",
-    "schedule": "mdmem schedule systemd --install",
-    "flush": "mdmem flush --transcript session.jsonl --window 200000",
-    "mcp": "mdmem -C ~/notes mcp",
-    "memory-tool": "mdmem memory-tool < commands.jsonl",
-    "agent-hook": "mdmem agent-hook < event.json",
-    "plugin": "mdmem plugin",
-    "review": "mdmem review --apply",
-    "save": 'mdmem save -m "where the key is"',
-    "check": "mdmem check MEMORY.md",
-    "redact": "mdmem redact < transcript.txt",
-    "status": "mdmem status",
-    "doctor": "mdmem doctor --fix",
-    "stats": "mdmem stats search",
-    "reindex": "mdmem reindex --full",
-    "help": "mdmem help errors",
-    "merge-driver": "mdmem merge-driver base.md ours.md theirs.md MEMORY.md",
-    "hooks install": "mdmem hooks install",
-    "hooks uninstall": "mdmem hooks uninstall",
-    "hooks status": "mdmem hooks status",
-}
 
 
 def width() -> int:
@@ -136,9 +63,7 @@ class CommandHelp(TyperCommand):
                 with formatter.section(title):
                     formatter.write_dl(rows)
         with formatter.section("Example"):
-            example = (
-                f"{' ' * formatter.current_indent}{EXAMPLES[ctx.command_path.partition(' ')[2]]}"
-            )
+            example = f"{' ' * formatter.current_indent}{COMMANDS[ctx.command_path.partition(' ')[2]].example}"
             formatter.write(f"{terminal.fitted(example, formatter.width)}\n")
 
 
@@ -197,10 +122,18 @@ class GroupHelp(TyperGroup):
             f"no such command {word!r}", use or f"All commands: {ctx.command_path} --help"
         )
 
+    def _by_heading(self, is_root: bool) -> Mapping[str, Sequence[str]]:
+        if not is_root:
+            return {"Commands": tuple(self.commands)}
+        found: dict[str, list[str]] = {}
+        for name, entry in COMMANDS.items():
+            found.setdefault(entry.heading, []).append(name.split()[0])
+        return {heading: tuple(dict.fromkeys(names)) for heading, names in found.items()}
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The commands, each with the first line of its help."""
         is_root = ctx.parent is None
-        for heading, names in (HEADINGS if is_root else {"Commands": tuple(self.commands)}).items():
+        for heading, names in self._by_heading(is_root).items():
             with formatter.section(heading):
                 formatter.write_dl(
                     [(name, str(self.commands[name].help).splitlines()[0]) for name in names],

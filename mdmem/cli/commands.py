@@ -8,61 +8,140 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from typing import NamedTuple
 
 from mdmem.cli.call import Answer
 
-# module and function of each, in the order of the help
-COMMANDS: Mapping[str, tuple[str, str]] = {
-    "init": ("maintenance", "init"),
-    "edit-section": ("writing", "edit_section"),
-    "log": ("writing", "log"),
-    "remember": ("writing", "remember"),
-    "forget": ("writing", "forget"),
-    "show": ("reading", "show_"),
-    "outline": ("reading", "outline"),
-    "search": ("searching", "search"),
-    "context": ("contexts", "context"),
-    "facts": ("searching", "facts"),
-    "recall": ("searching", "recall"),
-    "tags": ("searching", "tags"),
-    "history": ("history", "history"),
-    "blame": ("history", "blame"),
-    "when": ("history", "when"),
-    "changes": ("fact_changes", "changes"),
-    "revert": ("writing", "revert"),
-    "contradicts": ("contradictions", "contradicts"),
-    "conflicts": ("contradictions", "conflicts"),
-    "proposals": ("proposals", "proposals"),
-    "accept": ("proposals", "accept"),
-    "reject": ("proposals", "reject"),
-    "propose": ("proposals", "propose"),
-    "task start": ("tasks", "task_start"),
-    "task note": ("tasks", "task_note"),
-    "task done": ("tasks", "task_done"),
-    "task show": ("tasks", "task_show"),
-    "sessions": ("pipelines", "sessions"),
-    "digest": ("pipelines", "digest"),
-    "dream": ("pipelines", "dream"),
-    "run": ("pipelines", "run"),
-    "schedule": ("pipelines", "schedule"),
-    "flush": ("contexts", "flush"),
-    "mcp": ("contexts", "mcp"),
-    "memory-tool": ("contexts", "memory_tool"),
-    "agent-hook": ("contexts", "agent_hook"),
-    "plugin": ("maintenance", "plugin"),
-    "review": ("tasks", "review"),
-    "save": ("writing", "save"),
-    "check": ("maintenance", "check_"),
-    "redact": ("maintenance", "redact"),
-    "status": ("maintenance", "status"),
-    "doctor": ("maintenance", "doctor"),
-    "stats": ("tasks", "stats"),
-    "reindex": ("maintenance", "reindex"),
-    "help": ("manual", "help_"),
-    "merge-driver": ("maintenance", "merge_driver"),
-    "hooks install": ("maintenance", "hooks_install"),
-    "hooks uninstall": ("maintenance", "hooks_uninstall"),
-    "hooks status": ("maintenance", "hooks_status"),
+
+class Command(NamedTuple):
+    """A command: its module and function, the heading of the help that lists it, an example."""
+
+    module: str
+    function: str
+    heading: str
+    example: str
+
+
+# in the order of the help
+COMMANDS: Mapping[str, Command] = {
+    "init": Command("maintenance", "init", "Begin", "mdmem init ~/notes"),
+    "status": Command("maintenance", "status", "Begin", "mdmem status"),
+    "help": Command("manual", "help_", "Begin", "mdmem help errors"),
+    "log": Command(
+        "writing",
+        "log",
+        "Write",
+        'mdmem log --fact "the staging server moved to Frankfurt" --tag ops',
+    ),
+    "remember": Command(
+        "writing", "remember", "Write", 'mdmem remember "porridge and coffee" --key breakfast'
+    ),
+    "edit-section": Command(
+        "writing",
+        "edit_section",
+        "Write",
+        'mdmem edit-section Projects --append "- order the timber"',
+    ),
+    "forget": Command("writing", "forget", "Write", 'mdmem forget "likes dark rooms"'),
+    "revert": Command("writing", "revert", "Write", "mdmem revert 682e31f35c --dry-run"),
+    "save": Command("writing", "save", "Write", 'mdmem save -m "where the key is"'),
+    "task start": Command(
+        "tasks",
+        "task_start",
+        "Write",
+        'mdmem task start "Move the sessions" "sessions live in Redis"',
+    ),
+    "task note": Command(
+        "tasks",
+        "task_note",
+        "Write",
+        'mdmem task note "Move the sessions" "the migration is written"',
+    ),
+    "task done": Command(
+        "tasks",
+        "task_done",
+        "Write",
+        'mdmem task done "Move the sessions" "moved, and twice as fast"',
+    ),
+    "task show": Command("tasks", "task_show", "Write", 'mdmem task show "Move the sessions"'),
+    "search": Command(
+        "searching",
+        "search",
+        "Read",
+        'mdmem search "where is the staging server" --since "last month"',
+    ),
+    "show": Command("reading", "show_", "Read", "mdmem show MEMORY.md Preferences"),
+    "outline": Command("reading", "outline", "Read", "mdmem outline memory/house.md"),
+    "facts": Command("searching", "facts", "Read", "mdmem facts --kind decision"),
+    "recall": Command("searching", "recall", "Read", "mdmem recall --tag ops --tag deploy"),
+    "tags": Command("searching", "tags", "Read", "mdmem tags"),
+    "context": Command(
+        "contexts", "context", "Brief an agent", 'mdmem context "where is the staging server"'
+    ),
+    "sessions": Command(
+        "pipelines", "sessions", "Brief an agent", "mdmem sessions claude/5a1e0000#214"
+    ),
+    "digest": Command(
+        "pipelines",
+        "digest",
+        "Brief an agent",
+        "mdmem digest ~/.claude/projects/-home-ada-notes/5a1e.jsonl",
+    ),
+    "dream": Command("pipelines", "dream", "Brief an agent", "mdmem dream --dry-run"),
+    "flush": Command(
+        "contexts",
+        "flush",
+        "Brief an agent",
+        "mdmem flush --transcript session.jsonl --window 200000",
+    ),
+    "mcp": Command("contexts", "mcp", "Brief an agent", "mdmem -C ~/notes mcp"),
+    "memory-tool": Command(
+        "contexts", "memory_tool", "Brief an agent", "mdmem memory-tool < commands.jsonl"
+    ),
+    "plugin": Command("maintenance", "plugin", "Brief an agent", "mdmem plugin"),
+    "agent-hook": Command(
+        "contexts", "agent_hook", "Brief an agent", "mdmem agent-hook < event.json"
+    ),
+    "proposals": Command("proposals", "proposals", "Decide", "mdmem proposals 5f2c0a11"),
+    "accept": Command("proposals", "accept", "Decide", "mdmem accept 5f2c0a11 75d0be72"),
+    "reject": Command(
+        "proposals", "reject", "Decide", 'mdmem reject 5f2c0a11 75d0be72 --reason "only a trial"'
+    ),
+    "propose": Command(
+        "proposals", "propose", "Decide", 'mdmem propose kitchen -m "what the fitter said"'
+    ),
+    "history": Command("history", "history", "Look back", "mdmem history Preferences -p"),
+    "changes": Command("fact_changes", "changes", "Look back", "mdmem changes --since yesterday"),
+    "blame": Command("history", "blame", "Look back", "mdmem blame Preferences"),
+    "when": Command("history", "when", "Look back", 'mdmem when "black tea"'),
+    "review": Command("tasks", "review", "Tidy", "mdmem review --apply"),
+    "conflicts": Command(
+        "contradictions", "conflicts", "Tidy", "mdmem conflicts --resolve 75d0be72 5ddd57db"
+    ),
+    "contradicts": Command(
+        "contradictions",
+        "contradicts",
+        "Tidy",
+        'mdmem contradicts 75d0be72 5ddd57db --reason "one of them is out of date"',
+    ),
+    "check": Command("maintenance", "check_", "Tidy", "mdmem check MEMORY.md"),
+    "redact": Command("maintenance", "redact", "Tidy", "mdmem redact < transcript.txt"),
+    "doctor": Command("maintenance", "doctor", "Look after", "mdmem doctor --fix"),
+    "reindex": Command("maintenance", "reindex", "Look after", "mdmem reindex --full"),
+    "hooks install": Command("maintenance", "hooks_install", "Look after", "mdmem hooks install"),
+    "hooks uninstall": Command(
+        "maintenance", "hooks_uninstall", "Look after", "mdmem hooks uninstall"
+    ),
+    "hooks status": Command("maintenance", "hooks_status", "Look after", "mdmem hooks status"),
+    "merge-driver": Command(
+        "maintenance",
+        "merge_driver",
+        "Look after",
+        "mdmem merge-driver base.md ours.md theirs.md MEMORY.md",
+    ),
+    "run": Command("pipelines", "run", "Look after", "mdmem run --quiet"),
+    "schedule": Command("pipelines", "schedule", "Look after", "mdmem schedule systemd --install"),
+    "stats": Command("tasks", "stats", "Look after", "mdmem stats search"),
 }
 
 # the help of each group, by its first word
@@ -80,6 +159,8 @@ GROUPS = {
 
 def command(name: str) -> Callable[..., Answer]:
     """The function of a command."""
-    module, function = COMMANDS[name]
-    loaded: Callable[..., Answer] = getattr(import_module(f"mdmem.cli.{module}"), function)
+    entry = COMMANDS[name]
+    loaded: Callable[..., Answer] = getattr(
+        import_module(f"mdmem.cli.{entry.module}"), entry.function
+    )
     return loaded

@@ -7,7 +7,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mdmem import changes
 from mdmem.events import EventRecorder
 from mdmem.model import RUNS_NAME, CommitId, FilePath, Problem
 from mdmem.model.writes import Change, Purge, Save, WriteOptions, WriteResult
@@ -128,9 +127,11 @@ class Memory:
 
     def apply(self, change: Change) -> WriteResult:
         """Carry out one change, committed when this returns. Raises MdmemError (no change)."""
-        verb = changes.EVENT_VERBS[type(change)]
+        verb = _module("changes").event_name(change)
         return self._write(
-            verb, change.options, lambda: changes.carry_out(self.workspace, change, self._say)
+            verb,
+            change.options,
+            lambda: _module("changes").carry_out(self.workspace, change, self._say),
         )
 
     def change_file(self, change: WholeFileEdit | MovePath) -> WriteResult:

@@ -129,6 +129,11 @@ class Verb:
     )
 
 
+def name_of(edit: FileEdit) -> str:
+    """The name of an edit's verb, as events have it."""
+    return _MODULES[type(edit).__name__].replace("_", "-")
+
+
 def verb_of(edit: FileEdit) -> Verb:
     """The verb of an edit."""
     found: Verb = import_module(f"mdmem.verbs.{_MODULES[type(edit).__name__]}").VERB
