@@ -65,8 +65,7 @@ def _etag(plan: Plan) -> str | None:
     if plan.edit.op is Op.DELETE:
         return None
     if not plan.edit.section:
-        # A revert of a change that was taken back already is about no section, and not about the
-        # preamble either.
+        # A revert of a change already reverted concerns no section, not even the preamble.
         return preamble_etag(plan.new) if plan.changes or plan.edit.op is not Op.REVERT else None
     section = _changed_section(plan)
     return section_etag(plan.new, section) if section else None
@@ -212,8 +211,7 @@ def _plan(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     try:
         return plan_edit(workspace, edit, path)
     except MdmemError:
-        # An unfinished merge may be the reason that the edit cannot be made: it is reported
-        # instead.
+        # If an unfinished merge prevents the edit, that is reported instead.
         workspace.repository.require_ready(
             workspace.settings.allow_detached, workspace.repository.branch()
         )

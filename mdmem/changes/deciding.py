@@ -196,7 +196,7 @@ def _with_conflicts_marked(workspace: Workspace, proposal: Proposal) -> Proposal
         except ProposalProblem:
             met.append(part)
         except MdmemError:
-            pass  # which is said when it is carried out
+            pass  # reported when it is carried out
         else:
             texts[path] = parse(taken.result.text)
     parts = (

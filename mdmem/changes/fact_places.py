@@ -26,7 +26,7 @@ def forgotten_places(
     facts: Sequence[FactId],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The PATH:LINEs of a forgotten line and its log copies, and of other lines like it."""
-    assert before is not None  # a fact stands in it
+    assert before is not None  # it contains the fact
     if not facts:
         return (), ()
     fact = facts[0]

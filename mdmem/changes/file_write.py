@@ -185,7 +185,7 @@ class _Target:
         )
         self._new_folders: tuple[Path, ...] = ()
         self._may_hold_write = True
-        """False once our change was taken out of what somebody saved."""
+        """False once our change was removed from what somebody saved."""
 
     def make_folders(self) -> None:
         self._new_folders = files.make_folders(self.plan.full_path.parent)

@@ -271,7 +271,6 @@ class Cursors(MutableMapping[str, Cursor]):
         if not all(isinstance(row, list) and len(row) == _ROW_WIDTH for row in rows.values()):
             raise ValueError("a row of another form")
         self.rows = rows
-        """The cursors as they are kept."""
 
     def problem(self, file: TranscriptFile) -> str:
         """The stored problem of an unchanged file, else empty."""

@@ -195,9 +195,7 @@ class EntryJudge:
         self._session = ""
         self._given: frozenset[str] = frozenset()
         self._days: set[date] = set()
-        """The days for which entries were judged since the last writing, and whose logs were as
-        they are on disk.
-        """
+        """The days judged since the last writing whose logs were as on disk."""
 
     def begin_session(self, session: str, given: frozenset[str]) -> None:
         """Begin a session, CLIENT/SESSION, which was given entries with these ids."""

@@ -60,11 +60,9 @@ class Work:
         self._changed, self._saved = False, monotonic()
         self._held: list[_HeldPart] = []
         self._held_marks: dict[str, tuple[str, int]] = {}
-        """The marks of what is held."""
+        """The marks of the held parts."""
         self._unsettled: list[tuple[TranscriptFile, str]] = []
-        """Sessions that are over and gave nothing, which the model comes before permissive rules
-        for.
-        """
+        """Ended sessions without entries: permissive rules draw from them after the model."""
         self.tally = Tally()
         self._model: ModelStep | None = None
         # Only the first test loads no module.

@@ -73,11 +73,9 @@ class _Judge:
         self._facts: list[CuratedFact | None] = []
         self._statements = StatementIndex()
         self._numbers: list[int] = []
-        """The number of the fact behind each statement: its text and, where it has a key, its
-        value.
-        """
+        """The fact's number for each text and, where it has a key, each value."""
         self._by_words: dict[str, list[int]] = {}
-        """The numbers of the facts by their ids, and by the words of their values."""
+        """The facts' numbers by their ids, and by the words of their values."""
         self._by_attribute: dict[str, list[int]] = {}
         self._values = CandidateIndex()
         self._proposed = StatementIndex()

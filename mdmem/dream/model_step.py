@@ -379,7 +379,7 @@ class NightModel:
         self.message = ""
         self.tokens = self.requests = self.request_bytes = 0
         self.refused = 0
-        """The suggestions that code did not take."""
+        """The number of refused suggestions."""
 
     def merged(
         self,

@@ -88,7 +88,7 @@ class NightWork:
         self._changes: dict[tuple[DreamOp, FactId | None, FactId | None], DreamChange] = {}
         self._model: NightModel | None = None
         self._held: MdmemError | None = None
-        """The first failure of memory by which a change has to wait."""
+        """The first failure of memory that stops a change."""
         self.outcome = ""
         self.message = ""
 

@@ -140,7 +140,7 @@ class ProposedNotes:
             self._by_path |= dict.fromkeys(each.paths, each)
             self._by_fact |= {(path, fact): each for path in each.paths for fact in each.facts}
             if not each.is_own:
-                continue  # what it says besides its text, nobody sees who accepts a part
+                continue  # whoever accepts a part sees only its text
             for old, new in each.note.supersedes:
                 if new is not None:
                     self._supersedes.setdefault(new, []).append(Supersession(old, new))

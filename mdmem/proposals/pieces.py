@@ -304,7 +304,7 @@ def without_facts(tip: FileFacts, changed: Iterable[FactPiece]) -> Document:
                 and is_blank(lines[item.end])
                 and is_blank(_line_above(lines, item.start))
             ):
-                lines[item.end] = ""  # of the blank lines on both sides one is left
+                lines[item.end] = ""  # keep one of the blank lines on both sides
         elif piece.old is not None:
             stands = {item.fact.id: item for item in tip.in_section(piece.old.section)}
             above = next((stands[fact] for fact in piece.old.above if fact in stands), None)

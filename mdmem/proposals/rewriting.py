@@ -114,7 +114,7 @@ def rewrite(
         try:
             return _make(repository, proposal, _filtered(repository, proposal, gone))
         except MdmemError:
-            pass  # a text on the way does not take it: a commit a part does
+            pass  # a text in between conflicts: try one commit per part
     names = {part.name for part in gone}
     kept = [part for part in proposal.parts if part.name not in names]
     return _make(repository, proposal, _part_by_part(repository, proposal, kept, compose))

@@ -73,7 +73,7 @@ def judge_fact(
     stays = now.holders(old.item.fact.id, old.section)
     goes = stays or now.only_holder(old.item.fact.id)
     if goes:
-        # What was moved meanwhile changes there, but does not just go.
+        # An item moved meanwhile is changed there, but not removed.
         is_fresh = _merges(old, new, goes[0]) and bool(stays or new)
         return Judgement(
             Freshness.FRESH if is_fresh else Freshness.OVERTAKEN, goes[:1], _text(goes)

@@ -34,7 +34,7 @@ def _edit(
             workspace, locations, edit.fact, lookup.forget_command
         )
         return EditedText(result=fact_editor.forget(document, location.item))
-    # A line of a day's log stays, and counts no more.
+    # A line of a daily log stays, but is retracted.
     item = lookup.meant_location(
         workspace, lookup.current_locations(workspace, locations), edit.fact, lookup.forget_command
     ).item
