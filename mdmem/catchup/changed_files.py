@@ -140,8 +140,7 @@ def in_chunks(
     """Paths of files, a few at a time: first those that are no logs, then logs, newest first."""
 
     def newest_first(path: str) -> tuple[int, str]:
-        day = log_day(path, workspace.daily)
-        return -(day or date.max).toordinal(), path
+        return -(log_day(path, workspace.daily) or date.max).toordinal(), path
 
     return deque(_chunks(sorted(paths, key=newest_first), stamps))
 

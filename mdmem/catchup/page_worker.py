@@ -45,8 +45,6 @@ from mdmem.text.entries import entries
 from mdmem.trail import Trail
 from mdmem.workspace import Workspace, open_at
 
-_LIFETIMES_KEPT = 4096
-
 
 def committed_blobs(workspace: Workspace, commit: CommitId | None) -> Mapping[FilePath, str]:
     """The blob ids of the workspace's files in a commit."""
@@ -104,7 +102,7 @@ def complete(workspace: Workspace, trail: Trail, page: FileTexts) -> FileTexts |
     )
 
 
-@lru_cache(maxsize=_LIFETIMES_KEPT)
+@lru_cache(maxsize=4096)
 def _lifetime_text(kind: FileKind, begun: int, origin: Origin | None) -> str:
     return lifetime_text(
         schema.lifetime_fields(origin, False, kind, schema.live_since(begun), None)

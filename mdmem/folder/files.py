@@ -63,7 +63,6 @@ INDEX_LOCK, QUEUE_LOCK, TRAIL_LOCK, MESSAGES_LOCK = (
 RACY_NS = 20_000_000
 """A file changed less than this before it was read may change again without another stamp."""
 TEMPORARY_PREFIX = ".mdmem-"
-_NEW_FILE_MODE = 0o666
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS)
 _LOCKS_HINT = (
     "Move git's folder to a disk that has them (git init --separate-git-dir DIR), or mount this one"
@@ -222,7 +221,7 @@ def backup_name(temporary: str) -> str:
 
 def write_durably(path: Path, data: bytes, mode: int | None = None) -> None:
     """Create a file, fsynced, or nothing; with `mode` None the umask decides."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
             if mode is not None:

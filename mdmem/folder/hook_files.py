@@ -24,7 +24,6 @@ _PLACEHOLDER = "@PYTHON@"
 _AGENT_PLACEHOLDER = "@AGENT@"
 _KEPT_SUFFIX = ".before-mdmem"
 _ENTRY = "mdmem.githooks"
-_MODE = 0o755
 _COMMIT_HOOKS = (
     "pre-commit",
     "prepare-commit-msg",
@@ -113,7 +112,7 @@ def hook_states(folder: Path) -> dict[str, str]:
 
 def lines_to_add(python: str) -> dict[str, str]:
     """For each hook the line of shell to add where another manager runs the hooks."""
-    call = f"{_quoted(python)} -P -m {_ENTRY}"
+    call = f"{shlex.quote(python)} -P -m {_ENTRY}"
     background = {
         name: f"{call} {name} </dev/null >/dev/null 2>&1 &"
         for name in HOOKS
@@ -219,7 +218,7 @@ def _python_of(name: str, text: str) -> str | None:
         words = shlex.split(written)
     except ValueError:
         return None
-    return words[0] if len(words) == 1 and _quoted(words[0]) == written else None
+    return words[0] if len(words) == 1 and shlex.quote(words[0]) == written else None
 
 
 def _template(name: str) -> str:
@@ -232,11 +231,7 @@ def _agent_marks() -> str:
 
 
 def _shim(name: str, python: str) -> str:
-    return _template(name).replace(_PLACEHOLDER, _quoted(python))
-
-
-def _quoted(word: str) -> str:
-    return shlex.quote(word)
+    return _template(name).replace(_PLACEHOLDER, shlex.quote(python))
 
 
 def _kept_path(folder: Path, name: str) -> Path:
@@ -249,4 +244,4 @@ def _new_path(folder: Path, name: str) -> Path:
 
 def _write(path: Path, text: str) -> None:
     path.unlink(missing_ok=True)
-    write_durably(path, text.encode(), _MODE)
+    write_durably(path, text.encode(), 0o755)

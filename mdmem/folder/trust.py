@@ -146,8 +146,7 @@ def limit_source(origin: TextOrigin, source: Source) -> Source | None:
 
 def is_claim(origin: TextOrigin, source: Source) -> bool:
     """True if an origin may call a statement `source`, and only claims it."""
-    row = trust(origin)
-    return row.claims and source is not limit_source(origin, source)
+    return trust(origin).claims and source is not limit_source(origin, source)
 
 
 def host_of(environment: Mapping[str, str]) -> str | None:

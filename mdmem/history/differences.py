@@ -16,7 +16,6 @@ from mdmem.startup.records import dataclass
 from mdmem.text.document import is_blank, split_lines
 
 _CHUNK = 256
-_CONTEXT_LINES = 3
 _NO_LINE_END = "\n\\ No newline at end of file\n"
 _WORD = (
     r"(?s)[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
@@ -60,7 +59,7 @@ def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
 def line_difference(before: str, after: str) -> str:
     """The hunks of a diff for `git apply`; lines end at `\\n` only, and keep a `\\r`."""
     old, new = (StringIO(text).readlines() for text in (before, after))
-    hunks = difflib.unified_diff(old, new, n=_CONTEXT_LINES)
+    hunks = difflib.unified_diff(old, new, n=3)
     return "".join(
         line if line.endswith("\n") else f"{line}{_NO_LINE_END}"
         for number, line in enumerate(hunks)

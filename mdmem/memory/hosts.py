@@ -120,8 +120,7 @@ def require_host_workspace(
 
 def not_adopted() -> WorkspaceProblem:
     """The refusal for an agent's tool."""
-    message = "a person has to adopt this memory at a terminal"
-    return WorkspaceProblem("not-adopted", message)
+    return WorkspaceProblem("not-adopted", "a person has to adopt this memory at a terminal")
 
 
 def notice(found: HostWorkspace, environment: Mapping[str, str]) -> str:

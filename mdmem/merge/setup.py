@@ -188,7 +188,7 @@ def install(workspace: Workspace, python: str) -> tuple[str, ...]:
 
 
 def uninstall(workspace: Workspace) -> bool:
-    """Remove this workspace's lines (not shared ones), and the driver with the last workspace's."""
+    """Remove a workspace's own lines, and the driver with the last ones; False: nothing there."""
     repository = workspace.repository
     path = attributes_file(repository)
     changed = _edit_attributes(path, lambda text: with_lines(text, repository.prefix, ()))

@@ -16,7 +16,6 @@ SCRATCH = "refs/mdmem/scratch/"
 """The refs that hold new commits until a branch does; a killed process leaves one."""
 _SECONDS = 600.0
 _PLAIN_MODES = frozenset({b"100644", b"100755"})
-_NO_COMMON_ANCESTOR = 1
 _NO_MODE = b"000000"
 NEW_FILE_MODE = "100644"
 
@@ -277,7 +276,7 @@ def commit_times(repository: Repository, commits: Iterable[CommitId]) -> dict[Co
 def merge_base(repository: Repository, first: CommitId, second: CommitId) -> CommitId | None:
     """The best common ancestor of two commits; None where there is none."""
     result = run(repository.folder, ["merge-base", first, second])
-    if result.status not in (0, _NO_COMMON_ANCESTOR):
+    if result.status not in (0, 1):  # 1: there is none
         raise result.failure("merge-base")
     return CommitId(result.output.decode().split()[0]) if result.status == 0 else None
 

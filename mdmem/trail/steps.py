@@ -40,7 +40,7 @@ _MANY_OCCURRENCES = 1000
 """A first commit with more occurrences saves time by making the indices anew."""
 
 
-_DAY = 24 * 60 * 60
+DAY_SECONDS = 24 * 60 * 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def with_past(commit: TrailCommit, parents: Sequence[TrailCommit]) -> TrailCommi
     """
     parents = sorted(parents, key=lambda parent: (parent.moment, parent.commit))
     latest = max((parent.moment for parent in parents), default=commit.committed)
-    is_wrong = commit.committed < latest - _DAY
+    is_wrong = commit.committed < latest - DAY_SECONDS
     return replace(
         commit,
         parents=tuple(parent.number for parent in parents),

@@ -83,7 +83,6 @@ _LAST_CHARACTER = b"\xff"
 """Comes after every byte of UTF-8."""
 
 
-DAY_SECONDS = 24 * 60 * 60
 _ENDED_BETWEEN = (
     "SELECT DISTINCT ended FROM occurrences WHERE ended > ? AND ended <= ? UNION SELECT ended FROM"
     " ends WHERE occurrence IN (SELECT occurrence FROM ends WHERE at > ? AND at <= ?)"
@@ -278,7 +277,7 @@ class Trail:
         for commit in self.commits_after():
             before = max((moments[parent] for parent in commit.parents), default=latest)
             is_wrong = commit.committed > latest or (
-                commit.parents and commit.committed < before - DAY_SECONDS
+                commit.parents and commit.committed < before - steps.DAY_SECONDS
             )
             moments[commit.number] = before if is_wrong else min(commit.time, commit.committed)
         moments |= {

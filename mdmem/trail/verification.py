@@ -20,8 +20,6 @@ from mdmem.trail.rows import (
 from mdmem.trail.schema import SELECT_COMMITS, SELECT_EVERY_MARK, SELECT_OCCURRENCES, SELECT_REVERTS
 from mdmem.trail.storage import Store, broken_trail, parse_rows
 
-_SELECT_DROPPED = "SELECT id, number, paths FROM dropped"
-
 
 def verify_trail(folder: Path) -> int | None:
     """Read all of a folder's trail, for any settings; its number of commits, None without one.
@@ -49,7 +47,7 @@ def _verify(store: Store) -> int:
         (parse_mark, SELECT_EVERY_MARK),
         (parse_revert, SELECT_REVERTS),
         (lambda row: decoded(row[0]), "SELECT path FROM touched"),
-        (parse_dropped, _SELECT_DROPPED),
+        (parse_dropped, "SELECT id, number, paths FROM dropped"),
     )
     for parse, statement in rows_of:
         for row in store.each(statement):
