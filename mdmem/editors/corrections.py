@@ -20,9 +20,9 @@ _LEAST = 0.3
 _ONE_WORD, _SECOND_WORD, _THIRD_WORD = 0.75, 0.35, 0.1
 """Required likeness with one shared topic word, and how much less with a second and third."""
 _REPORTED, _ENDED = 0.45, 0.2
-"""How much less where the new one reports a change, or an end."""
+"""Reductions where the new one reports a change, or an end."""
 _APART = 0.5
-"""How much more where they differ in their subject and in the rest. All these by a regression over
+"""The increase where they differ in their subject and in the rest. All these by a regression over
 tests/data/like: 88 of 100 corrections find their target, 1 of 100 look-alikes finds any.
 """
 

@@ -46,7 +46,7 @@ def log(document: Document, minute: str, item: str, again: bool = False) -> Edit
     last = _last_minute(document, minute)
     if last is None:
         return EditResult(
-            text=_new_minute(document, minute, item),
+            text=insert_blocks(document, (len(document.lines), _minute_block(minute, [item]))),
             op=Op.LOG,
             section=_minute_path(document, minute),
         )
@@ -67,10 +67,6 @@ def _minute_path(document: Document, minute: str) -> tuple[str, ...]:
         if s.level < _TIME_LEVEL and s.tree_end == len(document.lines)
     ]
     return (*(open_titles[-1] if open_titles else ()), minute)
-
-
-def _new_minute(document: Document, minute: str, item: str) -> str:
-    return insert_blocks(document, (len(document.lines), _minute_block(minute, [item])))
 
 
 def _minute_block(minute: str, items: Sequence[str]) -> str:

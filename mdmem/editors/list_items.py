@@ -231,7 +231,7 @@ class Foundation:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What becomes of existing values: `replaced` loses its line, weaker ones are `taken_out`."""
+    """The fate of existing values: `replaced` loses its line, weaker ones are `taken_out`."""
 
     replaced: Item | None
     taken_out: tuple[Item, ...] = ()

@@ -255,15 +255,14 @@ def _is_clean(text: str) -> bool:
         return _POSSESSION.match(rest) is None
     if _REQUESTS.match(rest):
         return True
-    return len(rest.split()) <= _FEW_WORDS and (_TIME.match(rest) is not None or _names_time(rest))
+    return len(rest.split()) <= _FEW_WORDS and (
+        _TIME.match(rest) is not None
+        or not TIME_WORDS.isdisjoint(rest.casefold().rstrip(".,!").split())
+    )
 
 
 def _is_conditional(text: str) -> bool:
     return bool(_NOT_PLAIN.search(text) or REPORTED.pattern.search(text))
-
-
-def _names_time(text: str) -> bool:
-    return not TIME_WORDS.isdisjoint(text.casefold().rstrip(".,!").split())
 
 
 def _is_own(text: str) -> bool:

@@ -235,12 +235,12 @@ def is_command(text: str) -> bool:
 
 
 def _names(sentence: Sentence) -> list[str]:
-    words = (word for word in sentence.words[1:] if word[0].isupper() and not _is_time(word))
+    words = (
+        word
+        for word in sentence.words[1:]
+        if word[0].isupper() and word.casefold().removesuffix("'s") not in TIME_WORDS
+    )
     return [word for word in words if word != "I" and not word.startswith("I'")]
-
-
-def _is_time(word: str) -> bool:
-    return word.casefold().removesuffix("'s") in TIME_WORDS
 
 
 def _has_number(sentence: Sentence) -> bool:

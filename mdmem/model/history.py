@@ -13,7 +13,7 @@ from mdmem.model.rules import require_range
 from mdmem.startup.records import dataclass
 from mdmem.wording import field
 
-_MAX_CHANGES = 1_000_000_000
+_MAX_LISTED = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class ShowChanges:
 
     def __post_init__(self) -> None:
         """Refuse a limit out of its range."""
-        require_range("limit", self.limit, 0, _MAX_CHANGES)
+        require_range("limit", self.limit, 0, _MAX_LISTED)
 
 
 class ChangeKind(StrEnum):
@@ -99,7 +99,7 @@ class DayView:
     changes: tuple[FactChange, ...]
 
 
-_MAX_CHANGES_HISTORY = 10_000
+_MAX_SHOWN = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class ShowHistory:
 
     def __post_init__(self) -> None:
         """Refuse a limit out of its range, and a name together with the preamble."""
-        require_range("limit", self.limit, 1, _MAX_CHANGES_HISTORY)
+        require_range("limit", self.limit, 1, _MAX_SHOWN)
         if self.target is not None and self.preamble:
             raise UsageProblem(f"history takes a section or a fact, or {field('preamble')}")
 

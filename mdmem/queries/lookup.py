@@ -450,7 +450,7 @@ def fact_by_key(trail: Trail, key: str, path: FilePath | None = None) -> FactId 
     candidates = [
         each
         for each in trail.occurrences_with_key(key)
-        if path in (None, each.entry.path) and _holds(each.entry.text, key)
+        if path in (None, each.entry.path) and holds_key(parse_text(each.entry.text), key)
     ]
     candidates = _in_order(trail, candidates)
     current = {each.entry.fact: each.entry for each in candidates if _is_current(trail, each)}
@@ -471,10 +471,6 @@ def fact_by_key(trail: Trail, key: str, path: FilePath | None = None) -> FactId 
         message = f"{len(current)} current facts have the key {key[:_QUOTED]!r}"
         raise FactProblem("fact-ambiguous", message, f"They are: {named}.", facts=views)
     return next(iter(current), candidates[-1].entry.fact if candidates else None)
-
-
-def _holds(text: str, key: str) -> bool:
-    return holds_key(parse_text(text), key)
 
 
 def with_similar_facts(

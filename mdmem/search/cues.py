@@ -21,7 +21,6 @@ _SPEAKER_SHIFT = 3
 
 _DAYS_BEFORE, _DAYS_AFTER = 1, 3
 """Days around a date in which a log may tell of it: events are written down late."""
-_YEAR_DIGITS = 4
 _TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof", "sir"))
 _NAMES_KEPT = 1000
 _LONGEST_NAME = 4
@@ -115,10 +114,10 @@ def entry_cues(entry: Entry, words: Collection[str], is_log: bool) -> int:
     ):  # as in most, and then there is less to look at
         time = amount = False
     else:
-        time = not _TIME_WORDS.isdisjoint(words) or _YEAR_DIGITS in map(len, numbers)
+        time = not _TIME_WORDS.isdisjoint(words) or any(len(number) == 4 for number in numbers)
         amount = bool(numbers) or not _AMOUNTS.isdisjoint(words)
     return (
-        ASKS_CUE * _ends_asking(entry.text)
+        ASKS_CUE * (_asks(entry.text) and _without_bracket(entry.text).rstrip().endswith(_MARKS))
         | TIME_CUE * time
         | AMOUNT_CUE * amount
         | speaker << _SPEAKER_SHIFT
@@ -157,10 +156,6 @@ def _asks(text: str) -> bool:
 def _without_bracket(text: str) -> str:
     """Remove brackets at the end (the caption of a photo)."""
     return _LAST_BRACKET.sub("", text) if text.rstrip().endswith(")") else text
-
-
-def _ends_asking(text: str) -> bool:
-    return _asks(text) and _without_bracket(text).rstrip().endswith(_MARKS)
 
 
 def _name(word: str) -> int:

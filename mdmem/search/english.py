@@ -258,17 +258,11 @@ ac: air conditioning|tv: television
 """Initials and their words, without the words between them (proof of concept)."""
 
 
-def _groups(*tables: str) -> Iterator[list[str]]:
-    return (
-        group.replace(":", "").split()
-        for table in tables
-        for row in table.strip().split("\n")
-        for group in row.split("|")
-    )
-
-
 BASE_FORMS: Mapping[str, str] = {
-    form: base for base, *forms in _groups(_VERBS, _NOUNS) for form in forms
+    form: base
+    for table in (_VERBS, _NOUNS)
+    for base, *forms in map(str.split, table.strip().replace("|", "\n").split("\n"))
+    for form in forms
 }
 
 

@@ -28,7 +28,6 @@ MAX_NEIGHBOUR_CHARS = 1000
 """A long neighbour would drown the entry, and cost five times its size."""
 
 _DAY_NAME = late.pattern(r"^\d{4}-\d{2}-\d{2}-?")
-_CURATED_STEM = "memory"
 _KEPT = 4096
 _FILES_KEPT = 64
 
@@ -97,7 +96,7 @@ def _names(path: str) -> str:
     whole = Path(path)
     parts = (*whole.parent.parts, whole.stem)
     plain = (_DAY_NAME.sub("", part) if day_of(path) else part for part in parts)
-    return " ".join(part for part in plain if part.casefold() != _CURATED_STEM)
+    return " ".join(part for part in plain if part.casefold() != "memory")
 
 
 def words_held(

@@ -48,7 +48,7 @@ RELATED_SHARE, HEADING_SHARE = 0.7, 0.8
 LEAST_CHARACTER_SHARE = 0.25
 """In scripts without spaces: the share of a prompt's pairs in one hit (not measured)."""
 
-_LOOKED_AT = 8
+_READ_HITS = 8
 _MOST_CHARS = 1000
 _QUESTION = late.pattern(
     r"(?i)^\W*(?:who|whom|whose|what|when|where|which|how|why|did|does|do|is|are|was|were|has|"
@@ -155,7 +155,7 @@ def is_carried(
     if len(grams) * 2 > len(words):
         most = max(
             sum(word.own in hit_text for word in grams)
-            for hit_text in (hit.text[:_MOST_CHARS] for hit in hits[:_LOOKED_AT])
+            for hit_text in (hit.text[:_MOST_CHARS] for hit in hits[:_READ_HITS])
         )
         return most >= LEAST_CHARACTER_SHARE * len(grams)
     return measure_evidence(prompt, words, hits, entries, language).sum > 0
@@ -175,7 +175,7 @@ def measure_evidence(
             rarity * share
             for rarity, share in zip(rarities, _matches(words, hit, language), strict=True)
         )
-        for hit in hits[:_LOOKED_AT]
+        for hit in hits[:_READ_HITS]
     )
     routine = sum(word.own in _routine_terms() for word in words) / len(words)
     is_question = bool(_QUESTION.search(prompt))
@@ -226,9 +226,8 @@ def _routine_terms() -> frozenset[str]:
     return frozenset(map(stem, _ROUTINE_WORDS.split()))
 
 
-_LOOKED_AT_QUALITY = 8
+_RATED_HITS = 8
 """Each hit costs 20 µs, and nobody reads much further."""
-_MOST_CHARS_QUALITY = 1000
 _START = 2
 """Letters that an English word shares with its stem, unless it is irregular."""
 _DIGITS = 2
@@ -246,7 +245,7 @@ def answer_quality(query: str, hits: Sequence[Hit], today: date) -> Quality:
     terms = query_terms(query)
     query_terms_set = {*terms.words, *terms.grams}
     found = hits if query_terms_set else ()
-    matched_parts = [_matched_part(hit, query_terms_set) for hit in found[:_LOOKED_AT_QUALITY]]
+    matched_parts = [_matched_part(hit, query_terms_set) for hit in found[:_RATED_HITS]]
     scores = [hit.score for hit in found]
     return Quality(
         words=len(query_terms_set),
@@ -265,7 +264,7 @@ def answer_quality(query: str, hits: Sequence[Hit], today: date) -> Quality:
 
 def _matched_part(hit: Hit, terms: set[str]) -> str:
     """The part of a hit with a term: `text`, `heading` (or file name), `beside` (or a relative)."""
-    if _has(hit.text[:_MOST_CHARS_QUALITY], terms):
+    if _has(hit.text[:_MOST_CHARS], terms):
         return "text"
     name = hit.path.rpartition("/")[2].removesuffix(".md")
     return "heading" if _has(" ".join((*hit.section, name)), terms) else "beside"

@@ -148,7 +148,7 @@ class SearchIndex:
             return cls.create(folder, language)
         try:
             return cls(
-                folder, call_engine(_open_documents, folder / _DOCUMENTS_NAME), seen, language
+                folder, call_engine(schema.open_documents, folder / _DOCUMENTS_NAME), seen, language
             )
         except BrokenIndex:
             return cls.create(folder, language)
@@ -349,7 +349,3 @@ def _gone(commit: CommitId, rows: Iterable[IndexRow], language: str) -> Iterator
         yield from map(
             schema.as_document, schema.document_fields(path, list(together), language, commit)
         )
-
-
-def _open_documents(folder: Path) -> tantivy.Index:
-    return schema.prepare(tantivy.Index.open(str(folder)))

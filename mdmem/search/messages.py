@@ -32,7 +32,7 @@ from mdmem.model.sessions import Message, ReadingStart
 from mdmem.search import engine, schema
 from mdmem.search.engine import BrokenIndex, add_documents, call_engine, call_writer
 from mdmem.search.indexer import ADDED_AT_ONCE, HEAP_BYTES
-from mdmem.search.snapshot import INDEX_VERSION
+from mdmem.search.snapshot import INDEX_VERSION, json_bytes
 from mdmem.search.terms import ENGLISH, grams, query_terms, split_scripts, terms
 from mdmem.startup.records import dataclass, field, replace
 
@@ -149,7 +149,12 @@ def read_seen(folder: Path) -> Seen | None:
 
 def write_seen(folder: Path, seen: Seen) -> None:
     """Write them whole or not at all, for its owner alone, and durably."""
-    text = _json({path: _values(transcript) for path, transcript in seen.transcripts.items()})
+    text = json_bytes(
+        {
+            path: [each.stamp, each.start_values, each.counts, each.problem]
+            for path, each in seen.transcripts.items()
+        }
+    )
     header = {
         "version": _VERSION,
         "settings": seen.settings,
@@ -162,15 +167,11 @@ def write_seen(folder: Path, seen: Seen) -> None:
     new = folder / f"{SEEN_NAME}.new"
     with new.open("wb") as file:
         os.fchmod(file.fileno(), 0o600)
-        file.write(_json(header) + b"\n" + text)
+        file.write(json_bytes(header) + b"\n" + text)
         file.flush()
         os.fsync(file.fileno())
     new.replace(folder / SEEN_NAME)
     sync(folder)
-
-
-def _values(transcript: SeenTranscript) -> list[Any]:
-    return [transcript.stamp, transcript.start_values, transcript.counts, transcript.problem]
 
 
 def start_values(start: ReadingStart | None) -> list[Any] | None:
@@ -197,12 +198,6 @@ def _parsed_start(values: list[Any] | None) -> ReadingStart | None:
                 strict=True,
             )
         )
-    )
-
-
-def _json(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(
-        "utf-8", "surrogatepass"
     )
 
 
@@ -261,7 +256,7 @@ class MessageIndex:
             return cls.create(folder, language)
         try:
             return cls(
-                folder, call_engine(_open_documents, folder / _DOCUMENTS_NAME), seen, language
+                folder, call_engine(schema.open_documents, folder / _DOCUMENTS_NAME), seen, language
             )
         except BrokenIndex:
             return cls.create(folder, language)
@@ -505,7 +500,3 @@ def _label(path: str) -> str:
     return hashlib.blake2b(
         path.encode("utf-8", "surrogateescape"), digest_size=_LABEL_BYTES
     ).hexdigest()
-
-
-def _open_documents(folder: Path) -> tantivy.Index:
-    return schema.prepare(tantivy.Index.open(str(folder)))

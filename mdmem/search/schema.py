@@ -12,6 +12,7 @@ from datetime import date
 from functools import cache, lru_cache
 from json.encoder import encode_basestring
 from json.encoder import encode_basestring as _quoted
+from pathlib import Path
 from typing import Any
 
 from tantivy import Document, Index, Schema, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
@@ -137,6 +138,11 @@ def prepare(index: Index) -> Index:
     index.register_tokenizer(TERMS, TextAnalyzerBuilder(Tokenizer.whitespace()).build())
     index.config_reader("manual")
     return index
+
+
+def open_documents(folder: Path) -> Index:
+    """The index in a folder, prepared."""
+    return prepare(Index.open(str(folder)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,7 +456,6 @@ def parse_row(data: bytes) -> IndexRow:
 _RARE_FIELDS = ("asked", "grams", "grams_around")
 """Fields that few documents have; nothing in them is escaped in JSON."""
 _ROW = '"row":"'
-_as_json_document_texts = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def document_text(fields: dict[str, Any]) -> str:
@@ -489,7 +494,7 @@ def lifetime_text(lifetime: LifetimeFields) -> str:
     assert not lifetime.labels
     return (
         f'{_base64(lifetime.row)}","origin":{encode_basestring(lifetime.origin)},'
-        f"{_as_json_document_texts(lifetime.numbers)[1:]}"
+        f"{_as_json(lifetime.numbers)[1:]}"
     )
 
 

@@ -195,7 +195,7 @@ def read_snapshot(folder: Path) -> Snapshot | None:
 def write_snapshot(folder: Path, seen: Snapshot, durably: bool) -> None:
     """Write a snapshot as JSON, the files last, after a checksum of their text."""
     path = folder / SNAPSHOT_NAME
-    files = _json(
+    files = json_bytes(
         {
             path: [file.stamp.text, file.digest, file.uncommitted, file.skipped]
             for path, file in seen.files.items()
@@ -211,7 +211,7 @@ def write_snapshot(folder: Path, seen: Snapshot, durably: bool) -> None:
     start = {"version": INDEX_VERSION, **described, "check": crc32(files)}
     new = path.with_name(f"{path.name}.new")
     with new.open("wb") as stream:
-        stream.write(_json(start)[:-1] + _FILES + files + b"}")
+        stream.write(json_bytes(start)[:-1] + _FILES + files + b"}")
         if durably:
             stream.flush()
             os.fsync(stream.fileno())
@@ -220,7 +220,8 @@ def write_snapshot(folder: Path, seen: Snapshot, durably: bool) -> None:
         sync(path.parent)
 
 
-def _json(value: object) -> bytes:
+def json_bytes(value: object) -> bytes:
+    """Compact JSON; lone surrogates are kept."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(
         "utf-8", "surrogatepass"
     )

@@ -316,7 +316,7 @@ def split_key(text: str, key: str) -> tuple[str, str]:
     match = _BOLD_KEY.match(text)
     if match and spellings & _spellings(_split_key(text)[0] or ""):
         return match[0], text[match.end() :]
-    for colon in islice(_COLON.finditer(text), max(map(_count_colons, spellings)) + 2):
+    for colon in islice(_COLON.finditer(text), max(each.count(": ") for each in spellings) + 2):
         rest = text[colon.end() :].lstrip()
         if rest and spellings & _spellings(text[: colon.start()]):
             return text[: len(text) - len(rest)], rest
@@ -339,10 +339,6 @@ def _spellings(key: str) -> set[str]:
 def normalise_key(text: str) -> str:
     """A key, or a text with one, normalised without bold marks and escapes."""
     return normalise(text.replace("\\", "").replace("**", "").replace("__", ""))
-
-
-def _count_colons(key: str) -> int:
-    return key.count(": ")
 
 
 def holds_key(fact: Fact, key: str) -> bool:

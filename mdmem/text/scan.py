@@ -156,7 +156,6 @@ _DEEP_LINE = rf"(?m:^){_DEEP}"
 _ITEM = rf"( {{0,3}}{_MARKER})([ \t]*)"
 _BLANK_LINE = rf"{_BLANK}|\Z"
 _RAW_ENDS = {"<!--": "-->", "<?": r"\?>", "<![CDATA[": r"\]\]>"}
-_DECLARATION_END = ">"
 _TEXT_END = r"</(?ai:script|pre|style|textarea)>"
 _FRESH = r"\n(?:(?=#{1,6} |[-*+] [^\s*+-])|[ \t]*\n(?=[^ \t\n]))"
 """Before fresh points, unless a fence or HTML block is open."""
@@ -281,7 +280,7 @@ class _Scanner:
             self._take(kind, len(self.source))
 
     def _raw(self, opener: str, start: int) -> None:
-        by_letter = _DECLARATION_END if opener.startswith("<!") else _TEXT_END
+        by_letter = ">" if opener.startswith("<!") else _TEXT_END
         self._until(BlockKind.HTML, _RAW_ENDS.get(opener, by_letter), start)
 
     def _open_run(self, end: int) -> None:

@@ -88,12 +88,10 @@ def _shown_characters(text: str) -> tuple[str, Sequence[int]]:
     if text.isascii() and text.isprintable():
         return text, range(len(text))
     visible = ((at, each) for at, each in enumerate(text) if not _is_hidden(each))
-    shown = [(character, at) for at, each in visible for character in _normalised(each)]
+    shown = [
+        (character, at) for at, each in visible for character in unicodedata.normalize("NFKC", each)
+    ]
     return "".join(character for character, _ in shown), [position for _, position in shown]
-
-
-def _normalised(character: str) -> str:
-    return unicodedata.normalize("NFKC", character)
 
 
 def _is_hidden(character: str) -> bool:

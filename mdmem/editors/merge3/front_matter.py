@@ -49,15 +49,11 @@ def merge_front_matter(
     for field in order:
         lines += _lines(texts[field])
         lines += [line for line in _lines(comments.get(field, "")) if line not in (*ours, *theirs)]
-    around = [[_delimiter(version, n) for n in (0, -1)] for version in (base, ours, theirs)]
+    around = [(v[0], v[-1]) if v else ("", "") for v in (base, ours, theirs)]
     if not lines and not (ours and theirs):
         return ()
     first, last = (max(choices(*ends)) for ends in zip(*around, strict=True))
     return (first or "---\n", *lines, last or "---\n")
-
-
-def _delimiter(version: Sequence[str], line: int) -> str:
-    return version[line] if version else ""
 
 
 def _lines(text: str) -> list[str]:
