@@ -166,12 +166,11 @@ def figures(
 def _verb_figures(verb: str, events: Sequence[Event], weeks: tuple[int, ...]) -> VerbFigures:
     ended = Counter(event.outcome for event in events)
     times = sorted(event.ms for event in events)
-    slow = times[math.ceil(0.95 * len(times)) - 1]
     return VerbFigures(
         verb=verb,
         count=len(events),
         median_ms=median(times),
-        p95_ms=slow,
+        p95_ms=times[math.ceil(0.95 * len(times)) - 1],
         refused=ended[Outcome.REFUSED],
         failed=ended[Outcome.FAILED],
         bugs=ended[Outcome.BUG],

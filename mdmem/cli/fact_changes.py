@@ -35,5 +35,8 @@ def changes(
     result = open_memory(call).changes(
         ShowChanges(since=since, until=until, actor=actor, file=file, limit=limit)
     )
-    text = history.changes_text(result.changes, use_colour())
-    return Answer(history.changes_json(result), text, history.changes_notes(result))
+    return Answer(
+        history.changes_json(result),
+        history.changes_text(result.changes, use_colour()),
+        history.changes_notes(result),
+    )

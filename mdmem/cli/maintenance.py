@@ -36,10 +36,10 @@ def leave_adopted(folder: str | None) -> Answer:
     """Stop serving a workspace to agents."""
     root = Path(folder or os.environ.get("MDMEM_WORKSPACE") or ".").resolve()
     was_listed = memory.leave(root, os.environ)
-    text = (
-        f"Left {root}: agents are no longer given it" if was_listed else f"{root} was not adopted"
+    return Answer(
+        {"workspace": str(root), "left": was_listed},
+        f"Left {root}: agents are no longer given it" if was_listed else f"{root} was not adopted",
     )
-    return Answer({"workspace": str(root), "left": was_listed}, text)
 
 
 def find(call: Call, yes: bool) -> Answer:
@@ -236,8 +236,12 @@ def check_(
         replace(problem, message=in_flags(problem.message), hint=in_flags(problem.hint))
         for problem in problems
     )
-    text = "\n".join(map(reads.problem_text, problems))
-    return Answer(reads.problems_json(problems), text, () if problems else ("no problems",), status)
+    return Answer(
+        reads.problems_json(problems),
+        "\n".join(map(reads.problem_text, problems)),
+        () if problems else ("no problems",),
+        status,
+    )
 
 
 def redact(call: Call, as_json: Json = False) -> Answer:

@@ -160,11 +160,10 @@ def dream(
     result = open_memory(call).pipelines.dream(
         Dream(days=tuple(days or ()), apply=applies, model=asks_model, dry_run=dry_run)
     )
-    notes = tuple(map(in_flags, pipelines.dream_notes(result)))
     return Answer(
         pipelines.dream_json(result),
         pipelines.dream_text(result),
-        notes,
+        tuple(map(in_flags, pipelines.dream_notes(result))),
         status=0 if result.outcome in ("", *PASSING) else 1,
     )
 

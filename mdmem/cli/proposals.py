@@ -96,8 +96,11 @@ def proposals(
         view = memory.proposals.show(proposal)
         return Answer(show.proposal_json(view), show.proposal_text(view, use_colour()))
     listed, now = memory.proposals.standing(), memory.workspace.now()
-    notes = () if listed.views else ("no open proposals",)
-    return Answer(show.proposals_json(listed, now), show.proposals_text(listed, now), notes)
+    return Answer(
+        show.proposals_json(listed, now),
+        show.proposals_text(listed, now),
+        () if listed.views else ("no open proposals",),
+    )
 
 
 def accept(

@@ -57,10 +57,16 @@ def show_(
     memory = open_memory(call)
     view = memory.show_named(request) if as_of is None else memory.show_as_of(request, as_of)
     if not isinstance(view, SectionView):
-        text = history.day_text(view, sys.stdout.isatty(), use_colour())
-        return Answer(history.day_json(view), VerbatimText(text), history.day_notes(view))
-    text = reads.section_text(view, sys.stdout.isatty())
-    return Answer(reads.section_json(view), VerbatimText(text), reads.section_notes(view))
+        return Answer(
+            history.day_json(view),
+            VerbatimText(history.day_text(view, sys.stdout.isatty(), use_colour())),
+            history.day_notes(view),
+        )
+    return Answer(
+        reads.section_json(view),
+        VerbatimText(reads.section_text(view, sys.stdout.isatty())),
+        reads.section_notes(view),
+    )
 
 
 def outline(

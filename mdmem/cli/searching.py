@@ -124,11 +124,12 @@ def search(
         if result.hits or result.messages or result.stale
         else memory.empty_answer_notes(file, section)
     )
-    text, status = (
+    return Answer(
+        hits.search_json(result),
         hits.search_text(result, use_colour()),
+        (*hits.search_notes(result), *notes),
         hits.answer_status(len(result.hits) + len(result.messages), result),
     )
-    return Answer(hits.search_json(result), text, (*hits.search_notes(result), *notes), status)
 
 
 def facts(
@@ -176,12 +177,11 @@ def facts(
         if (file or section) and not (listed.facts or listed.stale)
         else ()
     )
-    status = hits.answer_status(len(listed.facts), listed)
     return Answer(
         hits.facts_json(listed),
         hits.facts_text(listed),
         (*hits.facts_notes(listed), *notes),
-        status,
+        hits.answer_status(len(listed.facts), listed),
     )
 
 
@@ -200,9 +200,11 @@ def recall(
     Facts with most of the labels come first, then the newest.
     """
     listed = open_memory(call).recall(tuple(tags), limit)
-    status = hits.answer_status(len(listed.facts), listed)
     return Answer(
-        hits.facts_json(listed), hits.facts_text(listed), hits.facts_notes(listed), status
+        hits.facts_json(listed),
+        hits.facts_text(listed),
+        hits.facts_notes(listed),
+        hits.answer_status(len(listed.facts), listed),
     )
 
 
@@ -213,8 +215,9 @@ def tags(call: Call, as_json: Json = False) -> Answer:
     """
     catalogue = open_memory(call).tags()
     count = len(catalogue.tags)
-    notes, status = (
+    return Answer(
+        hits.tags_json(catalogue),
+        hits.tags_text(catalogue),
         hits.answer_notes("tags", count, catalogue),
         hits.answer_status(count, catalogue),
     )
-    return Answer(hits.tags_json(catalogue), hits.tags_text(catalogue), notes, status)

@@ -120,8 +120,11 @@ def review(
         else memory.review()
     )
     waits = result.waiting.proposals or result.waiting.unreadable
-    notes = () if result.advice or waits else ("nothing to tidy",)
-    return Answer(maintenance.reviewed_json(result), maintenance.reviewed_text(result), notes)
+    return Answer(
+        maintenance.reviewed_json(result),
+        maintenance.reviewed_text(result),
+        () if result.advice or waits else ("nothing to tidy",),
+    )
 
 
 def stats(
@@ -152,19 +155,19 @@ def stats(
     """
     if subject is None:
         by_verb = open_memory(call).figures.of_verbs(ShowFigures(weeks))
-        nothing = "" if by_verb.verbs else "nothing was done in these weeks"
         return Answer(
             maintenance.figures_json(by_verb),
             maintenance.figures_text(by_verb, use_colour()),
-            maintenance.notes(by_verb.damaged, nothing),
+            maintenance.notes(
+                by_verb.damaged, "" if by_verb.verbs else "nothing was done in these weeks"
+            ),
         )
     if subject == _CONTEXT:
         blocks = open_memory(call).figures.of_contexts(ShowFigures(weeks))
-        nothing = "" if blocks.weeks else "no blocks in these weeks"
         return Answer(
             maintenance.contexts_json(blocks),
             maintenance.contexts_text(blocks, use_colour()),
-            maintenance.notes(blocks.damaged, nothing),
+            maintenance.notes(blocks.damaged, "" if blocks.weeks else "no blocks in these weeks"),
         )
     if subject == _RUNS:
         of_runs = open_memory(call).pipelines.figures(ShowFigures(weeks))
@@ -176,11 +179,10 @@ def stats(
     if subject != _SEARCH:
         raise UsageProblem(f"no figures for {subject!r}", _nearest(subject))
     weekly = open_memory(call).figures.of_searches(ShowFigures(weeks))
-    nothing = "" if weekly.weeks else "no searches in these weeks"
     return Answer(
         maintenance.searches_json(weekly),
         maintenance.searches_text(weekly, use_colour()),
-        maintenance.notes(weekly.damaged, nothing),
+        maintenance.notes(weekly.damaged, "" if weekly.weeks else "no searches in these weeks"),
     )
 
 

@@ -215,9 +215,12 @@ def _checked(item: Any, by_number: Mapping[int, Sequence[RequestLine]]) -> Sugge
     if not by_person:
         _require_grounded(text, quote, cited)
     key = item.get("key")
-    named = attribute_named(key) if isinstance(key, str) else None
     return SuggestedFact(
-        lines=numbers, kind=kind.strip().casefold(), key=named, text=text, by_person=by_person
+        lines=numbers,
+        kind=kind.strip().casefold(),
+        key=attribute_named(key) if isinstance(key, str) else None,
+        text=text,
+        by_person=by_person,
     )
 
 

@@ -228,15 +228,25 @@ def _count(usage: Any, name: str, most: int) -> int | None:
 def _response_format(name: str, request: ModelRequest) -> Mapping[str, Any]:
     if name != "json_schema":
         return {"type": name}
-    schema = {"name": f"mdmem_{request.task}", "strict": True, "schema": json.loads(request.schema)}
-    return {"type": name, "json_schema": schema}
+    return {
+        "type": name,
+        "json_schema": {
+            "name": f"mdmem_{request.task}",
+            "strict": True,
+            "schema": json.loads(request.schema),
+        },
+    }
 
 
 def _failure(problem: openai.APIStatusError) -> ModelFailure:
     is_passing = problem.status_code in (408, 409, 429) or problem.status_code >= 500
     wait = _retry_after(problem.response.headers) if is_passing else None
-    message = f"the server answered {problem.status_code}"
-    return ModelFailure(DOWN if is_passing else REFUSED, message, is_passing=is_passing, wait=wait)
+    return ModelFailure(
+        DOWN if is_passing else REFUSED,
+        f"the server answered {problem.status_code}",
+        is_passing=is_passing,
+        wait=wait,
+    )
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

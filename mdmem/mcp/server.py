@@ -79,11 +79,10 @@ class RequestStream:
             except anyio.EndOfStream:
                 await self._requests.drain()
                 raise
-            if isinstance(item, Exception):
-                await self._sink.send(_refusal(item))
-                continue
-            self._note(item)
-            return item
+            if not isinstance(item, Exception):
+                self._note(item)
+                return item
+            await self._sink.send(_refusal(item))
 
     def _note(self, item: SessionMessage) -> None:
         match item.message:

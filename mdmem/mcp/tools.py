@@ -92,8 +92,13 @@ def _flag(description: str) -> Schema:
 
 
 def _number(default: int, most: int, description: str = "") -> Schema:
-    about = {"description": description} if description else {}
-    return {"type": "integer", "default": default, "minimum": 1, "maximum": most, **about}
+    return {
+        "type": "integer",
+        "default": default,
+        "minimum": 1,
+        "maximum": most,
+        **({"description": description} if description else {}),
+    }
 
 
 MOST_ITEMS = 50  # of a list

@@ -276,7 +276,7 @@ def _cites_suffix(cites: Sequence[str], answer: SectionHistory | FactHistory | B
     return f"  {cites_text(cites, answer.gone)}" if cites else ""
 
 
-def _printable_with_tabs(text: str) -> str:
+def _with_tabs(text: str) -> str:
     return printable(text, keep="\t")
 
 
@@ -383,7 +383,7 @@ def _changed_lines(before: str, after: str, colour: bool) -> Iterator[str]:
         if shown[n]:
             yield (
                 _INDENT_HISTORY
-                + "".join(_marked(piece, _printable_with_tabs(text), colour) for piece, text in row)
+                + "".join(_marked(piece, _with_tabs(text), colour) for piece, text in row)
             ).rstrip()
         elif n and shown[n - 1] and any(shown[n:]):
             yield f"{_INDENT_HISTORY}…"
@@ -441,7 +441,7 @@ def blame_text(blame: Blame, colour: bool) -> str:
 
 def _blamed_line(line: BlamedLine, blame: Blame, width: int, colour: bool) -> str:
     cites = dim(one_line(_cites_suffix(line.cites, blame)), colour) if line.cites else ""
-    return f"{dim(_origin_columns(line, width), colour)}  {_printable_with_tabs(line.text)}{cites}".rstrip()
+    return f"{dim(_origin_columns(line, width), colour)}  {_with_tabs(line.text)}{cites}".rstrip()
 
 
 def _origin_columns(line: BlamedLine, width: int) -> str:

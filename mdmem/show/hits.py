@@ -190,9 +190,8 @@ def answer_status(count: int, answer: FactList | TagCatalogue | ConflictList | S
 
 def search_notes(result: SearchResult) -> tuple[str, ...]:
     """Notes on a search's answer."""
-    past = () if result.as_of is None else (f"Memory as of {result.as_of}",)
     return (
-        *past,
+        *(() if result.as_of is None else (f"Memory as of {result.as_of}",)),
         *_days_notes(result),
         *answer_notes("match", len(result.hits) + len(result.messages), result),
     )

@@ -263,10 +263,11 @@ def decision_notes(decision: Decision) -> tuple[str, ...]:
         f"{part.name} is overtaken. To accept it anyway: {accept} {shlex.quote(part.name)} --anyway"
         for part in decision.overtaken
     ]
-    closed = (
-        [f"{decision.proposal} is closed; nothing is left to decide"] if decision.closed else []
+    return (
+        *(note for _, result in decision.parts for note in result.notes),
+        *left,
+        *([f"{decision.proposal} is closed; nothing is left to decide"] if decision.closed else []),
     )
-    return (*(note for _, result in decision.parts for note in result.notes), *left, *closed)
 
 
 def _short(part: PartView) -> str:

@@ -197,10 +197,9 @@ def _fact_json(view: SectionView) -> dict[str, Any]:
 def section_notes(view: SectionView) -> tuple[str, ...]:
     """Where a fact is, and what else its name, or a section's, could mean."""
     place = f"{view.path}:{view.start_line}  {section_line(view.section)}".rstrip()
-    past = () if view.as_of is None else (f"Memory as of {view.as_of}",)
     return (
         *([one_line(f"{place}  [{view.fact}]")] if view.fact else []),
-        *past,
+        *(() if view.as_of is None else (f"Memory as of {view.as_of}",)),
         *also_notes(view.also),
     )
 
