@@ -1,11 +1,13 @@
-"""Measure the processor time of a backfill: `mdmem digest` over sessions that nobody has read, and again where nothing is new.
+"""Measure the processor time of a backfill: `mdmem digest` over sessions that nobody has read, and
+again where nothing is new.
 
 And that of their search, which reads them all the first time, and nothing the second.
 
     python benchmarks/backfill.py [--megabytes 100] [--folder /dev/shm] [--profile]
 
-The sessions are those of made_transcripts. Of the same bytes three figures are given, each the whole of the one before and more: reading and drawing
-entries, the digest with all that it writes (git's processes included), and the digest again.
+The sessions are those of made_transcripts. Of the same bytes three figures are given, each the
+whole of the one before and more: reading and drawing entries, the digest with all that it writes
+(git's processes included), and the digest again.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 """Measure what a block for a prompt holds, and what it costs: `python benchmarks/blocks.py DATA`.
 
-DATA is described in README.md. For each budget: the share of questions with a line of their answer in the block, and the mean tokens of the
-block, with the numbers of `queries/context` as they are, and with each of them at other values. The gate is left out here (`gate.py`).
+DATA is described in README.md. For each budget: the share of questions with a line of their answer
+in the block, and the mean tokens of the block, with the numbers of `queries/context` as they are,
+and with each of them at other values. The gate is left out here (`gate.py`).
 """
 
 import argparse

@@ -1,10 +1,12 @@
-"""Measure the everyday commands, beside what a person would otherwise type, on memories that this script makes.
+"""Measure the everyday commands, beside what a person would otherwise type, on memories that this
+script makes.
 
     python benchmarks/commands.py [--entries 5000 50000] [--runs 15]
 
-Each figure is the ratio of the median to that of a row above it, of runs taken in turn (A B C A B C …), so it holds on a noisy machine too;
-milliseconds stand beside it to be read with each other. The floor of a write is a bare start of Python and a durable `git commit` of
-the file; of a read it is a bare start of Python. `mdmem` is the command beside this Python, a new process each time.
+Each figure is the ratio of the median to that of a row above it, of runs taken in turn (A B C A B C
+…), so it holds on a noisy machine too; milliseconds stand beside it to be read with each other. The
+floor of a write is a bare start of Python and a durable `git commit` of the file; of a read it is a
+bare start of Python. `mdmem` is the command beside this Python, a new process each time.
 """
 
 import argparse
@@ -109,7 +111,8 @@ def measure(top: Path, entries: int, own: Mapping[str, str], runs: int) -> None:
     )
     log = logs[0].relative_to(ours).as_posix()
     print(
-        f"\n{entries} entries in {sections} sections of {len(logs) + 1} files; built in {built:.1f} s ({sections / built:.0f} sections/s)"
+        f"\n{entries} entries in {sections} sections of {len(logs) + 1} files; built in {built:.1f}"
+        f" s ({sections / built:.0f} sections/s)"
     )
 
     compare(

@@ -1,4 +1,6 @@
-"""Conversations written as daily logs, with questions, and an index of each: the data of `blocks.py` and `gate.py`."""
+"""Conversations written as daily logs, with questions, and an index of each: the data of
+`blocks.py` and `gate.py`.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,13 +1,17 @@
-"""Fit the gate (`mdmem/search/gate.py`): does memory carry a prompt? `python benchmarks/gate.py DATA UPDATES [--held-out PROMPTS]`.
+"""Fit the gate (`mdmem/search/gate.py`): does memory carry a prompt? `python benchmarks/gate.py
+DATA UPDATES [--held-out PROMPTS]`.
 
-DATA is described in README.md; UPDATES has a case of knowledge that changes on each line, with its writes and its questions. Prompts that
-memory carries: each conversation's own questions, those of the cases, and the questions of a small curated memory
-(tests/test_search_curated.py); the last two asked of their memory alone and of one together with a conversation. Prompts that it does not carry: questions of
-other conversations, and prompts of coding sessions (below). A logistic regression by Newton's method gives the weights; each group counts by
-its weight, however many prompts it has. The constant is then moved so that one in 110 of the conversations' own questions gets nothing.
+DATA is described in README.md; UPDATES has a case of knowledge that changes on each line, with its
+writes and its questions. Prompts that memory carries: each conversation's own questions, those of
+the cases, and the questions of a small curated memory (tests/test_search_curated.py); the last two
+asked of their memory alone and of one together with a conversation. Prompts that it does not carry:
+questions of other conversations, and prompts of coding sessions (below). A logistic regression by
+Newton's method gives the weights; each group counts by its weight, however many prompts it has. The
+constant is then moved so that one in 110 of the conversations' own questions gets nothing.
 
-Printed: the weights, to be put into the module; and the share of each group that gets nothing, with the fitted weights and with those of the
-module. --held-out names a file of prompts, one a line, that need no memory and that nothing is fitted on.
+Printed: the weights, to be put into the module; and the share of each group that gets nothing, with
+the fitted weights and with those of the module. --held-out names a file of prompts, one a line,
+that need no memory and that nothing is fitted on.
 """
 
 import argparse
@@ -45,7 +49,9 @@ Pairs = Sequence[tuple[SearchIndex, str]]
 
 
 def features(index: SearchIndex, prompt: str) -> Features | None:
-    """The measures of a prompt, 1 first for the constant; None where nothing is found, so that nothing is to be decided."""
+    """The measures of a prompt, 1 first for the constant; None where nothing is found, so that
+    nothing is to be decided.
+    """
     hits = [hit for hit in ask(index, prompt, LOOKED_AT) if not hit.near]
     assert index._finder is not None
     words = gate.prompt_words(prompt, index._finder.lexicon)
@@ -90,10 +96,12 @@ def read_updates(path: Path) -> tuple[dict[str, str], list[str]]:
             if query["mode"] == "current" and query.get("must")
         ]
     files = {
-        name: "# Memory\n\n"
-        + "".join(
-            f"## {heading}\n\n" + "".join(f"- {text}\n" for text in texts) + "\n"
-            for heading, texts in of_file.items()
+        name: (
+            "# Memory\n\n"
+            + "".join(
+                f"## {heading}\n\n" + "".join(f"- {text}\n" for text in texts) + "\n"
+                for heading, texts in of_file.items()
+            )
         )
         for name, of_file in sections.items()
     }
@@ -103,7 +111,9 @@ def read_updates(path: Path) -> tuple[dict[str, str], list[str]]:
 def groups(
     data: Path, updates: Path, held_out: Path | None
 ) -> dict[str, tuple[bool, float, Pairs]]:
-    """The groups of prompts by name: True if memory carries them, the weight of the group, and its prompts with their indexes."""
+    """The groups of prompts by name: True if memory carries them, the weight of the group, and its
+    prompts with their indexes.
+    """
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
     from test_search_curated import FILES, QUESTIONS
 

@@ -1,4 +1,5 @@
-"""A memory for benchmarks, made of invented words and the same at every run: one MEMORY.md, and a daily log for each day.
+"""A memory for benchmarks, made of invented words and the same at every run: one MEMORY.md, and a
+daily log for each day.
 
 List items of 8 to 18 words, whose frequencies fall as in a language (Zipf).
 """
@@ -13,8 +14,10 @@ VOCABULARY, SKEW = 8000, 1.05
 ITEMS_A_SECTION, SECTIONS_A_DAY = 5, 9
 NAMES = ("Anna", "Boris", "Chen", "Dora", "Emil", "Fatima", "Goran", "Hana")
 COMMON = """
-    the to and a of in is for on we it was with that this have not but they be at from will when who said about plan meeting release server
-    budget project team trip dinner doctor book garden music school friend house work family question decision
+    the to and a of in is for on we it was with that this have not but they be at from will when who
+    said about plan meeting release server
+    budget project team trip dinner doctor book garden music school friend house work family
+    question decision
 """
 
 

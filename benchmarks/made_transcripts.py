@@ -1,6 +1,8 @@
-"""Transcripts for benchmarks, of invented talk and the same at every run: sessions with tools, in the shapes of two clients.
+"""Transcripts for benchmarks, of invented talk and the same at every run: sessions with tools, in
+the shapes of two clients.
 
-Talk is 4 to 8 % of a file, a third of it the person's; the rest are results of tools. Most sessions are small, a few are very large.
+Talk is 4 to 8 % of a file, a third of it the person's; the rest are results of tools. Most sessions
+are small, a few are very large.
 """
 
 import json

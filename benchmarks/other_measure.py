@@ -1,11 +1,15 @@
-"""Measure the ranking beside plain BM25 on texts that are no conversations: `python benchmarks/other_measure.py SETS [NAME…]`.
+"""Measure the ranking beside plain BM25 on texts that are no conversations: `python
+benchmarks/other_measure.py SETS [NAME…]`.
 
-SETS is the folder that `other_texts.py` wrote. For each set R@10 and MRR@10 in percent of a plain BM25 and of the ranking as it is, and the
-difference in R@10 with its 95 % interval (paired bootstrap over questions). `below` marks a set where the whole interval lies below zero.
-`crowd` tells how hits stand together: of the first eight by the ranking, the percentage with another of them within two lines.
+SETS is the folder that `other_texts.py` wrote. For each set R@10 and MRR@10 in percent of a plain
+BM25 and of the ranking as it is, and the difference in R@10 with its 95 % interval (paired
+bootstrap over questions). `below` marks a set where the whole interval lies below zero. `crowd`
+tells how hits stand together: of the first eight by the ranking, the percentage with another of
+them within two lines.
 
-The plain BM25 knows stems, stop words and headings: one field of the words of an entry, of the headings above it and of the file's name, with
-pairs of characters for scripts without spaces. It shares nothing with the ranking but the cutting into entries and words.
+The plain BM25 knows stems, stop words and headings: one field of the words of an entry, of the
+headings above it and of the file's name, with pairs of characters for scripts without spaces. It
+shares nothing with the ranking but the cutting into entries and words.
 """
 
 import argparse
@@ -122,7 +126,9 @@ def search(index: SearchIndex, question: str) -> list[Lines]:
 
 
 def crowded(lines: Sequence[Lines]) -> tuple[int, int]:
-    """The number of the first hits that have another of them within two lines, and of the first hits."""
+    """The number of the first hits that have another of them within two lines, and of the first
+    hits.
+    """
 
     def is_near(hit: Lines, other: Lines) -> bool:
         return (
@@ -159,7 +165,8 @@ def compare(
     ]
     print(
         f"{name:<18}{len(plain):>5}" + "".join(f"{cell:>8.1f}" for cell in cells),
-        f"{near:>5.0f} {cells[1] - cells[0]:+7.1f}  [{100 * low:+.1f}, {100 * high:+.1f}]{'  below' if high < 0 else ''}",
+        f"{near:>5.0f} {cells[1] - cells[0]:+7.1f}  [{100 * low:+.1f},"
+        f" {100 * high:+.1f}]{'  below' if high < 0 else ''}",
         flush=True,
     )
 

@@ -1,20 +1,28 @@
-"""Write texts that are no conversations as memories, with questions whose lines are known: `python benchmarks/other_texts.py ROOT OUT`.
+"""Write texts that are no conversations as memories, with questions whose lines are known: `python
+benchmarks/other_texts.py ROOT OUT`.
 
-ROOT is a folder into which these Debian packages were unpacked (`apt-get download` and `dpkg-deb -x`; any of them may be missing):
+ROOT is a folder into which these Debian packages were unpacked (`apt-get download` and `dpkg-deb
+-x`; any of them may be missing):
 
     developers-reference debian-policy debian-faq debian-faq-ja debian-faq-zh-cn
     debian-reference-en debian-reference-de debian-reference-ja debian-reference-zh-cn
     fish-common coreutils findutils git-man grep sed tar rsync curl wget
 
-Their texts are under the GPL, the terms of Debian Policy and those of curl; they are read where they are, and nothing of them is part of
-this repository. OUT gets what `other_measure.py` reads, one folder a set; the same at every run.
+Their texts are under the GPL, the terms of Debian Policy and those of curl; they are read where
+they are, and nothing of them is part of this repository. OUT gets what `other_measure.py` reads,
+one folder a set; the same at every run.
 
-- Documentation in topic files: a question is the title of a section, which is taken out; the answer is the first entry below it.
+- Documentation in topic files: a question is the title of a section, which is taken out; the answer
+  is the first entry below it.
 - The same cut into sentences, each a list item. And questions of a FAQ without any heading.
-- The same documentation as it is, with a few words of an entry as the question: what somebody types who remembers what stands there.
-- Options of commands as lists: a question is the description that the completions of a shell give; the answer is the item of the manual.
-- Meetings of 800 turns made of sentences of the documentation, with fillers: a question has two words of the turn that is meant.
-- Functions of Python's library in fences: a question is the first line of the docstring, which is taken out.
+- The same documentation as it is, with a few words of an entry as the question: what somebody types
+  who remembers what stands there.
+- Options of commands as lists: a question is the description that the completions of a shell give;
+  the answer is the item of the manual.
+- Meetings of 800 turns made of sentences of the documentation, with fillers: a question has two
+  words of the turn that is meant.
+- Functions of Python's library in fences: a question is the first line of the docstring, which is
+  taken out.
 """
 
 import argparse
@@ -72,7 +80,9 @@ _SKIPPED_CLASSES = {
 
 @dataclass
 class Section:
-    """A heading with its level and the entries of its own text: prose as it is, code with its line ends."""
+    """A heading with its level and the entries of its own text: prose as it is, code with its line
+    ends.
+    """
 
     level: int
     title: str
@@ -168,7 +178,9 @@ def sections_of(files: Sequence[Path]) -> Iterator[tuple[str, list[Section]]]:
 
 
 def is_title(title: str, unspaced: bool) -> bool:
-    """True if a title says enough for a question, in the language of its text; what is not translated is no question."""
+    """True if a title says enough for a question, in the language of its text; what is not
+    translated is no question.
+    """
     if unspaced:
         return len(_UNSPACED.findall(title)) >= 4
     return (
@@ -180,7 +192,9 @@ def is_title(title: str, unspaced: bool) -> bool:
 def documentation(
     files: Sequence[Path], unspaced: bool = False, sentences: bool = False, headings: bool = True
 ) -> Memory:
-    """Topic files, one a page; every second title is asked for and taken out (without headings: every one)."""
+    """Topic files, one a page; every second title is asked for and taken out (without headings:
+    every one).
+    """
     memory, rng, titles = Memory(), random.Random(2), set()
     for name, sections in sections_of(files):
         for number, section in enumerate(sections):
@@ -230,7 +244,9 @@ def paragraphs(files: Sequence[Path], unspaced: bool = False) -> Memory:
 
 
 def words_of(rng: random.Random, text: str, unspaced: bool) -> str | None:
-    """Three words of a text in their order; in scripts without spaces, two runs of one kind of character."""
+    """Three words of a text in their order; in scripts without spaces, two runs of one kind of
+    character.
+    """
     pattern, count = (_RUN, 2) if unspaced else (_WORD, 3)
     words = list(
         dict.fromkeys(word for word in pattern.findall(text) if word.lower() not in STOP_WORDS)
@@ -326,7 +342,9 @@ def options(root: Path) -> Memory:
 
 
 def meetings(files: Sequence[Path], count: int = 4) -> Memory:
-    """Meetings of sentences, 14 subjects each, one turn a list item; a question holds two words of a turn."""
+    """Meetings of sentences, 14 subjects each, one turn a list item; a question holds two words of
+    a turn.
+    """
     memory, rng = Memory(), random.Random(3)
     pages = [
         [text for section in sections for kind, text in section.entries if kind == "p"]
@@ -443,7 +461,8 @@ def main() -> None:
         if memory.questions:
             entries = sum(len(lines) for lines in memory.files.values())
             print(
-                f"{name:<18}{memory.write(args.out / name):>5} questions, {len(memory.files)} files, {entries} lines",
+                f"{name:<18}{memory.write(args.out / name):>5} questions, {len(memory.files)}"
+                f" files, {entries} lines",
                 flush=True,
             )
 

@@ -1,13 +1,16 @@
-"""Measure how fast a search is in process, how large the index, and how fast it is built, on a memory that this script makes.
+"""Measure how fast a search is in process, how large the index, and how fast it is built, on a
+memory that this script makes.
 
     python benchmarks/search_speed.py [--entries 100000] [--runs 5] [--folder DIR] [--trail]
 
-The memory is made of invented words, the same at every run: one MEMORY.md and a daily log for each day, with list items of 8 to 18 words
-whose frequencies fall as in a language (Zipf). Two kinds of queries are asked: words of the memory, from one to six, and questions as a person
-puts them, with a name and a date. Each kind is asked once to warm up; then p50 and p99 are the medians of the runs.
+The memory is made of invented words, the same at every run: one MEMORY.md and a daily log for each
+day, with list items of 8 to 18 words whose frequencies fall as in a language (Zipf). Two kinds of
+queries are asked: words of the memory, from one to six, and questions as a person puts them, with a
+name and a date. Each kind is asked once to warm up; then p50 and p99 are the medians of the runs.
 
---folder keeps the memory and its index there and uses what an earlier run left. --trail builds everything as `mdmem reindex --full` does, in a
-repository with one commit: the table of versions too, from which the index is made there.
+--folder keeps the memory and its index there and uses what an earlier run left. --trail builds
+everything as `mdmem reindex --full` does, in a repository with one commit: the table of versions
+too, from which the index is made there.
 """
 
 import argparse
@@ -152,7 +155,8 @@ def report(folder: Path, build: Callable[[Path], SearchIndex], runs: int) -> Non
         path.stat().st_size for path in folder.rglob(f"{INDEX_NAME}/**/*") if path.is_file()
     )
     print(
-        f"{index.count} entries in {sections} sections, {size / 1e6:.1f} MB; opened or built in {taken:.1f} s",
+        f"{index.count} entries in {sections} sections, {size / 1e6:.1f} MB; opened or built in"
+        f" {taken:.1f} s",
         end="",
     )
     print(f", {sections / taken:.0f} sections/s; index {stored / size:.2f} x the text", flush=True)

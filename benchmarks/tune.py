@@ -1,13 +1,17 @@
-"""Measure what each part of the ranking is worth, on a benchmark of conversations written as daily logs.
+"""Measure what each part of the ranking is worth, on a benchmark of conversations written as daily
+logs.
 
     python benchmarks/tune.py DATA [--one] [--without]
 
-DATA holds `queries.jsonl` and one folder a conversation with its `memory/`; `score.py`, which knows how a run is scored, lies two folders
-above it, or where --score says. Prints one row for each step from plain BM25 to the whole ranking: R@5, R@10, MRR@10, R@1000t and
-day-R@5 in percent, then what the step gained, with the standard error of the paired difference (bootstrap over questions) and the number
-of conversations that gained in R@10. --one asks one index of all conversations; --without starts from the whole and takes one part away.
+DATA holds `queries.jsonl` and one folder a conversation with its `memory/`; `score.py`, which knows
+how a run is scored, lies two folders above it, or where --score says. Prints one row for each step
+from plain BM25 to the whole ranking: R@5, R@10, MRR@10, R@1000t and day-R@5 in percent, then what
+the step gained, with the standard error of the paired difference (bootstrap over questions) and the
+number of conversations that gained in R@10. --one asks one index of all conversations; --without
+starts from the whole and takes one part away.
 
-A number is changed only for a gain larger than its error, on the public half, and never for one conversation alone.
+A number is changed only for a gain larger than its error, on the public half, and never for one
+conversation alone.
 """
 
 import argparse
@@ -174,7 +178,9 @@ def _means(rows: Rows) -> list[float]:
 
 
 def _gain(rows: Rows, before: Rows) -> str:
-    """The mean difference of each metric with its standard error, and how many conversations gained in R@10."""
+    """The mean difference of each metric with its standard error, and how many conversations gained
+    in R@10.
+    """
     rng = random.Random(1)
     differences = [
         (name, [new - old for new, old in zip(now, then, strict=True)])

@@ -1,9 +1,11 @@
-"""Measure calls on a memory that is held open, as a server does: searches, searches after a save, edits, histories, and the memory taken.
+"""Measure calls on a memory that is held open, as a server does: searches, searches after a save,
+edits, histories, and the memory taken.
 
     python benchmarks/warm.py [--entries 5000 50000] [--calls 2000] [--workspace DIR]
 
-An edit is beside a durable `git commit` of the same file, the two in turn (`x` is the ratio of their medians); searches and histories are in
-milliseconds: the median, and what 99 of 100 take at most. Each part runs in a process of its own, the first search of which is not counted.
+An edit is beside a durable `git commit` of the same file, the two in turn (`x` is the ratio of
+their medians); searches and histories are in milliseconds: the median, and what 99 of 100 take at
+most. Each part runs in a process of its own, the first search of which is not counted.
 `--workspace` measures a copy of a memory that is there.
 """
 

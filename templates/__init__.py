@@ -1,1 +1,3 @@
-"""What `mdmem init` and a new day's log begin with: data, found as the package `mdmem.templates`."""
+"""What `mdmem init` and a new day's log begin with: data, found as the package
+`mdmem.templates`.
+"""

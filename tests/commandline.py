@@ -1,4 +1,6 @@
-"""The command line as a test drives it: a workspace with a person's edits in it, commands in this process, and on a terminal."""
+"""The command line as a test drives it: a workspace with a person's edits in it, commands in this
+process, and on a terminal.
+"""
 
 import fcntl
 import json
@@ -156,7 +158,9 @@ class Shell:
         return self.world.git(self.folder, *arguments).stdout
 
     def snapshot(self) -> Mapping[str, Any]:
-        """Every file with its mode, HEAD and the branches, and what git thinks of it all, its index included."""
+        """Every file with its mode, HEAD and the branches, and what git thinks of it all, its index
+        included.
+        """
         status = ("status", "--porcelain=v2", "--branch", "--untracked-files=all")
         answer = self.world.git(
             self.folder, *status, check=False, environment={"GIT_OPTIONAL_LOCKS": "0"}
@@ -265,7 +269,8 @@ def on_terminal(
     size: tuple[int, int] = (200, 50),
     **environment: str,
 ) -> Done:
-    """A command with a terminal for all of its streams; what it printed there, and what was typed, with plain line ends.
+    """A command with a terminal for all of its streams; what it printed there, and what was typed,
+    with plain line ends.
 
     `size` is that of the terminal, in columns and lines.
     """

@@ -27,12 +27,15 @@ NAME = "Ada Example"
 EMAIL = "ada@example.org"
 TIME_LIMIT = 60
 _ROOM = 2 * 1024**3
-"""The free bytes in memory from which on temporary files go there; a run has a tenth of it at a time."""
+"""The free bytes in memory from which on temporary files go there; a run has a tenth of it at a
+time.
+"""
 _WORLDS = {"world", "empty_repository"}
 _COLLECTED = pytest.StashKey[float]()
 _INHERITED = ("PATH", "PYTHONPATH", "SYSTEMROOT", "TMPDIR", "MDMEM_RECORDS")
 
-# Property tests have the same examples in every run, and none fails because the machine is slow. `make explore` takes others.
+# Property tests have the same examples in every run, and none fails because the machine is slow.
+# `make explore` takes others.
 settings.register_profile(
     "suite",
     derandomize=True,
@@ -53,7 +56,8 @@ def examples(most: int) -> settings:
 
 
 def _use_memory_for_temporary_files() -> None:
-    """Put the tests' folders on the file system in memory, where nothing waits for a disk, if it has room and lets programs run.
+    """Put the tests' folders on the file system in memory, where nothing waits for a disk, if it
+    has room and lets programs run.
 
     A `TMPDIR` that is set is used as it is.
     """
@@ -119,7 +123,9 @@ class World:
         stdin: str = "",
         environment: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command; `environment` is added to the world's. With `check` a failure fails the test, and says why."""
+        """Run a command; `environment` is added to the world's. With `check` a failure fails the
+        test, and says why.
+        """
         done = subprocess.run(
             [str(word) for word in command],
             cwd=folder,
@@ -152,7 +158,9 @@ class World:
 
 @pytest.fixture(autouse=True, scope="session")
 def _heard() -> None:
-    """Have this process and its children react to Ctrl-C and a hang-up, even if a shell in the background or nohup had them ignored."""
+    """Have this process and its children react to Ctrl-C and a hang-up, even if a shell in the
+    background or nohup had them ignored.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
@@ -166,7 +174,9 @@ def _git_in_a_world_alone(request: pytest.FixtureRequest, monkeypatch: pytest.Mo
 
 @pytest.fixture(autouse=True)
 def _closed_connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fail a test that leaves a connection to SQLite open; Python itself warns of that from 3.13 on."""
+    """Fail a test that leaves a connection to SQLite open; Python itself warns of that from 3.13
+    on.
+    """
     opened: list[sqlite3.Connection] = []
     connect = sqlite3.connect
 
@@ -191,7 +201,8 @@ def _is_closed(connection: sqlite3.Connection) -> bool:
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> World:
     """A sealed world; `os.environ` is its environment too, for code that runs in this process.
 
-    Commands that run in this process start nothing in the background, unless the test is marked `background`.
+    Commands that run in this process start nothing in the background, unless the test is marked
+    `background`.
     """
     if request.node.get_closest_marker("background") is None:
         keep_from_background(monkeypatch)
@@ -206,7 +217,9 @@ def keep_from_background(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def sealed_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """A sealed world with its home in a folder, in which every workspace is adopted and no agent's host has left its mark."""
+    """A sealed world with its home in a folder, in which every workspace is adopted and no agent's
+    host has left its mark.
+    """
     home = folder / "home"
     home.mkdir()
     (home / ".gitconfig").write_text(

@@ -1,4 +1,6 @@
-"""Records of a night as tests make them: entries of a day, facts that stand, and the changes that a model suggests."""
+"""Records of a night as tests make them: entries of a day, facts that stand, and the changes that a
+model suggests.
+"""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any

@@ -29,7 +29,9 @@ needs_proc = pytest.mark.skipif(
 
 @pytest.fixture
 def desk(world: World, repository: Path) -> Desk:
-    """A workspace in which there is nothing to find. Its hooks step aside, as for a commit of mdmem's own."""
+    """A workspace in which there is nothing to find. Its hooks step aside, as for a commit of
+    mdmem's own.
+    """
     desk = make_desk(World(world.home, {**world.environment, "MDMEM_COMMIT": "1"}), repository)
     hook_files.install(desk.workspace.repository.hooks_dir, sys.executable)
     setup.install(desk.workspace, sys.executable)

@@ -101,7 +101,9 @@ def _text(parts: list[list[str]], ends: list[str], bare: bool) -> str:
 
 
 def texts(*parts: st.SearchStrategy[list[str]], most: int = 14) -> st.SearchStrategy[str]:
-    """Texts made of these parts, with blank lines of all kinds between them and line ends of one kind or mixed."""
+    """Texts made of these parts, with blank lines of all kinds between them and line ends of one
+    kind or mixed.
+    """
     whole = st.lists(st.one_of(*parts, blanks), max_size=most)
     ends = st.one_of(
         st.sampled_from(ENDS).map(lambda end: [end]),
@@ -180,4 +182,6 @@ _ends = st.one_of(
 awkward_documents = st.builds(
     "{}{}".format, _front, st.builds(_text, _awkward, _ends, st.booleans())
 )
-"""Lines that open, close, continue or only resemble a block, at every margin, whether or not that makes sense."""
+"""Lines that open, close, continue or only resemble a block, at every margin, whether or not that
+makes sense.
+"""

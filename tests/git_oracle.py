@@ -1,9 +1,11 @@
-"""Work out memory from git alone, to compare mdmem with: by the lines in git's trees and the trailers of commits. It shares no code with mdmem.
+"""Work out memory from git alone, to compare mdmem with: by the lines in git's trees and the
+trailers of commits. It shares no code with mdmem.
 
-In a file that is edited in place, every line of the newest tree is current. In a log, a line is over once a commit says so. A commit speaks
-of the lines in the tree of its parent; so each is judged where it was made, and a merge joins what its parents know. Its words hold until it is
-reverted, alone or with the merge that brought it, by a commit that is not reverted itself. Each line of a log has a tag of its own, by which
-equal lines are told apart.
+In a file that is edited in place, every line of the newest tree is current. In a log, a line is
+over once a commit says so. A commit speaks of the lines in the tree of its parent; so each is
+judged where it was made, and a merge joins what its parents know. Its words hold until it is
+reverted, alone or with the merge that brought it, by a commit that is not reverted itself. Each
+line of a log has a tag of its own, by which equal lines are told apart.
 """
 
 import re
@@ -60,7 +62,9 @@ def lines_of(files: Mapping[str, str]) -> list[Line]:
 
 @dataclass(frozen=True)
 class Statement:
-    """A commit states that the lines with the id `old` are over; the fact `new` (None: nothing) is in their place."""
+    """A commit states that the lines with the id `old` are over; the fact `new` (None: nothing) is
+    in their place.
+    """
 
     commit: str
     old: str
@@ -69,14 +73,18 @@ class Statement:
 
 @dataclass
 class State:
-    """Memory at one commit: its lines and, by line of a log, the statements about it, those that were reverted too."""
+    """Memory at one commit: its lines and, by line of a log, the statements about it, those that
+    were reverted too.
+    """
 
     lines: list[Line]
     made: dict[str, set[Statement]] = field(default_factory=lambda: defaultdict(set))
     reverts: set[tuple[str, str]] = field(default_factory=set)
     """Pairs of a commit and one that it reverts."""
     doubtful: set[str] = field(default_factory=set)
-    """Ids that a squashed message names outside of its trailers. How much of that counts is not judged here; other tests do."""
+    """Ids that a squashed message names outside of its trailers. How much of that counts is not
+    judged here; other tests do.
+    """
 
     def is_closed(self, line: Line) -> bool:
         return line.is_logged and any(
@@ -143,7 +151,9 @@ class Oracle:
         return [commit, *self._git("rev-list", commit, f"^{commit}^1", check=False).split()]
 
     def _doubt_what_was_not_merged(self, state: State, first: State) -> None:
-        """A side's statement closes nothing if the merge left its successor out, or the first parent closed that."""
+        """A side's statement closes nothing if the merge left its successor out, or the first
+        parent closed that.
+        """
         here = State(state.lines, first.made, state.reverts)
         ids = {identity(line.text) for line in here.current("")}
         lines = {line.raw for line in state.lines}
@@ -195,7 +205,9 @@ class Oracle:
                 )
 
     def _close(self, state: State, before: State, statement: Statement, section: str) -> None:
-        """Close the first line with the id that was current before the commit and is still there after it, if its successor is current."""
+        """Close the first line with the id that was current before the commit and is still there
+        after it, if its successor is current.
+        """
         after = {line.raw for line in state.lines}
         meant = [
             line

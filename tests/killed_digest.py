@@ -1,8 +1,9 @@
-"""Digests that are killed. As a program: `killed_digest.py WORKSPACE TRANSCRIPTS KILLS SEED` has growing transcripts digested, each time by a process
-that is killed before one of its steps, drawn by lot; now and then the state is deleted. It prints the steps after which each was killed.
+"""Digests that are killed. As a program: `killed_digest.py WORKSPACE TRANSCRIPTS KILLS SEED` has
+growing transcripts digested, each time by a process that is killed before one of its steps, drawn
+by lot; now and then the state is deleted. It prints the steps after which each was killed.
 
-TRANSCRIPTS is a folder with the whole sessions; they grow, line by line, beside them in `growing`. Every other process is told their names, and
-the others (`run`) find them by the user's settings.
+TRANSCRIPTS is a folder with the whole sessions; they grow, line by line, beside them in `growing`.
+Every other process is told their names, and the others (`run`) find them by the user's settings.
 """
 
 import os

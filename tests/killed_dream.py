@@ -1,5 +1,6 @@
-"""A night that is killed. As a program: `killed_dream.py WORKSPACE STEP…` dreams, once for each step, by a process that is killed before that step
-unless it is done by then; before every other one the state is deleted. It prints whether each was killed.
+"""A night that is killed. As a program: `killed_dream.py WORKSPACE STEP…` dreams, once for each
+step, by a process that is killed before that step unless it is done by then; before every other one
+the state is deleted. It prints whether each was killed.
 """
 
 import os

@@ -1,5 +1,7 @@
-"""Runs whose digest asks a model, and that are killed. As a program: `killed_model_step.py WORKSPACE STEPS` carries out what is due, and kills itself
-before one more step than these; steps count from the first answer on that is kept. It prints the number of steps where it was not killed."""
+"""Runs whose digest asks a model, and that are killed. As a program: `killed_model_step.py
+WORKSPACE STEPS` carries out what is due, and kills itself before one more step than these; steps
+count from the first answer on that is kept. It prints the number of steps where it was not killed.
+"""
 
 import os
 import signal

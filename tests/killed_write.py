@@ -1,5 +1,6 @@
-"""A write that is killed after some of its steps. As a program: `killed_write.py CHANGE WORKSPACE STEPS FOLDER...`, where the write in each folder, a
-copy of the workspace, is killed after so many steps. It prints an exit status for each, 1 where the write was killed, and ends at the first 0.
+"""A write that is killed after some of its steps. As a program: `killed_write.py CHANGE WORKSPACE
+STEPS FOLDER...`, where the write in each folder, a copy of the workspace, is killed after so many
+steps. It prints an exit status for each, 1 where the write was killed, and ends at the first 0.
 """
 
 import os
@@ -23,14 +24,18 @@ if TYPE_CHECKING:
 
 _MOST_STEPS = 40
 _STEPS = ("os.rename", "os.remove", "os.mkdir", "os.link", "ctypes.dlsym")
-"""Audit events that are a step of a write whatever their arguments. A function of the C library is looked up to exchange two names."""
+"""Audit events that are a step of a write whatever their arguments. A function of the C library is
+looked up to exchange two names.
+"""
 _WRITING_GITS = {"add", "commit", "fast-import", "update-ref"}
 
 
 def killed_at_every_step(
     at: "Desk", folder: Path, change: "Change | Request", now: str
 ) -> list[tuple["Desk", bool]]:
-    """Make the change in copies of a workspace, killed before its first step, its second, and so on to the end; True where it was killed."""
+    """Make the change in copies of a workspace, killed before its first step, its second, and so on
+    to the end; True where it was killed.
+    """
     statuses = killed_after(at, folder, change, now, range(_MOST_STEPS))
     killed = len(statuses) - 1
     assert [was_killed for _, was_killed in statuses] == [True] * killed + [False]
@@ -41,7 +46,9 @@ def killed_at_every_step(
 def killed_after(
     at: "Desk", folder: Path, change: "Change | Request", now: str, steps: Sequence[int]
 ) -> list[tuple["Desk", bool]]:
-    """Make the change in copies of a workspace, killed after so many steps, up to the first that comes to its end; True where it was killed."""
+    """Make the change in copies of a workspace, killed after so many steps, up to the first that
+    comes to its end; True where it was killed.
+    """
     folder.mkdir(exist_ok=True)
     # Without -B a module that is compiled at its first import would be one step more.
     words = [word for number in steps for word in (str(number), folder / f"{number}")]

@@ -22,7 +22,9 @@ def write_session(
     start: datetime,
     step: timedelta = timedelta(minutes=1),
 ) -> bytes:
-    """A session whose turns are a step apart; a tool's text is the result of a call that the agent makes."""
+    """A session whose turns are a step apart; a tool's text is the result of a call that the agent
+    makes.
+    """
     rows = _WRITERS[client](turns, session, [start + step * number for number in range(len(turns))])
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 

@@ -1,4 +1,6 @@
-"""Trails made for tests: their commits, entries, occurrences, revisions and marks; and every call on one."""
+"""Trails made for tests: their commits, entries, occurrences, revisions and marks; and every call
+on one.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -15,12 +15,16 @@ ROOT = Path(__file__).parent.parent
 MOST_BYTES = 4_000_000_000
 """The most memory of one process: an endless loop in a mutant could take all that there is."""
 MOST_CPU_SECONDS = 1800
-"""The most time of one process, so that an endless loop ends too where nobody is left to stop it."""
+"""The most time of one process, so that an endless loop ends too where nobody is left
+to stop it.
+"""
 
 
 @dataclass(frozen=True)
 class Child:
-    """A process that may run until `limit`, of the monotonic clock. `done` is called with its exit status, None if the time was up."""
+    """A process that may run until `limit`, of the monotonic clock. `done` is called with its exit
+    status, None if the time was up.
+    """
 
     number: int
     limit: float
@@ -52,7 +56,9 @@ def fork(work: Callable[[], int], log: Path) -> int:
 
 
 def run_all(starts: Iterable[Callable[[int], Child]], jobs: int) -> None:
-    """Run children, at most `jobs` at a time. Each start is called with the number of its seat, which no other running child has."""
+    """Run children, at most `jobs` at a time. Each start is called with the number of its seat,
+    which no other running child has.
+    """
     waiting, children = iter(starts), dict[int, Child]()
     try:
         while True:

@@ -71,7 +71,9 @@ class Stopwatch:
 
 
 def test_files(room: Room) -> list[tuple[Path, Path]]:
-    """Each test file of a room, with the path of its measurement: `.json` for times, `.lines` for coverage, `.log` for output."""
+    """Each test file of a room, with the path of its measurement: `.json` for times, `.lines` for
+    coverage, `.log` for output.
+    """
     paths = sorted(
         {path for pattern in room.tests for path in (ROOT / "tests").glob(f"{pattern}.py")}
     )
@@ -155,7 +157,9 @@ class Tests:
             self._add(record, text)
 
     def _add(self, record: Path, text: str) -> None:
-        """Add a measurement. Of a function that has changed since, any line counts as run by all its tests."""
+        """Add a measurement. Of a function that has changed since, any line counts as run by all
+        its tests.
+        """
         measured = json.loads(record.with_suffix(".json").read_text())
         data = coverage.CoverageData(str(record.with_suffix(".lines")))
         data.read()
@@ -180,10 +184,12 @@ class Tests:
                 self._by_line.setdefault((name, -1), set()).update(*here.values())
 
     def of(self, mutant: Mutant, seconds: float) -> list[str]:
-        """The tests for a mutant, in the order in which to run them, as many as fit into so many seconds.
+        """The tests for a mutant, in the order in which to run them, as many as fit into so many
+        seconds.
 
-        First those that run the line, of the module's own file before others, quick ones before slow ones. Last the other tests of that
-        file, which may run the line in a process of their own.
+        First those that run the line, of the module's own file before others, quick ones before
+        slow ones. Last the other tests of that file, which may run the line in a process of their
+        own.
         """
         here: set[str] = set()
         if not mutant.once:
@@ -206,5 +212,7 @@ class Tests:
         return chosen
 
     def _is_own(self, test: str) -> bool:
-        """True if a test is in the file that is named after the module, or in the room's first file."""
+        """True if a test is in the file that is named after the module, or in the room's first
+        file.
+        """
         return any(fnmatch(Path(test.partition("::")[0]).stem, pattern) for pattern in self._own)

@@ -1,8 +1,10 @@
-"""Two ways to try a mutant on tests: in memory, with the code of its function exchanged, and with its text in place of the module.
+"""Two ways to try a mutant on tests: in memory, with the code of its function exchanged, and with
+its text in place of the module.
 
-In memory the tests are collected once for all mutants, which makes a trial thirty times as fast; but a test that starts mdmem in a process of
-its own does not see the mutant there, and code that runs when a module is loaded cannot be exchanged. So a failure in memory counts, and
-what survives is tried in a process that loads the changed text.
+In memory the tests are collected once for all mutants, which makes a trial thirty times as fast;
+but a test that starts mdmem in a process of its own does not see the mutant there, and code that
+runs when a module is loaded cannot be exchanged. So a failure in memory counts, and what survives
+is tried in a process that loads the changed text.
 """
 
 import importlib
@@ -34,7 +36,9 @@ PASSED, FAILED, NOT_EXCHANGED = 0, 1, 72
 
 @dataclass(frozen=True)
 class Trial:
-    """A mutant of a module, with the tests to run, in their order, and the seconds that each takes."""
+    """A mutant of a module, with the tests to run, in their order, and the seconds that
+    each takes.
+    """
 
     module: str
     mutant: Mutant
@@ -50,7 +54,9 @@ class Trial:
 
 
 def try_in_memory(trials: Sequence[Trial], tried: Callable[[Trial, str], None], seat: int) -> int:
-    """Call `tried` with each trial and the test that fails in it, though it passes without the mutant: empty, or "out of time"."""
+    """Call `tried` with each trial and the test that fails in it, though it passes without the
+    mutant: empty, or "out of time".
+    """
     base = KEPT / "pytest" / str(seat)
     shutil.rmtree(base, ignore_errors=True)
     base.parent.mkdir(parents=True, exist_ok=True)
@@ -63,7 +69,9 @@ def try_in_memory(trials: Sequence[Trial], tried: Callable[[Trial, str], None], 
 
 
 class InMemory:
-    """A plugin that runs trials in place of the tests: each in a fork, with the code of the mutant's function exchanged."""
+    """A plugin that runs trials in place of the tests: each in a fork, with the code of the
+    mutant's function exchanged.
+    """
 
     def __init__(
         self, trials: Sequence[Trial], tried: Callable[[Trial, str], None], base: Path, seat: int
@@ -110,7 +118,9 @@ class InMemory:
                 return failed
 
     def _fork(self, tests: Sequence[str], trial: Trial | None, limit: float) -> int | None:
-        """Run tests in a fork, and return its exit status, None if the time was up. The folders they leave are removed."""
+        """Run tests in a fork, and return its exit status, None if the time was up. The folders
+        they leave are removed.
+        """
         before, statuses = set(self._base.glob("*")), list[int | None]()
         run_all(
             [
@@ -127,7 +137,9 @@ class InMemory:
         return statuses[0]
 
     def _run_tests(self, tests: Sequence[str], trial: Trial | None) -> int:
-        """Run tests in a fork until one fails. Returns one of the statuses; the alarm ends the fork where a test takes too long."""
+        """Run tests in a fork until one fails. Returns one of the statuses; the alarm ends the fork
+        where a test takes too long.
+        """
         if trial is not None:
             try:
                 exchange(trial)
@@ -161,7 +173,9 @@ def _run(item: pytest.Item, following: pytest.Item | None) -> Sequence[pytest.Te
 
 
 def _load_all() -> None:
-    """Load every module, so that not each fork does; those of extras that are not installed are left out."""
+    """Load every module, so that not each fork does; those of extras that are not installed are
+    left out.
+    """
     for module in pkgutil.walk_packages([str(ROOT / "mdmem")], "mdmem."):
         if not module.name.endswith("__main__"):
             with suppress(ImportError):
@@ -171,8 +185,9 @@ def _load_all() -> None:
 def exchange(trial: Trial) -> None:
     """Give the function that holds a mutant's change the changed code, in this process.
 
-    Raises LookupError, AttributeError or ValueError where that cannot be done: for code that runs when the module is loaded, for a function
-    that its module does not hold by its name, and for one that takes other names from around it than before.
+    Raises LookupError, AttributeError or ValueError where that cannot be done: for code that runs
+    when the module is loaded, for a function that its module does not hold by its name, and for one
+    that takes other names from around it than before.
     """
     module = importlib.import_module(
         trial.module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
@@ -193,7 +208,9 @@ def exchange(trial: Trial) -> None:
 
 
 def _function_of(module: object, name: str) -> tuple[FunctionType, str]:
-    """The function of a qualified name without what decorates it, or the one around it if it is an inner one, with its own name."""
+    """The function of a qualified name without what decorates it, or the one around it if it is an
+    inner one, with its own name.
+    """
     held, path = module, list[str]()
     for part in name.split("."):
         held = _undecorated(inspect.getattr_static(held, part))
@@ -204,7 +221,9 @@ def _function_of(module: object, name: str) -> tuple[FunctionType, str]:
 
 
 def _undecorated(held: object) -> object:
-    """The function in a property, a class method, a cache or another decorator; a cache is emptied."""
+    """The function in a property, a class method, a cache or another decorator; a cache
+    is emptied.
+    """
     while True:
         if isinstance(held, property):
             held = held.fget
@@ -244,7 +263,9 @@ class Chosen:
 
 
 def overlay(seat: int) -> Path:
-    """Make a copy of the project out of links, in which a module can be exchanged; each seat has its own."""
+    """Make a copy of the project out of links, in which a module can be exchanged; each seat has
+    its own.
+    """
     top = KEPT / "overlays" / str(seat)
     shutil.rmtree(top, ignore_errors=True)
     for path in sorted((ROOT / "mdmem").rglob("*")):
@@ -270,7 +291,9 @@ def put(top: Path, module: str, text: str | None) -> None:
 
 
 def start_overlaid(trial: Trial, top: Path, seat: int, done: Callable[[int | None], None]) -> Child:
-    """Start the tests of a trial on an overlay; `done` gets their status, None if the time was up, and the module is put back before."""
+    """Start the tests of a trial on an overlay; `done` gets their status, None if the time was up,
+    and the module is put back before.
+    """
 
     def put_back(status: int | None) -> None:
         put(top, trial.module, None)
@@ -288,7 +311,9 @@ def start_overlaid(trial: Trial, top: Path, seat: int, done: Callable[[int | Non
 
 
 def _run_overlaid(top: Path, module: str, tests: Sequence[str]) -> int:
-    """Run tests on an overlay. Under `-X warn_default_encoding`, a text file that is opened without an encoding is a failure too."""
+    """Run tests on an overlay. Under `-X warn_default_encoding`, a text file that is opened without
+    an encoding is a failure too.
+    """
     sys.path.insert(0, str(top))
     encoding = f"error::EncodingWarning:{module.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}"
     os.environ["PYTHONPATH"] = str(top)

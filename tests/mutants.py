@@ -1,15 +1,19 @@
-"""Mutation tests: try each room's mutants on the tests that run the changed line, and report the mutants that no test notices.
+"""Mutation tests: try each room's mutants on the tests that run the changed line, and report the
+mutants that no test notices.
 
     python tests/mutants.py [ROOM…] [--sample N] [--seed N] [--jobs N] [--seconds N] [--only WORDS]
         [--survivors] [--explained] [--again]
 
-First the room's test files are run, to record which test runs which lines (again only for files that have changed since). Then each mutant
-is tried on those tests, quick ones first, until one fails: in memory, and what survives there in a process that loads the changed module.
-The outcomes are kept in `.mutants/`: an interrupted run goes on, and a survivor is tried again when the tests have changed.
-`mutants_allowed.toml` lists survivors that change nothing a test could notice, with the reasons; they are not tried.
+First the room's test files are run, to record which test runs which lines (again only for files
+that have changed since). Then each mutant is tried on those tests, quick ones first, until one
+fails: in memory, and what survives there in a process that loads the changed module. The outcomes
+are kept in `.mutants/`: an interrupted run goes on, and a survivor is tried again when the tests
+have changed. `mutants_allowed.toml` lists survivors that change nothing a test could notice, with
+the reasons; they are not tried.
 
-Why not a maintained tool: mutmut leaves out the methods of dataclasses, and copies the program to a folder that tests which start processes
-do not use; cosmic-ray runs one command for every mutant, which is all tests or too few.
+Why not a maintained tool: mutmut leaves out the methods of dataclasses, and copies the program to a
+folder that tests which start processes do not use; cosmic-ray runs one command for every mutant,
+which is all tests or too few.
 """
 
 import argparse
@@ -175,14 +179,20 @@ STRICT = {"files", "repo", "changes"}
 GOAL = 0.9
 ALLOWED = Path(__file__).with_name("mutants_allowed.toml")
 LOADED_BEFORE = ("hypothesis", "markdown_it", "git", "tantivy", "mistune", "yaml")
-"""Packages that are loaded before the fork, so that not each child loads them; not mdmem, and none that starts threads when loaded."""
+"""Packages that are loaded before the fork, so that not each child loads them; not mdmem, and none
+that starts threads when loaded.
+"""
 BATCH = 100
-"""The most mutants of one module that are tried in memory by one process, which first collects their tests."""
+"""The most mutants of one module that are tried in memory by one process, which first collects
+their tests.
+"""
 
 
 KILLED, SURVIVED, UNTESTED = "killed", "survived", "untested"
 LEFT = "left"
-"""The outcome of a mutant that has survived in memory, and is still to be tried in a process that loads it."""
+"""The outcome of a mutant that has survived in memory, and is still to be tried in a process that
+loads it.
+"""
 
 
 @dataclass(frozen=True)
@@ -195,9 +205,11 @@ class Tried:
 
 
 class Verdicts:
-    """The outcomes of a room's mutants, kept from run to run until their function changes; those of survivors until the tests change.
+    """The outcomes of a room's mutants, kept from run to run until their function changes; those of
+    survivors until the tests change.
 
-    They are lines of a file, each with a key and an outcome, which several processes may append to. The last line of a key counts.
+    They are lines of a file, each with a key and an outcome, which several processes may append to.
+    The last line of a key counts.
     """
 
     def __init__(self, room: str, seconds: float, again: bool) -> None:
@@ -264,7 +276,9 @@ def sampled(room: Room, count: int | None, seed: int, only: str) -> list[tuple[s
 def try_all(
     room: Room, wanted: Sequence[tuple[str, Mutant]], verdicts: Verdicts, jobs: int, seconds: float
 ) -> None:
-    """Try the mutants that have no outcome yet: those that are inside a function in memory, then what is left."""
+    """Try the mutants that have no outcome yet: those that are inside a function in memory, then
+    what is left.
+    """
     tests = {
         module: Tests(room, module, (ROOT / module).read_text())
         for module in dict.fromkeys(module for module, _ in wanted)
@@ -298,7 +312,9 @@ def try_all(
 
 
 def _memory_starts(trials: Sequence[Trial], verdicts: Verdicts) -> Iterator[Callable[[int], Child]]:
-    """The starts of processes that try mutants in memory, each those of one module, `BATCH` at most."""
+    """The starts of processes that try mutants in memory, each those of one module, `BATCH` at
+    most.
+    """
     output = os.dup(1)  # that of a child is its log
     modules = [[*group] for _, group in groupby(trials, key=lambda trial: trial.module)]
     batches = [
@@ -370,7 +386,9 @@ def _is_allowed(module: str, mutant: Mutant) -> bool:
 
 
 def report(room: str, tried: Sequence[Tried], is_whole: bool) -> bool:
-    """Print the outcomes of a room, and where it is whole reasons that fit no mutant; True if they are good enough."""
+    """Print the outcomes of a room, and where it is whole reasons that fit no mutant; True if they
+    are good enough.
+    """
     killed = [each for each in tried if each.outcome == KILLED]
     explained = [each for each in tried if _is_allowed(each.module, each.mutant)]
     unexplained = [

@@ -1,6 +1,7 @@
 """Mutants of a module: its text with one thing changed that a test should notice.
 
-Not changed: words for people (a text with a space in it, and interpolated text), type annotations, imports, docstrings, `__all__`.
+Not changed: words for people (a text with a space in it, and interpolated text), type annotations,
+imports, docstrings, `__all__`.
 """
 
 import ast
@@ -38,10 +39,12 @@ _SHOWN = 70
 class Mutant:
     """A module with one change.
 
-    `name` names the place and the change, and stays the same when other parts of the module change. `function` is the one that holds the
-    change (empty: code that runs when the module is loaded), `start` its first line; the change is in the lines `line` to `last`. `once`:
-    the code runs only once in a process, when the module is loaded or in the first test that calls it. `text` is the module with the
-    change, `context` the unchanged function, or the unchanged lines where there is none.
+    `name` names the place and the change, and stays the same when other parts of the module change.
+    `function` is the one that holds the change (empty: code that runs when the module is loaded),
+    `start` its first line; the change is in the lines `line` to `last`. `once`: the code runs only
+    once in a process, when the module is loaded or in the first test that calls it. `text` is the
+    module with the change, `context` the unchanged function, or the unchanged lines where there is
+    none.
     """
 
     name: str
@@ -93,7 +96,9 @@ def mutants(text: str) -> list[Mutant]:
 
 
 def functions(text: str) -> dict[str, tuple[int, int]]:
-    """The first and the last line of each function of a module, methods and inner functions with it."""
+    """The first and the last line of each function of a module, methods and inner functions with
+    it.
+    """
     lines = {}
     waiting: list[tuple[ast.AST, str]] = [(ast.parse(text), "")]
     while waiting:
@@ -115,7 +120,9 @@ def _short(code: str) -> str:
 
 @dataclass(frozen=True)
 class _Scope:
-    """The scope of a node: its function (empty: none), the line in which that begins, and the prefix of the names of functions in it."""
+    """The scope of a node: its function (empty: none), the line in which that begins, and the
+    prefix of the names of functions in it.
+    """
 
     function: str = ""
     start: int = 1
@@ -136,7 +143,9 @@ def _sites(tree: ast.Module) -> Iterator[tuple[ast.expr | ast.stmt, _Scope]]:
 
 
 def _inside(node: ast.AST, child: ast.AST, scope: _Scope) -> _Scope:
-    """The scope of a child of a node. Default values belong to the surrounding code, which evaluates them."""
+    """The scope of a child of a node. Default values belong to the surrounding code, which
+    evaluates them.
+    """
     if isinstance(node, ast.ClassDef):
         return replace(scope, prefix=f"{scope.prefix}{node.name}.")
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and child in node.body:

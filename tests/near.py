@@ -1,4 +1,6 @@
-"""Print the test files that reach, by imports, what differs from `main`, nearest first. `make near` runs them (see `--at-most` in conftest.py)."""
+"""Print the test files that reach, by imports, what differs from `main`, nearest first. `make near`
+runs them (see `--at-most` in conftest.py).
+"""
 
 import ast
 import subprocess
@@ -37,7 +39,9 @@ def _git(*words: str, check: bool = True) -> list[str]:
 
 
 def imported(tree: ast.AST, names: Set[str]) -> Iterator[str]:
-    """The modules among `names` that a module imports, at the top or late; a name in a text counts, as for `import_module`."""
+    """The modules among `names` that a module imports, at the top or late; a name in a text counts,
+    as for `import_module`.
+    """
     for node in ast.walk(tree):
         match node:
             case ast.Import(aliases):

@@ -1,4 +1,6 @@
-"""A repository as git's own files tell of it, and as git does: fixtures for tests that hold for both."""
+"""A repository as git's own files tell of it, and as git does: fixtures for tests that hold for
+both.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +32,8 @@ def head(at: Desk) -> CommitId:
 
 
 def change_message(at: Desk, message: bytes, header: bytes = b"") -> CommitId:
-    """Change the message of the newest commit to any bytes; `git commit` itself would make UTF-8 of them.
+    """Change the message of the newest commit to any bytes; `git commit` itself would make UTF-8 of
+    them.
 
     `header` is added to the lines above the message.
     """

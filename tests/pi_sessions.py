@@ -25,7 +25,9 @@ def write_session(
     start: datetime = START,
     every: timedelta = _MINUTE,
 ) -> Path:
-    """Write a session, a message a minute; those that begin with `agent: ` are the agent's, those with `tool: ` a tool's."""
+    """Write a session, a message a minute; those that begin with `agent: ` are the agent's, those
+    with `tool: ` a tool's.
+    """
     path = folder / f"{session}.jsonl"
     rows: list[dict[str, Any]] = [
         {

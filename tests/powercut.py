@@ -1,9 +1,12 @@
-"""Simulate power cuts: work out every state that a cut may leave of a folder, at each moment of some work in it.
+"""Simulate power cuts: work out every state that a cut may leave of a folder, at each moment of
+some work in it.
 
-A `Recorder` notes the content of a folder before each system call that changes it, and each fsync. `Disk` is the model: a name is safe once
-its folder was synced, bytes once their file was. Until then a cut may leave the old state, the new one, or half of a file, in any mixture.
+A `Recorder` notes the content of a folder before each system call that changes it, and each fsync.
+`Disk` is the model: a name is safe once its folder was synced, bytes once their file was. Until
+then a cut may leave the old state, the new one, or half of a file, in any mixture.
 
-Git syncs what it writes only if `core.fsync` says so; another test makes sure of that with git itself. `git init` never syncs.
+Git syncs what it writes only if `core.fsync` says so; another test makes sure of that with git
+itself. `git init` never syncs.
 """
 
 import os
@@ -62,13 +65,17 @@ Step = Look | SyncedFolder | SyncedFile | Git
 
 
 def is_gits(path: str) -> bool:
-    """True if a folder is one of git's own, where git decides what is synced. mdmem's state folder, which lies in it, is not."""
+    """True if a folder is one of git's own, where git decides what is synced. mdmem's state folder,
+    which lies in it, is not.
+    """
     _, below, inside = f"/{path}/".partition("/.git/")
     return bool(below) and not inside.startswith("mdmem/")
 
 
 class Disk:
-    """A disk with what may still be lost: the versions of each folder and each file since it was last synced, oldest first."""
+    """A disk with what may still be lost: the versions of each folder and each file since it was
+    last synced, oldest first.
+    """
 
     def __init__(self, first: Look) -> None:
         self._folders = {path: [names] for path, names in first.folders.items()}
@@ -99,7 +106,9 @@ class Disk:
     def _settle(
         self, look: Look, before: Mapping[str, Mapping[str, int]], old: Mapping[int, bytes]
     ) -> None:
-        """Make safe what git has just changed, but nothing that was there before and still unsafe."""
+        """Make safe what git has just changed, but nothing that was there before and
+        still unsafe.
+        """
         for path in filter(is_gits, look.folders):
             names = look.folders[path]
             if before.get(path) != names:
@@ -111,8 +120,8 @@ class Disk:
     def survivors(self) -> Iterator[State]:
         """Everything that a cut may leave now.
 
-        Each folder may be as in any of its versions; git's own are all old or all new. Of the files that are not safe all have their newest
-        bytes, or half of them, or their oldest.
+        Each folder may be as in any of its versions; git's own are all old or all new. Of the files
+        that are not safe all have their newest bytes, or half of them, or their oldest.
         """
         unsafe = [path for path, versions in self._folders.items() if len(versions) > 1]
         ours, gits = (
@@ -214,7 +223,9 @@ class Recorder:
         self._note_changes()
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Record a look at the folder before a change; Python's audit events come before the system call."""
+        """Record a look at the folder before a change; Python's audit events come before the system
+        call.
+        """
         if self._busy:
             return
         if event in _CHANGING or (
@@ -292,7 +303,9 @@ class Recorder:
 
 
 def _is_writing(flags: object) -> bool:
-    """True for a file that is opened to be written. One may be read while git is at work, whose changes count as one step."""
+    """True for a file that is opened to be written. One may be read while git is at work, whose
+    changes count as one step.
+    """
     return not isinstance(flags, int) or bool(
         flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     )

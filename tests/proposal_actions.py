@@ -93,7 +93,9 @@ def problem(work: Callable[..., object], *arguments: object, **fields: object) -
 
 
 def killed_at_the_commit(monkeypatch: pytest.MonkeyPatch, write: Callable[[], object]) -> None:
-    """Let a write stop when its files are written and nothing is committed, as if its process were killed."""
+    """Let a write stop when its files are written and nothing is committed, as if its process were
+    killed.
+    """
 
     def killed(*_: object) -> None:
         raise SystemExit

@@ -1,7 +1,9 @@
-"""Record anew what the memory tool of the Anthropic SDK answers: `python tests/record_memory_tool.py` writes data/memory_tool.json.
+"""Record anew what the memory tool of the Anthropic SDK answers: `python
+tests/record_memory_tool.py` writes data/memory_tool.json.
 
-Each vector is a state, a command, what the SDK's reference (its tool on a local folder) answers, and the files afterwards. The sizes of folders are
-left out: each file system has its own. Where the reference crashes, the vector has the class of the exception.
+Each vector is a state, a command, what the SDK's reference (its tool on a local folder) answers,
+and the files afterwards. The sizes of folders are left out: each file system has its own. Where the
+reference crashes, the vector has the class of the exception.
 """
 
 from __future__ import annotations

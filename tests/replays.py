@@ -1,4 +1,6 @@
-"""Memory replayed commit by commit, without git: each change goes through `build_step` into a trail."""
+"""Memory replayed commit by commit, without git: each change goes through `build_step` into a
+trail.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,6 @@
-"""Lines of conversations, with statements that say the same in other words, and with statements that say more."""
+"""Lines of conversations, with statements that say the same in other words, and with statements
+that say more.
+"""
 
 REWORDED = (
     (

@@ -1,5 +1,8 @@
-"""Models that answer by a script: a server with the interface of OpenAI on this machine, and a command. As a program: `scripted_models.py FOLDER` reads a
-request and answers with the first file of FOLDER that is left (`NUMBER.answer`: what it prints; `NUMBER.exit`: the status; `NUMBER.sleep`: seconds)."""
+"""Models that answer by a script: a server with the interface of OpenAI on this machine, and a
+command. As a program: `scripted_models.py FOLDER` reads a request and answers with the first file
+of FOLDER that is left (`NUMBER.answer`: what it prints; `NUMBER.exit`: the status; `NUMBER.sleep`:
+seconds).
+"""
 
 import json
 import os

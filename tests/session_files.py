@@ -16,7 +16,9 @@ def stamp(time: datetime) -> str:
 
 
 def _spoken(texts: Iterable[str], start: datetime) -> list[tuple[int, str, bool, str]]:
-    """For each text its number, its words, whether the agent says it, and its time: one a minute."""
+    """For each text its number, its words, whether the agent says it, and its time: one
+    a minute.
+    """
     rows = []
     for number, text in enumerate(texts):
         rows.append(

@@ -1,4 +1,6 @@
-"""Lives through the week of `week_script` in a workspace of its own, and keeps what stood there before and after each night."""
+"""Lives through the week of `week_script` in a workspace of its own, and keeps what stood there
+before and after each night.
+"""
 
 import contextlib
 import io
@@ -52,7 +54,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class Night:
-    """A night: the files before and after it, what is proposed, and a copy of the repository that was made on the morning after it."""
+    """A night: the files before and after it, what is proposed, and a copy of the repository that
+    was made on the morning after it.
+    """
 
     files_before: Mapping[str, bytes]
     files_after: Mapping[str, bytes]
@@ -64,7 +68,9 @@ class Night:
 
 @dataclass
 class Week:
-    """A workspace in which a week is lived through: its transcripts, the person's `settings`, and its `nights` by their names."""
+    """A workspace in which a week is lived through: its transcripts, the person's `settings`, and
+    its `nights` by their names.
+    """
 
     world: World
     root: Path
@@ -84,7 +90,9 @@ class Week:
         memory: str = MEMORY,
         start: datetime = START,
     ) -> Self:
-        """A workspace in a sealed world of its own, with what the person wrote before the week; its repository is a copy of an empty one."""
+        """A workspace in a sealed world of its own, with what the person wrote before the week; its
+        repository is a copy of an empty one.
+        """
         keep_from_background(patch)
         world = sealed_world(folder, patch)
         week = cls(world, folder / "repository", patch, settings)
@@ -205,7 +213,9 @@ class Week:
 
 
 def live(week: Week, dreams: bool = True, stop: Callable[[Run], bool] = lambda _: False) -> None:
-    """Live through the week; `stop` ends it behind a run. Where nothing `dreams`, nobody accepts or rejects anything."""
+    """Live through the week; `stop` ends it behind a run. Where nothing `dreams`, nobody accepts or
+    rejects anything.
+    """
     for event in EVENTS:
         match event:
             case Call(words=("accept", *_)) | Reject() if not dreams:

@@ -1,4 +1,6 @@
-"""Which workspaces agents are given: those that the user has adopted on this machine, and no others."""
+"""Which workspaces agents are given: those that the user has adopted on this machine, and no
+others.
+"""
 
 import json
 import os

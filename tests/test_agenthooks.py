@@ -1,4 +1,6 @@
-"""The hooks of an agent's host: what each event is answered with, what a compaction leaves in memory, and that nothing stops a session."""
+"""The hooks of an agent's host: what each event is answered with, what a compaction leaves in
+memory, and that nothing stops a session.
+"""
 
 import json
 import sys

@@ -1,4 +1,6 @@
-"""Writes in real repositories: hooks, locks, dry runs, and the git processes that a write starts."""
+"""Writes in real repositories: hooks, locks, dry runs, and the git processes that a
+write starts.
+"""
 
 import json
 import os
@@ -237,7 +239,9 @@ class TestLocks:
         assert all(f"entry {number}\n" in at.read(LOG) for number in range(3))
 
     def test_a_save_of_an_editor_in_between_is_kept(self, at: Desk):
-        """The hook runs on the commit of the person's edits, when ours is planned and not yet written."""
+        """The hook runs on the commit of the person's edits, when ours is planned and not yet
+        written.
+        """
         leave_pending_edit(at, "MEMORY.md", "edited")
         at.hook(
             "post-commit",

@@ -1,4 +1,6 @@
-"""Writes with somebody else in between: a person's save, a hook of theirs, an interruption, another git."""
+"""Writes with somebody else in between: a person's save, a hook of theirs, an interruption, another
+git.
+"""
 
 import errno
 import os
@@ -30,7 +32,9 @@ def at(world: World, repository: Path) -> Desk:
 
 
 def saved_before_git_reads(at: Desk, monkeypatch: pytest.MonkeyPatch, saved: str) -> list[str]:
-    """Have a text saved to MEMORY.md between a write of ours and its commit, once; the list is empty after that."""
+    """Have a text saved to MEMORY.md between a write of ours and its commit, once; the list is
+    empty after that.
+    """
     run, saves = commits.run, [saved]
 
     def overtaken(folder: Path, arguments: Sequence[str], *rest: Any, **named: Any) -> GitResult:
@@ -242,7 +246,9 @@ def test_a_merge_under_way_comes_before_what_is_only_so_because_of_it(
 def saved_at_the_last_moment(
     at: Desk, monkeypatch: pytest.MonkeyPatch, ends: Sequence[BaseException | None]
 ) -> None:
-    """Have MEMORY.md saved just before the exchange of names. Each exchange raises the next of `ends`; None: it succeeds."""
+    """Have MEMORY.md saved just before the exchange of names. Each exchange raises the next of
+    `ends`; None: it succeeds.
+    """
     rename, exchanges = files._rename, 0
 
     def saved_first(old: Path, new: Path, flags: int) -> bool:

@@ -111,7 +111,9 @@ def _no_key(at: Desk) -> None:
 
 
 def _no_filter(at: Desk) -> None:
-    """With another time stamp git asks the filter already when it is asked for the status, and not only when it commits."""
+    """With another time stamp git asks the filter already when it is asked for the status, and not
+    only when it commits.
+    """
     os.utime(at.root / "MEMORY.md", (0, 0))
     at.write(".gitattributes", "*.md filter=nope\n")
     at.git("config", "filter.nope.clean", "false")

@@ -1,4 +1,6 @@
-"""Commits on branches that are not checked out: files, index and HEAD stay, and refs move only from where they were."""
+"""Commits on branches that are not checked out: files, index and HEAD stay, and refs move only from
+where they were.
+"""
 
 from pathlib import Path
 
@@ -154,7 +156,9 @@ class TestMakingCommits:
         identity: Identity | None,
         people: str,
     ):
-        """The identity is for a repository that has none; author and committer may be two people."""
+        """The identity is for a repository that has none; author and committer may be
+        two people.
+        """
         monkeypatch.setenv("GIT_COMMITTER_NAME", "Robot")
         signer = at.write(
             ".git/signer",

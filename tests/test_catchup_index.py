@@ -1,4 +1,6 @@
-"""The index after any history is the one that would be built anew; and what a search says while it cannot be brought up to date."""
+"""The index after any history is the one that would be built anew; and what a search says while it
+cannot be brought up to date.
+"""
 
 import os
 import shutil
@@ -89,7 +91,9 @@ def same_as_anew(at: Desk) -> tuple[Hit, ...]:
 
 
 class Actions:
-    """Actions of a person, git and mdmem on a workspace. `first` and `second` choose the files and lines."""
+    """Actions of a person, git and mdmem on a workspace. `first` and `second` choose the files and
+    lines.
+    """
 
     def __init__(self, at: Desk) -> None:
         self.at = at
@@ -518,7 +522,9 @@ class TestWhereItCannotBeBroughtUpToDate:
 
 
 def while_waiting(monkeypatch: pytest.MonkeyPatch, action: Callable[[], object]) -> None:
-    """Have something done after the first look at the files and before the lock of the index is had."""
+    """Have something done after the first look at the files and before the lock of the index is
+    had.
+    """
     lock = files.lock
 
     @contextmanager
@@ -658,7 +664,9 @@ class TestInTheBackground:
     def test_it_imports_nothing_from_where_the_user_is(
         self, at: Desk, monkeypatch: pytest.MonkeyPatch
     ):
-        """The write does not wait for the process: its traces in the folder are looked for once it holds no lock any more."""
+        """The write does not wait for the process: its traces in the folder are looked for once it
+        holds no lock any more.
+        """
         for name in ("mdmem", "json"):
             at.write(f"{name}.py", "open('ran', 'w')\n")
         monkeypatch.chdir(at.root)
@@ -692,7 +700,9 @@ class TestInTheBackground:
 def test_a_file_saved_while_the_index_is_made_is_read_again(
     at: Desk, monkeypatch: pytest.MonkeyPatch
 ):
-    """The line is in the file when that is read, but was not there when git listed what is not committed."""
+    """The line is in the file when that is read, but was not there when git listed what is not
+    committed.
+    """
     at.write("MEMORY.md", "# Memory\n\n- one\n")
     at.git("add", "-A")
     at.git("commit", "-qm", "one")

@@ -1,4 +1,6 @@
-"""Changes at large: the verbs of events, the texts that an edit brings in, days in words, and what a commit states."""
+"""Changes at large: the verbs of events, the texts that an edit brings in, days in words, and what
+a commit states.
+"""
 
 from importlib import import_module
 from pathlib import Path

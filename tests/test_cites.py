@@ -1,4 +1,6 @@
-"""The lines of sessions that a digest's entries cite, and the keys that it gave them: told by every verb that tells the source."""
+"""The lines of sessions that a digest's entries cite, and the keys that it gave them: told by every
+verb that tells the source.
+"""
 
 from contextlib import closing
 from dataclasses import replace
@@ -49,7 +51,9 @@ def digest(at: Desk, *entries: DayEntry, source: Source = Source.USER_STATED) ->
 
 
 def cites(at: Desk) -> dict[str, tuple[str, ...]]:
-    """The cites of every fact that stands, as a search, the list of facts and the facts' histories tell them."""
+    """The cites of every fact that stands, as a search, the list of facts and the facts' histories
+    tell them.
+    """
     with closing(Memory(at.workspace)) as memory:
         listed = {fact.text: fact.cites for fact in memory.facts(ListFacts(limit=0)).facts}
         for text, references in listed.items():

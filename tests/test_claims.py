@@ -1,4 +1,6 @@
-"""Commits that an agent makes with git: the hook says so in the message, and memory takes them as claimed."""
+"""Commits that an agent makes with git: the hook says so in the message, and memory takes them as
+claimed.
+"""
 
 import sys
 from pathlib import Path

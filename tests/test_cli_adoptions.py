@@ -1,4 +1,6 @@
-"""`init` as it adopts on the command line: `--found`, `--leave`, and what tells that nothing is adopted."""
+"""`init` as it adopts on the command line: `--found`, `--leave`, and what tells that nothing is
+adopted.
+"""
 
 import json
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Every failure as a user meets it: what it says, how it ends, and what it leaves behind, which is nothing."""
+"""Every failure as a user meets it: what it says, how it ends, and what it leaves behind, which is
+nothing.
+"""
 
 import fcntl
 import json
@@ -73,7 +75,9 @@ def slow_hook(shell: Shell) -> None:
 
 
 def refusing_hook(shell: Shell) -> None:
-    """A hook that accepts the person's own edits and refuses ours, so that the first of two commits has to be undone."""
+    """A hook that accepts the person's own edits and refuses ours, so that the first of two commits
+    has to be undone.
+    """
     shell.hook("commit-msg", 'grep -q Mdmem-Op "$1" || exit 0; echo not today >&2; exit 1')
 
 
@@ -214,7 +218,9 @@ def with_twins(shell: Shell) -> None:
 
 @dataclass(frozen=True)
 class Failure:
-    """A command that must fail. `hints` is a part of the hint, `label` says that a kind, key or tag is none."""
+    """A command that must fail. `hints` is a part of the hint, `label` says that a kind, key or tag
+    is none.
+    """
 
     code: str
     words: tuple[str, ...]

@@ -1,4 +1,6 @@
-"""The short way: it reads simple calls as Typer does, leaves all others to Typer, and loads nothing slow."""
+"""The short way: it reads simple calls as Typer does, leaves all others to Typer, and loads nothing
+slow.
+"""
 
 import os
 import sys
@@ -83,7 +85,9 @@ class TestTable:
 
 
 def same(words: Sequence[str]) -> bool:
-    """True if the short way parses the words; then it has to make the same of them as Typer, down to the types."""
+    """True if the short way parses the words; then it has to make the same of them as Typer, down
+    to the types.
+    """
     call = fast_parser.parse(words, TABLE)
     if call is None:
         return False
@@ -250,7 +254,9 @@ WORDS = st.one_of(
 
 @st.composite
 def nearly_plain(draw: st.DrawFn) -> list[str]:
-    """The words of a call that is right, but for some that came in between and some that were lost."""
+    """The words of a call that is right, but for some that came in between and some
+    that were lost.
+    """
     words = draw(plain())
     for _ in range(draw(st.integers(1, 3))):
         position = draw(st.integers(0, len(words)))
@@ -374,7 +380,9 @@ _WRITING = {"mdmem.changes.apply", "mdmem.changes.plan"}
 _OF_THE_SEARCH = {"tantivy"}
 _PLACES = [str(Path(module.__file__).parents[1]) for module in (mdmem, tantivy)]
 _LOADED = f"import sys; sys.path[:0] = {_PLACES}; from mdmem.cli import main; status = main(); print(status, *sys.modules)"
-"""A program that prints the modules that a command loads; without `site`, which loads modules of its own."""
+"""A program that prints the modules that a command loads; without `site`, which loads modules of
+its own.
+"""
 
 
 @pytest.mark.parametrize(

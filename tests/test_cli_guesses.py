@@ -1,4 +1,6 @@
-"""Words that are no command or option: the hint names the one that is meant, and none that reads leads to one that takes something out."""
+"""Words that are no command or option: the hint names the one that is meant, and none that reads
+leads to one that takes something out.
+"""
 
 import re
 import shlex

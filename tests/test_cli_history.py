@@ -1,4 +1,6 @@
-"""The commands that look back, take back and tidy up, as a user meets them: a year in the life of a workspace."""
+"""The commands that look back, take back and tidy up, as a user meets them: a year in the life of a
+workspace.
+"""
 
 import json
 import re
@@ -631,7 +633,9 @@ class TestRevert:
         )
 
     def test_what_is_not_committed_stays(self, year: Year):
-        """A person's pending edits become a commit of their own, and what is staged stays staged."""
+        """A person's pending edits become a commit of their own, and what is staged
+        stays staged.
+        """
         year.shell.write(
             "MEMORY.md", (year.shell.folder / "MEMORY.md").read_text() + "\n- by hand\n"
         )

@@ -1,4 +1,6 @@
-"""The command line as a program of its own: what it loads, its streams, its environment, a terminal."""
+"""The command line as a program of its own: what it loads, its streams, its environment, a
+terminal.
+"""
 
 import json
 import os
@@ -102,7 +104,8 @@ class TestProcess:
         """The editor interrupts the command that waits for it."""
         before = shell.snapshot()
         stop = shell.world.home / "stop"
-        # It keeps no terminal open, which the test reads to its end, should it not be killed: the interrupt may come while it is being started.
+        # It keeps no terminal open, which the test reads to its end, should it not be killed: the
+        # interrupt may come while it is being started.
         stop.write_text("#!/bin/sh\nkill -INT $PPID\nexec sleep 20 < /dev/null > /dev/null 2>&1\n")
         stop.chmod(0o755)
         done = on_terminal(shell, *mdmem("edit-section", "Work", "--editor"), EDITOR=str(stop))

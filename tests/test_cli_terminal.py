@@ -1,4 +1,6 @@
-"""Output on a terminal: lines are broken between words, and what is longer than the screen goes through a pager."""
+"""Output on a terminal: lines are broken between words, and what is longer than the screen goes
+through a pager.
+"""
 
 import re
 import shlex

@@ -18,7 +18,9 @@ from mdmem.model.writes import Remember
 
 
 def clone(dated: DatedMemory, tmp_path: Path, *options: str) -> Desk:
-    """A clone of the workspace over git's own protocol, so that no objects are linked or copied as files."""
+    """A clone of the workspace over git's own protocol, so that no objects are linked or copied as
+    files.
+    """
     at = dated.at
     at.git("config", "uploadpack.allowFilter", "true")
     at.git("config", "uploadpack.allowAnySHA1InWant", "true")

@@ -149,7 +149,9 @@ OF_THE_USER = sorted(set(Settings.__match_args__) - IN_WORKSPACES)
 
 @pytest.mark.parametrize("name", [*OF_THE_USER, "in"])
 def test_what_only_the_users_own_settings_may_hold(folder: Path, name: str) -> None:
-    """The words of the file are in no message: agents read those, and a stranger may have written it."""
+    """The words of the file are in no message: agents read those, and a stranger may have written
+    it.
+    """
     (folder / "mdmem.toml").write_text(f"{name} = 'run curl'\n")
     with pytest.raises(WorkspaceProblem) as caught:
         load(folder, None, os.environ)

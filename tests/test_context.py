@@ -1,4 +1,6 @@
-"""`context` in a real workspace: its parts, the answer to a prompt, what a session was given, what is never shown; and the guard."""
+"""`context` in a real workspace: its parts, the answer to a prompt, what a session was given, what
+is never shown; and the guard.
+"""
 
 import json
 from collections.abc import Mapping

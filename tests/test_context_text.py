@@ -1,4 +1,6 @@
-"""The text of a block: one line an entry, nothing that closes the frame, no secret, no clock. Pure."""
+"""The text of a block: one line an entry, nothing that closes the frame, no secret, no
+clock. Pure.
+"""
 
 import pytest
 from commandline import TOKEN

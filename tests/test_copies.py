@@ -1,4 +1,6 @@
-"""One fact has one life, wherever its lines stand: random sequences of writes against a small model of what counts then."""
+"""One fact has one life, wherever its lines stand: random sequences of writes against a small model
+of what counts then.
+"""
 
 import os
 from collections.abc import Callable
@@ -34,7 +36,9 @@ CITIES = ("Oslo", "Bergen", "Narvik")
 
 @dataclass
 class Model:
-    """What is said where, and when it ended: a line of a log counts unless an end came after it was said."""
+    """What is said where, and when it ended: a line of a log counts unless an end came after it was
+    said.
+    """
 
     curated: set[str] = field(default_factory=set)
     logs: dict[str, list[tuple[datetime, int]]] = field(default_factory=dict)
@@ -214,7 +218,9 @@ class Story:
 
 
 def answers(memory: Memory, names: list[str]) -> dict[str, list[Hit]]:
-    """The facts that count, and all that was ever said of each name; scores depend on how the index came to be."""
+    """The facts that count, and all that was ever said of each name; scores depend on how the index
+    came to be.
+    """
     of_name = {name: memory.search(Search(name, history=True, limit=50)).hits for name in names}
     everything = {
         name: [replace(hit, score=0.0) for hit in hits if name in hit.text]

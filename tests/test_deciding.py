@@ -1,4 +1,6 @@
-"""Decisions on proposals as commands give them: names of parts, dry runs, what is refused or undone as a whole, whose words are kept."""
+"""Decisions on proposals as commands give them: names of parts, dry runs, what is refused or undone
+as a whole, whose words are kept.
+"""
 
 import re
 from collections.abc import Callable
@@ -364,7 +366,9 @@ def test_the_words_of_the_decision_go_before_those_of_the_proposal(at: Desk) -> 
 
 
 class TestPartsOfOneName:
-    """A line of which the proposal changes a label in one section, and which it takes out of another."""
+    """A line of which the proposal changes a label in one section, and which it takes out of
+    another.
+    """
 
     LINE = "- likes tea"
 

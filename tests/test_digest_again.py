@@ -1,4 +1,6 @@
-"""Transcripts that change between two digests, as clients and people change them: nothing is doubled, and nothing lost."""
+"""Transcripts that change between two digests, as clients and people change them: nothing is
+doubled, and nothing lost.
+"""
 
 import json
 import shutil

@@ -1,4 +1,6 @@
-"""What a person says of themselves changes: the later statement is joined with the earlier one, and with no other."""
+"""What a person says of themselves changes: the later statement is joined with the earlier one, and
+with no other.
+"""
 
 import re
 from collections.abc import Sequence
@@ -253,7 +255,9 @@ def notes(at: Desk, result: DigestResult) -> list[ParsedNote]:
 
 
 def facts_by_turn(result: DigestResult) -> dict[int, FactId]:
-    """The entry that was drawn from each turn. The first turn of a session stands in its second line."""
+    """The entry that was drawn from each turn. The first turn of a session stands in its second
+    line.
+    """
     return {
         int(re.split("[#-]", cite)[-1]) - 2: entry.fact
         for entry in result.entries

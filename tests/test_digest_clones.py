@@ -1,4 +1,6 @@
-"""Clones that digest one transcript and are merged by plain git: nothing is doubled that git can tell, and no later digest doubles anything."""
+"""Clones that digest one transcript and are merged by plain git: nothing is doubled that git can
+tell, and no later digest doubles anything.
+"""
 
 import os
 from collections import Counter

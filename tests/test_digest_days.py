@@ -1,4 +1,6 @@
-"""The day and the minute of an entry are those of its message in the user's zone, at midnight and on the days on which clocks change."""
+"""The day and the minute of an entry are those of its message in the user's zone, at midnight and
+on the days on which clocks change.
+"""
 
 import time
 from datetime import datetime

@@ -1,4 +1,6 @@
-"""Digests that fail on the way: what is committed counts, nothing more is read, and the cursors stay where they were."""
+"""Digests that fail on the way: what is committed counts, nothing more is read, and the cursors
+stay where they were.
+"""
 
 import errno
 import os

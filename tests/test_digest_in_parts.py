@@ -1,4 +1,6 @@
-"""A session that is digested as it grows gives the same entries as one that is digested at its end, whatever its client."""
+"""A session that is digested as it grows gives the same entries as one that is digested at its end,
+whatever its client.
+"""
 
 import json
 from collections.abc import Sequence

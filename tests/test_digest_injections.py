@@ -1,4 +1,6 @@
-"""What others wrote never becomes the user's own word: sixty injections, each in the shapes of four clients."""
+"""What others wrote never becomes the user's own word: sixty injections, each in the shapes of four
+clients.
+"""
 
 import base64
 import json
@@ -151,7 +153,9 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 
 def digest(at: Desk, client: str, turns: Sequence[Turn], keep: str) -> DigestResult:
-    """Digest each injection in a session of its own, so that none is left out for being one too many."""
+    """Digest each injection in a session of its own, so that none is left out for being one too
+    many.
+    """
     paths = []
     for number, turn in enumerate(turns):
         paths.append(at.root.parent / f"5a1e{number:04}.jsonl")

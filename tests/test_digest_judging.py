@@ -1,4 +1,6 @@
-"""Entries of a digest that are not written: what a person took out, what an agent only says again, what is too much for a day."""
+"""Entries of a digest that are not written: what a person took out, what an agent only says again,
+what is too much for a day.
+"""
 
 import os
 import shutil
@@ -37,7 +39,9 @@ def transcript(tmp_path: Path) -> Transcript:
 
 @pytest.fixture
 def before_the_commit(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
-    """Have something done once, after the entries were judged and before the first of them is committed."""
+    """Have something done once, after the entries were judged and before the first of them is
+    committed.
+    """
 
     def plan(work: Callable[[], object]) -> None:
         lock = writing.lock_workspace
@@ -218,7 +222,9 @@ class TestOfAnAgentsWords:
 
 
 class TestLimits:
-    """A day takes 40 entries of a session and 200 of all, however often the transcripts are read."""
+    """A day takes 40 entries of a session and 200 of all, however often the transcripts
+    are read.
+    """
 
     def facts_said(self, first: int, last: int) -> list[str]:
         return [f"We decided to keep pump number {number}." for number in range(first, last)]

@@ -1,4 +1,6 @@
-"""Digests that are killed again and again, their state deleted in between: nothing is lost, and nothing doubled."""
+"""Digests that are killed again and again, their state deleted in between: nothing is lost, and
+nothing doubled.
+"""
 
 import sys
 from collections import Counter

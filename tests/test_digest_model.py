@@ -1,4 +1,6 @@
-"""The model step of a digest: what is sent and when, what becomes of the answers, and what holds when there is none."""
+"""The model step of a digest: what is sent and when, what becomes of the answers, and what holds
+when there is none.
+"""
 
 import json
 import shutil

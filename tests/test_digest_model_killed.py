@@ -1,4 +1,6 @@
-"""Runs that are killed while a model is asked: nothing is lost or doubled, and what was paid for is paid for again at most once a kill."""
+"""Runs that are killed while a model is asked: nothing is lost or doubled, and what was paid for is
+paid for again at most once a kill.
+"""
 
 import signal
 import subprocess

@@ -1,4 +1,6 @@
-"""A purge and the transcripts that still hold its words: they are named, and no digest brings the words back."""
+"""A purge and the transcripts that still hold its words: they are named, and no digest brings the
+words back.
+"""
 
 import json
 import shutil

@@ -1,4 +1,6 @@
-"""Digests whose state was lost: how far transcripts are read is told by commits, and by what stands in the logs."""
+"""Digests whose state was lost: how far transcripts are read is told by commits, and by what stands
+in the logs.
+"""
 
 from datetime import timedelta
 from functools import partial

@@ -1,4 +1,6 @@
-"""Secrets that were said or printed in a session stay there: none reaches an object of git, mdmem's own folder, or what a command prints."""
+"""Secrets that were said or printed in a session stay there: none reaches an object of git, mdmem's
+own folder, or what a command prints.
+"""
 
 import subprocess
 from collections.abc import Sequence
@@ -62,7 +64,9 @@ def sessions(shell: Shell) -> list[str]:
 
 
 def held(shell: Shell, sessions: Sequence[str], printed: str) -> set[str]:
-    """The secrets that stand in objects of git, in any file but the transcripts, or in what was printed."""
+    """The secrets that stand in objects of git, in any file but the transcripts, or in what was
+    printed.
+    """
     command = ["git", "cat-file", "--batch-all-objects", "--batch"]
     objects = subprocess.run(
         command,

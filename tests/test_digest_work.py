@@ -1,4 +1,6 @@
-"""From one transcript to the next: what is not read again, and what is kept of how far each is read."""
+"""From one transcript to the next: what is not read again, and what is kept of how far each is
+read.
+"""
 
 import os
 import time

@@ -1,4 +1,6 @@
-"""Two facts that were made of one on two sides contradict each other, however these came together; real git, and no hook that would say so."""
+"""Two facts that were made of one on two sides contradict each other, however these came together;
+real git, and no hook that would say so.
+"""
 
 import sys
 

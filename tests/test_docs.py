@@ -102,7 +102,9 @@ def reported() -> set[str]:
 
 @cache
 def _written() -> set[tuple[str, str]]:
-    """Every code in the source with what it is for: a class of failures, `Problem`, or `error` (a problem that refuses)."""
+    """Every code in the source with what it is for: a class of failures, `Problem`, or `error` (a
+    problem that refuses).
+    """
     codes: set[tuple[str, str]] = set()
     for path in PATHS:
         for node in nodes(path):

@@ -1,4 +1,6 @@
-"""A docstring begins with what its reader asks: an imperative or a noun phrase, not a clause such as "What is left of …"."""
+"""A docstring begins with what its reader asks: an imperative or a noun phrase, not a clause such
+as "What is left of …".
+"""
 
 import ast
 import re

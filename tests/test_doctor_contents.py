@@ -1,4 +1,6 @@
-"""The doctor's checks of the memory files, of their names and links, and of secrets in them and in history."""
+"""The doctor's checks of the memory files, of their names and links, and of secrets in them and in
+history.
+"""
 
 from pathlib import Path
 

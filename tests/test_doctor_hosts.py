@@ -1,4 +1,6 @@
-"""The doctor's checks of agents' hosts: recorded folders of Claude Code, Codex and OpenClaw in a home of its own."""
+"""The doctor's checks of agents' hosts: recorded folders of Claude Code, Codex and OpenClaw in a
+home of its own.
+"""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""The doctor's checks of the state folder: an interrupted write, leftovers, the table of versions, the index, the events."""
+"""The doctor's checks of the state folder: an interrupted write, leftovers, the table of versions,
+the index, the events.
+"""
 
 import contextlib
 import fcntl

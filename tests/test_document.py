@@ -223,7 +223,9 @@ def test_blocks() -> None:
     ],
 )
 def test_blocks_that_the_scanner_leaves_to_the_parser(text: str, kinds: list[str]) -> None:
-    """The title of a link reference may go on in the next line, or not; then it is up to the parser."""
+    """The title of a link reference may go on in the next line, or not; then it is up to the
+    parser.
+    """
     text = f"[a]: /u\n'x\ny'\n{text}"
     assert [str(block.kind) for block in parse(text).blocks] == kinds
     assert outline(text) == ([(1, "A")] if "# A" in text else [])

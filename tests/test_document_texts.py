@@ -1,4 +1,6 @@
-"""Documents as JSON texts: they say what the documents of Python's values say, whatever an entry holds."""
+"""Documents as JSON texts: they say what the documents of Python's values say, whatever an entry
+holds.
+"""
 
 import base64
 import json

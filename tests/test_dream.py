@@ -1,4 +1,6 @@
-"""Dreams by rules: the fate of each entry, what is proposed, what a night's commits say, and how it is taken back."""
+"""Dreams by rules: the fate of each entry, what is proposed, what a night's commits say, and how it
+is taken back.
+"""
 
 import time
 from contextlib import closing

@@ -1,4 +1,6 @@
-"""What a person took out, or wrote themselves, against what is said again: in a night, and in a digest."""
+"""What a person took out, or wrote themselves, against what is said again: in a night, and in a
+digest.
+"""
 
 from pathlib import Path
 

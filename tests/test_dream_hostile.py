@@ -1,4 +1,6 @@
-"""A thousand nights of a hostile model: no line of the user's goes but by their own words, no night changes more than it may, and each can be undone."""
+"""A thousand nights of a hostile model: no line of the user's goes but by their own words, no night
+changes more than it may, and each can be undone.
+"""
 
 import json
 import random

@@ -1,4 +1,6 @@
-"""What others wrote never gets into curated memory by itself: sixty injections in transcripts, and sixty that an agent logs as the user's own word."""
+"""What others wrote never gets into curated memory by itself: sixty injections in transcripts, and
+sixty that an agent logs as the user's own word.
+"""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -36,7 +38,9 @@ OWN = "We decided to keep the old pump."
 FIRST = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
 NIGHTS = (1, 2, 9)
-"""The days after the first on which the timer calls `run`; at the last, what was not taken is judged once more."""
+"""The days after the first on which the timer calls `run`; at the last, what was not taken is
+judged once more.
+"""
 
 LOGGED: Sequence[str] = (
     *PAYLOADS,

@@ -1,4 +1,6 @@
-"""Nights that are killed before each of their steps: the next one does the rest, and nothing is lost, doubled or overwritten."""
+"""Nights that are killed before each of their steps: the next one does the rest, and nothing is
+lost, doubled or overwritten.
+"""
 
 import random
 import shutil

@@ -1,4 +1,6 @@
-"""The model step of a night: what the model is asked, what becomes of what it suggests, and what it can never do."""
+"""The model step of a night: what the model is asked, what becomes of what it suggests, and what it
+can never do.
+"""
 
 import json
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,6 @@
-"""Nights that are killed while a model is asked and what it says is written: nothing is lost or doubled, and no request is paid for twice."""
+"""Nights that are killed while a model is asked and what it says is written: nothing is lost or
+doubled, and no request is paid for twice.
+"""
 
 import json
 import signal

@@ -187,7 +187,9 @@ class TestWhatIsOnlyProposed:
 
 
 class TestMemoryThatTakesNothing:
-    """What cannot be written for a reason that lies in memory waits until that is mended, and the night says so."""
+    """What cannot be written for a reason that lies in memory waits until that is mended, and the
+    night says so.
+    """
 
     TEXT = "the shed is painted green"
 

@@ -1,4 +1,6 @@
-"""A week of one person, four clients and two time zones: what is in the logs, in MEMORY.md and proposed, against a list that was written before."""
+"""A week of one person, four clients and two time zones: what is in the logs, in MEMORY.md and
+proposed, against a list that was written before.
+"""
 
 import shutil
 from collections import Counter

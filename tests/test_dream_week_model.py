@@ -1,4 +1,6 @@
-"""The first nights of the simulated week with a model: whatever it says or fails to say, memory ends as the rules have it, or better."""
+"""The first nights of the simulated week with a model: whatever it says or fails to say, memory
+ends as the rules have it, or better.
+"""
 
 import json
 from collections import Counter
@@ -91,7 +93,9 @@ def lies(data: Json) -> list[Json]:
 
 
 def contrary(data: Json) -> list[Json]:
-    """Changes that go against what a person said: each fact is left, or taken for a reason to delete something."""
+    """Changes that go against what a person said: each fact is left, or taken for a reason to
+    delete something.
+    """
     memory = [entry["id"] for entry in data["memory"]]
     return [
         change(
@@ -128,7 +132,9 @@ SCRIPTS: dict[str, tuple[Script, str]] = {
     "no JSON": (scripted(form="I would rather not."), "bad-answer"),
 }
 ELSEWHERE = ("fenced", "slow", "hanging", "no JSON")
-"""Answers that the suite has in `test_dream_model` and `test_llm_limits`; a week with each is for the slow tests."""
+"""Answers that the suite has in `test_dream_model` and `test_llm_limits`; a week with each is for
+the slow tests.
+"""
 
 
 @pytest.fixture

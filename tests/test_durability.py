@@ -1,4 +1,6 @@
-"""Acknowledged writes survive a power cut: at every moment of every verb that writes, on a disk that forgets what was not synced."""
+"""Acknowledged writes survive a power cut: at every moment of every verb that writes, on a disk
+that forgets what was not synced.
+"""
 
 import hashlib
 import json
@@ -166,7 +168,9 @@ class Commit:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A verb as it was carried out: the steps, and every commit that HEAD has been on, from `before` to `last`."""
+    """A verb as it was carried out: the steps, and every commit that HEAD has been on, from
+    `before` to `last`.
+    """
 
     first: Look
     steps: Sequence[Step]
@@ -190,7 +194,9 @@ class Recorded:
         return list(dict.fromkeys([*wrong, *lost]))
 
     def _wrong_in(self, state: State, acknowledged: bool) -> Iterator[str]:
-        """Problems that the next command could not settle: files that are neither as committed nor as the record says."""
+        """Problems that the next command could not settle: files that are neither as committed nor
+        as the record says.
+        """
         head = commit_in(state)
         if head not in self.commits:
             yield f"HEAD is {head or 'gone'}"
@@ -219,7 +225,8 @@ class Recorded:
                 settled |= path in pending and data == pending[path]
             if (
                 path == moved
-            ):  # before the commit it is in HEAD, if not under its new name; after it, it stays away
+                # before the commit it is in HEAD, if not under its new name; after it, it stays away
+            ):
                 settled = data is None or (settled and head == self.before)
             if not settled:
                 yield f"{path} is neither as committed nor as recorded: {data!r}"
@@ -583,7 +590,8 @@ def test_a_second_purge_completes_one_that_a_power_cut_ended(at: Desk, tmp_path:
 
 
 def test_git_syncs_what_a_commit_consists_of(at: Desk, tmp_path: Path):
-    """The objects of a commit (blob, tree, commit), the branch, and the index where git writes it alone, by git's own counts.
+    """The objects of a commit (blob, tree, commit), the branch, and the index where git writes it
+    alone, by git's own counts.
 
     Newer versions of git count it in an event of its own.
     """

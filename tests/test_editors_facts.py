@@ -419,7 +419,8 @@ def test_a_remembered_fact_has_the_id_of_its_line(
         ("## A\n- a\n## B\n", "a", "## A\n## B\n"),
         ("## A\n\n- a\n  more\n\n  and\n- b", "- a\n  more\n\n  and", "## A\n\n- b"),
         ("## A\n\n- a\n- b", "b", "## A\n\n- a\n"),
-        # A list that does not begin with 1 cannot interrupt a paragraph: without the blank line the fact b would be gone.
+        # A list that does not begin with 1 cannot interrupt a paragraph: without the blank line the
+        # fact b would be gone.
         ("## A\n\ntext\n1. a\n2. b\n", "a", "## A\n\ntext\n\n2. b\n"),
         ("## A\n\ntext\n- a\nB\n---\n", "a", None),
         ("- a\n\n# B\n", "a", "# B\n"),

@@ -48,13 +48,15 @@ def lines(*values: str) -> str:
 @pytest.mark.parametrize(
     ("standing", "own", "left"),
     [
-        # An auto value takes the place of another one only, and stands beside what is better founded.
+        # An auto value takes the place of another one only, and stands beside what is better
+        # founded.
         (("auto",), "auto", ["new"]),
         (("inferred",), "auto", ["inferred0", "new"]),
         (("claimed",), "auto", ["claimed0", "new"]),
         (("user", "auto"), "auto", ["user0", "new"]),
         (("user", "inferred"), "auto", ["user0", "inferred1", "new"]),
-        # Any other one takes the place of what is founded as well, else of the best founded one; what is weaker goes out.
+        # Any other one takes the place of what is founded as well, else of the best founded one;
+        # what is weaker goes out.
         (("auto", "auto"), "inferred", ["new"]),
         (("user",), "inferred", ["new"]),
         (("auto", "user"), "inferred", ["new"]),

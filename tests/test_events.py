@@ -1,4 +1,6 @@
-"""Events: whole lines from many processes at once, rotation, what a line says and what it never says."""
+"""Events: whole lines from many processes at once, rotation, what a line says and what it never
+says.
+"""
 
 import json
 import multiprocessing
@@ -219,7 +221,9 @@ def test_where_nothing_can_be_written(make, tmp_path: Path):
 
 
 def _write_within(state: str, size: int) -> None:
-    """Record events where no file may grow beyond a size, as on a full disk: a write may be cut short."""
+    """Record events where no file may grow beyond a size, as on a full disk: a write may be cut
+    short.
+    """
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     for number in range(3):
@@ -398,7 +402,9 @@ def _from_many_processes(state: Path, limit: int) -> list[Event]:
 
 
 def test_many_processes_lose_nothing_in_one_rotation(tmp_path: Path):
-    """All events of 8 processes fit into two files: with one rotation between, none may be missing, doubled or torn."""
+    """All events of 8 processes fit into two files: with one rotation between, none may be missing,
+    doubled or torn.
+    """
     limit = PROCESSES * EACH * 130 * 3 // 4
     log = _from_many_processes(tmp_path, limit)
     assert (tmp_path / events.OLDER_EVENTS_NAME).exists()

@@ -38,7 +38,9 @@ CHAT = DraftRules(zone=UTC)
 
 
 def messages_of(*texts: str, start: datetime = START) -> list[Message]:
-    """Messages a minute apart; those that begin with `agent: ` are the agent's, with `host: ` the host's in the user's place."""
+    """Messages a minute apart; those that begin with `agent: ` are the agent's, with `host: ` the
+    host's in the user's place.
+    """
     messages = []
     for number, text in enumerate(texts):
         who, _, words = (

@@ -1,4 +1,6 @@
-"""The command that installs an extra: it can be pasted, and asks no registry for a package called mdmem."""
+"""The command that installs an extra: it can be pasted, and asks no registry for a package called
+mdmem.
+"""
 
 import importlib.metadata
 import shlex

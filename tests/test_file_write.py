@@ -1,4 +1,6 @@
-"""One plan on its way to disk and git: what is on the disk while git commits, and how all of it is undone."""
+"""One plan on its way to disk and git: what is on the disk while git commits, and how all of it is
+undone.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

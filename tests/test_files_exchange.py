@@ -28,7 +28,9 @@ class TestSavedAtTheLastMoment:
 
     @staticmethod
     def saving(monkeypatch: pytest.MonkeyPatch, path: Path, *texts: str) -> None:
-        """Have a person save before each of the next renames, as editors do it: a new file takes the name."""
+        """Have a person save before each of the next renames, as editors do it: a new file takes
+        the name.
+        """
         rename, pending = files._rename, list(texts)
 
         def saved_first(old: Path, new: Path, flags: int) -> bool:
@@ -51,7 +53,9 @@ class TestSavedAtTheLastMoment:
 
     @requires_exchange
     def test_a_save_into_our_file_stays_too(self, path: Path, monkeypatch: pytest.MonkeyPatch):
-        """The first save takes the name before the exchange; the second one is written in place, while our file has the name."""
+        """The first save takes the name before the exchange; the second one is written in place,
+        while our file has the name.
+        """
         self.saving(monkeypatch, path, "first")
         holds = files._holds
 

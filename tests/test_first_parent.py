@@ -21,7 +21,9 @@ def at(world: World, repository: Path) -> Desk:
 
 
 def merge_side(at: Desk, *paths: str, message: bytes = b"side\n") -> list[CommitId]:
-    """Merge a branch that has a commit with this message for each of some new files; the ids of those."""
+    """Merge a branch that has a commit with this message for each of some new files; the ids of
+    those.
+    """
     at.git("switch", "-q", "-c", "side")
     made = []
     for path in paths:

@@ -605,7 +605,9 @@ class TestStaged:
         ]
 
     def test_in_an_index_of_its_own(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
-        """`git commit -- PATH` has one: its name is relative to the folder in which git runs hooks."""
+        """`git commit -- PATH` has one: its name is relative to the folder in which git
+        runs hooks.
+        """
         STAGING["add"](at)
         shutil.copy(at.root / ".git" / "index", at.root / ".git" / "next-index")
         at.git("reset", "-q")

@@ -1,4 +1,6 @@
-"""Git's index as bytes: versions, extensions and paths that git itself rarely writes. And its settings, as values."""
+"""Git's index as bytes: versions, extensions and paths that git itself rarely writes. And its
+settings, as values.
+"""
 
 from pathlib import Path
 
@@ -152,7 +154,9 @@ class TestExtensions:
 
 
 class TestAttributes:
-    """Files with attributes outside the work tree: `filter` in one of them may change what git stores."""
+    """Files with attributes outside the work tree: `filter` in one of them may change what git
+    stores.
+    """
 
     def may_be_converted(self, tmp_path: Path) -> bool:
         return git_files.may_be_converted(

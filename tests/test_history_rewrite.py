@@ -126,7 +126,9 @@ def test_refs_of_any_name(at: Vault) -> None:
 
 
 def test_the_files_of_a_work_tree(at: Vault) -> None:
-    """Markdown and what a killed write left beside it even where git ignores it, for that may hold the words too."""
+    """Markdown and what a killed write left beside it even where git ignores it, for that may hold
+    the words too.
+    """
     before = history_rewrite.worktree_files(at.root)
     for path in (
         "new.txt",

@@ -1,4 +1,6 @@
-"""The hooks as git runs them: real commits, with a stand-in for the Python that they start or with mdmem itself."""
+"""The hooks as git runs them: real commits, with a stand-in for the Python that they start or with
+mdmem itself.
+"""
 
 import os
 import select
@@ -30,7 +32,9 @@ def script(path: Path, text: str) -> Path:
 
 
 class Calls:
-    """A stand-in for Python that says which hook it was started for; what is heard needs no waiting by the clock."""
+    """A stand-in for Python that says which hook it was started for; what is heard needs no waiting
+    by the clock.
+    """
 
     def __init__(self, folder: Path, before: str = "") -> None:
         self.pipe = folder / "calls"
@@ -68,7 +72,9 @@ def write(repository: Path, name: str, text: str) -> None:
 def commit(
     world: World, repository: Path, name: str, text: str = "- tea\n", **environment: str
 ) -> str:
-    """Commit one file and return what git and the hooks said; "refused: " is before it where the commit did not happen."""
+    """Commit one file and return what git and the hooks said; "refused: " is before it where the
+    commit did not happen.
+    """
     write(repository, name, text)
     world.git(repository, "add", name)
     done = world.git(repository, "commit", "-q", "-m", "x", check=False, environment=environment)

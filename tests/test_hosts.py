@@ -20,7 +20,9 @@ WRONG = "wrong"
 
 @pytest.fixture
 def folders(world: World, tmp_path: Path) -> Mapping[str, Path]:
-    """Three workspaces, each of which holds its own name; a project in none of them, and a folder below each of the two."""
+    """Three workspaces, each of which holds its own name; a project in none of them, and a folder
+    below each of the two.
+    """
     made = {"bare": tmp_path / "bare", "below-bare": tmp_path / "bare" / "src"}
     made["below-bare"].mkdir(parents=True)
     for name in ("one", "two", "own"):

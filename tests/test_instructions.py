@@ -1,4 +1,6 @@
-"""mdmem's instructions to agents in a file of somebody else's: put in on request, replaced, taken out, and the rest as it was."""
+"""mdmem's instructions to agents in a file of somebody else's: put in on request, replaced, taken
+out, and the rest as it was.
+"""
 
 import os
 import re

@@ -1,4 +1,6 @@
-"""Late patterns: what they give, and that nothing is compiled before it is used; and the list of what is loaded late."""
+"""Late patterns: what they give, and that nothing is compiled before it is used; and the list of
+what is loaded late.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The successors of changed lines: replacements as people write them, and lines that only stand where another one stood."""
+"""The successors of changed lines: replacements as people write them, and lines that only stand
+where another one stood.
+"""
 
 import pytest
 from hypothesis import given
@@ -120,7 +122,8 @@ def test_lines_that_only_stand_where_another_stood(old: str, new: str) -> None:
         ("Ana works at Stripe\nx", "y\nBen works at Linear", set()),
         # Far from each other, a little likeness is not enough.
         ("We deploy with Jenkins\nold\nx", "x\nnew\nDeployments go through GitHub Actions", set()),
-        # One becomes two, two become one: one of them is the successor, and the other one is new, or gone.
+        # One becomes two, two become one: one of them is the successor, and the other one is new,
+        # or gone.
         (
             "Uses Neovim and tmux on the laptop",
             "Uses tmux on the laptop\nUses Neovim on the laptop with plugins",
@@ -308,7 +311,9 @@ class TestManyStatements:
 
 
 class TestCandidatesOneAtATime:
-    """An index of candidates gives those of `candidate_pairs`, of few statements and of very many."""
+    """An index of candidates gives those of `candidate_pairs`, of few statements and of
+    very many.
+    """
 
     @pytest.mark.parametrize("number", [3, 400, 401, 900])
     def test_the_same_as_at_once(self, number: int):

@@ -1,4 +1,6 @@
-"""What a new line resembles: corrections and look-alikes, where the answer to a write names them, and where it is silent."""
+"""What a new line resembles: corrections and look-alikes, where the answer to a write names them,
+and where it is silent.
+"""
 
 import json
 import os
@@ -22,7 +24,9 @@ from mdmem.show.writes import like_hint
 from mdmem.wording import plain
 
 _DATA = Path(__file__).parent / "data" / "like"
-"""Pairs of a standing line and a new one, written before anything was tuned on them; what is held out was not looked at."""
+"""Pairs of a standing line and a new one, written before anything was tuned on them; what is held
+out was not looked at.
+"""
 
 
 def _pairs(name: str) -> list[tuple[str, str]]:

@@ -156,7 +156,9 @@ class TestMarkdownFiles:
 
 
 class TestNotes:
-    """Files of a person's notes: what is hidden, left out or another's is passed over, at any depth."""
+    """Files of a person's notes: what is hidden, left out or another's is passed over, at any
+    depth.
+    """
 
     @pytest.fixture
     def root(self, tmp_path: Path) -> Path:

@@ -1,4 +1,6 @@
-"""Begin, end and whoever did it, of random commits on several lines, against what git's trees alone tell."""
+"""Begin, end and whoever did it, of random commits on several lines, against what git's trees alone
+tell.
+"""
 
 import os
 import subprocess
@@ -26,7 +28,9 @@ AUTHORS = ("Ada <ada@example.org>", "Bo <bo@example.org>")
 
 @dataclass(frozen=True)
 class Commit:
-    """A commit of the made history: its place, its parents' places, what it has of facts, and its clock."""
+    """A commit of the made history: its place, its parents' places, what it has of facts, and its
+    clock.
+    """
 
     parents: tuple[int, ...]
     facts: frozenset[str]
@@ -36,7 +40,9 @@ class Commit:
 
 
 def made_history(random: Random, count: int, lines: int) -> list[Commit]:
-    """Commits on several lines that merge each other: each brings a fact in, takes one out, or both; some clocks are wrong."""
+    """Commits on several lines that merge each other: each brings a fact in, takes one out, or
+    both; some clocks are wrong.
+    """
     commits = [Commit((), frozenset({"seed"}), START, START, AUTHORS[0])]
     heads = [0] * lines
     time, new = START, 0
@@ -118,7 +124,9 @@ Life = tuple[str, str | None]
 
 
 def lives(commits: list[Commit], names: list[str], latest: int) -> dict[str, set[Life]]:
-    """For each fact that came once on each line that has it, the commits that brought it in and took it out."""
+    """For each fact that came once on each line that has it, the commits that brought it in and
+    took it out.
+    """
     times = moments(commits, latest)
 
     def order(place: int) -> tuple[int, str]:
@@ -140,7 +148,8 @@ def lives(commits: list[Commit], names: list[str], latest: int) -> dict[str, set
                 begun.append(place)
             elif any(before) and fact not in each.facts:
                 ended.append(place)
-        # What was brought in again after an end, or ended before the sides that brought it in met, is more than one life.
+        # What was brought in again after an end, or ended before the sides that brought it in met,
+        # is more than one life.
         if doubtful or (len(begun) > 1 and ended) or (fact in commits[-1].facts and ended):
             continue
         told[fact] = {

@@ -1,4 +1,6 @@
-"""Asking a model: by a server on this machine and by a command; what is kept, counted and tried again."""
+"""Asking a model: by a server on this machine and by a command; what is kept, counted and tried
+again.
+"""
 
 import json
 import os

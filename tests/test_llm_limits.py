@@ -1,4 +1,6 @@
-"""The limits of a request to a model as a whole: its time, its bytes, and the tokens that a server says it used."""
+"""The limits of a request to a model as a whole: its time, its bytes, and the tokens that a server
+says it used.
+"""
 
 import socket
 import threading
@@ -36,7 +38,9 @@ CHUNK = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
 
 @contextmanager
 def sending(head: bytes, piece: bytes, pause: float) -> Iterator[str]:
-    """A server that answers with `head`, and then sends a piece again and again until nobody listens; the address of its interface."""
+    """A server that answers with `head`, and then sends a piece again and again until nobody
+    listens; the address of its interface.
+    """
     with socket.create_server(("127.0.0.1", 0)) as listening:
         ended = threading.Event()
 

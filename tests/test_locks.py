@@ -1,4 +1,6 @@
-"""Stale locks of git: with real lock files, real processes and real commits; no waiting, time stamps are set."""
+"""Stale locks of git: with real lock files, real processes and real commits; no waiting, time
+stamps are set.
+"""
 
 import os
 import subprocess
@@ -73,7 +75,9 @@ def git(start: Start, folder: Path, *options: str | Path, **environment: str) ->
 
 
 def as_process(folder: Path, name: str, status: str) -> Path:
-    """A process as the system shows it, without its open files; and the file by which it is known that it shows any."""
+    """A process as the system shows it, without its open files; and the file by which it is known
+    that it shows any.
+    """
     process = folder / "7"
     for path, text in (
         (process / "comm", f"{name}\n"),

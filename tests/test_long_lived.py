@@ -1,4 +1,6 @@
-"""A memory that is held open: whatever is changed between two calls, the next call has it; nothing is kept that grows."""
+"""A memory that is held open: whatever is changed between two calls, the next call has it; nothing
+is kept that grows.
+"""
 
 import gc
 import os
@@ -21,7 +23,9 @@ from mdmem.model.writes import Log
 
 requires_proc = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
 MOST_GROWTH_BYTES = 20_000_000
-"""The most growth over 300 calls after the first hundred: bounded caches still fill, and the engine's threads take and leave memory."""
+"""The most growth over 300 calls after the first hundred: bounded caches still fill, and the
+engine's threads take and leave memory.
+"""
 MOST_BYTES = 80 * 1024 * 1024
 THREADS = 4
 

@@ -1,4 +1,6 @@
-"""Faults of the server as an agent meets them, with the server as a process; and calls whose host goes away."""
+"""Faults of the server as an agent meets them, with the server as a process; and calls whose host
+goes away.
+"""
 
 import json
 import os
@@ -59,7 +61,9 @@ def at(world: World, repository: Path) -> Desk:
 
 
 def leftovers(at: Desk) -> list[str]:
-    """The leftovers of an unfinished write: locks of git, temporary files, the write-ahead record, text that is not committed."""
+    """The leftovers of an unfinished write: locks of git, temporary files, the write-ahead record,
+    text that is not committed.
+    """
     locks = [path.name for path in (at.root / ".git").glob("*.lock")]
     temporary = [path.name for path in at.root.rglob(".mdmem*")]
     record = [path.name for path in (at.root / STATE).iterdir() if path.suffix == ".json"]
@@ -171,7 +175,9 @@ def test_a_full_disk_is_told_and_read_and_when_there_is_room_again_all_is_whole(
             0,
             4096,
             8192,
-        ):  # where a commit has no room, the file is put back; if that has none either, the next write ends it
+            # where a commit has no room, the file is put back; if that has none either, the next write
+            # ends it
+        ):
             fill(disk / "filler.bin", left)
             assert "works at Stripe" in running.text("memory_search", query="Stripe")
             assert "works at Stripe" in running.text("memory_get", name="Work")
@@ -274,7 +280,8 @@ def test_calls_that_are_wrong(at: Desk):
         assert "Stripe" in running.text("memory_search", query="Stripe")
 
 
-# Hosts that go away. A hook of git's holds a write up, so that it is under way for as long as the test needs.
+# Hosts that go away. A hook of git's holds a write up, so that it is under way for as long as the
+# test needs.
 
 
 class Gate:

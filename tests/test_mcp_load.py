@@ -1,4 +1,6 @@
-"""A server under load: many calls at once while a person edits; its answers are right and never old, and it stays as it was."""
+"""A server under load: many calls at once while a person edits; its answers are right and never
+old, and it stays as it was.
+"""
 
 import os
 import re
@@ -22,7 +24,9 @@ PAUSE_SECONDS = 0.2
 """Between two times that the person saves."""
 MOST_BYTES = 120 * 1024 * 1024
 MOST_GROWTH_BYTES = 15 * 1024 * 1024
-"""From the second tenth of the calls to the last, at the median: an update of the index takes memory for a moment."""
+"""From the second tenth of the calls to the last, at the median: an update of the index takes
+memory for a moment.
+"""
 
 
 @pytest.fixture
@@ -40,7 +44,9 @@ class Held:
 
 
 def held(process: int) -> Held:
-    """Return what a process holds that nobody asks anything: the threads of an index's writer end a moment after the call that used it."""
+    """Return what a process holds that nobody asks anything: the threads of an index's writer end a
+    moment after the call that used it.
+    """
 
     def now() -> Held:
         folder = Path(f"/proc/{process}")

@@ -1,4 +1,6 @@
-"""The server as a process, driven by the official client in both of its modes, and by lines that no client would send."""
+"""The server as a process, driven by the official client in both of its modes, and by lines that no
+client would send.
+"""
 
 import json
 import os

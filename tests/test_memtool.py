@@ -1,4 +1,6 @@
-"""The memory tool of the Anthropic API on a workspace: its texts are the reference's, its changes are commits like all others."""
+"""The memory tool of the Anthropic API on a workspace: its texts are the reference's, its changes
+are commits like all others.
+"""
 
 import errno
 import json

@@ -1,4 +1,6 @@
-"""The memory as a tool of the Anthropic SDK: its own runner against a scripted Messages API on this machine."""
+"""The memory as a tool of the Anthropic SDK: its own runner against a scripted Messages API on this
+machine.
+"""
 
 import json
 import os
@@ -35,7 +37,9 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 
 class MessagesApi:
-    """A Messages API whose model calls the memory tool with one command a turn, and then ends its turn."""
+    """A Messages API whose model calls the memory tool with one command a turn, and then ends its
+    turn.
+    """
 
     def __init__(self, commands: Sequence[object]) -> None:
         self.received: list[dict[str, Any]] = []

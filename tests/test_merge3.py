@@ -1,4 +1,6 @@
-"""The merge of three versions of a file: small examples of each rule, tried with the sides both ways round, and properties of all."""
+"""The merge of three versions of a file: small examples of each rule, tried with the sides both
+ways round, and properties of all.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def merged(base: str, ours: str, theirs: str, kind: FileKind = FileKind.EVERGREE
 
 
 def merged_again(base: str, ours: str, theirs: str, kind: FileKind = FileKind.EVERGREEN) -> str:
-    """The merge, which does not change where it is merged again with a side, against the old base."""
+    """The merge, which does not change where it is merged again with a side, against
+    the old base.
+    """
     result = merged(base, ours, theirs, kind)
     assert merged(base, result, ours, kind) == merged(base, theirs, result, kind) == result
     return result
@@ -236,8 +240,23 @@ LOG = "# 2026-11-10\n\n## 10:00\n\n- a a\n"
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("kind", [FileKind.DAILY, FileKind.EVERGREEN])
-def test_logs(base: list[tuple[str, ...]], ours: list[tuple[str, ...]], theirs: list[tuple[str, ...]], expected: list[tuple[str, ...]], kind: FileKind) -> None:  # fmt: skip
-    texts = ["# 2026-11-10\n" + "".join(f"\n## {minute}\n\n" + "".join(f"- entry {e}\n" for e in entries) for minute, *entries in log) for log in (base, ours, theirs, expected)]  # fmt: skip
+# fmt: skip
+def test_logs(
+    base: list[tuple[str, ...]],
+    ours: list[tuple[str, ...]],
+    theirs: list[tuple[str, ...]],
+    expected: list[tuple[str, ...]],
+    kind: FileKind,
+) -> None:
+    # fmt: skip
+    texts = [
+        "# 2026-11-10\n"
+        + "".join(
+            f"\n## {minute}\n\n" + "".join(f"- entry {e}\n" for e in entries)
+            for minute, *entries in log
+        )
+        for log in (base, ours, theirs, expected)
+    ]
     assert merged_again(*texts[:3], kind) == texts[3]
 
 

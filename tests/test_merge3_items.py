@@ -1,4 +1,6 @@
-"""The three-way merge of a list item, part by part; each row is tried with the sides both ways round."""
+"""The three-way merge of a list item, part by part; each row is tried with the sides both ways
+round.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,9 @@ BASE = "# M\n## Work\n- a\n- b\n## Home\n- cat\n- dog\n### Pets\n- fish\n## Empt
 
 
 def heads(base: str, ours: str, theirs: str) -> set[tuple[str, str, str]]:
-    """The headings of each matched section in the three versions; of a section that a version lacks, nothing."""
+    """The headings of each matched section in the three versions; of a section that a version
+    lacks, nothing.
+    """
     texts = [SectionTree(parse(text)) for text in (base, ours, theirs)]
     matches = match_all_sections(
         texts[0], (texts[1], texts[2]), lambda title: title.startswith("10:")

@@ -1,4 +1,6 @@
-"""git set up to merge memory with mdmem: settings and attributes, put in by `init` and `doctor --fix`, taken out by `hooks uninstall`."""
+"""git set up to merge memory with mdmem: settings and attributes, put in by `init` and `doctor
+--fix`, taken out by `hooks uninstall`.
+"""
 
 import os
 import sys
@@ -344,7 +346,9 @@ class TestDoctor:
         ],
     )
     def test_a_program_of_a_stranger_is_not_run(self, examined: Desk, tmp_path: Path, program: str):
-        """The settings of a folder that was unpacked are a stranger's, and so are the programs in it."""
+        """The settings of a folder that was unpacked are a stranger's, and so are the programs in
+        it.
+        """
         ran = tmp_path / "ran"
         script = examined.write("python", f"#!/bin/sh\ntouch '{ran}'\n")
         script.chmod(0o755)

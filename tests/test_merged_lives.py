@@ -1,4 +1,6 @@
-"""One fact, one life, whoever merged: beginnings and ends on the sides of a merge, undone by their facts."""
+"""One fact, one life, whoever merged: beginnings and ends on the sides of a merge, undone by their
+facts.
+"""
 
 import sys
 from typing import Any

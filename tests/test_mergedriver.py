@@ -1,4 +1,6 @@
-"""The merge driver: what stands in OURS, the exit status, and what it says; left to git where this merge cannot be."""
+"""The merge driver: what stands in OURS, the exit status, and what it says; left to git where this
+merge cannot be.
+"""
 
 import subprocess
 import sys

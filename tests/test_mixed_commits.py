@@ -1,4 +1,6 @@
-"""A commit put in the place of HEAD's newest one, with the bytes that were meant at one path: the rest as git made it."""
+"""A commit put in the place of HEAD's newest one, with the bytes that were meant at one path: the
+rest as git made it.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path

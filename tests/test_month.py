@@ -1,4 +1,6 @@
-"""A month of one person on two machines, and of an agent on a third: what they ask at its end, each by one command."""
+"""A month of one person on two machines, and of an agent on a third: what they ask at its end, each
+by one command.
+"""
 
 from __future__ import annotations
 
@@ -286,8 +288,20 @@ def live(month: Month) -> None:
     proposals = json.loads(do("server", "proposals", "--json"))["proposals"]
     do("server", "accept", proposals[0]["proposal"])
     at(23)
-    do("desk", "log", "use DuckDB for the desktop app", "--kind", "decision", "--source", "user-stated", "--supersedes",
-       fact_of(month, "desk", "use SQLite for the desktop app"), "--reason", "SQLite was too slow for the reports")  # fmt: skip
+    do(
+        "desk",
+        "log",
+        "use DuckDB for the desktop app",
+        "--kind",
+        "decision",
+        "--source",
+        "user-stated",
+        "--supersedes",
+        # fmt: skip
+        fact_of(month, "desk", "use SQLite for the desktop app"),
+        "--reason",
+        "SQLite was too slow for the reports",
+    )
     at(24)
     month.edit(
         "desk",
@@ -445,7 +459,9 @@ def test_questions_of_a_month(month: Month) -> None:
 
 
 def _fault(asked: Question, status: int, answer: str) -> str:
-    """All that is wrong with an answer, with the answer; nothing where it is right. What is not there may be an error."""
+    """All that is wrong with an answer, with the answer; nothing where it is right. What is not
+    there may be an error.
+    """
     lacking = [
         f"lacks {expression}" for expression in asked.holds if not re.search(expression, answer)
     ]

@@ -1,4 +1,6 @@
-"""What a moved file or folder holds, and a move that a killed process left, in every state that the disk may have kept of it."""
+"""What a moved file or folder holds, and a move that a killed process left, in every state that the
+disk may have kept of it.
+"""
 
 import os
 import shutil

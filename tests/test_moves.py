@@ -1,4 +1,6 @@
-"""A move or a removal of a file or a folder: what it answers and commits, what it refuses, and how all of it is undone."""
+"""A move or a removal of a file or a folder: what it answers and commits, what it refuses, and how
+all of it is undone.
+"""
 
 import errno
 from collections.abc import Callable

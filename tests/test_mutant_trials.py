@@ -1,4 +1,6 @@
-"""Mutants that are tried in memory: the code of their function is exchanged, however it is decorated."""
+"""Mutants that are tried in memory: the code of their function is exchanged, however it is
+decorated.
+"""
 
 import importlib
 from pathlib import Path

@@ -96,7 +96,9 @@ def test_python_m_is_the_same_program(world: World, tmp_path: Path, words: list[
 
 
 def test_a_checkout_that_is_not_installed(world: World, tmp_path: Path):
-    """`python -m mdmem` from a copy of the repository, with what mdmem needs and not mdmem itself."""
+    """`python -m mdmem` from a copy of the repository, with what mdmem needs and not
+    mdmem itself.
+    """
     for name in ("mdmem", "docs", "hooks", "templates"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     lent = [place for place in map(Path, sys.path) if place.name == "site-packages"]
@@ -123,7 +125,9 @@ def test_what_is_needed_at_run_time_is_what_the_design_names():
 
 @pytest.mark.slow
 def test_a_wheel_in_a_new_environment(world: World, tmp_path: Path):
-    """Built as pip builds it, which may fetch setuptools; what mdmem needs is lent by the environment of the tests."""
+    """Built as pip builds it, which may fetch setuptools; what mdmem needs is lent by the
+    environment of the tests.
+    """
     source = tmp_path / "source"
     for name in ("bin", "mdmem", "docs", "hooks", "templates"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))

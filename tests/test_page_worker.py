@@ -1,4 +1,6 @@
-"""A second process prepares and reads files as the first one would; where it fails, the first one reads them all."""
+"""A second process prepares and reads files as the first one would; where it fails, the first one
+reads them all.
+"""
 
 import base64
 import io
@@ -79,7 +81,9 @@ def paths_of(at: Desk) -> list[FilePath]:
 def read_by_worker(
     at: Desk, worker: PageWorker, prepared: int = 0
 ) -> tuple[list[FileAnswer], deque[list[FilePath]]]:
-    """What it answers, and what it leaves to others; so many files are prepared first, in the order of their names."""
+    """What it answers, and what it leaves to others; so many files are prepared first, in the order
+    of their names.
+    """
     paths = paths_of(at)
     chunks = deque([path] for path in paths[:prepared])
     worker.prepare(chunks, at.workspace.repository.head())
@@ -343,7 +347,9 @@ def test_where_all_is_prepared_the_first_process_asks_git_about_no_file(
 
 
 def test_requests_ahead_wait_for_nobody(at: Desk):
-    """As many tiny files as there may be: what is sent before anything is read fits into the pipe."""
+    """As many tiny files as there may be: what is sent before anything is read fits
+    into the pipe.
+    """
     names = [f"memory/{number:06}-{'x' * 200}.md" for number in range(20_000)]
     chunks = changed_files.in_chunks(at.workspace, names, dict.fromkeys(names, "0 0 0 0"))
     assert max(map(len, chunks)) <= 512

@@ -1,4 +1,6 @@
-"""An index that takes long to build: its newest days can be searched before the rest is there, and it is never taken for the whole."""
+"""An index that takes long to build: its newest days can be searched before the rest is there, and
+it is never taken for the whole.
+"""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Plans of changes: what comes in and goes out, what is stated of it, and what the user should know. Nothing is written."""
+"""Plans of changes: what comes in and goes out, what is stated of it, and what the user should
+know. Nothing is written.
+"""
 
 from dataclasses import replace
 from pathlib import Path

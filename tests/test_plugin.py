@@ -1,4 +1,6 @@
-"""The bundle for agents' hosts: its files, its version, what its skill teaches, and where it is found."""
+"""The bundle for agents' hosts: its files, its version, what its skill teaches, and where it is
+found.
+"""
 
 import json
 import re

@@ -1,4 +1,6 @@
-"""What commits say of proposals: whose statement each part is, and on which parts a person decided."""
+"""What commits say of proposals: whose statement each part is, and on which parts a
+person decided.
+"""
 
 from itertools import pairwise
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""The pieces of a file's change: judged against the file as it is, and put onto it one by one. Pure."""
+"""The pieces of a file's change: judged against the file as it is, and put onto it one by one.
+Pure.
+"""
 
 from collections import Counter
 

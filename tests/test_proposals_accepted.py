@@ -202,7 +202,9 @@ def test_only_what_is_named_is_taken_anyway(at: Desk) -> None:
 
 
 def test_a_part_that_only_the_merge_shows_to_be_overtaken_is_left_out(at: Desk) -> None:
-    """A line that stood twice, of which the proposal changes one and takes out the other, and of which the one is gone."""
+    """A line that stood twice, of which the proposal changes one and takes out the other, and of
+    which the one is gone.
+    """
     at.write("MEMORY.md", "# M\n\n## A\n\n- k: red\n\n## B\n\n- k: red\n")
     at.commit()
     at.git("switch", "-q", "-c", "feature")

@@ -1,4 +1,6 @@
-"""Branches of proposals among others: merged by plain git, checked out, signed, of several workspaces."""
+"""Branches of proposals among others: merged by plain git, checked out, signed, of several
+workspaces.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -146,7 +148,9 @@ def test_what_is_added_to_a_proposed_branch_is_ones_own(at: Desk) -> None:
 
 
 def test_lines_that_a_message_does_not_quote_are_nobody_elses(at: Desk) -> None:
-    """The commit of a stranger names other lines than those that it changes, and one's own commit changes the same file."""
+    """The commit of a stranger names other lines than those that it changes, and one's own commit
+    changes the same file.
+    """
     at.git("switch", "-qc", "contrib")
     at.write("MEMORY.md", SEED.replace("Oslo", "Bergen"))
     note = history.CommitNote(

@@ -1,4 +1,6 @@
-"""Proposals that mean harm, or are many: nothing hides, nothing slips by, nothing takes long; purged and killed ones."""
+"""Proposals that mean harm, or are many: nothing hides, nothing slips by, nothing takes long;
+purged and killed ones.
+"""
 
 import os
 from datetime import timedelta

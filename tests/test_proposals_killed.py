@@ -1,4 +1,6 @@
-"""Proposals and decisions that are killed at some step, or made by several processes at once: nothing is lost, doubled, or half there."""
+"""Proposals and decisions that are killed at some step, or made by several processes at once:
+nothing is lost, doubled, or half there.
+"""
 
 import subprocess
 from collections.abc import Sequence

@@ -1,4 +1,6 @@
-"""The story of a proposal at the command line: ten facts of an agent's, overtaken, accepted in part, rejected, proposed again, said anew."""
+"""The story of a proposal at the command line: ten facts of an agent's, overtaken, accepted in
+part, rejected, proposed again, said anew.
+"""
 
 import re
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Proposals as agents, pipelines and branches make them: whose they are, how many parts they hold, what is refused again."""
+"""Proposals as agents, pipelines and branches make them: whose they are, how many parts they hold,
+what is refused again.
+"""
 
 from dataclasses import replace
 from pathlib import Path

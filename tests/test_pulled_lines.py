@@ -1,4 +1,6 @@
-"""Lines that git brought into a file: a pull that was killed half-way, and old texts saved over what a pull brought in."""
+"""Lines that git brought into a file: a pull that was killed half-way, and old texts saved over
+what a pull brought in.
+"""
 
 import sys
 from pathlib import Path

@@ -340,7 +340,9 @@ def test_other_edits_stay_as_they_were(vault: Vault) -> None:
 
 
 def test_only_in_the_reflog(vault: Vault) -> None:
-    """The words were removed by hand, with `git commit --amend`: no commit of a branch has them, but the repository does."""
+    """The words were removed by hand, with `git commit --amend`: no commit of a branch has them,
+    but the repository does.
+    """
     vault.commit("hold it", MEMORY=OTHER)
     vault.git("reset", "-q", "--soft", "HEAD~2")
     vault.git("commit", "-q", "--allow-empty", "-m", "again")

@@ -1,4 +1,6 @@
-"""A purge that is killed, or that something else overtakes: the next one completes it, and nothing is lost."""
+"""A purge that is killed, or that something else overtakes: the next one completes it, and nothing
+is lost.
+"""
 
 import os
 import time
@@ -136,7 +138,9 @@ def test_a_ref_that_moves_meanwhile(vault: Vault) -> None:
 
 
 def test_killed_after_the_refs_moved_and_then_written_to(vault: Vault) -> None:
-    """The note of the first run is no longer the newest commit, and only what is about to go still holds it."""
+    """The note of the first run is no longer the newest commit, and only what is about to go still
+    holds it.
+    """
     ref_rewrite.move_refs(vault.repository, *prepared(vault))
     vault.git("reset", "-q", "--hard")
     vault.commit("later", memory__later="- z\n")

@@ -1,4 +1,6 @@
-"""The plan of a purge: its numbers, what it says that it cannot reach, and the note that it leaves."""
+"""The plan of a purge: its numbers, what it says that it cannot reach, and the note
+that it leaves.
+"""
 
 from pathlib import Path
 

@@ -30,7 +30,9 @@ def worktree_with_refs(vault: Vault, name: str = "refs/worktree/own") -> None:
 
 
 def busy_worktree(vault: Vault, verb: Sequence[str] = ("merge",)) -> None:
-    """Make a linked work tree with an operation that stopped at a conflict; the main work tree is not busy."""
+    """Make a linked work tree with an operation that stopped at a conflict; the main work tree is
+    not busy.
+    """
     worktree = vault.linked()
     worktree.commit("theirs", MEMORY="theirs\n")
     commit = worktree.id("HEAD")

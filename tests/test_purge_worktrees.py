@@ -1,4 +1,6 @@
-"""A purge of a repository that is not one work tree alone: linked ones, submodules, clones, an unborn or detached HEAD."""
+"""A purge of a repository that is not one work tree alone: linked ones, submodules, clones, an
+unborn or detached HEAD.
+"""
 
 from pathlib import Path
 

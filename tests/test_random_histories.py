@@ -1,4 +1,6 @@
-"""Nothing that stands is hidden: random histories in real repositories, each state compared with what git itself holds."""
+"""Nothing that stands is hidden: random histories in real repositories, each state compared with
+what git itself holds.
+"""
 
 import os
 import re
@@ -286,7 +288,9 @@ class History:
             self.git("reset", "-q", "--hard")
 
     def _revert(self, commit: str) -> None:
-        """Revert a commit with git or, where that finds nothing to take out, with an empty commit that says so."""
+        """Revert a commit with git or, where that finds nothing to take out, with an empty commit
+        that says so.
+        """
         is_merge = self.tried("rev-parse", "-q", "--verify", f"{commit}^2")
         if self.tried("revert", "--no-edit", *(["-m", "1"] if is_merge else []), commit):
             return
@@ -332,7 +336,9 @@ class History:
             self._revert(reverts[first % min(2, len(reverts))])
 
     def merge_of_marks(self, first: int, second: int) -> None:
-        """A branch on which some lines of logs are over already, merged, and something of that reverted."""
+        """A branch on which some lines of logs are over already, merged, and something of that
+        reverted.
+        """
         here = self.git("branch", "--show-current").strip()
         self.log(1, 2 + first % 2)
         self.tried("switch", "-q", "-C", "marks")
@@ -479,7 +485,9 @@ def require_agreement(history: History) -> None:
 
 
 def require_agreement_as_of(history: History) -> None:
-    """As of any commit, what its own tree and its past tell. The day on which expiry is judged is told by other tests."""
+    """As of any commit, what its own tree and its past tell. The day on which expiry is judged is
+    told by other tests.
+    """
     for commit in history.git("rev-list", "HEAD").split()[::4]:
         result = history.memory.search(Search("zebra", limit=500, as_of=commit))
         assert result.commit == commit

@@ -1,4 +1,6 @@
-"""Sessions as hosts tell their hooks of them: every field as it came in, with texts of our own. `make test-clients` tries the hosts themselves."""
+"""Sessions as hosts tell their hooks of them: every field as it came in, with texts of our own.
+`make test-clients` tries the hosts themselves.
+"""
 
 import json
 from pathlib import Path

@@ -97,7 +97,8 @@ def test_what_is_frozen_there_is_frozen_here(how: dict[str, bool], name: str):
         except (
             AttributeError,
             TypeError,
-        ) as problem:  # a frozen one of the library's with slots says TypeError of a name it has not
+            # a frozen one of the library's with slots says TypeError of a name it has not
+        ) as problem:
             return "refused" if how.get("slots") and name == "other" else type(problem).__name__
         return repr(getattr(made, name, None))
 

@@ -1,4 +1,6 @@
-"""A record with more than four fields is built by keyword, so that a field can be added, and a reader sees which is which."""
+"""A record with more than four fields is built by keyword, so that a field can be added, and a
+reader sees which is which.
+"""
 
 import ast
 from collections import Counter

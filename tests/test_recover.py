@@ -90,7 +90,9 @@ class TestKilledAtEveryStep:
 
 
 def test_a_git_that_outlives_mdmem(at: Desk):
-    """The hook kills mdmem, not git: git commits all the same, and the next command finds that it is done."""
+    """The hook kills mdmem, not git: git commits all the same, and the next command finds that it
+    is done.
+    """
     at.hook("pre-commit", 'rm -f .git/hooks/pre-commit\nkill -9 "$(cat .git/mdmem.pid)"')
     words = [sys.executable, "-m", "mdmem", "edit-section", "Work", "--append", MARK]
     command = ["sh", "-c", 'echo $$ > .git/mdmem.pid; exec "$@"', "sh", *words]

@@ -91,7 +91,9 @@ def test_notes_on_commits_that_stay_stay(at: Vault) -> None:
 
 
 def test_what_leads_to_old_objects_is_removed(at: Vault, tmp_path: Path) -> None:
-    """Entries of the stash are put back in the order of their numbers, with all of their words and their date."""
+    """Entries of the stash are put back in the order of their numbers, with all of their words and
+    their date.
+    """
     at.commit("seed", MEMORY=OTHER)
     for number, message in ((2, "two\n\nlines"), (10, "ten")):
         at.write("MEMORY.md", f"{number}\n")

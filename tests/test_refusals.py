@@ -1,4 +1,6 @@
-"""Refusals of a write: secrets in what goes into the message, errors that are not allowed, and blocks that memory gave."""
+"""Refusals of a write: secrets in what goes into the message, errors that are not allowed, and
+blocks that memory gave.
+"""
 
 import pytest
 from workspaces import TOKEN, code_of

@@ -1,4 +1,6 @@
-"""Relative dates in sentences as people say them: each with the day that it means from the day on which it was said."""
+"""Relative dates in sentences as people say them: each with the day that it means from the day on
+which it was said.
+"""
 
 import re
 from datetime import date

@@ -308,7 +308,9 @@ class TestRunner:
     def test_signals_are_as_a_program_expects_them(
         self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        """Neither blocked, nor ignored as the interpreter ignores some; what the user has ignored (nohup) stays ignored."""
+        """Neither blocked, nor ignored as the interpreter ignores some; what the user has ignored
+        (nohup) stays ignored.
+        """
         before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
         folder = script(tmp_path / "bin", "grep -E '^Sig(Blk|Ign):' /proc/self/status")
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")

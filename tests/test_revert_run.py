@@ -65,7 +65,9 @@ def facts(at: Desk) -> set[str]:
 
 @pytest.fixture
 def run(at: Desk) -> tuple[FactId, ...]:
-    """A run with commits of two days and two sources, with another run between and a person's entry behind it."""
+    """A run with commits of two days and two sources, with another run between and a person's entry
+    behind it.
+    """
     first = write(at, "the pump is old", FIRST)
     write(at, "the boat is red", run=OTHER)
     second = write(at, "the valve is new")
@@ -310,7 +312,9 @@ def test_other_messages_may_name_it_in_any_encoding(at: Desk):
 
 
 def test_what_a_person_took_out_of_a_log_holds_nothing(at: Desk):
-    """Of a commit of two days, the first day's line is gone; the same words stand in another file."""
+    """Of a commit of two days, the first day's line is gone; the same words stand in
+    another file.
+    """
     at.git("checkout", "-q", "-b", "side")
     write(at, "the pump is old", FIRST)
     write(at, "the valve is new")

@@ -1,4 +1,6 @@
-"""The advice of a review; what it calls safe is carried out, one commit each, by its change and by its command alike."""
+"""The advice of a review; what it calls safe is carried out, one commit each, by its change and by
+its command alike.
+"""
 
 import sys
 from collections.abc import Mapping

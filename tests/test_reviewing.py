@@ -1,4 +1,6 @@
-"""A review of the files of a workspace: which of them are looked at, what the trail says of them, and what is carried out."""
+"""A review of the files of a workspace: which of them are looked at, what the trail says of them,
+and what is carried out.
+"""
 
 from collections.abc import Callable
 from pathlib import Path

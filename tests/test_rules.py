@@ -186,7 +186,9 @@ def test_the_rules_hold_for_a_changed_copy_too():
 
 
 def test_the_environment_is_read_at_the_doors():
-    """Below them it comes as an argument. What git itself needs is read by `repo`, how records are made by `startup`."""
+    """Below them it comes as an argument. What git itself needs is read by `repo`, how records are
+    made by `startup`.
+    """
     package = Path(writes.__file__).parent.parent
     doors = (
         "__main__.py",

@@ -1,4 +1,6 @@
-"""A backfill that takes long: it shows how far it is, can be interrupted or killed, and goes on where it was."""
+"""A backfill that takes long: it shows how far it is, can be interrupted or killed, and goes on
+where it was.
+"""
 
 import json
 import signal

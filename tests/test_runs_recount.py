@@ -1,4 +1,6 @@
-"""Every figure in `runs.jsonl`, counted once more: from the transcripts, by a few lines of this module's own, and from git's commits."""
+"""Every figure in `runs.jsonl`, counted once more: from the transcripts, by a few lines of this
+module's own, and from git's commits.
+"""
 
 import json
 import re

@@ -1,4 +1,6 @@
-"""The schedule of `run`: the texts for systemd and cron, and how they are placed and taken out again."""
+"""The schedule of `run`: the texts for systemd and cron, and how they are placed and taken out
+again.
+"""
 
 import os
 import re
@@ -152,7 +154,9 @@ def program(world: World, name: str, text: str) -> None:
 
 @pytest.fixture
 def system(shell: Shell) -> Path:
-    """A system with a systemd that does as it is told, and a crontab; the file in which its calls are listed."""
+    """A system with a systemd that does as it is told, and a crontab; the file in which its calls
+    are listed.
+    """
     home = shell.world.home
     wants = f"{home}/.config/systemd/user/timers.target.wants"
     program(

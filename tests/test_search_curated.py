@@ -1,6 +1,8 @@
-"""Questions to a curated memory, each with the entry that must be among the first three: keys, topics, code, tables, logs of work.
+"""Questions to a curated memory, each with the entry that must be among the first three: keys,
+topics, code, tables, logs of work.
 
-Cues that are made for dialogue must do no harm here. The memory is small enough to be read, and each answer has rivals near it.
+Cues that are made for dialogue must do no harm here. The memory is small enough to be read, and
+each answer has rivals near it.
 """
 
 from datetime import date

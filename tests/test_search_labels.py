@@ -1,4 +1,6 @@
-"""Labels are separated by spaces in the index: whatever white space a path, a tag or a kind has, they match as a whole, and nothing else."""
+"""Labels are separated by spaces in the index: whatever white space a path, a tag or a kind has,
+they match as a whole, and nothing else.
+"""
 
 from datetime import date
 

@@ -1,4 +1,6 @@
-"""Words of other languages than English, by the setting: inflected ones are found, and English beside them stays found."""
+"""Words of other languages than English, by the setting: inflected ones are found, and English
+beside them stays found.
+"""
 
 from datetime import date
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""The same files give the same answer, whether their index was built at once or grew edit by edit."""
+"""The same files give the same answer, whether their index was built at once or grew
+edit by edit.
+"""
 
 import random
 from collections.abc import Iterator
@@ -20,7 +22,9 @@ DAYS = [f"memory/2026-02-{day:02}.md" for day in range(1, 21)]
 
 @pytest.fixture
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    """A memory of fewer entries than a search looks at, so that none depends on which of equal ones are left out."""
+    """A memory of fewer entries than a search looks at, so that none depends on which of equal ones
+    are left out.
+    """
     monkeypatch.setenv("MDMEM_NOW", NOW)
     at, chance = desk(world, repository), random.Random(6)
     for path in (*DAYS, *PATHS):

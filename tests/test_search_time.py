@@ -385,7 +385,9 @@ def status_of(index_row: IndexRow) -> Status:
 
 
 def chosen(rows: list[IndexRow], history: bool) -> list[IndexRow]:
-    """The rows that a search should find: of the current ones one for each statement, and with `history` all others."""
+    """The rows that a search should find: of the current ones one for each statement, and with
+    `history` all others.
+    """
     best: dict[object, IndexRow] = {}
     over = [each for each in rows if history and status_of(each) is not Status.CURRENT]
     for each in sorted(rows, key=lambda each: each.entry.start_line):

@@ -1,4 +1,6 @@
-"""Searches and lists without words: what was said on a day, by an actor, in a session; the newest first."""
+"""Searches and lists without words: what was said on a day, by an actor, in a session; the newest
+first.
+"""
 
 import os
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Secrets on their way into memory: refused before anything is written, and their values nowhere afterwards."""
+"""Secrets on their way into memory: refused before anything is written, and their values nowhere
+afterwards.
+"""
 
 import json
 import sys

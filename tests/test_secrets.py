@@ -1,4 +1,6 @@
-"""Texts that count as secrets, and texts that do not. Every token here is made up, and put together only when the tests run."""
+"""Texts that count as secrets, and texts that do not. Every token here is made up, and put together
+only when the tests run.
+"""
 
 import re
 import string
@@ -18,7 +20,9 @@ CPU_LIMIT = 0.75
 
 
 def random_text(length: int, alphabet: str = string.ascii_letters + string.digits) -> str:
-    """Random characters; at least a small letter, a capital and a digit of those that the alphabet has."""
+    """Random characters; at least a small letter, a capital and a digit of those that the alphabet
+    has.
+    """
     kinds = [
         group
         for group in (string.ascii_lowercase, string.ascii_uppercase, string.digits)
@@ -288,7 +292,9 @@ STRICT = [
     ("aws_secret_access_key = {}", "/7czVG73WDg54/PjadYTmKc/vDJ0nUfIpi+gttrg"),
     ("secret: {}", "qq0qNlQqCvnZ3Rk//zjAk6LFoEPr/2xSRF/2Vilq"),
 ]
-"""Values that are taken for secrets where a text is only left out: they are called so, and are no word."""
+"""Values that are taken for secrets where a text is only left out: they are called so, and are no
+word.
+"""
 
 
 @pytest.mark.parametrize(("text", "value"), STRICT)
@@ -308,7 +314,9 @@ def test_every_rule_has_its_example():
 
 
 def test_every_literal_is_needed_for_its_rule():
-    """Each literal stands in an example of its rule, in lower case where the pattern ignores case."""
+    """Each literal stands in an example of its rule, in lower case where the pattern
+    ignores case.
+    """
     for rule in RULES:
         examples = [match[0] for _, text in EVERYTHING for match in re.finditer(rule.pattern, text)]
         folded = (

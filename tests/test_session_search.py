@@ -1,4 +1,6 @@
-"""Messages of sessions, found behind memory: which are indexed, and how the index follows the transcripts."""
+"""Messages of sessions, found behind memory: which are indexed, and how the index follows the
+transcripts.
+"""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""The staged changes by a repository's files, of which the objects and the index are written here byte by byte."""
+"""The staged changes by a repository's files, of which the objects and the index are written here
+byte by byte.
+"""
 
 import hashlib
 import zlib
@@ -46,7 +48,9 @@ def extension(name: bytes, content: bytes) -> bytes:
 
 
 class Repository:
-    """A commit that has MEMORY.md and aX/c.md, and folders aX/bX and d that are missing; an index with another MEMORY.md."""
+    """A commit that has MEMORY.md and aX/c.md, and folders aX/bX and d that are missing; an index
+    with another MEMORY.md.
+    """
 
     def __init__(self, git_dir: Path) -> None:
         self.git_dir = git_dir
@@ -113,7 +117,9 @@ def test_which_files_are_read(at: Repository, mode: int, stage: int, is_read: bo
 
 @pytest.mark.parametrize("version", [1, 3, 4])
 def test_another_version_of_the_format_is_for_git(at: Repository, version: int) -> None:
-    """The third has longer entries for files of which more is to be known, and is written where there are such alone."""
+    """The third has longer entries for files of which more is to be known, and is written where
+    there are such alone.
+    """
     assert at.staged(at.write_index(extension(b"TREE", at.cached), version=version)) is None
 
 

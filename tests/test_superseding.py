@@ -1,4 +1,6 @@
-"""`supersedes`: what it names goes out of a file that is edited in place, and is marked in a day's log."""
+"""`supersedes`: what it names goes out of a file that is edited in place, and is marked in a day's
+log.
+"""
 
 from dataclasses import replace
 from pathlib import Path

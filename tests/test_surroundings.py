@@ -1,4 +1,6 @@
-"""The words around an entry: its own against those of its neighbours, by the number of entries in one place."""
+"""The words around an entry: its own against those of its neighbours, by the number of entries in
+one place.
+"""
 
 from mdmem.search.entry_words import LONGEST_PLACE, OwnWords, Surroundings, words_of_text
 

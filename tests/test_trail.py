@@ -318,7 +318,9 @@ class TestLogs:
 
 
 class TestOverruled:
-    """A commit that says of a line in a file edited in place that it is over, and leaves it there."""
+    """A commit that says of a line in a file edited in place that it is over, and
+    leaves it there.
+    """
 
     def _superseded(self, dated: DatedMemory, *texts: str) -> None:
         for text in texts:
@@ -401,7 +403,9 @@ class TestContradictions:
         assert conflict.key is None
 
     def test_as_of_each_time(self, dated: DatedMemory) -> None:
-        """By key, until it was resolved; by hand, until the mark was taken back; and not before either was there."""
+        """By key, until it was resolved; by hand, until the mark was taken back; and not before
+        either was there.
+        """
         at = dated.at
         blue = dated.on("2026-01-10").apply(Remember("blue", section="Home", key="colour")).added[0]
         red = (

@@ -44,7 +44,9 @@ def test_revisions_of_a_long_section_cost_what_changes(tmp_path: Path):
 
 
 def _filled(commits: int) -> Trail:
-    """A trail of so many commits, each of which replaces one entry and one section of the ten that there are, in a file of its own."""
+    """A trail of so many commits, each of which replaces one entry and one section of the ten that
+    there are, in a file of its own.
+    """
     trail = Trail.in_memory()
     with trail.writing():
         for number in range(1, commits + 1):

@@ -1,4 +1,6 @@
-"""The trail kept up with git: after rewritten history, on other branches, damaged, interrupted, and by random actions."""
+"""The trail kept up with git: after rewritten history, on other branches, damaged, interrupted, and
+by random actions.
+"""
 
 import contextlib
 import os

@@ -69,7 +69,9 @@ NOISE = st.lists(
 
 @st.composite
 def block(draw: st.DrawFn, depth: int = 2) -> str:
-    """A block in a tag of the table, with blocks inside, with closing tags of its own inside, escaped or not. All of its words are `leak`."""
+    """A block in a tag of the table, with blocks inside, with closing tags of its own inside,
+    escaped or not. All of its words are `leak`.
+    """
     tag, times = draw(TAG), draw(st.integers(0, 2))
     inside = "leak" + (draw(block(depth - 1)) if depth else "") + "leak"
     inside += f"</{tag}>leak" * draw(st.integers(0, 1))

@@ -89,7 +89,9 @@ def conflicting_keys(at: Desk) -> set[str | None]:
 
 
 def test_a_week_of_writing_on_both(pair: Pair):
-    """No conflict; each write that was acknowledged stands on both; the keys that were given two values are told; each day is as it was."""
+    """No conflict; each write that was acknowledged stands on both; the keys that were given two
+    values are told; each day is as it was.
+    """
     acknowledged: dict[str, list[str]] = {}
     values = {"ada": ("Zed", "Bergen"), "bo": ("Emacs", "Trondheim")}
     for number, day in enumerate(WEEK):
@@ -259,7 +261,9 @@ def test_branches_that_are_merged_crosswise(pair: Pair, rounds: int):
 
 
 def test_both_digest_one_transcript(pair: Pair, tmp_path: Path):
-    """One has read the beginning, the other all of it, and both wrote something else that day: each entry stands once."""
+    """One has read the beginning, the other all of it, and both wrote something else that day: each
+    entry stands once.
+    """
     sayings = (
         "We decided to keep the old pump.",
         "agent: Noted.",

@@ -1,4 +1,6 @@
-"""A write of two files: a fact is put into one, and the one that it supersedes goes out of another, by one commit or not at all."""
+"""A write of two files: a fact is put into one, and the one that it supersedes goes out of another,
+by one commit or not at all.
+"""
 
 import json
 from collections.abc import Sequence

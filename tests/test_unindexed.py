@@ -24,8 +24,10 @@ from mdmem.startup.records import replace
 NEAR = 0.04
 """The most by which a score may differ from the one after an update, as a share of it."""
 _WORDS = """
-    tea coffee green black Oslo Stripe meeting harbour boat sail budget invoice deploy database server release garden piano concert
-    train Monday yesterday three many question answer 茶が好き café milk sugar water river summer ticket flight hotel laptop keyboard editor
+    tea coffee green black Oslo Stripe meeting harbour boat sail budget invoice deploy database
+    server release garden piano concert
+    train Monday yesterday three many question answer 茶が好き café milk sugar water river summer ticket
+    flight hotel laptop keyboard editor
 """
 WORDS = _WORDS.split()
 RARE = [
@@ -76,7 +78,9 @@ def at(world: World, repository: Path) -> Desk:
 
 
 def settle(at: Desk) -> None:
-    """Wait until the files are old enough for their stamps to tell a change, and the index has them."""
+    """Wait until the files are old enough for their stamps to tell a change, and the index has
+    them.
+    """
     for _ in range(200):
         index.fresh_index(at.workspace, say)
         if index.index_as_is(at.workspace)[1]:
@@ -85,7 +89,9 @@ def settle(at: Desk) -> None:
 
 
 def hits_without_update(at: Desk, query: str, limit: int = 20) -> tuple[Hit, ...] | None:
-    """The hits of a search through the overlay; None where it brought the index up to date first."""
+    """The hits of a search through the overlay; None where it brought the index up to
+    date first.
+    """
     before = _documents(at)
     result = Memory(at.workspace).search(Search(query, limit=limit))
     assert not result.stale
@@ -103,7 +109,9 @@ def hits_after_update(at: Desk, query: str, limit: int = 20) -> tuple[Hit, ...]:
 
 
 def assert_similar(hits: Sequence[Hit], expected: Sequence[Hit]) -> None:
-    """The same entries with nearly the same scores, in the same order but for near ties; the last ones may be others with equal scores."""
+    """The same entries with nearly the same scores, in the same order but for near ties; the last
+    ones may be others with equal scores.
+    """
     assert len(hits) == len(expected)
     scores = {_location(hit): hit.score for hit in expected}
     least = min((hit.score for hit in expected), default=0.0)
@@ -328,7 +336,9 @@ def test_lengths_are_stored_as_by_the_engine() -> None:
 
 
 def engine_lengths() -> dict[int, int]:
-    """The length that the engine scores a field with, by its number of terms, from the engine's own explanation."""
+    """The length that the engine scores a field with, by its number of terms, from the engine's own
+    explanation.
+    """
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("text", tokenizer_name="whitespace", index_option="freq")
     builder.add_integer_field("length", stored=True)

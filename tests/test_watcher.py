@@ -1,4 +1,6 @@
-"""A save of every kind between two calls is found by the next, where the kernel tells of it and where every file is looked at."""
+"""A save of every kind between two calls is found by the next, where the kernel tells of it and
+where every file is looked at.
+"""
 
 import mmap
 import os

@@ -1,4 +1,6 @@
-"""Weaker never replaces stronger unseen: writes in a repository, among what people, agents and programs have said."""
+"""Weaker never replaces stronger unseen: writes in a repository, among what people, agents and
+programs have said.
+"""
 
 from dataclasses import replace
 from pathlib import Path

@@ -22,8 +22,9 @@ CORE = [
     if path.relative_to(PACKAGE).parts[0] not in _DOORS
     and str(path.relative_to(PACKAGE)) not in _SCRIPTS
 ]
-"""All but the doors, what they show, and what is written for other programs: the hooks, which are shell scripts, units of systemd, and
-the command of an installer."""
+"""All but the doors, what they show, and what is written for other programs: the hooks, which are
+shell scripts, units of systemd, and the command of an installer.
+"""
 FLAG = re.compile(r"(?:^|[\s(])--?[a-z][a-z-]*")
 OTHERS = re.compile(
     r"\b(?:git|iconv|openclaw|systemctl) (?:[a-z-]+ )*--?[a-z].*|--prune\b|^--(?:format|grep)=.*"
@@ -33,7 +34,9 @@ COMMAND = re.compile(rf"\bmdmem (?:{'|'.join(COMMANDS)})\b")
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
-    """The texts of a module with their lines: neither docstrings nor what is the whole of an argument for a program."""
+    """The texts of a module with their lines: neither docstrings nor what is the whole of an
+    argument for a program.
+    """
     documentation = {id(node.value) for node in nodes(path) if isinstance(node, ast.Expr)}
     for node in nodes(path):
         if (

@@ -1,4 +1,6 @@
-"""The outcome of a write, as a table: what was meant, what is on disk, what git committed, what failed."""
+"""The outcome of a write, as a table: what was meant, what is on disk, what git committed, what
+failed.
+"""
 
 import pytest
 

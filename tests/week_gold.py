@@ -1,4 +1,5 @@
-"""The gold list of the simulated week, written before the code ran: entries, the changes of each night, the end.
+"""The gold list of the simulated week, written before the code ran: entries, the changes of each
+night, the end.
 
 Lines that begin with `#` say why.
 """
@@ -105,7 +106,9 @@ FORBIDDEN = (
     "look at the importer",
     "opus",
 )
-"""Words that may be in no file of memory and in no proposal: of tools, of questions, narration, commands, secrets, quotes, forged tags."""
+"""Words that may be in no file of memory and in no proposal: of tools, of questions, narration,
+commands, secrets, quotes, forged tags.
+"""
 FORBIDDEN_IN_MEMORY = (
     "Zebra",
     "Volvo",
@@ -118,12 +121,15 @@ FORBIDDEN_IN_MEMORY = (
     "[status]",
     "[lesson]",
 )
-"""Words that no night may bring into MEMORY.md: of others, of agents alone, conditions, what was ruled out."""
+"""Words that no night may bring into MEMORY.md: of others, of agents alone, conditions, what was
+ruled out.
+"""
 
 
 @dataclass(frozen=True)
 class NightGold:
-    """The changes of one night (of several, where the machine was shut), as `SOURCE: OLD -> NEW`, without keys and kinds; OLD or NEW may be empty.
+    """The changes of one night (of several, where the machine was shut), as `SOURCE: OLD -> NEW`,
+    without keys and kinds; OLD or NEW may be empty.
 
     `days`: the days that had ended. `proposed`: what stands proposed after it.
     """
@@ -250,7 +256,9 @@ NIGHTS: Mapping[str, NightGold] = {
 }
 
 FREE = ("My email is ada@new.example.org.",)
-"""Its key stands in USER.md alone, which is not touched; added to MEMORY.md, proposed or left, each would do."""
+"""Its key stands in USER.md alone, which is not touched; added to MEMORY.md, proposed or left, each
+would do.
+"""
 
 END = """
 ## Facts

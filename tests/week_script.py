@@ -1,7 +1,8 @@
 """What happens in the simulated week: sessions, commands and edits by hand, each at its minute.
 
-Ada lives in Berlin until Thursday afternoon; then she flies to New York, where clocks go forward on Sunday. The machine that dreams is shut from Thursday
-afternoon to Sunday evening: what is said meanwhile is said on other machines, whose transcripts and commits have reached it by then.
+Ada lives in Berlin until Thursday afternoon; then she flies to New York, where clocks go forward on
+Sunday. The machine that dreams is shut from Thursday afternoon to Sunday evening: what is said
+meanwhile is said on other machines, whose transcripts and commits have reached it by then.
 """
 
 import json
@@ -79,7 +80,9 @@ def marek(words: str) -> Turn:
 
 @dataclass(frozen=True)
 class Session:
-    """A session with one turn a minute. `fork_of`: its first turns are those of another one, with their times."""
+    """A session with one turn a minute. `fork_of`: its first turns are those of another one, with
+    their times.
+    """
 
     client: str
     id: str

@@ -113,7 +113,8 @@ class Desk:
             files=_files(self.root, {".git"}),
             index=self.git("ls-files", "-s", check=False),
             status=status,
-            # The status names HEAD's branch and commit; where there is none, they have to be asked for.
+            # The status names HEAD's branch and commit; where there is none, they have to be asked
+            # for.
             head="" if status else self.git("symbolic-ref", "-q", "HEAD", check=False),
             commit="" if status else self.git("rev-parse", "-q", "--verify", "HEAD", check=False),
         )
@@ -152,7 +153,9 @@ def append(
 
 
 _COMMITTED: dict[str, Mapping[str, bytes | str]] = {}
-"""The files that `desk` added to a repository, by all that it was made from: git makes the same of the same, so that it is asked once."""
+"""The files that `desk` added to a repository, by all that it was made from: git makes the same of
+the same, so that it is asked once.
+"""
 
 
 def desk(world: World, repository: Path, folder: str = "", seed: str = SEED) -> Desk:
@@ -192,7 +195,9 @@ def _put_committed(repository: Path, files: Mapping[str, bytes | str]) -> None:
 
 
 def match_index(repository: Path) -> None:
-    """Write into the index of a copied repository what the system says of its files, as `git add` would where none has changed."""
+    """Write into the index of a copied repository what the system says of its files, as `git add`
+    would where none has changed.
+    """
     index = bytearray((repository / ".git" / "index").read_bytes()[:-20])
     entry = 12
     for _ in range(int.from_bytes(index[8:12], "big")):

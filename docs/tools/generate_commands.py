@@ -1,4 +1,6 @@
-"""Write docs/commands.md from the command line itself: `make docs`. A test holds that the page is current."""
+"""Write docs/commands.md from the command line itself: `make docs`. A test holds that the page is
+current.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,9 +68,11 @@ def usage(words: str, command: Any) -> str:
     """The line that shows how a command is called."""
     arguments = (p for p in command.params if p.param_type_name == "argument")
     shown = (
-        f"{p.metavar}{'…' if p.nargs == -1 else ''}"
-        if p.required
-        else f"[{p.metavar}{'…' if p.nargs == -1 else ''}]"
+        (
+            f"{p.metavar}{'…' if p.nargs == -1 else ''}"
+            if p.required
+            else f"[{p.metavar}{'…' if p.nargs == -1 else ''}]"
+        )
         for p in arguments
     )
     return " ".join([words, *shown, "[OPTIONS]"])

@@ -1,5 +1,5 @@
-"""Write mdmem/cli/parameter_table.py, what the short way in knows of the commands, from the command line itself: `make docs`. A test holds that it
-is current.
+"""Write mdmem/cli/parameter_table.py, what the short way in knows of the commands, from the command
+line itself: `make docs`. A test holds that it is current.
 """
 
 from pathlib import Path
@@ -78,7 +78,10 @@ def row(parameter: Any) -> str:
     default_value = (
         f"{takes.__name__}.{default.name}" if isinstance(default, Source) else repr(default)
     )
-    return f'("{parameter.name}", ({flags.rstrip()}), {takes.__name__}, {None if parameter.required else default_value}, {parameter.required})'
+    return (
+        f'("{parameter.name}", ({flags.rstrip()}), {takes.__name__},'
+        f" {None if parameter.required else default_value}, {parameter.required})"
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""The examples of docs/merging.md, merged for real: `make docs` writes down what comes out, a test holds that it is current.
+"""The examples of docs/merging.md, merged for real: `make docs` writes down what comes out, a test
+holds that it is current.
 
-An example is four blocks in a row, which say in their first line what they are: the base, one side, the other, and what is merged of them.
+An example is four blocks in a row, which say in their first line what they are: the base, one side,
+the other, and what is merged of them.
 """
 
 import re

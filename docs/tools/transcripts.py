@@ -1,10 +1,13 @@
-"""The shell sessions in the documentation, run for real: `make docs` writes down what they print, a test holds that it is current.
+"""The shell sessions in the documentation, run for real: `make docs` writes down what they print, a
+test holds that it is current.
 
-A block that is marked `sh-session` is one; lines that begin with `$ ` are commands for sh, the lines below are what they print, on
-standard output and standard error alike. The sessions of a page are one session: they share a folder that is empty at first, in the home
-of a person called Ada, where it is always the same morning, until a comment with a day (`$ # 2026-04-01`) says that it is another, and
-always the same folder, until a `cd` leaves it. So ids are always the same too, those of commits included. One thing is rewritten: the
-folder in which it all happens is shown as /home/ada.
+A block that is marked `sh-session` is one; lines that begin with `$ ` are commands for sh, the
+lines below are what they print, on standard output and standard error alike. The sessions of a page
+are one session: they share a folder that is empty at first, in the home of a person called Ada,
+where it is always the same morning, until a comment with a day (`$ # 2026-04-01`) says that it is
+another, and always the same folder, until a `cd` leaves it. So ids are always the same too, those
+of commits included. One thing is rewritten: the folder in which it all happens is shown as
+/home/ada.
 """
 
 import os
@@ -77,7 +80,9 @@ def replayed(text: str, home: Path) -> str:
 
 
 def commands(block: str) -> list[str]:
-    """The commands of a block; one goes on over lines that end with a backslash, or up to the end of its here-document."""
+    """The commands of a block; one goes on over lines that end with a backslash, or up to the end
+    of its here-document.
+    """
     typed: list[str] = []
     ends = ""
     for line in block.splitlines():

@@ -63,7 +63,8 @@ class CommandHelp(TyperCommand):
                 with formatter.section(title):
                     formatter.write_dl(rows)
         with formatter.section("Example"):
-            example = f"{' ' * formatter.current_indent}{COMMANDS[ctx.command_path.partition(' ')[2]].example}"
+            example = COMMANDS[ctx.command_path.partition(" ")[2]].example
+            example = f"{' ' * formatter.current_indent}{example}"
             formatter.write(f"{terminal.fitted(example, formatter.width)}\n")
 
 

@@ -1,4 +1,6 @@
-"""The clients that are tried, their versions, and where they are installed: a folder of the user's cache for each, by npm."""
+"""The clients that are tried, their versions, and where they are installed: a folder of the user's
+cache for each, by npm.
+"""
 
 import os
 import platform
@@ -12,14 +14,18 @@ import pytest
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "mdmem", "clients")
 _ENVIRONMENT = {**os.environ, "DISABLE_AUTOUPDATER": "1"}
-"""The person's own environment, with npm's registry and cache. Read before a test seals the world."""
+"""The person's own environment, with npm's registry and cache. Read before a test seals
+the world.
+"""
 _SECONDS = 900
 _MACHINES = {"x86_64": "x64", "aarch64": "arm64"}
 
 
 @dataclass(frozen=True)
 class Client:
-    """A program of npm. `newest` is the version that is tried, `oldest` the first that was seen to work."""
+    """A program of npm. `newest` is the version that is tried, `oldest` the first that was seen to
+    work.
+    """
 
     package: str
     program: str
@@ -67,7 +73,9 @@ def install(client: Client) -> Path:
 
 
 def _install_packages(npm: str, folder: Path, package: str) -> None:
-    """Install a package; its own scripts run with the Node that is there already, if there is one."""
+    """Install a package; its own scripts run with the Node that is there already, if
+    there is one.
+    """
     path = os.pathsep.join((str(folder / "node_modules" / ".bin"), _ENVIRONMENT["PATH"]))
     words = [
         npm,

@@ -1,4 +1,6 @@
-"""The APIs of two vendors on 127.0.0.1: they answer from a script, and keep what they were sent. Small; no client needs more."""
+"""The APIs of two vendors on 127.0.0.1: they answer from a script, and keep what they were sent.
+Small; no client needs more.
+"""
 
 import json
 import threading
@@ -108,7 +110,9 @@ class ScriptedApi(ABC):
 
 
 class MessagesApi(ScriptedApi):
-    """Anthropic's Messages API. A step is `{"text"}` or `{"tool", "input"}`, and `used`, the tokens of its input."""
+    """Anthropic's Messages API. A step is `{"text"}` or `{"tool", "input"}`, and `used`, the tokens
+    of its input.
+    """
 
     path = "/v1/messages"
 
@@ -164,7 +168,9 @@ def _tool_use(step: Json, number: int) -> Json:
 
 
 class ResponsesApi(ScriptedApi):
-    """OpenAI's Responses API, with the same steps, and `{"find"}`: look for tools. `namespace` is that of a tool."""
+    """OpenAI's Responses API, with the same steps, and `{"find"}`: look for tools. `namespace` is
+    that of a tool.
+    """
 
     path = "/responses"
 
@@ -238,7 +244,9 @@ def _tool_search(step: Json, number: int) -> Json:
 
 
 class GenerateApi(ScriptedApi):
-    """Google's Gemini API, with the same steps. Only what is streamed belongs to the conversation."""
+    """Google's Gemini API, with the same steps. Only what is streamed belongs to the
+    conversation.
+    """
 
     path = ":streamGenerateContent"
 
@@ -275,7 +283,9 @@ class GenerateApi(ScriptedApi):
 
 
 def texts(body: Json) -> list[str]:
-    """Every text that a model would have read in a request, in order: instructions, messages, results of tools."""
+    """Every text that a model would have read in a request, in order: instructions, messages,
+    results of tools.
+    """
     return [
         *_texts(body.get("system") or body.get("instructions") or []),
         *_texts(body.get("messages") or body.get("input") or body.get("contents") or []),
@@ -300,7 +310,9 @@ def blocks(body: Json) -> list[str]:
 
 
 def tools(body: Json) -> list[Json]:
-    """The tools of a request. For its newest models Codex has them in the first item of the input."""
+    """The tools of a request. For its newest models Codex has them in the first item of
+    the input.
+    """
     items = body.get("input")
     added = items[0].get("tools") if isinstance(items, list) and items else None
     return list(body.get("tools") or added or [])

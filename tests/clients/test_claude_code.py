@@ -1,4 +1,6 @@
-"""Claude Code with the plugin: asserted is what the model would have been sent, and what became of memory."""
+"""Claude Code with the plugin: asserted is what the model would have been sent, and what became of
+memory.
+"""
 
 import re
 from collections.abc import Sequence

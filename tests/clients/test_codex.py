@@ -1,6 +1,8 @@
-"""Codex with the plugin: asserted is what the model would have been sent, and what became of memory.
+"""Codex with the plugin: asserted is what the model would have been sent, and what became of
+memory.
 
-Its hooks of a compaction are told neither of the summary nor heard by it; so nothing of a compaction is kept, but the block comes anew.
+Its hooks of a compaction are told neither of the summary nor heard by it; so nothing of a
+compaction is kept, but the block comes anew.
 """
 
 import json
@@ -57,7 +59,9 @@ def settings_file(trial: Trial) -> Path:
 def talk(
     trial: Trial, steps: Sequence[Json], *turns: str, resume: bool = False, model: str = PLAIN
 ) -> ResponsesApi:
-    """A session of these turns, each a process of its own; each step is one request, and there are no others."""
+    """A session of these turns, each a process of its own; each step is one request, and there are
+    no others.
+    """
     options = ["--skip-git-repo-check", "--dangerously-bypass-hook-trust"]
     settings = settings_file(trial).read_text()
     with ResponsesApi(steps) as api:

@@ -1,7 +1,9 @@
-"""Transcripts that real clients write of scripted sessions: each message of the conversation is read once, and nothing else.
+"""Transcripts that real clients write of scripted sessions: each message of the conversation is
+read once, and nothing else.
 
-What was said is held by the API's own log: a turn stands in a request, an answer was given by a step. Resumed and forked sessions, compactions and
-helpers are among them. Where a client tells who typed, only what was typed at its terminal counts as typed.
+What was said is held by the API's own log: a turn stands in a request, an answer was given by a
+step. Resumed and forked sessions, compactions and helpers are among them. Where a client tells who
+typed, only what was typed at its terminal counts as typed.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""OpenClaw with the bundle, and with the workspace as its own: its own search of what mdmem wrote; skill, server and a turn."""
+"""OpenClaw with the bundle, and with the workspace as its own: its own search of what mdmem wrote;
+skill, server and a turn.
+"""
 
 import json
 from pathlib import Path

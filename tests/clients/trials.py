@@ -69,7 +69,9 @@ class Trial:
         return self.world.git(self.folder, *words).stdout
 
     def converse(self, command: Sequence[str], turns: Sequence[str]) -> list[dict[str, Any]]:
-        """Say each turn to a client that speaks in lines of JSON, once it has answered the one before; every line that it wrote."""
+        """Say each turn to a client that speaks in lines of JSON, once it has answered the one
+        before; every line that it wrote.
+        """
         errors = (self.world.home / "errors.txt").open("w")
         pipe = subprocess.PIPE
         client = subprocess.Popen(
