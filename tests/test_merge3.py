@@ -240,7 +240,6 @@ LOG = "# 2026-11-10\n\n## 10:00\n\n- a a\n"
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("kind", [FileKind.DAILY, FileKind.EVERGREEN])
-# fmt: skip
 def test_logs(
     base: list[tuple[str, ...]],
     ours: list[tuple[str, ...]],
@@ -248,7 +247,6 @@ def test_logs(
     expected: list[tuple[str, ...]],
     kind: FileKind,
 ) -> None:
-    # fmt: skip
     texts = [
         "# 2026-11-10\n"
         + "".join(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from mdmem.cli.call import Answer
 
 
-class Command(NamedTuple):
+class CommandEntry(NamedTuple):
     """A command: its module and function, the heading of the help that lists it, an example."""
 
     module: str
@@ -23,10 +23,10 @@ class Command(NamedTuple):
 
 
 # in the order of the help
-COMMANDS: Mapping[str, Command] = {
-    "init": Command("maintenance", "init", "Begin", "mdmem init ~/notes"),
-    "status": Command("maintenance", "status", "Begin", "mdmem status"),
-    "help": Command("manual", "help_", "Begin", "mdmem help errors"),
+COMMANDS: Mapping[str, CommandEntry] = {
+    "init": CommandEntry("maintenance", "init", "Begin", "mdmem init ~/notes"),
+    "status": CommandEntry("maintenance", "status", "Begin", "mdmem status"),
+    "help": CommandEntry("manual", "help_", "Begin", "mdmem help errors"),
     "log": Command(
         "writing",
         "log",
@@ -42,9 +42,9 @@ COMMANDS: Mapping[str, Command] = {
         "Write",
         'mdmem edit-section Projects --append "- order the timber"',
     ),
-    "forget": Command("writing", "forget", "Write", 'mdmem forget "likes dark rooms"'),
-    "revert": Command("writing", "revert", "Write", "mdmem revert 682e31f35c --dry-run"),
-    "save": Command("writing", "save", "Write", 'mdmem save -m "where the key is"'),
+    "forget": CommandEntry("writing", "forget", "Write", 'mdmem forget "likes dark rooms"'),
+    "revert": CommandEntry("writing", "revert", "Write", "mdmem revert 682e31f35c --dry-run"),
+    "save": CommandEntry("writing", "save", "Write", 'mdmem save -m "where the key is"'),
     "task start": Command(
         "tasks",
         "task_start",
@@ -63,18 +63,18 @@ COMMANDS: Mapping[str, Command] = {
         "Write",
         'mdmem task done "Move the sessions" "moved, and twice as fast"',
     ),
-    "task show": Command("tasks", "task_show", "Write", 'mdmem task show "Move the sessions"'),
+    "task show": CommandEntry("tasks", "task_show", "Write", 'mdmem task show "Move the sessions"'),
     "search": Command(
         "searching",
         "search",
         "Read",
         'mdmem search "where is the staging server" --since "last month"',
     ),
-    "show": Command("reading", "show_", "Read", "mdmem show MEMORY.md Preferences"),
-    "outline": Command("reading", "outline", "Read", "mdmem outline memory/house.md"),
-    "facts": Command("searching", "facts", "Read", "mdmem facts --kind decision"),
-    "recall": Command("searching", "recall", "Read", "mdmem recall --tag ops --tag deploy"),
-    "tags": Command("searching", "tags", "Read", "mdmem tags"),
+    "show": CommandEntry("reading", "show_", "Read", "mdmem show MEMORY.md Preferences"),
+    "outline": CommandEntry("reading", "outline", "Read", "mdmem outline memory/house.md"),
+    "facts": CommandEntry("searching", "facts", "Read", "mdmem facts --kind decision"),
+    "recall": CommandEntry("searching", "recall", "Read", "mdmem recall --tag ops --tag deploy"),
+    "tags": CommandEntry("searching", "tags", "Read", "mdmem tags"),
     "context": Command(
         "contexts", "context", "Brief an agent", 'mdmem context "where is the staging server"'
     ),
@@ -87,34 +87,34 @@ COMMANDS: Mapping[str, Command] = {
         "Brief an agent",
         "mdmem digest ~/.claude/projects/-home-ada-notes/5a1e.jsonl",
     ),
-    "dream": Command("pipelines", "dream", "Brief an agent", "mdmem dream --dry-run"),
+    "dream": CommandEntry("pipelines", "dream", "Brief an agent", "mdmem dream --dry-run"),
     "flush": Command(
         "contexts",
         "flush",
         "Brief an agent",
         "mdmem flush --transcript session.jsonl --window 200000",
     ),
-    "mcp": Command("contexts", "mcp", "Brief an agent", "mdmem -C ~/notes mcp"),
+    "mcp": CommandEntry("contexts", "mcp", "Brief an agent", "mdmem -C ~/notes mcp"),
     "memory-tool": Command(
         "contexts", "memory_tool", "Brief an agent", "mdmem memory-tool < commands.jsonl"
     ),
-    "plugin": Command("maintenance", "plugin", "Brief an agent", "mdmem plugin"),
+    "plugin": CommandEntry("maintenance", "plugin", "Brief an agent", "mdmem plugin"),
     "agent-hook": Command(
         "contexts", "agent_hook", "Brief an agent", "mdmem agent-hook < event.json"
     ),
-    "proposals": Command("proposals", "proposals", "Decide", "mdmem proposals 5f2c0a11"),
-    "accept": Command("proposals", "accept", "Decide", "mdmem accept 5f2c0a11 75d0be72"),
+    "proposals": CommandEntry("proposals", "proposals", "Decide", "mdmem proposals 5f2c0a11"),
+    "accept": CommandEntry("proposals", "accept", "Decide", "mdmem accept 5f2c0a11 75d0be72"),
     "reject": Command(
         "proposals", "reject", "Decide", 'mdmem reject 5f2c0a11 75d0be72 --reason "only a trial"'
     ),
     "propose": Command(
         "proposals", "propose", "Decide", 'mdmem propose kitchen -m "what the fitter said"'
     ),
-    "history": Command("history", "history", "Look back", "mdmem history Preferences -p"),
-    "changes": Command("fact_changes", "changes", "Look back", "mdmem changes --since yesterday"),
-    "blame": Command("history", "blame", "Look back", "mdmem blame Preferences"),
-    "when": Command("history", "when", "Look back", 'mdmem when "black tea"'),
-    "review": Command("tasks", "review", "Tidy", "mdmem review --apply"),
+    "history": CommandEntry("history", "history", "Look back", "mdmem history Preferences -p"),
+    "changes": CommandEntry("fact_changes", "changes", "Look back", "mdmem changes --since yesterday"),
+    "blame": CommandEntry("history", "blame", "Look back", "mdmem blame Preferences"),
+    "when": CommandEntry("history", "when", "Look back", 'mdmem when "black tea"'),
+    "review": CommandEntry("tasks", "review", "Tidy", "mdmem review --apply"),
     "conflicts": Command(
         "contradictions", "conflicts", "Tidy", "mdmem conflicts --resolve 75d0be72 5ddd57db"
     ),
@@ -124,24 +124,24 @@ COMMANDS: Mapping[str, Command] = {
         "Tidy",
         'mdmem contradicts 75d0be72 5ddd57db --reason "one of them is out of date"',
     ),
-    "check": Command("maintenance", "check_", "Tidy", "mdmem check MEMORY.md"),
-    "redact": Command("maintenance", "redact", "Tidy", "mdmem redact < transcript.txt"),
-    "doctor": Command("maintenance", "doctor", "Look after", "mdmem doctor --fix"),
-    "reindex": Command("maintenance", "reindex", "Look after", "mdmem reindex --full"),
-    "hooks install": Command("maintenance", "hooks_install", "Look after", "mdmem hooks install"),
+    "check": CommandEntry("maintenance", "check_", "Tidy", "mdmem check MEMORY.md"),
+    "redact": CommandEntry("maintenance", "redact", "Tidy", "mdmem redact < transcript.txt"),
+    "doctor": CommandEntry("maintenance", "doctor", "Look after", "mdmem doctor --fix"),
+    "reindex": CommandEntry("maintenance", "reindex", "Look after", "mdmem reindex --full"),
+    "hooks install": CommandEntry("maintenance", "hooks_install", "Look after", "mdmem hooks install"),
     "hooks uninstall": Command(
         "maintenance", "hooks_uninstall", "Look after", "mdmem hooks uninstall"
     ),
-    "hooks status": Command("maintenance", "hooks_status", "Look after", "mdmem hooks status"),
+    "hooks status": CommandEntry("maintenance", "hooks_status", "Look after", "mdmem hooks status"),
     "merge-driver": Command(
         "maintenance",
         "merge_driver",
         "Look after",
         "mdmem merge-driver base.md ours.md theirs.md MEMORY.md",
     ),
-    "run": Command("pipelines", "run", "Look after", "mdmem run --quiet"),
-    "schedule": Command("pipelines", "schedule", "Look after", "mdmem schedule systemd --install"),
-    "stats": Command("tasks", "stats", "Look after", "mdmem stats search"),
+    "run": CommandEntry("pipelines", "run", "Look after", "mdmem run --quiet"),
+    "schedule": CommandEntry("pipelines", "schedule", "Look after", "mdmem schedule systemd --install"),
+    "stats": CommandEntry("tasks", "stats", "Look after", "mdmem stats search"),
 }
 
 # the help of each group, by its first word
