@@ -421,7 +421,7 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
 
 
 def leave(folder: Path, environment: Mapping[str, str]) -> bool:
-    """Remove a workspace from the list; False: not there. Raises WorkspaceProblem (`not-allowed`)."""
+    """Remove a workspace from the list, if there. Raises WorkspaceProblem (`not-allowed`)."""
     return _module("memory.found").leave(folder, environment)
 
 
