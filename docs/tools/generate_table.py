@@ -13,7 +13,7 @@ from mdmem.model import Source
 
 MODULE = Path(parameters.__file__).with_name("parameter_table.py")
 HEAD = '''\
-"""The commands of one word and what they take, in the order of the help. Made by `make docs` from the command line as Typer knows it."""
+"""The commands of one word and what they take, in the order of the help. Made by `make docs`."""
 
 from mdmem.cli.parameters import ParameterTable
 from mdmem.model import Source

@@ -27,16 +27,16 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "init": CommandEntry("maintenance", "init", "Begin", "mdmem init ~/notes"),
     "status": CommandEntry("maintenance", "status", "Begin", "mdmem status"),
     "help": CommandEntry("manual", "help_", "Begin", "mdmem help errors"),
-    "log": Command(
+    "log": CommandEntry(
         "writing",
         "log",
         "Write",
         'mdmem log --fact "the staging server moved to Frankfurt" --tag ops',
     ),
-    "remember": Command(
+    "remember": CommandEntry(
         "writing", "remember", "Write", 'mdmem remember "porridge and coffee" --key breakfast'
     ),
-    "edit-section": Command(
+    "edit-section": CommandEntry(
         "writing",
         "edit_section",
         "Write",
@@ -45,26 +45,26 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "forget": CommandEntry("writing", "forget", "Write", 'mdmem forget "likes dark rooms"'),
     "revert": CommandEntry("writing", "revert", "Write", "mdmem revert 682e31f35c --dry-run"),
     "save": CommandEntry("writing", "save", "Write", 'mdmem save -m "where the key is"'),
-    "task start": Command(
+    "task start": CommandEntry(
         "tasks",
         "task_start",
         "Write",
         'mdmem task start "Move the sessions" "sessions live in Redis"',
     ),
-    "task note": Command(
+    "task note": CommandEntry(
         "tasks",
         "task_note",
         "Write",
         'mdmem task note "Move the sessions" "the migration is written"',
     ),
-    "task done": Command(
+    "task done": CommandEntry(
         "tasks",
         "task_done",
         "Write",
         'mdmem task done "Move the sessions" "moved, and twice as fast"',
     ),
     "task show": CommandEntry("tasks", "task_show", "Write", 'mdmem task show "Move the sessions"'),
-    "search": Command(
+    "search": CommandEntry(
         "searching",
         "search",
         "Read",
@@ -75,50 +75,52 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "facts": CommandEntry("searching", "facts", "Read", "mdmem facts --kind decision"),
     "recall": CommandEntry("searching", "recall", "Read", "mdmem recall --tag ops --tag deploy"),
     "tags": CommandEntry("searching", "tags", "Read", "mdmem tags"),
-    "context": Command(
+    "context": CommandEntry(
         "contexts", "context", "Brief an agent", 'mdmem context "where is the staging server"'
     ),
-    "sessions": Command(
+    "sessions": CommandEntry(
         "pipelines", "sessions", "Brief an agent", "mdmem sessions claude/5a1e0000#214"
     ),
-    "digest": Command(
+    "digest": CommandEntry(
         "pipelines",
         "digest",
         "Brief an agent",
         "mdmem digest ~/.claude/projects/-home-ada-notes/5a1e.jsonl",
     ),
     "dream": CommandEntry("pipelines", "dream", "Brief an agent", "mdmem dream --dry-run"),
-    "flush": Command(
+    "flush": CommandEntry(
         "contexts",
         "flush",
         "Brief an agent",
         "mdmem flush --transcript session.jsonl --window 200000",
     ),
     "mcp": CommandEntry("contexts", "mcp", "Brief an agent", "mdmem -C ~/notes mcp"),
-    "memory-tool": Command(
+    "memory-tool": CommandEntry(
         "contexts", "memory_tool", "Brief an agent", "mdmem memory-tool < commands.jsonl"
     ),
     "plugin": CommandEntry("maintenance", "plugin", "Brief an agent", "mdmem plugin"),
-    "agent-hook": Command(
+    "agent-hook": CommandEntry(
         "contexts", "agent_hook", "Brief an agent", "mdmem agent-hook < event.json"
     ),
     "proposals": CommandEntry("proposals", "proposals", "Decide", "mdmem proposals 5f2c0a11"),
     "accept": CommandEntry("proposals", "accept", "Decide", "mdmem accept 5f2c0a11 75d0be72"),
-    "reject": Command(
+    "reject": CommandEntry(
         "proposals", "reject", "Decide", 'mdmem reject 5f2c0a11 75d0be72 --reason "only a trial"'
     ),
-    "propose": Command(
+    "propose": CommandEntry(
         "proposals", "propose", "Decide", 'mdmem propose kitchen -m "what the fitter said"'
     ),
     "history": CommandEntry("history", "history", "Look back", "mdmem history Preferences -p"),
-    "changes": CommandEntry("fact_changes", "changes", "Look back", "mdmem changes --since yesterday"),
+    "changes": CommandEntry(
+        "fact_changes", "changes", "Look back", "mdmem changes --since yesterday"
+    ),
     "blame": CommandEntry("history", "blame", "Look back", "mdmem blame Preferences"),
     "when": CommandEntry("history", "when", "Look back", 'mdmem when "black tea"'),
     "review": CommandEntry("tasks", "review", "Tidy", "mdmem review --apply"),
-    "conflicts": Command(
+    "conflicts": CommandEntry(
         "contradictions", "conflicts", "Tidy", "mdmem conflicts --resolve 75d0be72 5ddd57db"
     ),
-    "contradicts": Command(
+    "contradicts": CommandEntry(
         "contradictions",
         "contradicts",
         "Tidy",
@@ -128,19 +130,23 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "redact": CommandEntry("maintenance", "redact", "Tidy", "mdmem redact < transcript.txt"),
     "doctor": CommandEntry("maintenance", "doctor", "Look after", "mdmem doctor --fix"),
     "reindex": CommandEntry("maintenance", "reindex", "Look after", "mdmem reindex --full"),
-    "hooks install": CommandEntry("maintenance", "hooks_install", "Look after", "mdmem hooks install"),
-    "hooks uninstall": Command(
+    "hooks install": CommandEntry(
+        "maintenance", "hooks_install", "Look after", "mdmem hooks install"
+    ),
+    "hooks uninstall": CommandEntry(
         "maintenance", "hooks_uninstall", "Look after", "mdmem hooks uninstall"
     ),
     "hooks status": CommandEntry("maintenance", "hooks_status", "Look after", "mdmem hooks status"),
-    "merge-driver": Command(
+    "merge-driver": CommandEntry(
         "maintenance",
         "merge_driver",
         "Look after",
         "mdmem merge-driver base.md ours.md theirs.md MEMORY.md",
     ),
     "run": CommandEntry("pipelines", "run", "Look after", "mdmem run --quiet"),
-    "schedule": CommandEntry("pipelines", "schedule", "Look after", "mdmem schedule systemd --install"),
+    "schedule": CommandEntry(
+        "pipelines", "schedule", "Look after", "mdmem schedule systemd --install"
+    ),
     "stats": CommandEntry("tasks", "stats", "Look after", "mdmem stats search"),
 }
 

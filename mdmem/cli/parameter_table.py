@@ -1,4 +1,4 @@
-"""The commands of one word and what they take, in the order of the help. Made by `make docs` from the command line as Typer knows it."""
+"""The commands of one word and what they take, in the order of the help. Made by `make docs`."""
 
 from mdmem.cli.parameters import ParameterTable
 from mdmem.model import Source

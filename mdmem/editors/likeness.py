@@ -46,12 +46,14 @@ _CHANGE_VERBS = (
     """,
     """
     work works worked working joined joining employed employer hired
-    arbeitet arbeite wechselte trabaja travaille trabalha lavora работает работаю pracuje 工作 入职 上班
+    arbeitet arbeite wechselte trabaja travaille trabalha lavora работает работаю pracuje
+    工作 入职 上班
     勤務 勤め 転職 入社 働い
     """,
     """
     use uses used using switched switching migrated moved adopted replaced
-    benutzt nutzt verwendet umgestiegen usa usan utiliza cambió utilise использует używa 使用 改用 换成
+    benutzt nutzt verwendet umgestiegen usa usan utiliza cambió utilise использует używa
+    使用 改用 换成
     使っ 移行
     """,
     """
