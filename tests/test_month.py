@@ -297,7 +297,6 @@ def live(month: Month) -> None:
         "--source",
         "user-stated",
         "--supersedes",
-        # fmt: skip
         fact_of(month, "desk", "use SQLite for the desktop app"),
         "--reason",
         "SQLite was too slow for the reports",
