@@ -75,7 +75,7 @@ def put_versions_first(
     """
     finder = _ChainFinder(workspace, trail, index, request)
     if len(matches) >= LOOKED_AT and any(reading.span for reading in readings):
-        matches = (*matches, *_not_from_logs(index, request))
+        matches = (*matches, *_curated_matches(index, request))
     own = {_key(match.row): match for match in matches}
     ordered: dict[_RowKey, Match] = {}
     for number, match in enumerate(matches):
@@ -102,7 +102,7 @@ def _key(row: IndexRow) -> _RowKey:
     return entry.path, entry.section, entry.fact or f"line {entry.start_line}", row.lifetime.begun
 
 
-def _not_from_logs(index: SearchIndex, request: IndexQuery) -> tuple[Match, ...]:
+def _curated_matches(index: SearchIndex, request: IndexQuery) -> tuple[Match, ...]:
     """Curated matches, which a day of many log entries hides."""
     return index.search(
         replace(request, limit=LOOKED_AT, filter=replace(request.filter, log_days_from=date.max))

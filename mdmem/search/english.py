@@ -279,28 +279,30 @@ def _forms() -> Mapping[str, list[str]]:
 
 
 @cache
-def _written(table: str) -> list[str]:
+def _table_groups(table: str) -> list[str]:
     return [f" {group}" for row in table.strip().split("\n") for group in row.split("|")]
 
 
-def _near(start: str, table: str) -> Iterator[str]:
+def _groups_near(start: str, table: str) -> Iterator[str]:
     """Groups with a word whose base form may begin with `start`, so that few are split."""
     word_starts = [f" {word}" for word in (start, *_forms().get(start, ()))]
-    return (group for group in _written(table) if any(word in group for word in word_starts))
+    return (group for group in _table_groups(table) if any(word in group for word in word_starts))
 
 
 @lru_cache(maxsize=_KEPT)
 def _relatives(start: str) -> list[tuple[str, list[str]]]:
     """Words whose base begins with `start`, with their family (both ways) or synonyms (one way)."""
     families = (
-        (word, family) for family in map(str.split, _near(start, _FAMILIES)) for word in family
+        (word, family)
+        for family in map(str.split, _groups_near(start, _FAMILIES))
+        for word in family
     )
     synonyms = (
         (word, related_words)
-        for group in _near(start, _LIKE)
+        for group in _groups_near(start, _LIKE)
         for word, *related_words in [group.replace(":", "").split()]
     )
-    initials = ((short, words) for short, words in _split_initials(_near(start, _INITIALS)))
+    initials = _split_initials(_groups_near(start, _INITIALS))
     return [
         (word, related_words)
         for word, related_words in chain(families, synonyms, initials)
@@ -329,14 +331,14 @@ def _initials_by_first(
 ) -> Mapping[str, list[tuple[tuple[str, ...], str]]]:
     """Stems of the words that initials stand for, with the initials' stem, by the first of them."""
     by_first: dict[str, list[tuple[tuple[str, ...], str]]] = defaultdict(list)
-    for short, words in _split_initials(_written(_INITIALS)):
+    for short, words in _split_initials(_table_groups(_INITIALS)):
         by_first[stem(words[0])].append((tuple(map(stem, words)), stem(short)))
     return by_first
 
 
 @lru_cache(maxsize=_KEPT)
-def _kinds(start: str) -> list[tuple[str, list[str]]]:
-    split = (group.split(":") for group in _near(start, _MEMBERS))
+def _kind_members(start: str) -> list[tuple[str, list[str]]]:
+    split = (group.split(":") for group in _groups_near(start, _MEMBERS))
     return [
         (name, members.split())
         for names, members in split
@@ -347,15 +349,15 @@ def _kinds(start: str) -> list[tuple[str, list[str]]]:
 
 def related(stemmed: str, stem: Callable[[str], str]) -> tuple[str, ...]:
     """Stems that may stand in an answer for this stem of a question."""
-    return _others(_relatives, stemmed, stem)
+    return _related_stems(_relatives, stemmed, stem)
 
 
 def members(stemmed: str, stem: Callable[[str], str]) -> tuple[str, ...]:
     """Stems of things of the kind that this stem names."""
-    return _others(_kinds, stemmed, stem)
+    return _related_stems(_kind_members, stemmed, stem)
 
 
-def _others(
+def _related_stems(
     rows: Callable[[str], list[tuple[str, list[str]]]], stemmed: str, stem: Callable[[str], str]
 ) -> tuple[str, ...]:
     """Stems of related words; only words with the first letters of `stemmed` are stemmed."""

@@ -264,13 +264,13 @@ def answer_quality(query: str, hits: Sequence[Hit], today: date) -> Quality:
 
 def _matched_part(hit: Hit, terms: set[str]) -> str:
     """The part of a hit with a term: `text`, `heading` (or file name), `beside` (or a relative)."""
-    if _has(hit.text[:_MOST_CHARS], terms):
+    if _has_term(hit.text[:_MOST_CHARS], terms):
         return "text"
     name = hit.path.rpartition("/")[2].removesuffix(".md")
-    return "heading" if _has(" ".join((*hit.section, name)), terms) else "beside"
+    return "heading" if _has_term(" ".join((*hit.section, name)), terms) else "beside"
 
 
-def _has(text: str, terms: set[str]) -> bool:
+def _has_term(text: str, terms: set[str]) -> bool:
     """True if a text has a term; stemming is costly, so only possible words are stemmed."""
     scripts = split_scripts(text)
     if any(

@@ -248,7 +248,7 @@ class SearchIndex:
         """
         if self._index is None:
             self._start_anew()
-        files, ends = _peeked(changed), _peeked(past)
+        files, ends = _none_if_empty(changed), _none_if_empty(past)
         if files or ends or removed or dropped:
             self._change(files or (), removed, progress, ends or (), dropped, part)
         self._remember(replace(seen, is_fresh=self.seen.is_fresh))
@@ -296,7 +296,7 @@ class SearchIndex:
                     progress(number)
             for commit, rows in past:
                 replaced(labels.as_label("gone", commit))
-                yield from _gone(commit, rows, self._language)
+                yield from _past_documents(commit, rows, self._language)
 
         try:
             for path in removed:
@@ -339,12 +339,14 @@ class SearchIndex:
         self.seen = seen
 
 
-def _peeked(values: Iterable[T]) -> Iterator[T] | None:
+def _none_if_empty(values: Iterable[T]) -> Iterator[T] | None:
     rest = iter(values)
     return next((chain([first], rest) for first in rest), None)
 
 
-def _gone(commit: CommitId, rows: Iterable[IndexRow], language: str) -> Iterator[tantivy.Document]:
+def _past_documents(
+    commit: CommitId, rows: Iterable[IndexRow], language: str
+) -> Iterator[tantivy.Document]:
     for path, together in groupby(schema.in_file_order(rows), key=lambda row: row.entry.path):
         yield from map(
             schema.as_document, schema.document_fields(path, list(together), language, commit)

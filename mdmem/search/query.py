@@ -185,7 +185,7 @@ def _term_clauses(terms: Terms, lexicon: Lexicon) -> tuple[Clause, ...]:
         **{variant: query_word for query_word, variant in terms.also if query_word in worth},
         **{term: term for term in terms.words},
     }
-    related_terms = _all_likes(terms, lexicon) if len(terms.words) <= _MAX_ASKED else {}
+    related_terms = _related_terms(terms, lexicon) if len(terms.words) <= _MAX_ASKED else {}
     counts: dict[str, Callable[[str], int]] = {
         "heading": lexicon.heading,
         "around": lexicon.has_term,
@@ -228,7 +228,7 @@ def own_terms(clauses: Iterable[Clause]) -> dict[str, dict[str, str]]:
     return terms_of_fields
 
 
-def _all_likes(terms: Terms, lexicon: Lexicon) -> dict[str, tuple[str, float]]:
+def _related_terms(terms: Terms, lexicon: Lexicon) -> dict[str, tuple[str, float]]:
     """Related terms, each with the query's own term and its share of that one's weight."""
     related_terms: dict[str, tuple[str, float]] = {}
     for word in terms.words:
@@ -351,7 +351,7 @@ def _conditions(passing_filter: Filter, today: date) -> Iterator[tuple[Occur, Qu
     for condition in _labels(passing_filter):
         yield Occur.Must, Query.const_score_query(condition, 0.0)
     if passing_filter.since is not None or passing_filter.until is not None:
-        yield Occur.Must, Query.const_score_query(_brought_in(passing_filter, today), 0.0)
+        yield Occur.Must, Query.const_score_query(_added_between(passing_filter, today), 0.0)
     if passing_filter.min_confidence is not None:
         yield (
             Occur.MustNot,
@@ -393,7 +393,7 @@ def _labels(passing_filter: Filter) -> Iterator[Query]:
         yield Query.term_query(schema(), "label", FACT_LABEL, index_option="basic")
 
 
-def _brought_in(passing_filter: Filter, today: date) -> Query:
+def _added_between(passing_filter: Filter, today: date) -> Query:
     first, last = passing_filter.since or date.min, passing_filter.until or date.max
     by_day = _range("day", FieldType.Integer, first.toordinal(), last.toordinal() + 1)
     start, end = _seconds(first, passing_filter.zone), _seconds(last, passing_filter.zone, days=1)

@@ -150,7 +150,7 @@ class _Stems(dict[str, str]):
     def __missing__(self, word: str) -> str:
         if len(self) >= _WORDS_KEPT:
             self.clear()
-        script = None if word.isascii() else _script(word)
+        script = None if word.isascii() else _script_language(word)
         base = _base(word, self._language) if script is None else word
         stemmed_word = self[word] = "".join(_stemming(script or self._language).analyze(base))
         return stemmed_word
@@ -161,7 +161,7 @@ def _stems(language: str) -> _Stems:
     return _Stems(language)
 
 
-def _script(word: str) -> str | None:
+def _script_language(word: str) -> str | None:
     return next((language for first, last, language in _SCRIPTS if first <= word[0] <= last), None)
 
 
@@ -181,17 +181,17 @@ def _base(word: str, language: str) -> str:
 def text_language(spaced: str, words: Sequence[str], language: str) -> str:
     """The language to stem a text in, in a memory of `language`; `words` are its folded words."""
     if language == ENGLISH or language in _WITHOUT_STOP_WORDS:
-        return _latin(language)
+        return _latin_language(language)
     english_stop_words = sum(word in STOP_WORDS for word in words)
     return (
         ENGLISH
         if english_stop_words and english_stop_words > sum(_stop_words(spaced, language))
-        else _latin(language)
+        else _latin_language(language)
     )
 
 
 @cache
-def _latin(language: str) -> str:
+def _latin_language(language: str) -> str:
     return (
         ENGLISH
         if any(language == script_language for _, _, script_language in _SCRIPTS)
@@ -231,7 +231,7 @@ def query_terms(query: str, language: str = ENGLISH, few_stop_words: bool = Fals
     query_grams = [gram for run in text.runs for gram in pairs(run) or [run]]
     words = folded(spaced)
     query_language = text_language(spaced, words, language)
-    telling = _telling(spaced, words, query_language, language)
+    telling = _without_stop_words(spaced, words, query_language, language)
     searched = (
         words
         if few_stop_words and len(telling) * 2 >= len(words)
@@ -247,19 +247,25 @@ def query_terms(query: str, language: str = ENGLISH, few_stop_words: bool = Fals
         both_as_one |= {short: first for first, short in english.initials(tuple(stems), stem)}
     joined = tuple((word, term) for term, word in both_as_one.items() if term not in stems)
     also = tuple(
-        _also(searched, query_language, ENGLISH if query_language != ENGLISH else _latin(language))
+        _stem_pairs(
+            searched,
+            query_language,
+            ENGLISH if query_language != ENGLISH else _latin_language(language),
+        )
     )[:MAX_TERMS]
     return Terms(
         tuple(stems)[:MAX_TERMS], tuple(dict.fromkeys(query_grams))[:MAX_TERMS], joined, also
     )
 
 
-def _telling(spaced: str, words: Sequence[str], query_language: str, language: str) -> list[str]:
+def _without_stop_words(
+    spaced: str, words: Sequence[str], query_language: str, language: str
+) -> list[str]:
     """Words that are stop words neither in their language nor, in another script, in memory's."""
     words_and_stops = [(word, query_language == ENGLISH and word in STOP_WORDS) for word in words]
     if (
         language != ENGLISH
-        and query_language == _latin(language)
+        and query_language == _latin_language(language)
         and language not in _WITHOUT_STOP_WORDS
     ):
         words_and_stops = [
@@ -271,7 +277,7 @@ def _telling(spaced: str, words: Sequence[str], query_language: str, language: s
     return [word for word, stops in words_and_stops if not stops]
 
 
-def _also(
+def _stem_pairs(
     words: Iterable[str], query_language: str, other_language: str
 ) -> Iterator[tuple[str, str]]:
     if query_language == other_language:

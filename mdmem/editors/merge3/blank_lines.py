@@ -171,11 +171,11 @@ class Gaps:
 
     def first(self) -> str:
         """The gap before the first element."""
-        return _three(self._first) or ""
+        return _merged_gap(self._first) or ""
 
     def last(self) -> str:
         """The gap behind the last element: its line end, if it has one, and blank lines."""
-        gap = _three(self._last)
+        gap = _merged_gap(self._last)
         return self._line_end if gap is None else gap
 
     def between(self, before: PlannedElement, behind: PlannedElement) -> str:
@@ -187,7 +187,7 @@ class Gaps:
             else [None]
         )
         if any(gap is not None for gap in gaps[1:]):
-            return _three(gaps) or ""
+            return _merged_gap(gaps) or ""
         return self._usual_gap(before, behind)
 
     def _usual_gap(self, before: PlannedElement, behind: PlannedElement) -> str:
@@ -220,7 +220,7 @@ def _usual_gaps(versions: Sequence[Version]) -> dict[tuple[str, str], str]:
     return {pair: max(gaps, key=lambda gap: (gaps[gap], gap)) for pair, gaps in counts.items()}
 
 
-def _three(gaps: Sequence[str | None]) -> str | None:
+def _merged_gap(gaps: Sequence[str | None]) -> str | None:
     base, *sides = gaps
     sides = [gap for gap in sides if gap is not None]
     if not sides:
