@@ -68,7 +68,7 @@ def append_only(path: str) -> SectionProblem:
 
 
 def first_line_of(text: str, words: str) -> int:
-    """The number (from 0) of the line in which words stand first."""
+    """The number (from 0) of the first line with some words."""
     return text[: max(0, text.find(words))].count("\n")
 
 

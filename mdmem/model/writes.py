@@ -233,7 +233,7 @@ class Forget:
 
     @property
     def is_of_copy(self) -> bool:
-        """True where the fact is to stand on elsewhere."""
+        """True where the fact is to stay elsewhere."""
         return self.file is not None and not self.everywhere
 
 
@@ -418,7 +418,7 @@ class CreateFile:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceText:
-    """Replace words that stand exactly once in a file."""
+    """Replace words that are exactly once in a file."""
 
     path: str
     text: str

@@ -23,6 +23,6 @@ def recall(
 
 
 def tag_catalogue(workspace: Workspace, say: Say, progress: Progress | None = None) -> TagCatalogue:
-    """The tags of the facts that stand, the most used first."""
+    """The tags of current facts, the most used first."""
     listed = search.facts(workspace, ListFacts(limit=0), say, progress)
     return TagCatalogue(count_tags(listed.facts), listed.stale, listed.notes, listed.building)

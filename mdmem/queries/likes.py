@@ -40,7 +40,7 @@ class LikeSearch:
 
     @property
     def ends_something(self) -> bool:
-        """True if facts are resembled, and the text says that something holds no more."""
+        """True if facts are resembled, and the text says that something ended."""
         return bool(self._rows) and corrections.ends_something(self._text)
 
     def search(self) -> None:

@@ -284,7 +284,7 @@ def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
 
 
 def forget_command(fact: FactId) -> str:
-    """The command that takes out a fact."""
+    """The command that removes a fact."""
     return f"{verb('forget')} {fact}"
 
 

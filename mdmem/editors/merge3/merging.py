@@ -49,7 +49,7 @@ class MergeNotes:
 
 
 def collect_notes(units: Iterable[MergedUnit], sections: Iterable[MergedSection]) -> MergeNotes:
-    """The notes on what stands."""
+    """The notes on the result."""
     contradictions: list[Contradiction] = []
     labels, kept, moved = list[FactId](), list[FactId](), list[FactId]()
     for unit in units:

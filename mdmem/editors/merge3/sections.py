@@ -1,4 +1,4 @@
-"""The sections of a merge: the parent, level and heading of each, and in which order they stand."""
+"""The sections of a merge: the parent, level and heading of each, and their order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The units of a merge: what stands of each, and in which section."""
+"""The units of a merge: what remains of each, and in which section."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class UnitOrder:
         self._triples_of = (matches.in_base, *matches.in_sides)
 
     def in_section(self, section: int, is_set: bool) -> list[MergedUnit]:
-        """The units that stand in a section (the number of its triple), in their order."""
+        """The remaining units of a section (the number of its triple), in order."""
         members = self._sections.triples[section].members
         numbers = [
             [n for member in group for n in version.units_in[member]]
@@ -171,6 +171,6 @@ class _UnitMerger:
 def merge_units(
     base: Version, sides: tuple[Version, Version], sections: SectionMatches, units: UnitMatches
 ) -> dict[UnitTriple, MergedUnit | None]:
-    """The unit that stands of each triple; None where nothing does."""
+    """The remaining unit of each triple; None where nothing remains."""
     merger = _UnitMerger(base, sides, sections)
     return {triple: merger.merge(triple) for triple in units.triples}

@@ -268,7 +268,7 @@ def _merge_comments(base: str, ours: str, theirs: str) -> str | None:
 def merge_unit(
     kind: BlockKind | None, base: str | None, ours: str, theirs: str, is_guess: bool
 ) -> tuple[str, ...]:
-    """The texts that stand of a unit that both sides have."""
+    """The remaining texts of a unit that both sides have."""
     if kind is BlockKind.ITEM:
         return merge_items(base, ours, theirs, is_guess)
     return merge_blocks(base, ours, theirs)
