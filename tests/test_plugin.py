@@ -15,7 +15,7 @@ from commandline import Shell
 from commandline import shell as shell
 
 import mdmem
-from mdmem.agenthooks import _HANDLERS, _SECONDS
+from mdmem.agenthooks import _HANDLERS, _TIME_LIMITS
 from mdmem.folder import installed
 from mdmem.mcp.tools import TOOLS
 
@@ -83,7 +83,7 @@ def test_every_hook_is_answered_and_none_other():
             "mdmem",
             ["agent-hook"],
         )
-        assert entry["timeout"] >= 2 * _SECONDS.get(name, 30)
+        assert entry["timeout"] >= 2 * _TIME_LIMITS.get(name, 30)
 
 
 def test_the_server_is_that_of_the_project():
