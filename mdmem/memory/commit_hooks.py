@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mdmem import events, repo
-from mdmem.editors.merge3.merging import merge3
 from mdmem.errors import PathProblem
 from mdmem.folder import hook_files, layout
 from mdmem.folder.listing import is_marked
@@ -280,7 +279,7 @@ def _trailers_of_file(
     file: MergedFile, kind: FileKind, standing: frozenset[FactId]
 ) -> Iterator[str]:
     """The trailers for one file; values of one key contradict each other without any."""
-    notes = merge3(file.base, file.ours, file.theirs, kind).notes
+    notes = again.merge_texts(file.base, file.ours, file.theirs, kind).notes
     for first, second, key in notes.contradictions:
         if key is None and {first, second} <= standing:
             yield f"Mdmem-Contradicts: {first} {second}"
