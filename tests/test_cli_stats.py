@@ -10,8 +10,8 @@ import pytest
 from commandline import NOW, TOKEN, Shell, elsewhere, on_terminal
 
 from mdmem import events
+from mdmem.events import Quality
 from mdmem.folder import files
-from mdmem.model.searches import Quality
 
 
 def state(shell: Shell) -> Path:
@@ -88,7 +88,7 @@ class TestWhatASearchLeaves:
 def test_what_is_seldom_asked_for_is_loaded_where_it_is_asked_for(shell: Shell):
     code = "import sys; from mdmem.cli import main; main(['search', 'stripe']); print(*sys.modules)"
     loaded = shell.world.run(shell.folder, [sys.executable, "-c", code]).stdout.split()
-    assert not {"mdmem.stats", "mdmem.show.maintenance", "statistics"} & set(loaded)
+    assert not {"mdmem.stats", "mdmem.show.figures", "statistics"} & set(loaded)
 
 
 class TestStats:

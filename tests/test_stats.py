@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem import stats
-from mdmem.events import Event, Outcome
-from mdmem.model.searches import Quality
-from mdmem.show import maintenance
+from mdmem.events import Event, Outcome, Quality
+from mdmem.show import figures
 from mdmem.stats import Drift, Figures, SearchFigures, VerbFigures, Week
 
 TODAY = date(2026, 3, 5)  # a Thursday, in 2026-W10
@@ -260,14 +259,14 @@ def test_the_tour_shows_what_is_shown():
     listed = tuple(
         Week(**{"week": f"2026-W{number:02}", **row}) for number, row in enumerate(WATCHED, 4)
     )
-    shown = maintenance.searches_text(SearchFigures(listed, stats.drift(listed), 0), colour=False)
+    shown = figures.searches_text(SearchFigures(listed, stats.drift(listed), 0), colour=False)
     tour = (Path(__file__).parents[1] / "docs/tour.md").read_text(encoding="utf-8")
     assert " ".join(shown.split()) in " ".join(tour.split())
 
 
 class TestShown:
     def test_searches(self):
-        assert maintenance.searches_text(FOUND, colour=False).splitlines() == [
+        assert figures.searches_text(FOUND, colour=False).splitlines() == [
             "week      searches  no hit    ms  hits  first  spread  age  # with a hit, . without; 20 are 40",
             "2026-W08        40      0%  12.3   8.0   7.50    0.42   30  ####################",
             "2026-W09         0       -     -     -      -       -    -",
@@ -277,7 +276,7 @@ class TestShown:
         ]
 
     def test_searches_for_a_program(self):
-        value = maintenance.searches_json(FOUND)
+        value = figures.searches_json(FOUND)
         assert value["weeks"][0] == {
             **{
                 "week": "2026-W08",
@@ -299,7 +298,7 @@ class TestShown:
         assert value["damaged"] == 1
 
     def test_every_figure_that_can_drift_has_its_words(self):
-        assert set(maintenance._FIGURES) == {*stats._WATCHED, *stats._WATCHED_CONTEXT}
+        assert set(figures._FIGURES) == {*stats._WATCHED, *stats._WATCHED_CONTEXT}
 
     def test_verbs(self):
         counted = Figures(
@@ -328,13 +327,13 @@ class TestShown:
             ),
             0,
         )
-        assert maintenance.figures_text(counted, colour=False).splitlines() == [
+        assert figures.figures_text(counted, colour=False).splitlines() == [
             "verb    count  median ms  p95 ms  refused  failed  bugs  by week",
             "search   1200         12   1,234        2       -     -  #.:",
             "lo\ufffdg        3         40      41        -       1     2  =#.",
             "2026-W08 to 2026-W10; a character a week, from . for none to # for the most",
         ]
-        assert maintenance.figures_json(counted)["verbs"][0] == {
+        assert figures.figures_json(counted)["verbs"][0] == {
             **{
                 "verb": "search",
                 "count": 1200,
@@ -348,10 +347,10 @@ class TestShown:
         }
 
     def test_nothing(self):
-        assert maintenance.figures_text(Figures((), (), 0), colour=True) == ""
-        assert maintenance.searches_text(SearchFigures((), (), 0), colour=True) == ""
-        assert maintenance.notes(0) == ()
-        assert maintenance.notes(2, "nothing") == (
+        assert figures.figures_text(Figures((), (), 0), colour=True) == ""
+        assert figures.searches_text(SearchFigures((), (), 0), colour=True) == ""
+        assert figures.notes(0) == ()
+        assert figures.notes(2, "nothing") == (
             "nothing",
             "lines of the events that could not be read: 2",
         )
@@ -368,7 +367,7 @@ class TestShown:
         ]
         most = max(week.searches for week in listed)
         for week in listed:
-            bar = maintenance._bar(week, most)
+            bar = figures._bar(week, most)
             assert bar.isascii()
             assert len(bar) <= 20
             assert bool(bar) is bool(week.searches)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, open_memory, read_argument, use_colour
@@ -11,7 +10,8 @@ from mdmem.cli.write_options import write_answer, write_options
 from mdmem.errors import UsageProblem
 from mdmem.model.reads import ShowFigures
 from mdmem.model.writes import WriteOptions
-from mdmem.show import maintenance, reads, writes
+from mdmem.show import figures, maintenance, reads, writes
+from mdmem.wording import near_names
 
 if TYPE_CHECKING:
     import typer
@@ -156,38 +156,38 @@ def stats(
     if subject is None:
         by_verb = open_memory(call).figures.of_verbs(ShowFigures(weeks))
         return Answer(
-            maintenance.figures_json(by_verb),
-            maintenance.figures_text(by_verb, use_colour()),
-            maintenance.notes(
+            figures.figures_json(by_verb),
+            figures.figures_text(by_verb, use_colour()),
+            figures.notes(
                 by_verb.damaged, "" if by_verb.verbs else "nothing was done in these weeks"
             ),
         )
     if subject == _CONTEXT:
         blocks = open_memory(call).figures.of_contexts(ShowFigures(weeks))
         return Answer(
-            maintenance.contexts_json(blocks),
-            maintenance.contexts_text(blocks, use_colour()),
-            maintenance.notes(blocks.damaged, "" if blocks.weeks else "no blocks in these weeks"),
+            figures.contexts_json(blocks),
+            figures.contexts_text(blocks, use_colour()),
+            figures.notes(blocks.damaged, "" if blocks.weeks else "no blocks in these weeks"),
         )
     if subject == _RUNS:
         of_runs = open_memory(call).pipelines.figures(ShowFigures(weeks))
         return Answer(
-            maintenance.runs_json(of_runs),
-            maintenance.runs_text(of_runs, use_colour()),
+            figures.runs_json(of_runs),
+            figures.runs_text(of_runs, use_colour()),
             () if of_runs.weeks else ("no runs in these weeks",),
         )
     if subject != _SEARCH:
         raise UsageProblem(f"no figures for {subject!r}", _nearest(subject))
     weekly = open_memory(call).figures.of_searches(ShowFigures(weeks))
     return Answer(
-        maintenance.searches_json(weekly),
-        maintenance.searches_text(weekly, use_colour()),
-        maintenance.notes(weekly.damaged, "" if weekly.weeks else "no searches in these weeks"),
+        figures.searches_json(weekly),
+        figures.searches_text(weekly, use_colour()),
+        figures.notes(weekly.damaged, "" if weekly.weeks else "no searches in these weeks"),
     )
 
 
 def _nearest(word: str) -> str:
-    near = get_close_matches(word, [_SEARCH, _CONTEXT, _RUNS], n=1)
+    near = near_names(word, [_SEARCH, _CONTEXT, _RUNS], 1)
     return (
         f"Did you mean {near[0]}?"
         if near

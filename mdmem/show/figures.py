@@ -1,0 +1,317 @@
+"""Results of `mdmem stats`: figures over weeks, as aligned columns of plain ASCII."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mdmem.show.formatting import dim, one_line
+from mdmem.stats import ContextFigures, Drift, Figures, RunFigures, SearchFigures, Week
+
+_BAR = 20  # width of the longest bar
+_HEIGHTS = ".:-=+*#"  # from zero to the maximum
+_DIGITS = 3
+_FIGURES = {
+    "without_hit": "the share of searches without a hit",
+    "median_ms": "the time that a search takes, in ms,",
+    "median_hits": "the number of hits",
+    "median_first": "the score of the first hit",
+    "median_spread": "the spread of the scores",
+    "median_age_days": "the age of the hits, in days,",
+    "answered": "the share of prompts that got a block",
+    "median_tokens": "the number of tokens of a prompt's block",
+    "again": "the share of what was found that had been given before",
+}
+_SHARES = ("without_hit", "answered", "again")
+
+
+def figures_json(figures: Figures) -> dict[str, Any]:
+    """The figures of each verb."""
+    names = ("verb", "count", "median_ms", "p95_ms", "refused", "failed", "bugs")
+    verbs = [
+        {**{name: _short(getattr(verb, name)) for name in names}, "weeks": list(verb.weeks)}
+        for verb in figures.verbs
+    ]
+    return {"weeks": list(figures.weeks), "verbs": verbs, "damaged": figures.damaged}
+
+
+def figures_text(figures: Figures, colour: bool) -> str:
+    """The figures of each verb on a line; the chart has a character for each week."""
+    if not figures.verbs:
+        return ""
+    head = ("verb", "count", "median ms", "p95 ms", "refused", "failed", "bugs", "by week")
+    rows = [
+        (
+            *(
+                one_line(verb.verb),
+                str(verb.count),
+                f"{verb.median_ms:,.0f}",
+                f"{verb.p95_ms:,.0f}",
+            ),
+            *(_count(verb.refused), _count(verb.failed), _count(verb.bugs), _heights(verb.weeks)),
+        )
+        for verb in figures.verbs
+    ]
+    until = (
+        f"{figures.weeks[0]} to {figures.weeks[-1]}" if len(figures.weeks) > 1 else figures.weeks[0]
+    )
+    return "\n".join(
+        [
+            *_columns(head, rows, colour),
+            dim(f"{until}; a character a week, from . for none to # for the most", colour),
+        ]
+    )
+
+
+def _count(number: int) -> str:
+    return str(number) if number else "-"
+
+
+def _heights(counts: Sequence[int]) -> str:
+    most = max(counts)
+    return "".join(_HEIGHTS[-(-count * (len(_HEIGHTS) - 1) // most)] for count in counts)
+
+
+def searches_json(figures: SearchFigures) -> dict[str, Any]:
+    """The searches by week, and the figures that drift."""
+    return _weekly_json(
+        figures,
+        (
+            "week",
+            "searches",
+            "without_hit",
+            "median_ms",
+            "median_hits",
+            "median_first",
+            "median_spread",
+            "median_age_days",
+            "behind",
+        ),
+    )
+
+
+def _weekly_json(figures: SearchFigures | ContextFigures, names: Sequence[str]) -> dict[str, Any]:
+    weeks = [{name: _short(getattr(week, name)) for name in names} for week in figures.weeks]
+    drift = [
+        {name: _short(getattr(drift, name)) for name in ("figure", "value", "low", "high")}
+        for drift in figures.drift
+    ]
+    return {"weeks": weeks, "drift": drift, "damaged": figures.damaged}
+
+
+def _short(value: Any) -> Any:
+    # drops digits that say nothing
+    return round(value, _DIGITS) if isinstance(value, float) else value
+
+
+def searches_text(figures: SearchFigures, colour: bool) -> str:
+    """The searches, a line for each week with a bar; below them how the newest week drifts."""
+    if not figures.weeks:
+        return ""
+    most = max(week.searches for week in figures.weeks)
+    head = (
+        "week",
+        "searches",
+        "no hit",
+        "ms",
+        "hits",
+        "first",
+        "spread",
+        "age",
+        f"# with a hit, . without; {_BAR} are {most}",
+    )
+    rows = [
+        (
+            *(
+                week.week,
+                str(week.searches),
+                _share(week.without_hit),
+                _number(week.median_ms, 1),
+                _number(week.median_hits, 1),
+            ),
+            *(
+                _number(week.median_first, 2),
+                _number(week.median_spread, 2),
+                _number(week.median_age_days, 0),
+                _bar(week, most),
+            ),
+        )
+        for week in figures.weeks
+    ]
+    return "\n".join(
+        [
+            *_columns(head, rows, colour),
+            *([_sentence(figures.weeks[-1].week, figures.drift)] if figures.drift else []),
+        ]
+    )
+
+
+def contexts_json(figures: ContextFigures) -> dict[str, Any]:
+    """The blocks by week, and the figures that drift."""
+    return _weekly_json(
+        figures,
+        (
+            "week",
+            "prompts",
+            "answered",
+            "median_tokens",
+            "session_tokens",
+            "again",
+            "kept",
+            "guarded",
+            "refused",
+        ),
+    )
+
+
+def contexts_text(figures: ContextFigures, colour: bool) -> str:
+    """The blocks, a line for each week with a bar; below them how the newest week drifts."""
+    if not figures.weeks:
+        return ""
+    most = max(week.prompts for week in figures.weeks)
+    head = (
+        "week",
+        "prompts",
+        "got",
+        "tokens",
+        "at start",
+        "again",
+        "kept",
+        "guarded",
+        "refused",
+        f"# with a block, . without; {_BAR} are {most}",
+    )
+    rows = [
+        (
+            *(
+                week.week,
+                str(week.prompts),
+                _share(week.answered),
+                _number(week.median_tokens, 0),
+                _number(week.session_tokens, 0),
+            ),
+            *(_share(week.again), _count(week.kept), _count(week.guarded), _count(week.refused)),
+            _share_bar(week.prompts, 1 - (week.answered or 0), most),
+        )
+        for week in figures.weeks
+    ]
+    return "\n".join(
+        [
+            *_columns(head, rows, colour),
+            *([_sentence(figures.weeks[-1].week, figures.drift)] if figures.drift else []),
+        ]
+    )
+
+
+def runs_json(figures: RunFigures) -> dict[str, Any]:
+    """The steps of runs by week."""
+    names = (
+        "steps",
+        "failed",
+        "sessions",
+        "messages",
+        "noise",
+        "entries",
+        "doubled",
+        "redacted",
+        "refused",
+        "by_model",
+        "tokens",
+    )
+    return {
+        "weeks": [
+            {"week": week.week, "bytes": week.size, **{name: getattr(week, name) for name in names}}
+            for week in figures.weeks
+        ]
+    }
+
+
+def runs_text(figures: RunFigures, colour: bool) -> str:
+    """The steps, a line for each week with a bar for the entries that were written."""
+    if not figures.weeks:
+        return ""
+    most = max(week.entries for week in figures.weeks)
+    has_model = any(week.tokens or week.by_model for week in figures.weeks)
+    of_model = ("by model", "tokens") if has_model else ()
+    counted = (
+        "week",
+        "steps",
+        "failed",
+        "sessions",
+        "messages",
+        "noise",
+        "entries",
+        "doubled",
+        "redacted",
+        "refused",
+    )
+    head = (*counted, *of_model, f"{_BAR} # are {most}")
+    rows = [
+        (
+            *(
+                week.week,
+                str(week.steps),
+                _count(week.failed),
+                _count(week.sessions),
+                f"{week.messages:,}",
+            ),
+            *(
+                _share(week.noise / week.messages if week.messages else None),
+                _count(week.entries),
+                _count(week.doubled),
+            ),
+            *(_count(week.redacted), _count(week.refused)),
+            *((_count(week.by_model), f"{week.tokens:,}") if has_model else ()),
+            _share_bar(week.entries, 0, most),
+        )
+        for week in figures.weeks
+    ]
+    return "\n".join(_columns(head, rows, colour))
+
+
+def notes(damaged: int, nothing: str = "") -> tuple[str, ...]:
+    """Notes for the user: that there are no figures, that lines could not be read."""
+    lost = (f"lines of the events that could not be read: {damaged}",) if damaged else ()
+    return (*([nothing] if nothing else []), *lost)
+
+
+def _bar(week: Week, most: int) -> str:
+    # even one search without a hit shows
+    return _share_bar(week.searches, week.without_hit or 0, most)
+
+
+def _share_bar(count: int, without: float, most: int) -> str:
+    size = -(-_BAR * count // most) if most else 0
+    dots = -(-int(1000 * size * without) // 1000)
+    return "#" * (size - dots) + "." * dots
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0%}"
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def _sentence(week: str, drift: Sequence[Drift]) -> str:
+    return f"{week} drifts: {'; '.join(map(_drift, drift))}."
+
+
+def _drift(drift: Drift) -> str:
+    formatted = _share if drift.figure in _SHARES else lambda value: _number(value, 2)
+    return (
+        f"{_FIGURES[drift.figure]} is {formatted(drift.value)}; expected from the weeks before:"
+        f" {formatted(drift.low)} to {formatted(drift.high)}"
+    )
+
+
+def _columns(head: Sequence[str], rows: Sequence[Sequence[str]], colour: bool) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        first, *numbers, chart = cells
+        right = (cell.rjust(width) for cell, width in zip(numbers, widths[1:-1], strict=True))
+        return "  ".join([first.ljust(widths[0]), *right, chart]).rstrip()
+
+    return [dim(line(head), colour), *map(line, rows)]
