@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from mdmem.errors import MdmemError, StorageProblem
-from mdmem.model import CommitId, searches
+from mdmem.model import CommitId
 from mdmem.startup.records import asdict, dataclass, field, replace
 
 EVENTS_NAME, OLDER_EVENTS_NAME = "events.jsonl", "events.1.jsonl"
@@ -49,6 +49,30 @@ def _now() -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
+class Quality:
+    """Figures of an answer that need no knowledge of the right one.
+
+    - `words`: number of terms in the query. `age`: median, in days.
+    - `first`, `last`: scores; `spread`: share by which the median score is below the first.
+    - `text`, `heading`, `beside`: number of first hits with a word there.
+    - `behind`: the index was out of date. `query`: without secrets; None unless the settings keep
+      it.
+    """
+
+    words: int
+    hits: int
+    first: float | None = None
+    last: float | None = None
+    spread: float | None = None
+    text: int = 0
+    heading: int = 0
+    beside: int = 0
+    age: float | None = None
+    behind: bool = False
+    query: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """A finished or refused verb; `time` is real time, `warnings` are codes.
 
@@ -67,7 +91,7 @@ class Event:
     warnings: tuple[str, ...] = ()
     bug: str | None = None
     time: datetime = field(default_factory=_now)
-    quality: searches.Quality | None = None
+    quality: Quality | None = None
     figures: Mapping[str, Any] | None = None
 
 
@@ -189,7 +213,7 @@ class EventRecorder:
             self._event, outcome=outcome, path=path, commit=commit, warnings=warnings
         )
 
-    def searched(self, quality: searches.Quality) -> None:
+    def searched(self, quality: Quality) -> None:
         """Set the quality of a search's answer."""
         self._event = replace(self._event, quality=quality)
 
@@ -327,8 +351,8 @@ def _parse_event(line: bytes) -> Event | None:
     return event if event.time.tzinfo and math.isfinite(event.ms) else None
 
 
-def _parse_quality(values: Mapping[str, Any]) -> searches.Quality:
-    return searches.Quality(
+def _parse_quality(values: Mapping[str, Any]) -> Quality:
+    return Quality(
         words=int(values["words"]),
         hits=int(values["hits"]),
         first=_parse_number(values.get("first")),

@@ -12,9 +12,8 @@ from datetime import date, timedelta, tzinfo
 from statistics import fmean, median, stdev
 from typing import TypeVar
 
-from mdmem.events import Event, Outcome
+from mdmem.events import Event, Outcome, Quality
 from mdmem.model.pipelines import StepRecord
-from mdmem.model.searches import Quality
 from mdmem.startup.records import dataclass
 
 E = TypeVar("E", Event, StepRecord)

@@ -8,7 +8,7 @@ in `str()` of a failure. Noncharacters, reserved for use within a program, enclo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from mdmem.startup import late
 
@@ -24,6 +24,13 @@ def field(name: str) -> str:
 def number_of(number: int, noun: str, plural: str = "") -> str:
     """A number with its noun: 1 hit, 2 hits, 1,000 entries."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def near_names(name: str, names: Iterable[str], most: int, cutoff: float = 0.6) -> list[str]:
+    """The names that one may be a misspelling of, the most similar first; see `difflib`."""
+    import difflib  # noqa: PLC0415 - 2 ms, only for hints
+
+    return difflib.get_close_matches(name, list(names), most, cutoff)
 
 
 def verb(name: str, *fields: str) -> str:

@@ -367,6 +367,7 @@ _SLOW = {
         "hypothesis",
     ),
     *("argparse", "asyncio", "email", "http", "importlib.metadata", "logging", "unittest"),
+    *("decimal", "difflib", "random", "shutil", "statistics"),
     *(() if os.environ.get("MDMEM_RECORDS") == "dataclasses" else ("dataclasses", "inspect")),
 }
 _READING = {

@@ -22,9 +22,8 @@ from hypothesis import strategies as st
 
 from mdmem import events
 from mdmem.errors import MdmemError, RefusedChange, RepositoryProblem, StorageProblem, UsageProblem
-from mdmem.events import Event, EventRecorder, Outcome
+from mdmem.events import Event, EventRecorder, Outcome, Quality
 from mdmem.model import CommitId
-from mdmem.model.searches import Quality
 
 WHEN = datetime(2026, 3, 5, 9, 30, 0, 123000, tzinfo=UTC)
 PROCESSES, EACH = 8, 200

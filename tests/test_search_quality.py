@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from mdmem.events import Quality
 from mdmem.model import Status
-from mdmem.model.searches import Hit, Quality
+from mdmem.model.searches import Hit
 from mdmem.search.gate import answer_quality
 
 TODAY = date(2026, 3, 5)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -120,7 +119,7 @@ def discard_messages(workspace: Workspace, say: Say) -> None:
     folder = workspace.state / MESSAGES_NAME
     if folder.exists():
         with files.lock(workspace.state / MESSAGES_LOCK, workspace.settings.lock_timeout, say):
-            shutil.rmtree(folder)
+            files.remove_tree(folder)
 
 
 def _bring_up_to_date(

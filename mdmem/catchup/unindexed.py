@@ -76,7 +76,7 @@ def _page(
     for row in live:
         equal = waiting[entry_identity(row.entry)]
         if equal and (equal[0].origin, equal[0].lifetime) != (row.origin, row.lifetime):
-            return None  # nobody can tell which of two equal entries was taken out
+            return None  # nobody can tell which of two equal entries was removed
         equal.append(row)
     indexed = [
         waiting[key].popleft() if waiting[key] else None for key in map(entry_identity, on_disk)

@@ -133,7 +133,7 @@ def _refuse_unmovable(workspace: Workspace, plan: MovePlan, options: WriteOption
 
 
 def _warnings(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> tuple[str, ...]:
-    """`weaker-source` where a removal takes out a better founded fact."""
+    """`weaker-source` where a removal removes a better founded fact."""
     if plan.target is not None or not foundations.own_foundation(workspace, options).may_be_weaker:
         return ()
     for path, data in zip(plan.below(plan.path), plan.contents.values(), strict=True):

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
 
 from mdmem import history, repo
 from mdmem.changes.commit_notes import saved_message
@@ -17,8 +16,7 @@ from mdmem.folder import files, layout, trust
 from mdmem.folder.layout import is_markdown
 from mdmem.folder.trust import TextOrigin
 from mdmem.history.notes import parse_message
-from mdmem.history.sources import line_origins
-from mdmem.merge.again import merge_texts
+from mdmem.merge import merge_texts
 from mdmem.model import CommitId, FilePath, Provenance, Source
 from mdmem.model.trail import Origin as LineOrigin
 from mdmem.repo import PathState, Repository, commits, git_files, incoming
@@ -27,10 +25,6 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
 from mdmem.wording import number_of, verb
 from mdmem.workspace import Say, Workspace, read_committed
-
-if TYPE_CHECKING:
-    pass
-
 
 _SECONDS = 86_400
 """The time after a pull in which an editor may still hold the earlier text."""
@@ -50,6 +44,8 @@ def message_of_pulled_text(
     commit = incoming.find_text(workspace.repository, path, data)
     if commit is None:
         return None
+    from mdmem.history.sources import line_origins  # noqa: PLC0415 - only after a killed pull
+
     origins = line_origins(incoming.added_lines(workspace.repository, commit, head)).get(path, {})
     addresses = workspace.user_addresses
     notes = {

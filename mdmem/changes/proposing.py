@@ -100,7 +100,7 @@ def _ref(workspace: Workspace, request: Propose) -> ProposalRef | None:
             if request.to is not None
             else None
         )
-    standing = branches.standing_proposals(workspace.repository)
+    standing = branches.open_proposals(workspace.repository)
     if request.own not in standing:
         branches.require_few(standing)
     return standing.get(request.own)

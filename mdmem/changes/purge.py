@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import stat
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -107,7 +106,7 @@ def empty_state(repository: Repository, target: PurgeTarget, kept: Collection[st
                 if path.name in _KEPT_STATE or path.suffix == ".lock":
                     continue
                 if path.is_dir():
-                    shutil.rmtree(path)
+                    files.remove_tree(path)
                 elif not (
                     path.name in kept or path.match("*.tmp") or path.match("events*.jsonl")
                 ) or _may_hold(path.read_bytes(), target):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -129,7 +128,7 @@ def _remove(root: Path, record: MoveRecord) -> None:
     if not holds(root, record.target, record.digests):
         return
     if removed.is_dir():
-        shutil.rmtree(removed)
+        files.remove_tree(removed)
         files.sync(removed.parent)
     else:
         files.remove(removed)

@@ -180,10 +180,12 @@ def _find_own_change(
     for change in _newest_changes(workspace, path, is_ours):
         result = _carried_out(workspace, edit, path, change) if is_ours(change.note) else None
         if result is not None:
-            stands = read_part(document, result.section) == read_part(change.after, result.section)
+            is_unchanged = read_part(document, result.section) == read_part(
+                change.after, result.section
+            )
             return (
                 _unchanged(path, document, result.section, edit.options, result.op)
-                if stands
+                if is_unchanged
                 else None
             )
         if read_part(change.before, ()) != read_part(change.after, ()):

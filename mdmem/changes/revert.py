@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from mdmem import history
 from mdmem.changes.apply import apply_edit, preview
@@ -29,10 +28,6 @@ from mdmem.verbs import target_path
 from mdmem.verbs.revert import undone
 from mdmem.wording import field, number_of
 from mdmem.workspace import Say, Workspace
-
-if TYPE_CHECKING:
-    pass
-
 
 _MOST_NAMED, _QUOTED = 8, 80
 

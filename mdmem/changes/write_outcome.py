@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
 from enum import Enum, auto
 
 from mdmem import history
-from mdmem.editors.merge3 import inverse_patch
 from mdmem.errors import MdmemError, RepositoryProblem
 from mdmem.model import FilePath
 from mdmem.startup import late
@@ -108,6 +106,8 @@ def looks_like_work_of_hook(data: bytes, before: bytes | None, after: bytes) -> 
     ours, theirs = _forms(after), _forms(data)
     if "".join(ours) == "".join(theirs):
         return True
+    from difflib import SequenceMatcher  # noqa: PLC0415 - 2 ms, only after a hook's work
+
     added = set(_forms("\n".join(_changed_lines(before, after)[1])))
     return len(ours) == len(theirs) and all(
         our_line == their_line
@@ -118,6 +118,9 @@ def looks_like_work_of_hook(data: bytes, before: bytes | None, after: bytes) -> 
 
 def without_change(data: bytes, before: bytes | None, after: bytes) -> bytes | None:
     """A change removed from what was saved with it; None where the two are inseparable."""
+    # only where a save was committed with a write
+    from mdmem.editors.merge3 import inverse_patch  # noqa: PLC0415
+
     try:
         return inverse_patch.undo(parse_bytes(data), after.decode(), _text(before)).text.encode()
     except MdmemError:

@@ -5,10 +5,10 @@ None of these words is accepted. Words for reading never lead to a command that 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping, Sequence
 
 from mdmem.startup import late
+from mdmem.wording import near_names
 
 # suggested only where the table says so or the word is nearly the same
 REMOVING = frozenset({"forget", "revert", "redact", "uninstall"})
@@ -249,10 +249,8 @@ def meant_command(word: str, commands: Collection[str], group: str = "") -> str:
             return " ".join(filter(None, ("mdmem", group, part)))
         if part in table:
             return table[part]
-    near = difflib.get_close_matches(
-        folded, [name for name in commands if name not in REMOVING], n=1
-    )
-    nearer = difflib.get_close_matches(folded, commands, n=1, cutoff=_NEARLY_THE_SAME)
+    near = near_names(folded, [name for name in commands if name not in REMOVING], 1)
+    nearer = near_names(folded, commands, 1, _NEARLY_THE_SAME)
     return " ".join(filter(None, ("mdmem", group, (nearer or near)[0]))) if nearer or near else ""
 
 
@@ -269,10 +267,7 @@ def meant_option(
     if folded in _ELSEWHERE:
         return _ELSEWHERE[folded]
     names = [] if folded in _CANDIDATES else [flag[2:] for flag in options if flag.startswith("--")]
-    return "".join(
-        f"Use --{name}."
-        for name in difflib.get_close_matches(folded.lstrip("-"), names, n=1, cutoff=_SIMILAR)
-    )
+    return "".join(f"Use --{name}." for name in near_names(folded.lstrip("-"), names, 1, _SIMILAR))
 
 
 def _how(flag: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
 import unicodedata
@@ -60,7 +59,9 @@ def show(text: str) -> None:
 def _pager_command() -> str:
     if os.environ.get("TERM", "dumb") == "dumb":
         return ""
-    default = "less" if shutil.which("less") else ""
+    from shutil import which  # noqa: PLC0415 - 3 ms
+
+    default = "less" if which("less") else ""
     pager = os.environ.get("MDMEM_PAGER", os.environ.get("PAGER", default)).strip()
     return "" if pager == "cat" else pager
 

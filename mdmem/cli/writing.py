@@ -13,7 +13,7 @@ from mdmem.errors import UsageProblem
 from mdmem.model import Source
 from mdmem.model.reads import Show
 from mdmem.model.writes import Action, EditSection, Forget, Log, Purge, Remember, Revert, Save
-from mdmem.show import maintenance, writes
+from mdmem.show import writes
 from mdmem.startup.records import replace
 
 if TYPE_CHECKING:
@@ -323,6 +323,8 @@ def forget(
 
 
 def _purge(call: Call, request: Purge, yes: bool, dry_run: bool) -> Answer:
+    from mdmem.show import maintenance  # noqa: PLC0415 - for --purge alone
+
     memory = open_memory(call)
     if dry_run:
         plan = memory.plan_purge(request)

@@ -6,7 +6,6 @@ around it.
 
 from __future__ import annotations
 
-import difflib
 import os
 import posixpath
 import stat
@@ -21,6 +20,7 @@ from mdmem.folder import layout, trust
 from mdmem.model import SETTINGS_NAME
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
+from mdmem.wording import near_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,7 @@ def _language_name(value: str, file_name: str) -> str:
 
 
 def _suggest(name: str, names: Sequence[str], lead: str) -> str:
-    near = difflib.get_close_matches(name, names, n=1)
+    near = near_names(name, names, 1)
     return f"Did you mean {near[0]}?" if near else f"{lead} {', '.join(names)}."
 
 

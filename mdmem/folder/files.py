@@ -308,6 +308,13 @@ def remove(path: Path) -> None:
     sync(path.parent)
 
 
+def remove_tree(folder: Path) -> None:
+    """Remove a folder with all that is in it."""
+    import shutil  # noqa: PLC0415 - 3 ms
+
+    shutil.rmtree(folder)
+
+
 def _put_new(new: Path, path: Path) -> bool:
     """Give a new file its name; False where another file has it by now."""
     try:

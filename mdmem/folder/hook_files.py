@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -203,8 +202,10 @@ def _state(folder: Path, name: str) -> str:
         return "missing"
     if not _is_ours(text):
         return "installed" if _ENTRY in text else "foreign"
+    from shutil import which  # noqa: PLC0415 - 3 ms
+
     python = _python_of(name, text)
-    if python is None or not os.access(folder / name, os.X_OK) or shutil.which(python) is None:
+    if python is None or not os.access(folder / name, os.X_OK) or which(python) is None:
         return "outdated"
     return "installed"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -58,6 +57,8 @@ def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
 
 def line_difference(before: str, after: str) -> str:
     """The hunks of a diff for `git apply`; lines end at `\\n` only, and keep a `\\r`."""
+    import difflib  # noqa: PLC0415 - 2 ms, only where texts are shown or reworded
+
     old, new = (StringIO(text).readlines() for text in (before, after))
     hunks = difflib.unified_diff(old, new, n=3)
     return "".join(
@@ -112,6 +113,8 @@ def _blocks(
     old: Sequence[str], new: Sequence[str]
 ) -> Iterator[tuple[Sequence[str], Sequence[str], bool]]:
     """The parts of both that match each other, in order, and whether they are equal."""
+    import difflib  # noqa: PLC0415 - as above
+
     for tag, from_old, to_old, from_new, to_new in difflib.SequenceMatcher(
         None, old, new
     ).get_opcodes():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from mdmem import wording
 from mdmem.errors import UsageProblem
 from mdmem.mcp.tools import TOOLS, Schema, ToolDefinition
+from mdmem.wording import near_names
 
 _ARGUMENTS = {"replacement": "with", "workspace": "MDMEM_WORKSPACE"}
 # tools by verb; verbs without a tool are shown as typed on the command line
@@ -113,7 +113,7 @@ def _nearest(name: str, tool: ToolDefinition) -> str:
 
 def nearest_name(name: str, names: Collection[str]) -> str:
     """The name most similar to `name`; empty if none is similar."""
-    return next(iter(difflib.get_close_matches(name.casefold(), names, n=1, cutoff=_SIMILAR)), "")
+    return next(iter(near_names(name.casefold(), names, 1, _SIMILAR)), "")
 
 
 def _require_type(name: str, value: Any, schema: Schema) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from mdmem.model import CommitId, FileKind, FilePath
+from mdmem.merge import merge_texts
+from mdmem.model import CommitId, FilePath
 from mdmem.repo import Repository
 from mdmem.repo.first_parent import changed_files, merge_bases
 from mdmem.startup.records import dataclass
-
-if TYPE_CHECKING:
-    from mdmem.editors.merge3.merging import MergeResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +52,6 @@ def files_of_both(
         contents = repository.contents([our_change.after, their_change.after])
         if base is not None:
             yield MergedFile(path, base, contents[our_change.after], contents[their_change.after])
-
-
-def merge_texts(
-    base: bytes, ours: bytes, theirs: bytes, kind: FileKind = FileKind.EVERGREEN
-) -> MergeResult:
-    """Three versions of a file merged by section and fact, as git's merge driver does it."""
-    # twenty modules, which a write needs only where two edits met
-    from mdmem.editors.merge3.merging import merge3  # noqa: PLC0415
-
-    return merge3(base, ours, theirs, kind)
 
 
 def base_text(repository: Repository, bases: Sequence[CommitId], path: FilePath) -> bytes | None:

@@ -209,30 +209,6 @@ class MessageHit:
 
 
 @dataclass(frozen=True, slots=True)
-class Quality:
-    """Figures of an answer that need no knowledge of the right one.
-
-    - `words`: number of terms in the query. `age`: median, in days.
-    - `first`, `last`: scores; `spread`: share by which the median score is below the first.
-    - `text`, `heading`, `beside`: number of first hits with a word there.
-    - `behind`: the index was out of date. `query`: without secrets; None unless the settings keep
-      it.
-    """
-
-    words: int
-    hits: int
-    first: float | None = None
-    last: float | None = None
-    spread: float | None = None
-    text: int = 0
-    heading: int = 0
-    beside: int = 0
-    age: float | None = None
-    behind: bool = False
-    query: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class BuildProgress:
     """Files indexed so far, and all of them, while the index is being built."""
 

@@ -392,7 +392,7 @@ def _with_expiry(link: chains.ChainLink, today: date) -> chains.ChainLink:
 
 def _link_view(time_of: TimeOf, trail: Trail, link: chains.ChainLink) -> FactLink:
     commit = trail.commit_with_id(link.commit)
-    assert commit is not None  # a fact comes with a commit of the trail
+    assert commit is not None  # a fact begins with a commit of the trail
     (note,) = line_notes(statement_of(commit), [link.first_line])
     start = time_of(link.start.number)
     return FactLink(
@@ -460,7 +460,7 @@ def _presence_view(
         if presence.went is not None
         else None
     )
-    assert came is not None  # a text comes with a commit
+    assert came is not None  # a text begins with a commit
     end = went or _end_of_facts(trail, presence, text)
     return PresenceView(
         path=presence.path,
@@ -476,7 +476,7 @@ def _presence_view(
 
 def _told_end(trail: Trail, presence: differences.TextPresence, text: str) -> int:
     """After a rebase, a commit may have ended the facts before their lines were removed."""
-    assert presence.went is not None  # the text was taken out
+    assert presence.went is not None  # the text was removed
 
     def has_text(occurrence: Occurrence) -> bool:
         entry = occurrence.entry

@@ -10,7 +10,6 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from mdmem.editors import corrections
 from mdmem.errors import MdmemError
 from mdmem.folder import files, layout
 from mdmem.model import CommitId, FactId, FileKind, FilePath
@@ -37,11 +36,12 @@ class LikeSearch:
         self._text = text
         self._commit = workspace.repository.head()
         self._rows: list[IndexRow] | None = None
+        self._says_end = False
 
     @property
     def ends_something(self) -> bool:
         """True if facts are resembled, and the text says that something ended."""
-        return bool(self._rows) and corrections.ends_something(self._text)
+        return bool(self._rows) and self._says_end
 
     def search(self) -> None:
         """Search the index, if it has seen the newest commit."""
@@ -52,19 +52,18 @@ class LikeSearch:
             return
         try:
             self._rows = self._resembled(self._commit)
-        except (
-            MdmemError,
-            OSError,
-        ):  # a damaged index is mended by the catch-up that follows the write
-            return
+        except (MdmemError, OSError):
+            return  # the catch-up after the write repairs a damaged index
 
     def _resembled(self, commit: CommitId) -> list[IndexRow]:
         # while git commits, and only where the index has seen all
         from mdmem.catchup.index import index_at  # noqa: PLC0415
+        from mdmem.editors import corrections  # noqa: PLC0415
 
         seen = index_at(self._workspace, commit)
         if seen is None:
             return []
+        self._says_end = corrections.ends_something(self._text)
         words = corrections.words_to_search(self._text)
         limit = time.thread_time() + _SECONDS
         alike: list[tuple[float, IndexRow]] = []

@@ -5,7 +5,6 @@ A fact is named by its text, its key, its id or the beginning of that.
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
@@ -27,7 +26,7 @@ from mdmem.text.addresses import join_path, matching_sections
 from mdmem.text.document import Document, parse_bytes, plain_title
 from mdmem.text.entries import entries
 from mdmem.text.facts import Item, holds_key, items, may_have_copies, normalise, parse_text
-from mdmem.wording import field, verb
+from mdmem.wording import field, near_names, verb
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -43,9 +42,9 @@ HintCommand = Callable[[FilePath], str]
 def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathProblem:
     """The failure of a missing file; its hint has the nearest names, or `otherwise`."""
     paths = workspace.memory_files()
-    near = [
-        each for each in paths if each.casefold() == path.casefold()
-    ] or difflib.get_close_matches(path, paths, n=3)
+    near = [each for each in paths if each.casefold() == path.casefold()] or near_names(
+        path, paths, 3
+    )
     hint = f"Did you mean {', '.join(near)}?" if near else otherwise
     return PathProblem("file-not-found", f"there is no {path}", hint, near=near)
 

@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta
 
 from mdmem.catchup import background, trails
 from mdmem.catchup.index import FreshIndex, fresh_index
+from mdmem.events import Quality
 from mdmem.folder import config, trust
 from mdmem.model import FactId, SectionPath
 from mdmem.model.searches import (
@@ -16,7 +17,6 @@ from mdmem.model.searches import (
     FactList,
     Hit,
     ListFacts,
-    Quality,
     Search,
     SearchResult,
 )

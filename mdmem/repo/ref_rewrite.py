@@ -7,7 +7,6 @@ it `drop_old_objects` can be run as often as needed.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -220,7 +219,7 @@ def drop_old_objects(repository: Repository, rules: RewriteRules, before: int) -
     info = repository.common_dir / "objects" / "info"
     (info / "commit-graph").unlink(missing_ok=True)
     if (info / "commit-graphs").exists():
-        shutil.rmtree(info / "commit-graphs")
+        files.remove_tree(info / "commit-graphs")
     git(folder, "repack", "-A", "-d", "-l", "-q", f"--unpack-unreachable=@{before} +0000")
     git(folder, "prune", f"--expire=@{before} +0000")
 

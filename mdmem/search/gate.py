@@ -22,7 +22,8 @@ from collections.abc import Sequence, Set
 from datetime import date
 from functools import cache
 
-from mdmem.model.searches import Hit, Quality
+from mdmem.events import Quality
+from mdmem.model.searches import Hit
 from mdmem.search import query, ranking
 from mdmem.search.english import BASE_FORMS
 from mdmem.search.query import Lexicon
@@ -237,10 +238,11 @@ def answer_quality(query: str, hits: Sequence[Hit], today: date) -> Quality:
     """Measure the answer to a query; ages count from `today`.
 
     The spread is the distance of the median score from the first, as a share of the first: near 0
-    no hit stands out, near 1 the first one does. Spread scores as a sign of a good answer are from
-    NQC (Shtok et al., Predicting query performance by query-drift estimation, 2012), which divides
-    the deviation by the collection's score, unknown here; this share is comparable between long and
-    short queries too, and one stray hit does not move a median. Newest entries have no scores.
+    the hits score alike, near 1 the first one is alone. Spread scores as a sign of a good answer
+    are from NQC (Shtok et al., Predicting query performance by query-drift estimation, 2012), which
+    divides the deviation by the collection's score, unknown here; this share is comparable between
+    long and short queries too, and one stray hit does not move a median. Newest entries have no
+    scores.
     """
     terms = query_terms(query)
     query_terms_set = {*terms.words, *terms.grams}

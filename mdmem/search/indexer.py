@@ -8,7 +8,6 @@ are ignored.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import chain, groupby, islice
@@ -17,6 +16,7 @@ from typing import Any, TypeVar
 
 import tantivy
 
+from mdmem.folder import files
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.searches import Hit
 from mdmem.model.trail import Entry, Origin
@@ -258,7 +258,7 @@ class SearchIndex:
         documents = self._folder / _DOCUMENTS_NAME
         (self._folder / SNAPSHOT_NAME).unlink(missing_ok=True)
         if documents.exists():
-            shutil.rmtree(documents)
+            files.remove_tree(documents)
         documents.mkdir(parents=True)
         self._index = schema.prepare(call_writer(tantivy.Index, schema.schema(), str(documents)))
         self.seen = EMPTY_SNAPSHOT

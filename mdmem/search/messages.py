@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from functools import cache, cached_property
@@ -26,6 +25,7 @@ import tantivy
 from tantivy import FieldType, Occur, Query
 
 from mdmem import __version__
+from mdmem.folder import files
 from mdmem.folder.files import sync
 from mdmem.model.searches import MessageHit
 from mdmem.model.sessions import Message, ReadingStart
@@ -304,7 +304,7 @@ class MessageIndex:
         documents = self._folder / _DOCUMENTS_NAME
         (self._folder / SEEN_NAME).unlink(missing_ok=True)
         if documents.exists():
-            shutil.rmtree(documents)
+            files.remove_tree(documents)
         documents.mkdir(parents=True, mode=0o700)
         self._index = schema.prepare(call_writer(tantivy.Index, _schema(), str(documents)))
 

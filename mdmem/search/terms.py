@@ -289,7 +289,7 @@ def _stem_pairs(
 
 @lru_cache(maxsize=_RELATIVES_KEPT)
 def related(term: str) -> tuple[str, ...]:
-    """Terms that may stand in an answer for this term of its question."""
+    """Terms that an answer may use for this term of its question."""
     return english.related(term, stem)
 
 

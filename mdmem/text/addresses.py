@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 
 from mdmem.errors import SectionProblem
 from mdmem.model import PATH_SEPARATOR, SectionPath
 from mdmem.text.document import Document, Section, fold_space, plain_title
-from mdmem.wording import field
+from mdmem.wording import field, near_names
 
 _MAX_SUGGESTIONS = 3
 _MIN_SIMILARITY = 0.5
@@ -75,9 +74,7 @@ def similar_paths(document: Document, address: str) -> tuple[str, ...]:
         path = join_path(section.path)
         for candidate in (plain_title(section.title).casefold(), path.casefold()):
             path_of_name.setdefault(candidate[:_MAX_COMPARED_CHARS], path)
-    close = difflib.get_close_matches(
-        name, path_of_name, n=2 * _MAX_SUGGESTIONS, cutoff=_MIN_SIMILARITY
-    )
+    close = near_names(name, path_of_name, 2 * _MAX_SUGGESTIONS, _MIN_SIMILARITY)
     inside = [
         candidate
         for candidate in path_of_name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -47,5 +46,7 @@ def _words(token: dict[str, Any]) -> str:
             if kind in _CONTAINERS
             else _SEPARATORS.get(kind, "").join(words)
         )
+    import html  # noqa: PLC0415 - 1 ms, only for a terminal
+
     raw = str(token.get("raw", ""))
     return html.unescape(raw) if kind == "text" else raw
