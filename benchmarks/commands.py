@@ -4,7 +4,7 @@ script makes.
     python benchmarks/commands.py [--entries 5000 50000] [--runs 15]
 
 Each figure is the ratio of the median to that of a row above it, of runs taken in turn (A B C A B C
-…), so it holds on a noisy machine too; milliseconds stand beside it to be read with each other. The
+…), so it holds on a noisy machine too; milliseconds are printed beside it for comparison. The
 floor of a write is a bare start of Python and a durable `git commit` of the file; of a read it is a
 bare start of Python. `mdmem` is the command beside this Python, a new process each time.
 """

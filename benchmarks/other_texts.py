@@ -12,17 +12,17 @@ Their texts are under the GPL, the terms of Debian Policy and those of curl; the
 they are, and nothing of them is part of this repository. OUT gets what `other_measure.py` reads,
 one folder a set; the same at every run.
 
-- Documentation in topic files: a question is the title of a section, which is taken out; the answer
+- Documentation in topic files: a question is the title of a section, which is removed; the answer
   is the first entry below it.
 - The same cut into sentences, each a list item. And questions of a FAQ without any heading.
 - The same documentation as it is, with a few words of an entry as the question: what somebody types
-  who remembers what stands there.
+  who remembers what it says.
 - Options of commands as lists: a question is the description that the completions of a shell give;
   the answer is the item of the manual.
 - Meetings of 800 turns made of sentences of the documentation, with fillers: a question has two
   words of the turn that is meant.
 - Functions of Python's library in fences: a question is the first line of the docstring, which is
-  taken out.
+  removed.
 """
 
 import argparse
@@ -192,7 +192,7 @@ def is_title(title: str, unspaced: bool) -> bool:
 def documentation(
     files: Sequence[Path], unspaced: bool = False, sentences: bool = False, headings: bool = True
 ) -> Memory:
-    """Topic files, one a page; every second title is asked for and taken out (without headings:
+    """Topic files, one a page; every second title is asked for and removed (without headings:
     every one).
     """
     memory, rng, titles = Memory(), random.Random(2), set()

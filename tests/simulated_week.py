@@ -269,7 +269,7 @@ def _place(session: Session) -> Path:
             )
         case "gemini":
             return Path(
-                ".gemini/tmp/work/chats", f"session-{start:%Y-%m-%dT%H-%M}-{session.id[:8]}.jsonl"
+                ".gemini/tmp/ada/chats", f"session-{start:%Y-%m-%dT%H-%M}-{session.id[:8]}.jsonl"
             )
         case _:
             return Path(".openclaw/agents/main/sessions", f"{session.id}.jsonl")

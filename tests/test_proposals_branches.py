@@ -208,7 +208,7 @@ def test_a_plain_merge_leaves_nothing_open(at: Desk) -> None:
     assert Memory(at.workspace).proposals.standing().views == ()
     decision = accept(at, proposal)
     assert (decision.parts, decision.closed) == ((), True)
-    assert branches.standing_proposals(at.workspace.repository) == {}
+    assert branches.open_proposals(at.workspace.repository) == {}
 
 
 def test_a_squash_of_a_forge_leaves_nothing_open(at: Desk) -> None:

@@ -235,7 +235,7 @@ def test_a_closed_one_that_cannot_be_read_is_no_obstacle(at: Desk) -> None:
 
 def test_only_a_failure_to_read_is_one_branchs(at: Desk) -> None:
     propose(at, fact("plays the cello"))
-    (ref,) = branches.standing_proposals(at.workspace.repository).values()
+    (ref,) = branches.open_proposals(at.workspace.repository).values()
 
     def missing(_: object) -> list[object]:
         raise RepositoryProblem("git-missing", "git is not installed")
@@ -259,7 +259,7 @@ def test_names_of_branches_that_are_none_of_ours_are_passed_by(at: Desk) -> None
         "mdmem/other",
     ):
         at.git("branch", name)
-        assert branches.standing_proposals(at.workspace.repository) == {}
+        assert branches.open_proposals(at.workspace.repository) == {}
         at.git("branch", "-D", name)
 
 

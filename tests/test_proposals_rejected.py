@@ -67,7 +67,7 @@ def test_a_rejected_text_comes_back_by_force_or_when_the_user_says_it(at: Desk) 
     proposal = propose(at, fact("plays the cello"))
     reject(at, proposal)
     assert list(closed(at)) == [proposal]
-    assert branches.standing_proposals(at.workspace.repository) == {}
+    assert branches.open_proposals(at.workspace.repository) == {}
     assert problem(proposed, at, fact("plays the cello")).code == "already-rejected"
     assert problem(proposed, at, fact("Plays  the cello", "Work")).code == "already-rejected"
     assert (

@@ -71,7 +71,7 @@ def pipeline(text: str, own: str, source: Source = Source.INFERRED) -> Propose:
 def test_the_actor_of_the_environment_proposes(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MDMEM_ACTOR", BOT)
     propose(at, fact(CELLO), actor=None)
-    (ref,) = branches.standing_proposals(at.workspace.repository).values()
+    (ref,) = branches.open_proposals(at.workspace.repository).values()
     assert (ref.actor, trailers(at, ref.tip)["Actor"]) == (BOT, [BOT])
 
 
@@ -151,7 +151,7 @@ def test_a_pipelines_own_proposal_grows(at: Desk, monkeypatch: pytest.MonkeyPatc
             proposing.propose(at.workspace, pipeline(text, "0a1b2c3d"), silent).proposal
             == "0a1b2c3d"
         )
-    (ref,) = branches.standing_proposals(at.workspace.repository).values()
+    (ref,) = branches.open_proposals(at.workspace.repository).values()
     assert (ref.name, len(parts(at, ref.id))) == ("refs/heads/mdmem/proposals/dream/0a1b2c3d", 2)
     monkeypatch.setattr(branches, "MOST_PROPOSALS", 1)
     assert proposing.propose(at.workspace, pipeline(CAT, "0a1b2c3d"), silent).result.commit

@@ -549,7 +549,7 @@ def test_a_purge():
     assert maintenance.purged_text(replace(done, commit=None)) == "purged"
     nothing = PurgeResult(PurgePlan(0, 0, 0, 0, 0, 0, 0, ()), COMMIT, ())
     assert (maintenance.purged_text(nothing), maintenance.purged_json(nothing)["changed"]) == (
-        f"it stands nowhere, and nothing is left to purge {COMMIT[:10]}",
+        f"it is nowhere, so nothing is left to purge {COMMIT[:10]}",
         False,
     )
 

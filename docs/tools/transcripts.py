@@ -46,7 +46,7 @@ class Session:
     now: str = NOW
 
     def run(self, command: str) -> str:
-        """A command as it stands in a page, and what it prints."""
+        """A command of a page, and what it prints."""
         if day := _DAY.match(command):
             self.now = day[1] + NOW[len(day[1]) :]
             return f"$ {command}\n"

@@ -93,7 +93,7 @@ def _common_parameters() -> Iterable[inspect.Parameter]:
 
 
 def _options(parameter: inspect.Parameter, annotation: Any) -> Iterable[inspect.Parameter]:
-    """The parameter itself, or those that `**shared` stands for."""
+    """The parameter itself, or those that `**shared` is short for."""
     if parameter.kind is not parameter.VAR_KEYWORD:
         return [parameter.replace(annotation=annotation)]
     _, shared = get_args(annotation)

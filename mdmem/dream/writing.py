@@ -68,7 +68,7 @@ def own_id() -> str:
 
 def own_ref(workspace: Workspace) -> ProposalRef | None:
     """The branch of this machine's proposal, if it is open."""
-    return branches.standing_proposals(workspace.repository).get(own_id())
+    return branches.open_proposals(workspace.repository).get(own_id())
 
 
 def bring_up(workspace: Workspace) -> None:

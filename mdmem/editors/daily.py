@@ -91,15 +91,15 @@ def insert(document: Document, entries: Mapping[str, Sequence[str]]) -> EditResu
     Raises SectionProblem: `open-block`: a place is inside an open fence or comment.
     """
     text = document.text
-    stands = _last_sections(document).keys() & entries.keys()
-    for minute in filter(stands.__contains__, entries):
+    present = _last_sections(document).keys() & entries.keys()
+    for minute in filter(present.__contains__, entries):
         current = parse(text)
         text = append_to_section(
             current, _last_sections(current)[minute], "\n".join(entries[minute])
         )
     current = parse(text)
     blocks: dict[int, list[str]] = {}
-    for minute in sorted(entries.keys() - stands):
+    for minute in sorted(entries.keys() - present):
         blocks.setdefault(_line_of(current, minute), []).append(
             _minute_block(minute, entries[minute])
         )

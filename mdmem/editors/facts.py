@@ -1,4 +1,4 @@
-"""Facts put into a section and taken out of it: one fact a key."""
+"""Facts added to a section and removed from it: one fact a key."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class ItemParts:
 
     @classmethod
     def read(cls, item: str) -> ItemParts:
-        """Take a list item apart; where only labels stand beneath, they are the paragraph's."""
+        """Take a list item apart; labels alone beneath it belong to the paragraph."""
         marker = MARKER.match(item)
         start = marker.end() if marker else 0
         label = KIND_LABEL.match(item[start:])

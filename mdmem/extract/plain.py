@@ -326,7 +326,7 @@ def clause_starts(text: str) -> Iterator[int]:
 def states_plainly(sentence: Sentence, start: int, *, begins: bool = True) -> bool:
     """True if a sentence states something as its speaker's own, in the words from `start` on."""
     # `start` is in the text outside of quotations; unless these words begin their clause, others
-    # may stand before them there.
+    # may come before them there.
     text = sentence.outside_quotations
     if len(sentence.text) > _MOST_OF_PARAGRAPH:
         return False

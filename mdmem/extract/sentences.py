@@ -41,7 +41,9 @@ def any_pattern(patterns: tuple[str, ...]) -> Pattern[str]:
 
 
 def rows_of(name: str) -> tuple[Any, ...]:
-    """The rows of the tables of this name of all languages: patterns, or what stands with them."""
+    """The rows of the tables of this name of all languages: patterns, or pairs of a pattern and a
+    value.
+    """
     return tuple(row for each in LANGUAGES for row in getattr(each, name))
 
 
@@ -212,7 +214,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def without_openers(text: str) -> str:
-    """A text without the words that can stand before a statement."""
+    """A text without the words that can come before a statement."""
     match = OPENERS.match(text)
     return text[match.end() :] if match else text
 
@@ -280,7 +282,7 @@ def _is_remark(sentence: Sentence) -> bool:
 
 
 def is_noise(sentence: Sentence) -> bool:
-    """True if a sentence is not kept, whatever else stands in its message."""
+    """True if a sentence is not kept, whatever else its message says."""
     return (
         sentence.is_question
         or REDACTED in sentence.text

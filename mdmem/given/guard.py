@@ -57,7 +57,7 @@ def drop_given(
     texts: Iterable[tuple[str, Iterable[str]]],
     given_ids: Collection[str],
 ) -> GuardedTexts:
-    """The texts that are neither given nor current; each comes with the entries nearest to it."""
+    """The texts that are neither given nor current; each with its nearest entries."""
     kept: list[str] = []
     dropped = 0
     for text, entries in texts:

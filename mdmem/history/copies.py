@@ -185,7 +185,7 @@ class CopyFates:
 
     def _forgets(self, last: Occurrence) -> bool:
         """True if the commit that removed a line forgot its fact, and not that copy alone."""
-        assert last.ended is not None  # it was taken out
+        assert last.ended is not None  # it was removed
         notes = self._notes(last.ended)
         forgetting = [each for each in notes if each.note.op in _FORGETTING and not each.note.only]
         return bool(forgetting) and (

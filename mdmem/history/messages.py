@@ -53,9 +53,9 @@ class CommitNote:
     """The note in the message of a commit of mdmem: all that it states besides the change itself.
 
     `ended` are facts without a successor; `confirms` are facts whose words are said again, from
-    this source. `claimed_by` is the agent that calls a text the user's own. `only`: the line that
-    goes is forgotten, and its fact stands elsewhere. `promotes` pairs facts of logs with what the
-    change made of them in a curated file.
+    this source. `claimed_by` is the agent that calls a text the user's own. `only`: just the
+    removed line is forgotten, its fact is current elsewhere. `promotes` pairs facts of logs with
+    what the change made of them in a curated file.
 
     Of a digest: `more_sections` are the other sections with new entries, `more_sessions` the other
     sessions in which they were said, `run` names the run, `cites` tells where each fact was said,

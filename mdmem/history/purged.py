@@ -30,7 +30,7 @@ class PurgedWords:
     time: datetime
 
     def stand_in(self, words: list[str]) -> bool:
-        """True if they stand among words, one behind the other."""
+        """True if they occur among words, in sequence."""
         return any(
             _hash(words[at : at + self.count]) == self.hash
             for at in range(len(words) - self.count + 1)
@@ -60,7 +60,7 @@ def parse_purged(message: str, time: int) -> Iterator[PurgedWords]:
 
 
 def holds_purged(text: str, time: datetime, purged: tuple[PurgedWords, ...]) -> bool:
-    """True if words stand in a text that were purged after the time at which it was said."""
+    """True if a text has words that were purged after the time at which it was said."""
     later = [each for each in purged if time <= each.time]
     words = _words(without_meant_days(text)) if later else []
     return any(each.stand_in(words) for each in later)

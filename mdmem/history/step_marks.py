@@ -1,6 +1,6 @@
 """The marks of one step: its commits' statements about facts, and restored earlier ones. Pure.
 
-In a log the text stays, and a mark says what of it is over. In a file that is edited in place the
+In a log the text stays, and a mark says what of it has ended. In a file that is edited in place the
 text is right: what it says is current, whatever a commit says of it.
 """
 

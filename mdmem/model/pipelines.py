@@ -294,7 +294,7 @@ class Schedule:
     uninstall: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse another system, and to put in and to take out at once."""
+        """Refuse another system, and installing and removing at once."""
         if self.system not in (SYSTEMD, CRON):
             raise UsageProblem(
                 f"no schedule for {self.system[:80]!r}", f"It is {SYSTEMD} or {CRON}."

@@ -185,7 +185,7 @@ def read_each(
 
 def waiting(workspace: Workspace) -> Waiting:
     """Count this workspace's open proposals, and find when the oldest began."""
-    refs = list(standing_proposals(workspace.repository).values())
+    refs = list(open_proposals(workspace.repository).values())
     if not refs:
         return Waiting()
     head = workspace.repository.head()
@@ -236,7 +236,7 @@ def new_id(repository: Repository, content: str, decided: Collection[str]) -> st
 
     Raises: ProposalProblem (`too-many-proposals`).
     """
-    standing = standing_proposals(repository)
+    standing = open_proposals(repository)
     require_few(standing)
     closed = (name.removeprefix(CLOSED) for name in branch_commits.list_refs(repository, CLOSED))
     taken = {*standing, *decided, *closed}
@@ -260,7 +260,7 @@ def _id(content: str, number: int = 0) -> str:
 
 def find_same(repository: Repository, message: str) -> ProposalRef | None:
     """The open proposal whose first message, the seed of its id, is this one, or None."""
-    ref = standing_proposals(repository).get(_id(message))
+    ref = open_proposals(repository).get(_id(message))
     if ref is None:
         return None
     commits = branch_commits.commits_not_in(repository, [ref.tip], repository.head()).values()
@@ -281,7 +281,7 @@ def branch_name(actor: str | None, proposal: str) -> str:
     return f"{PREFIX}{safe_actor(actor)}/{proposal}"
 
 
-def standing_proposals(repository: Repository) -> dict[str, ProposalRef]:
+def open_proposals(repository: Repository) -> dict[str, ProposalRef]:
     """Open proposals by id."""
     made = _made_here(repository)
     refs = branch_commits.list_refs(repository, PREFIX, made)
@@ -322,7 +322,7 @@ def find_proposal(repository: Repository, named: str) -> ProposalRef:
 
     Raises: ProposalProblem (`proposal-not-found`, `ambiguous`).
     """
-    standing = standing_proposals(repository)
+    standing = open_proposals(repository)
     word = (
         named.strip()
         .removeprefix("refs/heads/")
@@ -385,7 +385,7 @@ def drop_old(repository: Repository) -> None:
     closed = branch_commits.list_refs(repository, CLOSED)
     times = branch_commits.commit_times(repository, closed.values())
     over = [(name, None, tip) for name, tip in closed.items() if times.get(tip, oldest) < oldest]
-    current = {f"{_made_here(repository)}{proposal}" for proposal in standing_proposals(repository)}
+    current = {f"{_made_here(repository)}{proposal}" for proposal in open_proposals(repository)}
     rest = branch_commits.list_refs(repository, branch_commits.SCRATCH, MADE)
     left = [(name, None, commit) for name, commit in rest.items() if name not in current]
     if over or left:

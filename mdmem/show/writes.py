@@ -72,7 +72,7 @@ def place_text(result: WriteResult, fact: str | None = None) -> str:
 
 
 def write_notes(result: WriteResult) -> tuple[str, ...]:
-    """The notes of a write, and the standing facts that its line resembles."""
+    """The notes of a write, and the current facts that its line resembles."""
     hint = like_hint(result)
     like = (
         f"similar: {each.fact} {each.path}:{each.line} {one_line(each.text)[:_MAX_LIKE]}"

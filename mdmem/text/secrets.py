@@ -417,8 +417,8 @@ def _matches_of(rule: Rule, text: str, strict: bool) -> Iterator[tuple[str, int,
     for match in _pattern_matches(rule, text):
         group: str | int = "secret" if "secret" in match.re.groupindex else 0
         start = match.start(group)
-        # A match that overlaps a secret is not judged: that would take long where one prefix stands
-        # thousands of times.
+        # A match that overlaps a secret is not judged: that would take long where one prefix is
+        # repeated thousands of times.
         if start < last_end or _is_accepted(rule, match[group].rstrip(".,:)]}"), strict):
             last_end = start + len(match[group].rstrip("."))
             yield rule.kind, start, last_end

@@ -24,7 +24,7 @@ FILLED_INDICES = {
 # below that one does not reach. `moment` is its time as far as that can be told without a clock.
 # `added` is the commit in whose step a row was made, which may tell of an earlier one: `begun` is
 # the commit that brought a line or a mark in. `ends` has all ends of what several commits ended, or
-# that a merge has stand after all (`ended` is NULL); such rows are `contested` (the last commit in
+# that a merge keeps after all (`ended` is NULL); such rows are `contested` (the last commit in
 # whose step that was; else 0), and the columns for their end are the outcome. `at` is the commit in
 # whose step that is, `ended` the one that is told as the end. `reopened` are the commits among
 # whose ends something changed when others were cut away. `origin` is the commit that states a mark
