@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from mdmem.catchup import lines, replay
+from mdmem.catchup import boundary, replay
 from mdmem.errors import RepositoryProblem, StorageProblem
 from mdmem.folder import files
 from mdmem.model import CommitId
@@ -71,7 +71,7 @@ def _discarded_if_broken(workspace: Workspace, trail: Trail) -> Iterator[Trail]:
 def _updated_file(workspace: Workspace, head: CommitId | None, progress: Progress | None) -> Trail:
     """The stored trail, brought up to a commit (or begun with it); rebuilt if damaged."""
     if workspace.history_boundary is None:
-        lines.forget_boundary(workspace)  # a fetch may have brought what was missing
+        boundary.forget_boundary(workspace)  # a fetch may have brought what was missing
     try:
         return _updated(workspace, stored_trail(workspace), head, progress)
     except BrokenTrail:
@@ -79,9 +79,9 @@ def _updated_file(workspace: Workspace, head: CommitId | None, progress: Progres
             workspace, Trail.create(workspace.state, settings_digest(workspace)), head, progress
         )
     except RepositoryProblem:
-        if head is None or workspace.history_boundary == head or not lines.is_partial(workspace):
+        if head is None or workspace.history_boundary == head or not boundary.is_partial(workspace):
             raise
-        lines.set_boundary(workspace, head)
+        boundary.set_boundary(workspace, head)
         return _updated(workspace, stored_trail(workspace), head, progress)
 
 
@@ -91,7 +91,7 @@ def _updated_in_memory(
     try:
         return _updated(workspace, Trail.in_memory(), head, progress)
     except RepositoryProblem:
-        if head is None or not lines.is_partial(workspace):
+        if head is None or not boundary.is_partial(workspace):
             raise
         return _updated(workspace, Trail.in_memory(), head, progress, head)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from mdmem.workspace import Progress, Say, Workspace
@@ -19,17 +18,14 @@ def fresh_trail(
 
     If it turns out to be damaged while it is read, it is deleted: the next call rebuilds it.
     """
-    trail: AbstractContextManager[Trail] = _owner().updated_trail(workspace, say, progress)
-    return trail
+    # with SQLite and all that reads commits
+    from mdmem.catchup.trail_update import updated_trail  # noqa: PLC0415
+
+    return updated_trail(workspace, say, progress)
 
 
 def discard_trail(workspace: Workspace) -> None:
     """Delete the trail; the next call that reads it builds it again."""
-    _owner().discard(workspace.state)
+    from mdmem.trail import discard  # noqa: PLC0415 - as above
 
-
-def _owner() -> ModuleType:
-    # with SQLite and all that reads commits
-    from mdmem.catchup import trail_update  # noqa: PLC0415
-
-    return trail_update
+    discard(workspace.state)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from mdmem.catchup import background, trails
 from mdmem.catchup.index import FreshIndex, fresh_index
@@ -21,7 +22,7 @@ from mdmem.model.searches import (
     SearchResult,
 )
 from mdmem.model.trail import Ranges
-from mdmem.queries import dates, folders, past_questions, versions
+from mdmem.queries import dates, folders
 from mdmem.search import results
 from mdmem.search.engine import BrokenIndex
 from mdmem.search.gate import answer_quality
@@ -32,6 +33,9 @@ from mdmem.startup.records import replace
 from mdmem.text import secrets
 from mdmem.text.facts import find_held_key, normalise, split_key
 from mdmem.workspace import Progress, Say, Workspace
+
+if TYPE_CHECKING:
+    from mdmem.queries.past_questions import PastQuestion
 
 _HitLocation = tuple[str, SectionPath]
 _MOST_LOOKED_AT = 2_000
@@ -92,8 +96,8 @@ def _search_now(
         stale=index.stale,
         hits=hits,
         notes=notes,
-        since=_understood(request.since, query.filter.since),
-        until=_understood(request.until, query.filter.until),
+        since=dates.understood(request.since, query.filter.since),
+        until=dates.understood(request.until, query.filter.until),
         building=index.building,
     )
 
@@ -127,15 +131,10 @@ def _search_as_of(
         hits=hits,
         notes=notes,
         as_of=past.words,
-        since=_understood(request.since, entry_filter.since),
-        until=_understood(request.until, entry_filter.until),
+        since=dates.understood(request.since, entry_filter.since),
+        until=dates.understood(request.until, entry_filter.until),
         building=index.building,
     )
-
-
-def _understood(words: str | None, day: date | None) -> date | None:
-    """Delays loading `dates` until somebody asks by day."""
-    return None if words is None else dates.understood(words, day)
 
 
 def _missing_past(workspace: Workspace, asks_for_past: bool) -> tuple[str, ...]:
@@ -194,11 +193,12 @@ def _matches(
     say: Say,
     progress: Progress | None,
 ) -> tuple[FreshIndex, tuple[Match, ...]]:
-    readings = (
-        past_questions.read_question(request.query, query.today)
-        if request.history and request.limit
-        else ()
-    )
+    readings: tuple[PastQuestion, ...] = ()
+    if request.history and request.limit:
+        # only for questions about the past
+        from mdmem.queries import past_questions, versions  # noqa: PLC0415
+
+        readings = past_questions.read_question(request.query, query.today)
     wider = replace(query, limit=max(query.limit, versions.LOOKED_AT)) if readings else query
 
     def find() -> tuple[Match, ...]:
@@ -346,8 +346,8 @@ def facts_in(
         total=total,
         stale=index.stale,
         notes=notes,
-        since=_understood(request.since, since),
-        until=_understood(request.until, until),
+        since=dates.understood(request.since, since),
+        until=dates.understood(request.until, until),
         building=index.building,
     )
 
