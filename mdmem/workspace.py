@@ -302,7 +302,10 @@ def actor_in_shell(
 
 
 def require_person(actor: str | None, people: Iterable[str], does: str) -> None:
-    """Refuse an actor who may not do what `does` says. Raises WorkspaceProblem (`not-allowed`)."""
+    """Refuse an agent what only a person may do; `does` is an infinitive, such as `accept`.
+
+    Raises WorkspaceProblem (`not-allowed`).
+    """
     if not trust.trust(trust.origin_of_actor(actor, people)).decides:
         raise WorkspaceProblem(
             "not-allowed",

@@ -297,6 +297,7 @@ def test_every_line_is_a_person_s_to_forget(dated: DatedMemory):
             Forget(ZEBRA, everywhere=True, options=WriteOptions(actor="agent/main"))
         )
     assert failure.value.code == "not-allowed"
+    assert "agent/main is an agent and cannot forget every line at once" in str(failure.value)
     assert len(dated.on("2026-03-03").apply(Forget(ZEBRA, everywhere=True)).forgotten) == 3
     assert dated.texts("zebra") == []
 

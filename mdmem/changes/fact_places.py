@@ -62,9 +62,7 @@ def every_line(workspace: Workspace, edit: Forget) -> list[Forget]:
 
     Raises: WorkspaceProblem (`not-allowed`: an agent asks).
     """
-    workspace.require_person(
-        workspace.given_actor(edit.options.actor), "forgets one line at a time"
-    )
+    workspace.require_person(workspace.given_actor(edit.options.actor), "forget every line at once")
     lines = [
         each
         for each in lookup.locations_to_forget(workspace, edit, lookup.EDITABLE)

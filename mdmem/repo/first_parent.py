@@ -370,7 +370,9 @@ def changed_files(
 def merge_bases(repository: Repository, first: CommitId, second: CommitId) -> list[CommitId]:
     """The best common ancestors: several after crosswise merges, none without a common past."""
     listed = repository.run("merge-base", "--all", first, second)
-    return [CommitId(name) for name in listed.output.decode().split()] if listed.status == 0 else []
+    if listed.status not in (0, 1):  # 1: there is none
+        raise listed.failure("merge-base")
+    return [CommitId(name) for name in listed.output.decode().split()]
 
 
 def touching_commits(
