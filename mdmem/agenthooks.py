@@ -20,8 +20,8 @@ from mdmem.catchup import background
 from mdmem.errors import attempt
 from mdmem.events import EventRecorder
 from mdmem.folder import installed
-from mdmem.given import guard
-from mdmem.memory import Memory, contexts, hosts
+from mdmem.memory import Memory, hosts
+from mdmem.memory.modules import module
 from mdmem.model import Source
 from mdmem.model.prompts import BuildContext, Purpose
 from mdmem.model.writes import Log, WriteOptions
@@ -220,12 +220,13 @@ def _additional_context(event: HookEvent, text: str) -> str:
 
 def _before_compaction(memory: Memory, event: HookEvent) -> str:
     if event.session:
-        contexts.note_compaction(memory.workspace, event.session)
+        module("memory.contexts").note_compaction(memory.workspace, event.session)
     return installed.template("compact.md").strip()
 
 
 def _after_compaction(memory: Memory, event: HookEvent) -> str:
     """Log new lines under `Memory:` in the summary, after removing blocks, as one change."""
+    guard = module("given.guard")
     lines = guard.memory_lines(guard.strip_blocks(event.summary or ""))
     kept = memory.drop_given(lines, event.session, is_summary=True).kept
     if kept:

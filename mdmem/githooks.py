@@ -21,7 +21,6 @@ from mdmem.folder.hook_files import HOOKS, MERGING
 from mdmem.model import Problem
 from mdmem.model.rules import parse_allowances
 from mdmem.startup.launch import launch
-from mdmem.text import check
 from mdmem.wording import typed
 
 _INDEX = "mdmem.catchup.index"
@@ -92,13 +91,13 @@ def _pre_commit() -> int:
 def _check_staged() -> int:
     started = time.monotonic()
     allow = parse_allowances(os.environ.get("MDMEM_ALLOW", ""))
-    guards = import_module("mdmem.memory.commit_hooks")
-    problems = guards.staged_problems(Path.cwd(), os.environ)
-    refused = check.refusals(problems, allow)
+    commit_hooks = import_module("mdmem.memory.commit_hooks")
+    problems = commit_hooks.staged_problems(Path.cwd(), os.environ)
+    refused = import_module("mdmem.text.check").refusals(problems, allow)
     for problem in problems:
         _print_problem(problem, problem in refused)
     if refused:
-        guards.record_refusal(Path.cwd(), os.environ, refused, time.monotonic() - started)
+        commit_hooks.record_refusal(Path.cwd(), os.environ, refused, time.monotonic() - started)
     return 1 if refused else 0
 
 

@@ -11,7 +11,7 @@ from conftest import World
 from workspaces import NOW, Desk, desk
 
 from mdmem import agenthooks
-from mdmem.digest import digesting
+from mdmem.digest import starting
 from mdmem.errors import RepositoryProblem
 from mdmem.folder import files
 from mdmem.memory import Memory
@@ -60,7 +60,7 @@ def start(at: Desk, transcript: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
         commands.append(command)
         return 0
 
-    monkeypatch.setattr(digesting.os, "posix_spawn", record)
+    monkeypatch.setattr(starting.os, "posix_spawn", record)
 
     def report(name: str, path: Path | None = transcript) -> list[Sequence[str]]:
         values = {

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mdmem.events import EventRecorder
+from mdmem.memory.modules import module
 from mdmem.model import RUNS_NAME, CommitId, FilePath, Problem
 from mdmem.model.writes import Change, Purge, Save, WriteOptions, WriteResult
 from mdmem.text import secrets
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from mdmem.doctor import Finding
     from mdmem.given.guard import GuardedTexts
     from mdmem.memory.adopting import InitResult
+    from mdmem.memory.figures import EventFigures
     from mdmem.memory.hooks import Hooks
-    from mdmem.memory.pipelines import EventFigures, Pipelines
+    from mdmem.memory.pipelines import Pipelines
     from mdmem.memory.proposals import Proposals
     from mdmem.memory.tasks import Tasks
     from mdmem.model.history import (
@@ -59,12 +60,8 @@ def _silent(_: str) -> None:
     pass
 
 
-def _module(name: str) -> Any:
-    return import_module(f"mdmem.{name}")
-
-
 def _catch_up(workspace: Workspace) -> None:
-    _module("catchup.background").start_catching_up(workspace)
+    module("catchup.background").start_catching_up(workspace)
 
 
 class Memory:
@@ -105,7 +102,7 @@ class Memory:
 
     def await_catch_up(self, seconds: float) -> None:
         """Wait, up to so many seconds, for the index update after a write of this process."""
-        _module("catchup.background").wait_for_catch_up(self._workspace, seconds)
+        module("catchup.background").wait_for_catch_up(self._workspace, seconds)
 
     @property
     def workspace(self) -> Workspace:
@@ -127,11 +124,11 @@ class Memory:
 
     def apply(self, change: Change) -> WriteResult:
         """Carry out one change, committed when this returns. Raises MdmemError (no change)."""
-        verb = _module("changes").event_name(change)
+        verb = module("changes").event_name(change)
         return self._write(
             verb,
             change.options,
-            lambda: _module("changes").carry_out(self.workspace, change, self._say),
+            lambda: module("changes").carry_out(self.workspace, change, self._say),
         )
 
     def change_file(self, change: WholeFileEdit | MovePath) -> WriteResult:
@@ -139,7 +136,7 @@ class Memory:
         return self._write(
             "memory-tool",
             change.options,
-            lambda: _module("changes.moves").apply(self.workspace, change, self._say),
+            lambda: module("changes.moves").apply(self.workspace, change, self._say),
         )
 
     def _write(
@@ -165,7 +162,7 @@ class Memory:
         with self._record_event(
             "plan-purge", WriteOptions(actor=request.actor, session=request.session)
         ) as event:
-            plan = _module("digest.purging").plan_purge(self.workspace, request)
+            plan = module("digest.purging").plan_purge(self.workspace, request)
             event.done(False)
         return plan
 
@@ -177,7 +174,7 @@ class Memory:
         with self._record_event(
             "purge", WriteOptions(actor=request.actor, session=request.session)
         ) as event:
-            done = _module("digest.purging").run_purge(self.workspace, request, self._say)
+            done = module("digest.purging").run_purge(self.workspace, request, self._say)
             event.done(done.plan.has_changes, commit=done.commit)
         _catch_up(self.workspace)
         return done
@@ -189,7 +186,7 @@ class Memory:
             RefusedChange: the check refuses them. RepositoryProblem: git cannot take them now.
         """
         with self._record_event("save", WriteOptions(actor=request.actor)) as event:
-            commit, paths = _module("changes.pending").save(
+            commit, paths = module("changes.pending").save(
                 self.workspace, request.message, self._say, request.allow, request.actor
             )
             event.done(commit is not None, commit=commit)
@@ -199,29 +196,29 @@ class Memory:
 
     def show(self, request: Show) -> SectionView:
         """Read a section, the first text, or a file. Raises PathProblem, SectionProblem."""
-        return _module("queries.show").show_section(self.workspace, request)
+        return module("queries.show").show_section(self.workspace, request)
 
     def show_named(self, request: Show) -> SectionView | DayView:
         """Read a section, or else the fact, file or day that the word for one means.
 
         Raises PathProblem, SectionProblem, FactProblem (there is none, or several are meant).
         """
-        return _module("queries.show").show_named(self.workspace, request, self._say)
+        return module("queries.show").show_named(self.workspace, request, self._say)
 
     def show_as_of(self, request: Show, as_of: str) -> SectionView:
         """Read a section or a whole file as it was on a day, at a moment or at a commit.
 
         Raises UsageProblem, HistoryProblem, PathProblem, SectionProblem (there is none).
         """
-        return _module("queries.as_of").show_as_of(self.workspace, request, as_of, self._say)
+        return module("queries.as_of").show_as_of(self.workspace, request, as_of, self._say)
 
     def look(self, path: str) -> FolderView | str:
         """Read any file, or list a folder two levels deep ("": the root). Raises PathProblem."""
-        return _module("queries.folders").look(self.workspace, path)
+        return module("queries.folders").look(self.workspace, path)
 
     def outline(self, file: str | None = None) -> Outline:
         """List the sections of a file with their etags. Raises PathProblem (no such file)."""
-        return _module("queries.show").outline(self.workspace, file)
+        return module("queries.show").outline(self.workspace, file)
 
     def search(self, request: Search) -> SearchResult:
         """Find the entries that answer a query best, in an updated index.
@@ -231,21 +228,21 @@ class Memory:
         with self._record_event("search") as event:
             workspace = self.workspace
             find = (
-                _module("queries.session_search").search_sessions_too
+                module("queries.session_search").search_sessions_too
                 if request.sessions
-                else _module("queries.search").search
+                else module("queries.search").search
             )
             result = find(workspace, request, self._say, self._progress)
-            event.searched(_module("queries.search").measure_answer(workspace, request, result))
+            event.searched(module("queries.search").measure_answer(workspace, request, result))
         return result
 
     def context(self, request: BuildContext) -> ContextBlock:
         """The block for an agent's prompt, within its budget; may be empty."""
         with self._record_event("context", WriteOptions(session=request.session)) as event:
-            block = _module("memory.contexts").give_context(
+            block = module("memory.contexts").give_context(
                 self.workspace, request, self._say, self._progress
             )
-            event.measured(_module("memory.contexts").context_figures(request, block))
+            event.measured(module("memory.contexts").context_figures(request, block))
         return block
 
     def drop_given(
@@ -253,7 +250,7 @@ class Memory:
     ) -> GuardedTexts:
         """The new texts; what this session was given, or memory holds, is dropped and counted."""
         with self._record_event("guard", WriteOptions(session=session)) as event:
-            guarded = _module("memory.contexts").drop_given(
+            guarded = module("memory.contexts").drop_given(
                 self.workspace, texts, session, is_summary, self._say
             )
             event.measured({"kept": len(guarded.kept), "dropped": guarded.dropped})
@@ -262,18 +259,18 @@ class Memory:
     def flush(self, request: Flush) -> FlushResult:
         """Tell whether a session is near its compaction; once a cycle, with prompts to write."""
         with self._record_event("flush", WriteOptions(session=request.session)) as event:
-            result = _module("memory.contexts").flush(self.workspace, request)
+            result = module("memory.contexts").flush(self.workspace, request)
             event.done(result.prompts is not None)
-            event.measured(_module("memory.contexts").flush_figures(result))
+            event.measured(module("memory.contexts").flush_figures(result))
         return result
 
     def flush_prompts(self) -> FlushPrompts:
         """The prompts that have a session write down what it knows; nothing is marked."""
-        return _module("memory.contexts").write_prompts(self.workspace)
+        return module("memory.contexts").write_prompts(self.workspace)
 
     def facts(self, request: ListFacts) -> FactList:
         """List the facts of memory, the newest first."""
-        return _module("queries.search").facts(self.workspace, request, self._say, self._progress)
+        return module("queries.search").facts(self.workspace, request, self._say, self._progress)
 
     def history(self, request: ShowHistory) -> SectionHistory | FactHistory:
         """Show the past of a section or a fact; without either, of a file or of all memory.
@@ -281,9 +278,9 @@ class Memory:
         Raises SectionProblem, PathProblem, FactProblem (there is none, or several are meant).
         """
         with self._record_event("history"):
-            answer = _module("queries.history").show_history(self.workspace, request, self._say)
+            answer = module("queries.history").show_history(self.workspace, request, self._say)
             return (
-                _module("digest.known_sessions").with_gone(self.workspace, answer)
+                module("digest.known_sessions").with_gone(self.workspace, answer)
                 if answer.cites
                 else answer
             )
@@ -291,7 +288,7 @@ class Memory:
     def changes(self, request: ShowChanges) -> ChangeList:
         """List commits' changes of facts, newest first. Raises UsageProblem (a day is invalid)."""
         with self._record_event("changes"):
-            return _module("queries.fact_changes").list_changes(self.workspace, request, self._say)
+            return module("queries.fact_changes").list_changes(self.workspace, request, self._say)
 
     def blame(self, request: ShowBlame) -> Blame:
         """Name the commit that brought in each line of a section, a fact or a file.
@@ -299,9 +296,9 @@ class Memory:
         Raises SectionProblem, PathProblem, FactProblem (there is none, or several are meant).
         """
         with self._record_event("blame"):
-            answer = _module("queries.blame").show_blame(self.workspace, request, self._say)
+            answer = module("queries.blame").show_blame(self.workspace, request, self._say)
             return (
-                _module("digest.known_sessions").with_gone(self.workspace, answer)
+                module("digest.known_sessions").with_gone(self.workspace, answer)
                 if answer.cites
                 else answer
             )
@@ -309,24 +306,24 @@ class Memory:
     def when(self, text: str) -> TextHistory:
         """List when sections held a text, oldest first. Raises TextProblem (no text)."""
         with self._record_event("when"):
-            return _module("queries.history").when(self.workspace, text, self._say)
+            return module("queries.history").when(self.workspace, text, self._say)
 
     @property
     def proposals(self) -> Proposals:
         """The proposals, which a person decides."""
-        return _module("memory.proposals").Proposals(
+        return module("memory.proposals").Proposals(
             self.workspace, self._say, self._record_event, _catch_up
         )
 
     @property
     def tasks(self) -> Tasks:
         """The tasks that go on across sessions."""
-        return _module("memory.tasks").Tasks(self.workspace, self._say, self.apply, self._write)
+        return module("memory.tasks").Tasks(self.workspace, self._say, self.apply, self._write)
 
     def review(self) -> ReviewResult:
         """Advise on what could be tidied in the curated files."""
         with self._record_event("review"):
-            return _module("changes.review").review(self.workspace, self._say)
+            return module("changes.review").review(self.workspace, self._say)
 
     def apply_advice(self, options: WriteOptions) -> ReviewResult:
         """Carry out the advice that is safe, one commit each, and return the rest.
@@ -334,7 +331,7 @@ class Memory:
         Raises MdmemError (a change was refused; those before it are done).
         """
         with self._record_event("review-apply", options) as event:
-            result = _module("changes.review").apply_safe_advice(
+            result = module("changes.review").apply_safe_advice(
                 self.workspace, options, self.apply, self._say
             )
             event.done(bool(result.done))
@@ -344,32 +341,30 @@ class Memory:
         self, file: str | None = None, section: str | None = None
     ) -> tuple[str, ...]:
         """Lines for the user after an empty answer: memory may hold nothing there at all."""
-        return _module("queries.search").empty_answer_notes(
-            self.workspace, file, section, self._say
-        )
+        return module("queries.search").empty_answer_notes(self.workspace, file, section, self._say)
 
     def conflicts(self) -> ConflictList:
         """List the pairs of facts that contradict each other."""
-        return _module("queries.search").conflicts(self.workspace, self._say, self._progress)
+        return module("queries.search").conflicts(self.workspace, self._say, self._progress)
 
     def recall(self, tags: tuple[str, ...], limit: int = 100) -> FactList:
         """List the facts with any of these tags, most of them first, then newest; 0: no limit."""
-        return _module("queries.labels").recall(
+        return module("queries.labels").recall(
             self.workspace, tags, limit, self._say, self._progress
         )
 
     def tags(self) -> TagCatalogue:
         """List the tags, most used first."""
-        return _module("queries.labels").tag_catalogue(self.workspace, self._say, self._progress)
+        return module("queries.labels").tag_catalogue(self.workspace, self._say, self._progress)
 
     def check(self, files: tuple[str, ...] = ()) -> tuple[Problem, ...]:
         """Check memory files on disk. Raises PathProblem (a named file does not exist)."""
-        return _module("queries.show").check_files(self.workspace, files)
+        return module("queries.show").check_files(self.workspace, files)
 
     def status(self) -> WorkspaceStatus:
         """Describe the workspace and how fresh its index is."""
         workspace = self.workspace
-        status = _module("queries.status").status(workspace)
+        status = module("queries.status").status(workspace)
         if workspace.settings.sessions or (workspace.state / RUNS_NAME).exists():
             return self.pipelines.add_status(status)
         return status
@@ -378,9 +373,9 @@ class Memory:
         """Update or rebuild the index; the number of entries. Raises RepositoryProblem (`busy`)."""
         with self._record_event("reindex"):
             if full:
-                _module("catchup.session_messages").discard_messages(self.workspace, self._say)
+                module("catchup.session_messages").discard_messages(self.workspace, self._say)
             return (
-                _module("catchup.index")
+                module("catchup.index")
                 .rebuild_index(self.workspace, full, self._say, self._progress)
                 .index.count
             )
@@ -388,9 +383,9 @@ class Memory:
     def examine(self, fix: bool = False) -> tuple[Finding, ...]:
         """Examine the workspace and everything around it; with `fix`, repair what is safe."""
         with self._record_event("doctor") as event:
-            findings = _module("doctor").examine(
+            findings = module("doctor").examine(
                 self.workspace,
-                lambda: _module("catchup.index").index_as_is(self.workspace),
+                lambda: module("catchup.index").index_as_is(self.workspace),
                 self.reindex,
                 fix,
             )
@@ -400,29 +395,29 @@ class Memory:
     @property
     def figures(self) -> EventFigures:
         """The figures of events."""
-        return _module("memory.pipelines").EventFigures(self.workspace)
+        return module("memory.figures").EventFigures(self.workspace)
 
     @property
     def hooks(self) -> Hooks:
         """The hooks of git, and what installs them."""
-        return _module("memory.hooks").Hooks(self.workspace, self._record_event)
+        return module("memory.hooks").Hooks(self.workspace, self._record_event)
 
     @property
     def pipelines(self) -> Pipelines:
         """The pipelines, which make memory of sessions without being asked."""
-        return _module("memory.pipelines").Pipelines(
+        return module("memory.pipelines").Pipelines(
             self.workspace, self._record_event, self._say, self._progress
         )
 
 
 def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
     """Make or adopt a workspace. Raises MdmemError (impossible there, or not now)."""
-    return _module("memory.adopting").initialise(request, environment)
+    return module("memory.adopting").initialise(request, environment)
 
 
 def leave(folder: Path, environment: Mapping[str, str]) -> bool:
     """Remove a workspace from the list, if there. Raises WorkspaceProblem (`not-allowed`)."""
-    return _module("memory.found").leave(folder, environment)
+    return module("memory.found").leave(folder, environment)
 
 
 def find_unadopted(
@@ -430,7 +425,7 @@ def find_unadopted(
     progress: Progress | None = None,
 ) -> tuple[FoundWorkspace, ...]:
     """Find unadopted workspaces below the user's home that mdmem wrote in."""
-    return tuple(_module("memory.found").find_unadopted(environment, progress))
+    return tuple(module("memory.found").find_unadopted(environment, progress))
 
 
 def adopt_found(
@@ -438,7 +433,7 @@ def adopt_found(
     environment: Mapping[str, str],
 ) -> None:
     """Adopt workspaces that were found. Raises WorkspaceProblem (`not-allowed`: an agent asks)."""
-    _module("memory.found").adopt_found(workspaces, environment)
+    module("memory.found").adopt_found(workspaces, environment)
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
@@ -446,7 +441,7 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
 
     Paths are from the workspace of `folder`, else from the root of the work tree.
     """
-    return _module("memory.commit_hooks").staged_problems_of_workspace(folder, environment)
+    return module("memory.commit_hooks").staged_problems_of_workspace(folder, environment)
 
 
 __all__ = [

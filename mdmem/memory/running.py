@@ -1,0 +1,82 @@
+"""`run`: carry out the steps of pipelines that are due, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from mdmem.digest import digesting
+from mdmem.dream import dreaming, due
+from mdmem.errors import MdmemError
+from mdmem.model.pipelines import DigestResult, DreamResult, RunResult, StepResult
+from mdmem.steps.run_log import StepRecorder, unrecorded
+from mdmem.steps.turns import BELOW_RUN, in_turn
+from mdmem.workspace import Progress, Say, Workspace
+
+_DIGEST, _DREAM = "digest", "dream"
+_Work = Callable[[StepRecorder], DigestResult | DreamResult]
+
+
+def run(workspace: Workspace, say: Say, progress: Progress | None = None) -> RunResult:
+    """Carry out the steps that are due; a failed one delays only, of dreams, the later ones.
+
+    Raises RepositoryProblem (`running`: another pipeline is at work).
+    """
+    is_below = bool(workspace.environment.get(BELOW_RUN))
+    is_digest_due = not is_below and digesting.is_due(workspace)
+    if not is_digest_due and (is_below or not _has_night(workspace)):
+        return RunResult((StepResult(unrecorded(_DIGEST)),))
+    workspace.ensure_state()
+    results: list[StepResult] = []
+
+    def work() -> None:
+        if is_digest_due:
+            results.append(
+                _tried(
+                    workspace,
+                    _DIGEST,
+                    lambda step: digesting.digest_due(workspace, step, say, progress),
+                )
+            )
+        results.extend(_dream_due_days(workspace, say))
+
+    def look_again(transcripts: tuple[str, ...]) -> bool:
+        digest_them = digesting.digest_reported(transcripts)
+        results.append(
+            _tried(workspace, _DIGEST, lambda step: digest_them(workspace, step, say, progress))
+        )
+        return not results[-1].message
+
+    in_turn(workspace.state, work, look_again)
+    return RunResult(tuple(results))
+
+
+def _has_night(workspace: Workspace) -> bool:
+    return workspace.settings.dream != "off" and due.is_due(workspace)
+
+
+def _dream_due_days(workspace: Workspace, say: Say) -> list[StepResult]:
+    results: list[StepResult] = []
+    for day in due.due_days(workspace) if _has_night(workspace) else ():
+        results.append(_tried(workspace, _DREAM, partial(dreaming.dream_day, workspace, day, say)))
+        if results[-1].message:
+            break
+    return results
+
+
+def _tried(workspace: Workspace, name: str, work: _Work) -> StepResult:
+    recorder = StepRecorder(workspace.state, name)
+    try:
+        with recorder:
+            result = work(recorder)
+    except MdmemError as problem:
+        return StepResult(record=recorder.record, message=problem.message, hint=problem.hint)
+    except OSError as problem:
+        where = f": {problem.filename}" if problem.filename else ""
+        return StepResult(record=recorder.record, message=f"{problem.strerror or problem}{where}")
+    if isinstance(result, DreamResult):
+        return StepResult(
+            record=recorder.record, message=result.message if recorder.record.failed else ""
+        )
+    message = result.model.message if result.model and recorder.record.failed else ""
+    return StepResult(record=recorder.record, left=result.left, message=message)
