@@ -106,3 +106,21 @@ def test_presences_cover_the_commits_that_have_the_text(contents: list[list[str]
             earlier.went is not None and earlier.went < later.came
             for earlier, later in itertools.pairwise(presences)
         )
+
+
+@given(st.lists(st.text("ab\né", max_size=6), min_size=1, max_size=6))
+@examples(60)
+def test_each_part_of_each_text_is_found_however_it_is_stored(texts: list[str]) -> None:
+    with ReplayedMemory() as replayed:
+        for text in texts:
+            replayed.write(f"# M\n\n## A\n\nx{text}y\n")
+        wholes = [revision.text for revision in replayed.trail.revisions_containing("")]
+        for whole in wholes:
+            parts = {
+                whole[start:end]
+                for start in range(len(whole))
+                for end in range(start + 1, start + 6)
+            }
+            for part in parts:
+                found = replayed.trail.revisions_containing(part)
+                assert [each.text for each in found] == [each for each in wholes if part in each]

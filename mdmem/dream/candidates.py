@@ -9,12 +9,12 @@ from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from mdmem.editors.daily import is_minute_title
 from mdmem.editors.likeness import StatementIndex
 from mdmem.extract.statements import attribute_named
-from mdmem.folder import config, trust
+from mdmem.folder import config, layout, trust
 from mdmem.folder.trust import TextOrigin
 from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Source
-from mdmem.model.trail import Occurrence, TrailCommit
+from mdmem.model.trail import Occurrence, TrailCommit, union
 from mdmem.repo import first_parent
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import Trail
@@ -24,6 +24,8 @@ KINDS = frozenset({"preference", "decision", "fact", "lesson"})
 """The kinds of entries that may become curated memory."""
 WEEK = timedelta(days=7)
 """An entry that was not taken is judged once more, so long after its day."""
+_LAST_NUMBER = 2**62
+_ALL_COMMITS = ((1, _LAST_NUMBER),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,12 @@ class Night:
             return entry.day + WEEK in (self.days or (self.day,))
         return self.seen_day < entry.day + WEEK <= self.day
 
+    def judges_log_of(self, day: date) -> bool:
+        """True if the log of a day may have entries to judge, whenever they were written."""
+        if self.days or self.seen_day is None:
+            return day in (days := self.days or (self.day,)) or day + WEEK in days
+        return self.seen_day < day <= self.day or self.seen_day < day + WEEK <= self.day
+
     def choose(self, entries: Iterable[DreamCandidate]) -> list[DreamCandidate]:
         """The entries to judge, in the order in which they were said."""
         chosen = [
@@ -159,6 +167,25 @@ class LogEntries:
     def times_of_facts(self) -> dict[FactId, list[datetime]]:
         """The times at which each fact was said."""
         return {fact: [entry.said for entry in entries] for fact, entries in self._by_fact.items()}
+
+
+def may_have_entries(workspace: Workspace, trail: Trail, night: Night) -> bool:
+    """False if no log has an entry for a night; only the logs in question are read."""
+    paths = {
+        path
+        for path in trail.touched_by(_ALL_COMMITS)
+        if (day := layout.log_day(path, workspace.daily)) and night.judges_log_of(day)
+    }
+    if not night.days and night.seen_day is not None:
+        seen = night.seen
+        paths |= trail.touched_by(
+            union(seen.missing, ((seen.number + 1, _LAST_NUMBER),)) if seen else _ALL_COMMITS
+        )
+    return any(
+        (occurrence.entry.kind or "").casefold() in KINDS
+        for path in sorted(paths)
+        for occurrence in trail.live_occurrences(path)
+    )
 
 
 def read_log_entries(workspace: Workspace, trail: Trail, last: date) -> LogEntries:

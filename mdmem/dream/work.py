@@ -11,7 +11,13 @@ from mdmem.changes import apply, proposing, revert
 from mdmem.changes.commit_notes import complete_options
 from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.dream import cases, due, model_step, policy, writing
-from mdmem.dream.candidates import DreamCandidate, Night, read_log_entries
+from mdmem.dream.candidates import (
+    DreamCandidate,
+    LogEntries,
+    Night,
+    may_have_entries,
+    read_log_entries,
+)
 from mdmem.dream.curated import CuratedMemory, SaidTimes, read_curated
 from mdmem.dream.policy import Decided, Limits, Suggestion, leave
 from mdmem.dream.writing import edit_of
@@ -169,20 +175,22 @@ class NightWork:
                 if self._days
                 else _night_of(workspace, trail, self._last)
             )
-            log = read_log_entries(workspace, trail, self._last)
-            memory = read_curated(
-                workspace, trail, SaidTimes(log.times_of_cites(), log.times_of_facts())
-            )
-        candidates = self._night.choose(log.candidates)
 
-        def is_taken_out(candidate: DreamCandidate) -> bool:
-            return gone.holds(
-                candidate.text, candidate.fact, candidate.said if candidate.is_own else None
-            )
+            def is_taken_out(candidate: DreamCandidate) -> bool:
+                return gone.holds(
+                    candidate.text, candidate.fact, candidate.said if candidate.is_own else None
+                )
 
-        suggestions = self._with_model(
-            cases.judge(candidates, memory, log, is_taken_out), memory, is_taken_out
-        )
+            def judge(log: LogEntries) -> tuple[CuratedMemory, list[Suggestion]]:
+                times = SaidTimes(log.times_of_cites(), log.times_of_facts())
+                memory = read_curated(workspace, trail, times)
+                candidates = self._night.choose(log.candidates)
+                return memory, cases.judge(candidates, memory, log, is_taken_out)
+
+            memory, by_rules = judge(LogEntries(()))
+            if by_rules or may_have_entries(workspace, trail, self._night):
+                memory, by_rules = judge(read_log_entries(workspace, trail, self._last))
+        suggestions = self._with_model(by_rules, memory, is_taken_out)
         decided = policy.decide(suggestions, memory, self._limits())
         return _NightPlan(decided, memory, newest.commit, stamps)
 

@@ -225,11 +225,22 @@ SELECT_CITING = (
     "SELECT fact, added FROM occurrences WHERE cites IS NOT NULL AND day IS NOT NULL AND fact IS"
     " NOT NULL AND instr(x'0a' || cites || x'0a', ?)"
 )
+# A cross join begins with the few that are gone; by itself SQLite reads all that are live.
 SELECT_TAKEN_OUT_AND_LIVE = f"""
-SELECT DISTINCT live.fact FROM occurrences AS gone JOIN occurrences AS live ON live.fact = gone.fact
+SELECT DISTINCT live.fact
+FROM occurrences AS gone CROSS JOIN occurrences AS live ON live.fact = gone.fact
 WHERE gone.ended IS NOT NULL AND gone.fate = '{Fate.REMOVED}' AND live.ended IS NULL
 UNION SELECT fact FROM ends JOIN occurrences ON number = occurrence
 WHERE ends.fate = '{Fate.REMOVED}' AND occurrences.ended IS NULL AND fact IS NOT NULL ORDER BY 1"""
+# Either the stored part of some revision holds the text, or it lies across the ends of that part:
+# then it shares the first bytes of the part, or the last.
+SELECT_LINEAGES_THAT_MAY_HOLD = """
+SELECT DISTINCT lineage FROM revisions WHERE instr(text, :text) OR next IS NOT NULL AND (
+    length(text) < 3
+    OR instr(:text, substr(text, 1, 3)) OR substr(text, 1, 2) = substr(:text, -2)
+    OR substr(text, 1, 1) = substr(:text, -1)
+    OR instr(:text, substr(text, -3)) OR substr(text, -2) = substr(:text, 1, 2)
+    OR substr(text, -1) = substr(:text, 1, 1))"""
 SELECT_WITH_ATTRIBUTE = f"{SELECT_OCCURRENCES} WHERE attribute = ? ORDER BY number"
 SELECT_PATHS_CHANGED_BETWEEN = f"""
 SELECT path FROM touched WHERE number BETWEEN :first AND :last

@@ -55,6 +55,7 @@ from mdmem.trail.schema import (
     SELECT_EVERY_MARK,
     SELECT_LAST_REVISION,
     SELECT_LATER_PARENTS,
+    SELECT_LINEAGES_THAT_MAY_HOLD,
     SELECT_LIVE_MARKS_IN_FILE,
     SELECT_LIVE_OCCURRENCES,
     SELECT_LIVE_ORIGINS_IN_FILE,
@@ -806,16 +807,14 @@ class Trail:
         )
 
     def revisions_containing(self, text: str) -> tuple[Revision, ...]:
-        """The revisions that contain a text, oldest first. Every revision is read."""
-        lineages = [
-            lineage
-            for (lineage,) in self._store.rows("SELECT lineage FROM revisions WHERE next IS NULL")
-        ]
+        """The revisions that contain a text, oldest first."""
+        data = blob(text)
+        lineages = self._store.rows(SELECT_LINEAGES_THAT_MAY_HOLD, text=data)
         rows = [
             row
-            for lineage in lineages
+            for (lineage,) in lineages
             for row in lineage_rows(self._store, lineage)
-            if blob(text) in row[-1]
+            if data in row[-1]
         ]
         return parse_rows(parse_revision, sorted(rows, key=lambda row: int(row[0])))
 
