@@ -3,6 +3,7 @@ of what counts then.
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -71,7 +72,7 @@ class Story:
     def __init__(self, dated: DatedMemory, number: int, now: datetime) -> None:
         self.dated, self.random, self.now, self.at = dated, Random(number), now, 0
         self.facts = {
-            f"{city}{number}": f"the zebra of stable {number} sleeps in {city}{number}"
+            f"{city}{number}": f"the zebra of stable {number} sleeps in {city}{number} #{city}"
             for city in CITIES
         }
         self.model, self.before, self.last = Model(), Model(), (CommitId(""), "", "")
@@ -199,7 +200,13 @@ class Story:
 
     def check(self) -> None:
         memory = self.memory
-        listed = memory.facts(ListFacts(limit=60)).facts
+        every = memory.facts(ListFacts(limit=0)).facts
+        for limit in (1, 4):
+            few = memory.facts(ListFacts(limit=limit))
+            assert (few.facts, few.total) == (every[:limit], len(every))
+        tags = {count.tag: count.count for count in memory.tags().tags}
+        assert tags == Counter(tag for hit in every for tag in hit.tags)
+        listed = every[:60]
         for name in self.facts:
             expected = (
                 ["MEMORY.md"]

@@ -4,14 +4,17 @@ from mdmem.folder.layout import kind_of
 from mdmem.model import FilePath
 from mdmem.model.searches import Hit, TagCount
 from mdmem.search.indexer import FileEntries, SearchIndex
-from mdmem.search.labels import count_tags, most_tagged
+from mdmem.search.labels import most_tagged
 from mdmem.search.query import Filter
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
 from mdmem.text.document import parse
 from mdmem.text.entries import entries
 
 
-def facts(**files: str) -> tuple[Hit, ...]:
+TODAY = date(2025, 1, 1)
+
+
+def index_of(**files: str) -> SearchIndex:
     index = SearchIndex.in_memory()
     for name, markdown in files.items():
         path = FilePath(f"memory/{name}.md")
@@ -25,30 +28,46 @@ def facts(**files: str) -> tuple[Hit, ...]:
             (),
             EMPTY_SNAPSHOT,
         )
-    return index.entries(Filter(facts_only=True), date(2025, 1, 1))
+    return index
+
+
+def facts(**files: str) -> tuple[Hit, ...]:
+    return index_of(**files).entries(Filter(facts_only=True), TODAY)
+
+
+def tags(**files: str) -> tuple[TagCount, ...]:
+    return index_of(**files).tags(Filter(facts_only=True), TODAY)
 
 
 def test_most_used_first_then_by_name() -> None:
-    counts = count_tags(facts(a="- x #b #a\n- y #b\n- z #c\n"))
+    counts = tags(a="- x #b #a\n- y #b\n- z #c\n")
     assert counts == (TagCount("b", 2), TagCount("a", 1), TagCount("c", 1))
 
 
 def test_the_first_three_tags_count() -> None:
-    assert [count.tag for count in count_tags(facts(a="- x #d #c #b #a\n"))] == ["b", "c", "d"]
+    assert [count.tag for count in tags(a="- x #d #c #b #a\n")] == ["b", "c", "d"]
 
 
 def test_a_tag_is_one_in_any_case_as_it_is_most_often_written() -> None:
-    assert count_tags(facts(a="- x #Food\n- y #food\n- z #food #FOOD\n")) == (TagCount("food", 3),)
+    assert tags(a="- x #Food\n- y #food\n- z #food #FOOD\n") == (TagCount("food", 3),)
 
 
 def test_a_fact_counts_once_a_section() -> None:
-    assert count_tags(facts(a="- x #t\n- X #t\n\n# Other\n\n- x #t\n", b="- x #t\n")) == (
-        TagCount("t", 3),
-    )
+    assert tags(a="- x #t\n- X #t\n\n# Other\n\n- x #t\n", b="- x #t\n") == (TagCount("t", 3),)
+
+
+def test_the_copy_of_a_fact_does_not_count() -> None:
+    assert tags(
+        **{
+            "2024-12-01": "- [fact] the office moved to Graz #work #old\n",
+            "2024-12-02": "- [fact] the office moved to Graz #work\n",
+            "topics": "- the office moved to Graz #work\n- tea #Work\n",
+        }
+    ) == (TagCount("Work", 2),)
 
 
 def test_without_facts_there_are_no_tags() -> None:
-    assert count_tags(()) == ()
+    assert tags() == ()
 
 
 def test_most_tagged_first_then_in_their_order() -> None:

@@ -90,11 +90,15 @@ def complete(workspace: Workspace, trail: Trail, page: FileTexts) -> FileTexts |
         return None
     kind = workspace.kind_of(page.path)
     begun, origin, count = trail.shared_origin(page.path) or (0, None, 0)
-    if count == len(page.documents):
-        end = _lifetime_text(kind, begun, origin)
+    copied = trail.copied_facts(page.path)
+    if count == len(page.documents) and not copied:
+        end = _lifetime_text(kind, begun, origin, False)
         return FileTexts(page.path, [document + end for document in page.documents])
     occurrences = _occurrences(trail, page)
-    ends = [_lifetime_text(kind, each.begun, each.origin) for each in occurrences]
+    ends = [
+        _lifetime_text(kind, each.begun, each.origin, each.entry.fact in copied)
+        for each in occurrences
+    ]
     return (
         FileTexts(page.path, list(map(add, page.documents, ends)))
         if len(ends) == len(page.documents)
@@ -103,9 +107,9 @@ def complete(workspace: Workspace, trail: Trail, page: FileTexts) -> FileTexts |
 
 
 @lru_cache(maxsize=4096)
-def _lifetime_text(kind: FileKind, begun: int, origin: Origin | None) -> str:
+def _lifetime_text(kind: FileKind, begun: int, origin: Origin | None, copied: bool) -> str:
     return lifetime_text(
-        schema.lifetime_fields(origin, False, kind, schema.live_since(begun), None)
+        schema.lifetime_fields(origin, False, kind, schema.live_since(begun), None, copied)
     )
 
 
@@ -114,7 +118,7 @@ def _occurrences(trail: Trail, page: FileTexts) -> list[Occurrence]:
     for occurrence in trail.live_occurrences(page.path):
         waiting[entry_identity(occurrence.entry)].append(occurrence)
     lifetime = schema.lifetime_fields(
-        None, False, FileKind.EVERGREEN, schema.live_since(None), None
+        None, False, FileKind.EVERGREEN, schema.live_since(None), None, False
     )
     rows = (schema.parse_row(stored_row(document) + lifetime.row) for document in page.documents)
     of_each = (waiting[entry_identity(row.entry)] for row in rows)

@@ -53,6 +53,7 @@ class PageReader:
         self._tracked = set(workspace.repository.tracked())
         self._pair_marks = trail.pair_marks()
         self._paired_facts = {fact for mark in self._pair_marks for fact in (mark.fact, mark.other)}
+        self._copied = trail.copied_facts() if many else None
         self._last_touches = trail.last_touches() if many else {}
         self._blobs = first_parent.blobs(workspace.repository, head) if many and head else {}
 
@@ -148,6 +149,7 @@ class PageReader:
                 path, on_disk, states, [_lifetime_on_disk(state) for state in states]
             ),
             uncommitted_removals=tuple(self._uncommitted_removals(states, removed, is_pending)),
+            copied=self._trail.copied_facts(path) if self._copied is None else self._copied,
         )
 
     def _uncommitted_removals(

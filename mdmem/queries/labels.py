@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from mdmem.catchup.index import fresh_index
 from mdmem.model.searches import FactList, ListFacts, TagCatalogue
 from mdmem.queries import search
-from mdmem.search.labels import count_tags, most_tagged
+from mdmem.search.labels import most_tagged
 from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace
 
@@ -24,5 +25,4 @@ def recall(
 
 def tag_catalogue(workspace: Workspace, say: Say, progress: Progress | None = None) -> TagCatalogue:
     """The tags of current facts, the most used first."""
-    listed = search.facts(workspace, ListFacts(limit=0), say, progress)
-    return TagCatalogue(count_tags(listed.facts), listed.stale, listed.notes, listed.building)
+    return search.tags(workspace, fresh_index(workspace, say, progress), say, progress)

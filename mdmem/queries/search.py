@@ -20,6 +20,7 @@ from mdmem.model.searches import (
     ListFacts,
     Search,
     SearchResult,
+    TagCatalogue,
 )
 from mdmem.model.trail import Ranges
 from mdmem.queries import dates, folders
@@ -308,11 +309,13 @@ def facts_in(
     request: ListFacts,
     say: Say,
     progress: Progress | None = None,
+    contradicted: bool = False,
 ) -> FactList:
-    """The same by an index that is fresh already."""
+    """The same by an index that is fresh already; `contradicted`: only facts that others deny."""
     today = workspace.now().date()
     since, until = _days(workspace, request)
     entry_filter = Filter(
+        contradicted=contradicted,
         file=request.file,
         section=request.section,
         kind=request.kind,
@@ -352,6 +355,23 @@ def facts_in(
     )
 
 
+def tags(
+    workspace: Workspace, index: FreshIndex, say: Say, progress: Progress | None = None
+) -> TagCatalogue:
+    """The tags of current facts, the most used first."""
+    today = workspace.now().date()
+    entry_filter = Filter(
+        facts_only=True, valid_on=today, zone=config.zone(workspace.settings.timezone)
+    )
+    try:
+        counts = index.index.tags(entry_filter, today)
+    except BrokenIndex:
+        index = fresh_index(workspace, say, progress, full=True)
+        counts = index.index.tags(entry_filter, today)
+    notes = (*index.notes, *_missing_past(workspace, asks_for_past=False))
+    return TagCatalogue(counts, index.stale, notes, index.building)
+
+
 def empty_answer_notes(
     workspace: Workspace, file: str | None, section: str | None, say: Say
 ) -> tuple[str, ...]:
@@ -376,7 +396,8 @@ def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) 
 
     Many facts with one key are paired with the next only (`contradictions`): n - 1 pairs.
     """
-    listed = facts(workspace, ListFacts(limit=0), say, progress)
+    index = fresh_index(workspace, say, progress)
+    listed = facts_in(workspace, index, ListFacts(limit=0), say, progress, contradicted=True)
     hits = sorted(listed.facts, key=lambda hit: (hit.path, hit.start_line))
     key_of = _key_reader(hits)
     by_fact: dict[FactId | None, list[Hit]] = defaultdict(list)

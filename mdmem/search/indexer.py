@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 import tantivy
 
 from mdmem.folder import files
-from mdmem.model import CommitId, FileKind, FilePath
-from mdmem.model.searches import Hit
+from mdmem.model import CommitId, FactId, FileKind, FilePath
+from mdmem.model.searches import Hit, TagCount
 from mdmem.model.trail import Entry, Origin
 from mdmem.search import engine, gate, labels, schema
 from mdmem.search.engine import BrokenIndex, add_documents, call_engine, call_writer
@@ -57,6 +57,7 @@ class FileEntries:
         entries: on disk.
         lifetimes: empty for a person's new text.
         about: words of the front matter that name the file; for its first entry.
+        copied: facts of it that other lines say too.
         uncommitted_removals: rows of HEAD that an edit removed, and past ones.
     """
 
@@ -68,6 +69,7 @@ class FileEntries:
     lifetimes: tuple[Lifetime, ...] = ()
     uncommitted_removals: tuple[IndexRow, ...] = ()
     about: str = ""
+    copied: frozenset[FactId] = frozenset()
 
     @property
     def rows(self) -> list[IndexRow]:
@@ -81,6 +83,7 @@ class FileEntries:
                 uncommitted=uncommitted,
                 kind=self.kind,
                 lifetime=lifetime,
+                copied=origin is None or bool(lifetime.promoted) or entry.fact in self.copied,
             )
             for entry, origin, uncommitted, lifetime in parallel
         ]
@@ -191,6 +194,10 @@ class SearchIndex:
     ) -> tuple[tuple[Match, ...], int]:
         """See `IndexSearcher.newest`."""
         return self._finder.newest(passing_filter, today, limit) if self._finder else ((), 0)
+
+    def tags(self, passing_filter: Filter, today: date) -> tuple[TagCount, ...]:
+        """See `IndexSearcher.tags`."""
+        return self._finder.tags(passing_filter, today) if self._finder else ()
 
     def carries(self, prompt: str, hits: Sequence[Hit]) -> bool:
         """True if memory carries a prompt, by its first hits; raises BrokenIndex."""

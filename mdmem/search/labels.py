@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -22,6 +22,9 @@ FACT_LABEL = "mark:fact"
 PAST_LABEL = "mark:past"
 """Of rows that are no longer current, moved or not."""
 MOVED_LABEL = "mark:moved"
+CONTRADICTED_LABEL = "mark:contradicted"
+COPIED_LABEL = "mark:copied"
+"""Of all rows but perhaps one of a fact that is in several lines; of some others too."""
 
 _ESCAPED = str.maketrans({character: f"%{ord(character):02x}" for character in "% \t\n\v\f\r"})
 _STATEMENT_LABELS = 2**16
@@ -173,13 +176,17 @@ _COUNTED = 3
 """Later tags are remarks, and would fill the catalogue (design)."""
 
 
-def count_tags(facts: Iterable[Hit]) -> tuple[TagCount, ...]:
-    """Tags of facts, most used first, then by name; case is folded, facts count once a section."""
+def counted_tags(tags: Sequence[str]) -> list[str]:
+    """Those of a fact's tags that count, each once whatever its case."""
+    return list({folded_label(tag): encodable(tag) for tag in reversed(tags[:_COUNTED])}.values())
+
+
+def join_spellings(numbers: Mapping[str, int]) -> tuple[TagCount, ...]:
+    """Tags with their numbers of facts, most used first, then by name; case is folded."""
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
-    facts_once = {(hit.path, hit.section, hit.fact or hit.start_line): hit for hit in facts}
-    for hit in facts_once.values():
-        for name, tag in {folded_label(tag): tag for tag in reversed(hit.tags[:_COUNTED])}.items():
-            spellings[name][tag] += 1
+    for tag, number in numbers.items():
+        if number:
+            spellings[folded_label(tag)][tag] = number
     counts = [
         TagCount(
             min(spelling_counts, key=lambda tag: (-spelling_counts[tag], tag)),

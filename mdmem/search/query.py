@@ -13,6 +13,8 @@ from tantivy import FieldType, Occur, Query
 from mdmem.model.trail import Ranges, complement
 from mdmem.search import ranking
 from mdmem.search.labels import (
+    CONTRADICTED_LABEL,
+    COPIED_LABEL,
     FACT_LABEL,
     MOVED_LABEL,
     PAST_LABEL,
@@ -37,6 +39,7 @@ _SHORTEST_STEM, _LONGEST_ENDING = 4, 2
 GRAM_FIELDS = ("grams", "grams_around")
 
 _SOME_DAY = 1
+_FEW_TERMS = 24
 _FIRST_DAY, _LAST_DAY = date(1970, 1, 2), date(9000, 1, 1)
 """Days with a time stamp in every zone; no commit is outside."""
 
@@ -52,7 +55,8 @@ class Filter:
     - `actor`: else the author of the commit; `session`: where it was said.
     - `since`, `until`: inclusive, by the entry's day, else its commit's in `zone` (None: the
       system's), else today.
-    - `min_confidence`: pending edits pass. `facts_only`: list items only.
+    - `min_confidence`: pending edits pass. `facts_only`: list items only; `contradicted`: those
+      that contradict others.
     - `log_days_from`: daily logs only from that day on; entries without a day pass.
     - `valid_on`: without entries that expired before; `until D` holds through D.
     - `history`: superseded, removed and expired entries pass as well.
@@ -71,6 +75,7 @@ class Filter:
     min_confidence: float | None = None
     log_days_from: date | None = None
     facts_only: bool = False
+    contradicted: bool = False
     valid_on: date | None = None
     zone: tzinfo | None = None
     history: bool = False
@@ -316,13 +321,52 @@ def file_query(path: str) -> Query:
 def statement_query(statements: Collection[str], passing_filter: Filter, today: date) -> Query:
     """The query for occurrences of statements (by label) that pass a filter, with a few others."""
     # For a set of terms the engine makes an automaton, which takes longer than a dozen terms.
-    query = Query.boolean_query(
+    query = (
+        Query.boolean_query(
+            [
+                (Occur.Should, Query.term_query(schema(), "label", each, index_option="basic"))
+                for each in statements
+            ]
+        )
+        if len(statements) <= _FEW_TERMS
+        else Query.term_set_query(schema(), "label", list(statements))
+    )
+    return filtered_query(query, passing_filter, today)
+
+
+def copied_query(passing_filter: Filter, today: date) -> Query:
+    """The query for entries that pass a filter and may have copies."""
+    copied = Query.term_query(schema(), "origin", COPIED_LABEL, index_option="basic")
+    return filtered_query(copied, passing_filter, today)
+
+
+def tagged_query(query: Query) -> Query:
+    """A query restricted to entries with tags."""
+    return Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.exists_query("tagged"))])
+
+
+def dated_query(passing_filter: Filter, today: date, first: int) -> Query:
+    """The query for entries that pass a filter and have a day, from the ordinal `first` on."""
+    return filtered_query(
+        _range("day", FieldType.Integer, lower=max(first, _SOME_DAY)), passing_filter, today
+    )
+
+
+def undated_query(passing_filter: Filter, today: date, first: int | None) -> Query:
+    """The query for those without a day, committed from the time `first` on; None: uncommitted."""
+    times = (
+        [(Occur.MustNot, Query.exists_query("time"))]
+        if first is None
+        else [(Occur.Must, _range("time", FieldType.Integer, lower=first))]
+    )
+    undated = Query.boolean_query(
         [
-            (Occur.Should, Query.term_query(schema(), "label", each, index_option="basic"))
-            for each in statements
+            (Occur.Must, Query.all_query()),
+            (Occur.MustNot, _range("day", FieldType.Integer, lower=_SOME_DAY)),
+            *times,
         ]
     )
-    return Query.boolean_query([(Occur.Must, query), *_conditions(passing_filter, today)])
+    return filtered_query(undated, passing_filter, today)
 
 
 def label_query(name: str, *values: str, field: str = "label") -> Query:
@@ -391,6 +435,8 @@ def _labels(passing_filter: Filter) -> Iterator[Query]:
         yield label_query("session", session_label(passing_filter.session), field="origin")
     if passing_filter.facts_only:
         yield Query.term_query(schema(), "label", FACT_LABEL, index_option="basic")
+    if passing_filter.contradicted:
+        yield Query.term_query(schema(), "label", CONTRADICTED_LABEL, index_option="basic")
 
 
 def _added_between(passing_filter: Filter, today: date) -> Query:

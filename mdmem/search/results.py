@@ -192,7 +192,7 @@ class FirstHits:
         row = candidate.row
         if self._request.filter.reaches_back:
             return statement_number(row.entry)
-        place, copies = _place(row), candidate.copies
+        place, copies = place_of(row), candidate.copies
         return (
             copies
             if copies and (row.kind is FileKind.DAILY or self._curated.get(copies, place) == place)
@@ -203,7 +203,7 @@ class FirstHits:
         hits = self._near if candidate.near else self._best
         identity, row = self._identity(candidate), candidate.row
         if isinstance(identity, int) and row.kind is not FileKind.DAILY:
-            self._curated[identity] = _place(row)
+            self._curated[identity] = place_of(row)
         previous = hits.get(identity)
         if previous is None:
             self.scores[candidate.number], self.beside[candidate.number] = score, factor
@@ -215,7 +215,8 @@ class FirstHits:
             hits[identity] = previous[0], row
 
 
-def _place(row: IndexRow) -> object:
+def place_of(row: IndexRow) -> object:
+    """Equal for the lines that say a fact twice in one section."""
     entry = row.entry
     return entry.path, entry.section, entry.fact or entry.start_line
 
@@ -293,7 +294,7 @@ def with_copies(hit: Hit, row: IndexRow, copies: Iterable[IndexRow]) -> Hit:
     logs = [
         each
         for each in copies
-        if each.kind is FileKind.DAILY and each is not row and _place(each) != _place(row)
+        if each.kind is FileKind.DAILY and each is not row and place_of(each) != place_of(row)
     ]
     if not logs:
         return hit

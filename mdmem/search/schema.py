@@ -30,10 +30,13 @@ from mdmem.search.entry_words import (
     with_about,
 )
 from mdmem.search.labels import (
+    CONTRADICTED_LABEL,
+    COPIED_LABEL,
     MOVED_LABEL,
     PAST_LABEL,
     as_label,
     copies_number,
+    counted_tags,
     entry_labels,
     fact_label,
     file_label,
@@ -100,7 +103,7 @@ class IndexRow:
 
     `last` is the last commit with an entry that is not live, and path and lines are of that.
     `origin` is None while uncommitted; `uncommitted`: (part of) the text is. `about`, of a file's
-    first entry: words of the front matter that name the file.
+    first entry: words of the front matter that name the file. `copied`: other lines may say it too.
     """
 
     entry: Entry
@@ -110,6 +113,7 @@ class IndexRow:
     lifetime: Lifetime = field(default_factory=Lifetime)
     last: CommitId | None = None
     about: str = ""
+    copied: bool = field(default=False, compare=False)
 
 
 @cache
@@ -129,6 +133,7 @@ def schema() -> Schema:
     builder.add_float_field("factor", fast=True)
     for name in _FIELDS:
         builder.add_text_field(name, tokenizer_name=TERMS, index_option="freq")
+    builder.add_text_field("tagged", tokenizer_name="raw", index_option="basic", fast=True)
     builder.add_bytes_field("row", stored=True)
     return builder.build()
 
@@ -175,7 +180,12 @@ class LifetimeFields:
 
 @lru_cache(maxsize=_KEPT)
 def lifetime_fields(
-    origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None
+    origin: Origin | None,
+    uncommitted: bool,
+    kind: FileKind,
+    life: Lifetime,
+    last: CommitId | None,
+    copied: bool,
 ) -> LifetimeFields:
     """The fields of a row with this origin and lifetime; the arguments are those of `IndexRow`."""
     numbers: dict[str, float] = {
@@ -193,9 +203,11 @@ def lifetime_fields(
     if life.promoted is not None:
         labels += f" {fact_label(life.promoted)}"
         numbers["fact"] = int(life.promoted, 16)
-    who = " ".join(origin_labels(origin)) if origin else ""
+    if life.contradicts:
+        labels += f" {CONTRADICTED_LABEL}"
+    who = [*(origin_labels(origin) if origin else ()), *([COPIED_LABEL] if copied else ())]
     return LifetimeFields(
-        numbers, labels, who, _dumped_course(origin, uncommitted, kind, life, last)
+        numbers, labels, " ".join(who), _dumped_course(origin, uncommitted, kind, life, last)
     )
 
 
@@ -231,8 +243,9 @@ def document_fields(
             row.kind,
             row.lifetime,
             row.last,
+            row.copied,
         ):
-            shared = row.origin, row.uncommitted, row.kind, row.lifetime, row.last
+            shared = row.origin, row.uncommitted, row.kind, row.lifetime, row.last, row.copied
             lifetime = lifetime_fields(*shared)
         yield complete(fields, lifetime)
 
@@ -292,6 +305,8 @@ def text_fields(file: FileText, language: str, owner: str) -> Iterator[dict[str,
         }
         if entry.until is not None:
             fields["until"] = entry.until.toordinal()
+        if entry.tags:
+            fields["tagged"] = counted_tags(entry.tags)
         if (
             question := asking_sentences(entries[position - 1].text[-MAX_NEIGHBOUR_CHARS:])
         ) and around.is_near(position, position - 1):
@@ -478,6 +493,8 @@ def document_text(fields: dict[str, Any]) -> str:
             if name in fields
         ]
     )
+    if "tagged" in fields:
+        rare += f'"tagged":{_as_json(fields["tagged"])},'
     return (
         f'{{"label":{encode_basestring(fields["label"])},{numbers}{lengths},{words},'
         f"{rare}{_ROW}{_base64(fields['row'])}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import date
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import date, tzinfo
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
@@ -12,7 +14,7 @@ from typing import Any
 import tantivy
 
 from mdmem.model import FilePath
-from mdmem.model.searches import Explanation, Hit, ScorePart
+from mdmem.model.searches import Explanation, Hit, ScorePart, TagCount
 from mdmem.search import cues, entry_words, labels, query, ranking, results, schema
 from mdmem.search import overlay as term_statistics
 from mdmem.search.cues import QuestionCues
@@ -28,6 +30,9 @@ Address = tantivy.DocAddress
 Scored = tuple[float, Any]
 
 _MANY_OF_FILE = 2000
+_MOST_TAGS = 65_000
+"""As many as the engine counts."""
+_BEFORE_ALL = -(2**62)
 _OF_ALL_TIMES = 4
 """Entries looked at per current one, where some may be past."""
 _MOST_INFLECTED = 5
@@ -79,10 +84,11 @@ class IndexSearcher:
     @property
     def count(self) -> int:
         """The number of entries that are current or expired."""
-        result: Any = call_engine(
-            self._searcher.search, query.filter_query(Filter(), date.max), 1
-        )  # its stub does not know the count
-        return int(result.count)
+        return self._number(query.filter_query(Filter(), date.max))
+
+    def _number(self, engine_query: tantivy.Query) -> int:
+        result: Any = call_engine(self._searcher.search, engine_query, 1)
+        return int(result.count)  # its stub does not know the count
 
     def rows(self, path: str) -> list[IndexRow] | None:
         """A file's rows in order, and those of HEAD that an edit removed; None if very many."""
@@ -204,12 +210,7 @@ class IndexSearcher:
         if not copies:
             return [()] * len(rows)
         wanted = set(map(labels.number_label, copies))
-        addresses = [
-            address
-            for _, address in self._engine_hits(
-                query.statement_query(wanted, passing_filter, today), self._searcher.num_docs
-            )
-        ]
+        addresses = self._addresses(query.statement_query(wanted, passing_filter, today))
         known = {
             _key(address): row for address, row in read if not isinstance(address, OverlayEntry)
         }
@@ -268,37 +269,30 @@ class IndexSearcher:
     ) -> tuple[tuple[Match, ...], int]:
         """The newest entries that pass, newest first, and how many pass; reads as few as needed."""
         zone = passing_filter.zone
-        if passing_filter.reaches_back or limit is None:
+        if passing_filter.reaches_back:
             rows = results.joined_copies(
                 self._passing(passing_filter, today, today), passing_filter, today
             )
-            total, read, addresses = len(rows), dict[int, IndexRow](), list[Address]()
+            total, read = len(rows), list[tuple[Address, IndexRow]]()
         else:
+            hidden = self._hidden_copies(passing_filter, today)
+            total = self._number(query.filter_query(passing_filter, today)) - len(hidden)
             addresses = [
                 address
-                for _, address in self._engine_hits(
-                    query.filter_query(passing_filter, today), self._searcher.num_docs
-                )
+                for address in self._candidates(passing_filter, today, limit, hidden)
+                if _key(address) not in hidden
             ]
-            facts, logged, days, times, begun = (
-                self._column(name, addresses) for name in ("fact", "logged", "day", "time", "begun")
-            )
-            ages = [
-                results.age(*numbers, zone=zone, today=today)
-                for numbers in zip(days, times, begun, strict=True)
+            ages = self._ages(addresses, zone, today)
+            last = sorted(ages)[:limit][-1:]
+            read = [
+                (address, self._row(address))
+                for address, age in zip(addresses, ages, strict=True)
+                if [age] <= last
             ]
-            kept = results.without_copies(facts, logged, ages)
-            last = sorted(ages[number] for number in kept)[:limit][-1:]
-            read = {
-                number: self._row(addresses[number]) for number in kept if [ages[number]] <= last
-            }
-            rows = list(read.values())
-            total = len(kept)
+            rows = [row for _, row in read]
         rows.sort(key=lambda row: (results.row_age(row, zone, today), results.position_key(row)))
         rows = rows[:limit]
-        copies = self._copies(
-            rows, passing_filter, today, ((addresses[number], row) for number, row in read.items())
-        )
+        copies = self._copies(rows, passing_filter, today, read)
         hits = (results.make_hit(row, 0.0, passing_filter, today) for row in rows)
         return (
             tuple(
@@ -307,6 +301,91 @@ class IndexSearcher:
             ),
             total,
         )
+
+    def _candidates(
+        self,
+        passing_filter: Filter,
+        today: date,
+        limit: int | None,
+        hidden: AbstractSet[tuple[int, int]],
+    ) -> list[Address]:
+        """Entries that pass, the newest `limit` among them; the engine sorts, not we."""
+        if limit is None:
+            return self._addresses(query.filter_query(passing_filter, today))
+
+        def newest(
+            field: str, beginning: Callable[[int], tantivy.Query], lowest: int
+        ) -> list[Address]:
+            wanted = max(1, limit)
+            while True:
+                best: list[tuple[int, Address]] = call_engine(
+                    self._searcher.search,
+                    beginning(lowest),
+                    min(wanted, max(1, self._searcher.num_docs)),
+                    count=False,
+                    order_by_field=field,
+                ).hits
+                visible = [value for value, address in best if _key(address) not in hidden]
+                if len(best) < wanted or len(visible) >= limit:
+                    break
+                wanted *= 2
+            first = visible[limit - 1] if 0 < limit <= len(visible) else lowest
+            return self._addresses(beginning(first))
+
+        return [
+            *newest("day", partial(query.dated_query, passing_filter, today), 1),
+            *newest("time", partial(query.undated_query, passing_filter, today), _BEFORE_ALL),
+            *self._addresses(query.undated_query(passing_filter, today, None)),
+        ]
+
+    def _addresses(self, engine_query: tantivy.Query) -> list[Address]:
+        return [address for _, address in self._engine_hits(engine_query, self._searcher.num_docs)]
+
+    def _ages(
+        self, addresses: list[Address], zone: tzinfo | None, today: date
+    ) -> list[tuple[int, float, int]]:
+        days, times, begun = (self._column(name, addresses) for name in ("day", "time", "begun"))
+        return [
+            results.age(*numbers, zone=zone, today=today)
+            for numbers in zip(days, times, begun, strict=True)
+        ]
+
+    def _hidden_copies(self, passing_filter: Filter, today: date) -> set[tuple[int, int]]:
+        """The entries that pass, and are not listed since a copy of theirs is."""
+        passing_filter = replace(passing_filter, contradicted=False)
+        marked = self._addresses(query.copied_query(passing_filter, today))
+        numbers = {number for number in self._column("fact", marked) if number}
+        if not numbers:
+            return set()
+        addresses = self._addresses(
+            query.statement_query(set(map(labels.number_label, numbers)), passing_filter, today)
+        )
+        facts, logged = (self._column(name, addresses) for name in ("fact", "logged"))
+        ages = self._ages(addresses, passing_filter.zone, today)
+        kept = set(
+            results.without_copies([fact if fact in numbers else 0 for fact in facts], logged, ages)
+        )
+        return {_key(address) for number, address in enumerate(addresses) if number not in kept}
+
+    def tags(self, passing_filter: Filter, today: date) -> tuple[TagCount, ...]:
+        """The tags of what `newest` lists, the most used first; a fact counts once a section."""
+        answer: Any = call_engine(
+            self._searcher.aggregate,
+            query.filter_query(passing_filter, today),
+            {"tags": {"terms": {"field": "tagged", "size": _MOST_TAGS}}},
+        )
+        numbers = Counter({each["key"]: each["doc_count"] for each in answer["tags"]["buckets"]})
+        hidden, listed = self._hidden_copies(passing_filter, today), set[object]()
+        for address in self._addresses(
+            query.tagged_query(query.copied_query(passing_filter, today))
+        ):
+            row = self._row(address)
+            place = results.place_of(row)
+            if _key(address) in hidden or place in listed:
+                numbers.subtract(labels.counted_tags(row.entry.tags))
+            else:
+                listed.add(place)
+        return labels.join_spellings(numbers)
 
     def _passing(self, passing_filter: Filter, today: date, expiry_day: date) -> Iterable[IndexRow]:
         rows = self._all(query.filter_query(passing_filter, today))
@@ -321,10 +400,7 @@ class IndexSearcher:
         return bool(self._engine_hits(query.filter_query(passing_filter, date.max), 1))
 
     def _all(self, engine_query: tantivy.Query) -> Iterator[IndexRow]:
-        return (
-            self._row(address)
-            for _, address in self._engine_hits(engine_query, self._searcher.num_docs)
-        )
+        return map(self._row, self._addresses(engine_query))
 
     def _engine_hits(self, engine_query: tantivy.Query, limit: int) -> list[Any]:
         return call_engine(

@@ -22,7 +22,7 @@ _FILES = b',"files":'
 _HEAD_BYTES = 1024
 _DIGEST_BYTES = 16
 _LONG_BYTES = 10_000_000
-INDEX_VERSION = 21
+INDEX_VERSION = 22
 """The version of `schema`; other indexes are rebuilt."""
 _PART = "part"
 """Instead of a digest of settings."""

@@ -225,6 +225,13 @@ SELECT_CITING = (
     "SELECT fact, added FROM occurrences WHERE cites IS NOT NULL AND day IS NOT NULL AND fact IS"
     " NOT NULL AND instr(x'0a' || cites || x'0a', ?)"
 )
+SELECT_COPIED = """
+SELECT fact FROM occurrences WHERE ended IS NULL AND fact IS NOT NULL
+GROUP BY fact HAVING count(*) > 1"""
+SELECT_COPIED_IN_FILE = """
+SELECT DISTINCT fact FROM occurrences AS here WHERE path = ? AND ended IS NULL AND EXISTS (
+    SELECT 1 FROM occurrences AS other
+    WHERE other.fact = here.fact AND other.ended IS NULL AND other.number != here.number)"""
 # A cross join begins with the few that are gone; by itself SQLite reads all that are live.
 SELECT_TAKEN_OUT_AND_LIVE = f"""
 SELECT DISTINCT live.fact

@@ -52,6 +52,8 @@ from mdmem.trail.schema import (
     SELECT_BEGINNING_WITH,
     SELECT_CITING,
     SELECT_COMMITS,
+    SELECT_COPIED,
+    SELECT_COPIED_IN_FILE,
     SELECT_EVERY_MARK,
     SELECT_LAST_REVISION,
     SELECT_LATER_PARENTS,
@@ -612,6 +614,15 @@ class Trail:
     def facts_here_again(self) -> tuple[FactId, ...]:
         """The facts in a file that were removed from one, or by a side of a merge; a superset."""
         return self._store.all(lambda row: FactId(decoded(row[0])), SELECT_TAKEN_OUT_AND_LIVE)
+
+    def copied_facts(self, path: FilePath | None = None) -> frozenset[FactId]:
+        """The facts of several lines; with a path, those of which one is in that file."""
+        rows = (
+            self._store.rows(SELECT_COPIED)
+            if path is None
+            else self._store.rows(SELECT_COPIED_IN_FILE, blob(path))
+        )
+        return frozenset(FactId(decoded(fact)) for (fact,) in rows)
 
     def contested_ends_of(self, number: int) -> tuple[Occurrence, ...]:
         """A live occurrence as sides of a merge had ended it."""

@@ -21,11 +21,10 @@ from mdmem.model.prompts import (
     Purpose,
     count_tokens,
 )
-from mdmem.model.searches import Hit, ListFacts, Search
+from mdmem.model.searches import Hit, Search
 from mdmem.queries import search
 from mdmem.queries.context import parts
 from mdmem.queries.context.parts import SHARES, Filling, Offer, Paragraph, allot, write_block
-from mdmem.search import labels
 from mdmem.search.engine import BrokenIndex
 from mdmem.search.query import Filter
 from mdmem.startup import late
@@ -203,12 +202,8 @@ def _written(
     shares, kept = SHARES[request.block_purpose], 0
     last_parts: list[tuple[PartResult, Paragraph | None]] = []
     if ContextPart.TAGS in wanted and ContextPart.TAGS in shares:
-        listed = search.facts_in(workspace, index, ListFacts(limit=0), say)
-        last_parts.append(
-            parts.tags_part(
-                labels.count_tags(listed.facts), int(request.tokens * shares[ContextPart.TAGS])
-            )
-        )
+        counts = search.tags(workspace, index, say).tags
+        last_parts.append(parts.tags_part(counts, int(request.tokens * shares[ContextPart.TAGS])))
         kept += last_parts[-1][0].tokens
     has_notes = ContextPart.NOTES in wanted and ContextPart.NOTES in shares
     if has_notes and parts.may_have_notes(offers.values(), index.stale):
