@@ -275,10 +275,8 @@ def replace(
         )
     except BaseException:
         with suppress(OSError):
-            if fingerprint(new) in (
-                digest(data),
-                digest(expected or b""),
-            ):  # else it is a save that could not be put back
+            # Anything else is a save that could not be put back.
+            if fingerprint(new) in (digest(data), digest(expected or b"")):
                 new.unlink()
         raise
     if not done:

@@ -206,9 +206,8 @@ def write_trailers(
     """Add trailers to the message in a file, which is named relative to the folder."""
     path = Path(folder, message)
     text = path.read_bytes()
-    if not text.endswith(
-        b"\n"
-    ):  # git would take the trailers for a part of the last line's paragraph
+    # Git would take the trailers for a part of the last line's paragraph.
+    if not text.endswith(b"\n"):
         path.write_bytes(text + b"\n")
     options = [word for trailer in trailers for word in ("--trailer", trailer)]
     repository.git(

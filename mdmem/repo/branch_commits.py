@@ -117,9 +117,8 @@ def make_commits(repository: Repository, name: str, commits: Sequence[NewCommit]
             b"author %s\ncommitter %s\n" % (commit.author, commit.committer),
         ]
         stream.append(_data(commit.message))
-        stream += (
-            [b"from %s\n" % commit.parent.encode()] if commit.parent else []
-        )  # without one git takes the commit before
+        # Without a parent git takes the commit before.
+        stream += [b"from %s\n" % commit.parent.encode()] if commit.parent else []
         stream += [b"merge %s\n" % commit.merges.encode()] if commit.merges else []
         stream += [_file_line(path, stored) for path, stored in commit.files.items()]
     stream.append(b"get-mark :%d\n" % len(commits))

@@ -206,9 +206,8 @@ def _own_commit(repository: Repository, order: CommitOrder, before: CommitId | N
     head, *parents = map(CommitId, repository.git("rev-parse", "HEAD", "HEAD^@").decode().split())
     if next(iter(parents), None) == before:
         return head
-    return (
-        commit_made_after(repository, before, order.paths, order.message) or head
-    )  # a hook may have worded its message anew
+    # A hook may have worded its message anew.
+    return commit_made_after(repository, before, order.paths, order.message) or head
 
 
 def commit_variables(order: CommitOrder) -> dict[str, str]:
@@ -464,9 +463,8 @@ def undo_commit(
     if not withdraw(repository, newer, older):
         return False
     if entry is None:
-        renew_index(
-            repository, [path]
-        )  # if the disk is too full for it, the caller still has to put the file back
+        # If the disk is too full for it, the caller still has to put the file back.
+        renew_index(repository, [path])
     elif entry.text and not entry.intended:
         _change_index(repository, ["update-index", "-z", "--index-info"], entry.text)
     else:

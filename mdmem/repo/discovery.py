@@ -73,9 +73,8 @@ def create(folder: Path) -> Repository:
     if result.status:
         raise RepositoryProblem("git-failed", f"git init: {result.error_text}")
     repository = discover(folder)
-    files.sync_all(
-        repository.git_dir
-    )  # git does not, and a repository whose HEAD is lost in a power cut is none
+    # Git does not, and a repository whose HEAD is lost in a power cut is none.
+    files.sync_all(repository.git_dir)
     return repository
 
 

@@ -397,9 +397,10 @@ def blobs(repository: Repository, commit: CommitId) -> dict[FilePath, str]:
 def current_name(repository: Repository, path: FilePath, after: CommitId) -> FilePath:
     """The name at HEAD of a file of a commit; of a removed file, its last name."""
     visited: set[CommitId] = set()
+    # Each of two branches may have removed it.
     while (
         removal := _removing_commit(repository, path, after)
-    ) and removal.commit.id not in visited:  # each of two branches may have removed it
+    ) and removal.commit.id not in visited:
         after = removal.commit.id
         visited.add(after)
         path = next((change.path for change in removal.changes if change.before_path == path), path)

@@ -63,9 +63,8 @@ def converse(
         TimeUpError: it took longer than `seconds`.
         TooMuchOutputError: it wrote more than `most_bytes`.
     """
-    if (
-        _is_main_thread() and signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN
-    ):  # inherited; no status could be waited for
+    # SIG_IGN may be inherited; no status could be waited for with it.
+    if _is_main_thread() and signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     process: subprocess.Popen[bytes] | None = None
     with (
@@ -195,11 +194,9 @@ def _ends_by(process: subprocess.Popen[bytes], limit: float) -> bool:
     while not _has_ended(process):
         if time.monotonic() >= limit:
             return False
-        time.sleep(
-            pause
-            # not every system can signal the end of a process; the first pause is a fraction of a
-            # millisecond
-        )
+        # Not every system can signal the end of a process; the first pause is a fraction of a
+        # millisecond.
+        time.sleep(pause)
         pause = min(pause * 2, _LONGEST_PAUSE)
     return True
 
@@ -209,10 +206,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
-        except (
-            ProcessLookupError,
-            PermissionError,
-        ):  # none is left, or only one that a hook started as another user
+        # None is left, or only one that a hook started as another user.
+        except (ProcessLookupError, PermissionError):
             break
         _ends_by(process, time.monotonic() + _KILL_SECONDS)
     _ends_by(process, math.inf)

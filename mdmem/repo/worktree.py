@@ -416,9 +416,8 @@ class Repository:
             extra=extra,
         )
         fields = iter(parse_paths(output))
-        paths: list[
-            tuple[FilePath, FilePath]
-        ] = []  # in the commit and in the index; it may be in one of them alone
+        # In the commit and in the index; it may be in one of them alone.
+        paths: list[tuple[FilePath, FilePath]] = []
         for status in fields:
             old = next(fields)
             paths.append((old, next(fields) if status.startswith("R") else old))
@@ -486,9 +485,8 @@ class Repository:
 
     def commit_named(self, reference: str) -> CommitId | None:
         """The commit that git knows by this name; None where there is none."""
-        if (
-            not reference.isprintable()
-        ):  # no name has control characters, and no process takes NUL or half a surrogate pair
+        # No name has control characters, and no process takes NUL or half a surrogate pair.
+        if not reference.isprintable():
             return None
         result = run(
             self.folder,

@@ -79,9 +79,8 @@ class IndexSearcher:
     @property
     def count(self) -> int:
         """The number of entries that are current or expired."""
-        result: Any = call_engine(
-            self._searcher.search, query.filter_query(Filter(), date.max), 1
-        )  # its stub does not know the count
+        # Its stub does not know the count.
+        result: Any = call_engine(self._searcher.search, query.filter_query(Filter(), date.max), 1)
         return int(result.count)
 
     def rows(self, path: str) -> list[IndexRow] | None:
@@ -459,9 +458,8 @@ class IndexSearcher:
         self, ranked: _RankedCandidates, number: int, scorer: term_statistics.Scorer, beside: float
     ) -> Explanation:
         address = ranked.documents[number]
-        assert not isinstance(
-            address, OverlayEntry
-        )  # a search with explanations brings the index up to date first
+        # A search with explanations brings the index up to date first.
+        assert not isinstance(address, OverlayEntry)
         parts = [
             ScorePart(name, term, query_word, round(score, ranking.SCORE_DIGITS))
             for (name, term, _, query_word), score in scorer(address)

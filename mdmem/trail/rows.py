@@ -73,9 +73,8 @@ def _path(data: bytes) -> FilePath:
 @lru_cache(4096)
 def join_words(words: tuple[str, ...]) -> bytes:
     """Several words in one column."""
-    return blob(
-        f"[{','.join(map(encode_basestring, words))}]"
-    )  # `json.dumps` makes an encoder each time
+    # `json.dumps` makes an encoder each time.
+    return blob(f"[{','.join(map(encode_basestring, words))}]")
 
 
 @lru_cache(4096)
