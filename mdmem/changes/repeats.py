@@ -44,14 +44,12 @@ if TYPE_CHECKING:
     from mdmem.trail import Trail
 
 _MAYBE_REPEATED = {
-    *(
-        "section-not-found",
-        "section-ambiguous",
-        "section-changed",
-        "section-exists",
-        "text-not-found",
-        "text-ambiguous",
-    ),
+    "section-not-found",
+    "section-ambiguous",
+    "section-changed",
+    "section-exists",
+    "text-not-found",
+    "text-ambiguous",
     "fact-not-found",
 }
 """Failures that a repeat can cause."""

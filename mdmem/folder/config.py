@@ -96,19 +96,21 @@ _CHOICES = {
 }
 _NAMES = Settings.__match_args__
 _TEXTS = (
-    *(
-        "timezone",
-        "author",
-        "actor",
-        "daily",
-        "direct_edits",
-        "language",
-        "context",
-        "workspace",
-        "session_scope",
-        "digest",
-    ),
-    *("model_url", "model_name", "model_key_env", "dream", "dream_at"),
+    "timezone",
+    "author",
+    "actor",
+    "daily",
+    "direct_edits",
+    "language",
+    "context",
+    "workspace",
+    "session_scope",
+    "digest",
+    "model_url",
+    "model_name",
+    "model_key_env",
+    "dream",
+    "dream_at",
 )
 _LONG_TEXTS = ("flush_prompt", "flush_system")
 _LISTS = ("people", "paths", "extra_paths", "adopt", "me", "sessions", "owner", "model_command")

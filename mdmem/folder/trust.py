@@ -113,9 +113,22 @@ TABLE: Mapping[TextOrigin, Trust] = {
     TextOrigin.WORKSPACE_SETTINGS: Trust(
         settings=frozenset(
             {
-                *("timezone", "author", "actor", "paths", "daily", "extra_paths", "direct_edits"),
-                *("allow_detached", "lock_timeout", "hook_timeout", "half_life_days", "language"),
-                *("budget_lines", "budget_bytes", "log_queries", "context"),
+                "timezone",
+                "author",
+                "actor",
+                "paths",
+                "daily",
+                "extra_paths",
+                "direct_edits",
+                "allow_detached",
+                "lock_timeout",
+                "hook_timeout",
+                "half_life_days",
+                "language",
+                "budget_lines",
+                "budget_bytes",
+                "log_queries",
+                "context",
             }
         ),
     ),

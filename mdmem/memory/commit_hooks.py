@@ -49,14 +49,12 @@ def _problems_in(workspace: Workspace, change: StagedFile) -> tuple[Problem, ...
     path = FilePath(change.path.removeprefix(workspace.repository.prefix))
     old_path = str(change.renamed_from) if change.renamed_from else None
     problems = check.check(
-        *(
-            path,
-            change.before,
-            change.after,
-            _guarded_kind(workspace, path),
-            workspace.settings,
-            old_path,
-        ),
+        path,
+        before=change.before,
+        after=change.after,
+        kind=_guarded_kind(workspace, path),
+        settings=workspace.settings,
+        renamed_from=old_path,
         was_log=layout.log_day(old_path, workspace.daily) if old_path else None,
         is_note=workspace.is_note(path),
     )

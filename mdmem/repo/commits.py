@@ -286,14 +286,13 @@ def commit_made_after(
     if now is None or now == before:
         return None
     listed = repository.git(
-        *(
-            "log",
-            "--no-color",
-            "--format=%H %s",
-            "--end-of-options",
-            f"{before}..{now}" if before else str(now),
-        ),
-        *("--", *literal_pathspecs(paths)),
+        "log",
+        "--no-color",
+        "--format=%H %s",
+        "--end-of-options",
+        f"{before}..{now}" if before else str(now),
+        "--",
+        *literal_pathspecs(paths),
     )
     subject = message.strip().split("\n")[0].strip()
     commits = [line.partition(" ") for line in listed.decode("utf-8", "replace").splitlines()]

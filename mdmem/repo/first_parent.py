@@ -204,20 +204,18 @@ def _changes_of_pairs(
 ) -> list[tuple[ChangedFile, ...]]:
     """The changes of commits, each against the named parent, else its own."""
     output = repository.git(
-        *(
-            "diff-tree",
-            "--stdin",
-            "--always",
-            "-r",
-            "--root",
-            "--raw",
-            "-z",
-            "-M",
-            "--no-abbrev",
-            "--relative",
-            "--",
-            MARKDOWN,
-        ),
+        "diff-tree",
+        "--stdin",
+        "--always",
+        "-r",
+        "--root",
+        "--raw",
+        "-z",
+        "-M",
+        "--no-abbrev",
+        "--relative",
+        "--",
+        MARKDOWN,
         text="".join(f"{name} {parent}".rstrip() + "\n" for name, parent in pairs).encode(),
     )
     changes: list[list[ChangedFile]] = []
@@ -301,20 +299,19 @@ def _messages(
 
 def _changes(repository: Repository, stdin: bytes) -> dict[CommitId, list[ChangedFile]]:
     output = repository.git(
-        *(
-            "diff-tree",
-            "--stdin",
-            "-r",
-            "-m",
-            "--diff-merges=first-parent",
-            "--root",
-            "--raw",
-            "-z",
-            "-M",
-            "--no-abbrev",
-            "--relative",
-        ),
-        *("--", MARKDOWN),
+        "diff-tree",
+        "--stdin",
+        "-r",
+        "-m",
+        "--diff-merges=first-parent",
+        "--root",
+        "--raw",
+        "-z",
+        "-M",
+        "--no-abbrev",
+        "--relative",
+        "--",
+        MARKDOWN,
         text=stdin,
     )
     changes: dict[CommitId, list[ChangedFile]] = {}
@@ -411,23 +408,19 @@ def _removing_commit(
     repository: Repository, path: FilePath, after: CommitId
 ) -> CommitChanges | None:
     listed = repository.git(
-        *(
-            "log",
-            "--no-color",
-            "--no-follow",
-            "--full-history",
-            "--no-merges",
-            "--topo-order",
-            "--reverse",
-        ),
-        *(
-            "--no-renames",
-            "--diff-filter=D",
-            "--format=%H",
-            f"{after}..HEAD",
-            "--",
-            *literal_pathspecs([path]),
-        ),
+        "log",
+        "--no-color",
+        "--no-follow",
+        "--full-history",
+        "--no-merges",
+        "--topo-order",
+        "--reverse",
+        "--no-renames",
+        "--diff-filter=D",
+        "--format=%H",
+        f"{after}..HEAD",
+        "--",
+        *literal_pathspecs([path]),
     )
     first = listed.split()[:1]
     return read_commits(repository, [CommitId(first[0].decode())])[0] if first else None

@@ -78,8 +78,14 @@ def find_text(repository: Repository, path: FilePath, data: bytes) -> CommitId |
     """The newest commit of branches or the last fetch, not proposals, with these bytes."""
     options = ("--no-color", "--no-follow", "--no-renames", "--diff-merges=first-parent")
     listed = repository.run(
-        *("log", *options, "--raw", "--no-abbrev", "--format=%H", *_lacking(repository)),
-        *("--", *literal_pathspecs([path])),
+        "log",
+        *options,
+        "--raw",
+        "--no-abbrev",
+        "--format=%H",
+        *_lacking(repository),
+        "--",
+        *literal_pathspecs([path]),
     )
     rows = listed.output.decode("utf-8", "replace").splitlines() if listed.status == 0 else []
     if not rows:
@@ -100,26 +106,22 @@ def added_lines(
     """The commits that one reaches and HEAD lacks, oldest first, with their added lines."""
     ids = [name for name, _ in commits_reached(repository, commit, [head])]
     output = repository.git(
-        *(
-            "diff-tree",
-            "--stdin",
-            "-r",
-            "-p",
-            "--text",
-            "-U0",
-            "--inter-hunk-context=0",
-            "-M",
-            "--root",
-        ),
-        *(
-            "--relative",
-            "--no-prefix",
-            "--no-color",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--",
-            MARKDOWN,
-        ),
+        "diff-tree",
+        "--stdin",
+        "-r",
+        "-p",
+        "--text",
+        "-U0",
+        "--inter-hunk-context=0",
+        "-M",
+        "--root",
+        "--relative",
+        "--no-prefix",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--",
+        MARKDOWN,
         text="".join(f"{name}\n" for name in ids).encode(),
     )
     patches = parse_patches(output)

@@ -214,16 +214,24 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 _KEPT = {
-    *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
-    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
-    *(
-        "GIT_EXEC_PATH",
-        "GIT_CEILING_DIRECTORIES",
-        "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-        "GIT_TEMPLATE_DIR",
-    ),
-    *("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS"),  # for the user's hooks
-    *("GIT_ALLOW_PROTOCOL", "GIT_PROTOCOL_FROM_USER"),  # likewise
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_EXEC_PATH",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_TEMPLATE_DIR",
+    # For the user's hooks.
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH_VARIANT",
+    "GIT_ASKPASS",
+    "GIT_ALLOW_PROTOCOL",
+    "GIT_PROTOCOL_FROM_USER",
 }
 _FIXED = {
     "LANGUAGE": "en",
@@ -238,11 +246,19 @@ _NO_LAZY_FETCH = {"GIT_NO_LAZY_FETCH": "1"}
 """For every git process: a foreign repository can name any program as its promisor remote."""
 _OFFLINE = _NO_LAZY_FETCH | {"GIT_ALLOW_PROTOCOL": ""}
 """For every git but `git commit`: no transport, as git before 2.39.4 ignores the above."""
-_SETTINGS = (
-    *("-c", "maintenance.auto=false", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"),
-    *("-c", "log.showSignature=false", "-c", "color.ui=false"),
-    *("-c", "i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8"),
-    *("-c", "core.fsync=committed,loose-object,reference,index"),
+_SETTINGS = tuple(
+    word
+    for setting in (
+        "maintenance.auto=false",
+        "core.fsmonitor=false",
+        "core.quotePath=false",
+        "log.showSignature=false",
+        "color.ui=false",
+        "i18n.commitEncoding=UTF-8",
+        "i18n.logOutputEncoding=UTF-8",
+        "core.fsync=committed,loose-object,reference,index",
+    )
+    for word in ("-c", setting)
 )
 """Settings for every command; the last has all that git writes survive a power cut."""
 MARKDOWN, TEMPORARIES = ":(icase,glob)**/*.md", ":(glob)**/.mdmem-*.tmp"

@@ -234,15 +234,16 @@ class Repository:
 
     def _status_state(self, path: FilePath) -> PathState:
         output = self.git(
-            *(
-                "status",
-                "--porcelain=v2",
-                "--branch",
-                "-z",
-                "--untracked-files=all",
-                "--ignored=matching",
-            ),
-            *("--no-renames", "--ignore-submodules=all", "--", *literal_pathspecs([path])),
+            "status",
+            "--porcelain=v2",
+            "--branch",
+            "-z",
+            "--untracked-files=all",
+            "--ignored=matching",
+            "--no-renames",
+            "--ignore-submodules=all",
+            "--",
+            *literal_pathspecs([path]),
         )
         commit: CommitId | None = None
         branch: str | None = None
@@ -317,16 +318,14 @@ class Repository:
     def pending(self) -> list[FilePath]:
         """The paths of the workspace that differ from HEAD, new ones included, deleted ones too."""
         output = self.git(
-            *(
-                "status",
-                "--porcelain=v1",
-                "-z",
-                "--untracked-files=all",
-                "--no-renames",
-                "--ignore-submodules=all",
-                "--",
-                ".",
-            )
+            "status",
+            "--porcelain=v1",
+            "-z",
+            "--untracked-files=all",
+            "--no-renames",
+            "--ignore-submodules=all",
+            "--",
+            ".",
         )
         return [FilePath(line[3:].removeprefix(self.prefix)) for line in parse_paths(output)]
 

@@ -160,13 +160,14 @@ def occurrence_rows(begun: Sequence[Occurrence], number: int, first: int) -> Ite
 
 def _origin_columns(origin: Origin) -> SqlRow:
     return (
-        *(bulk_blob(origin.commit), origin.time, origin.source.value, origin.confidence),
-        *(
-            bulk_blob(origin.author),
-            _maybe_bulk_blob(origin.actor),
-            _maybe_bulk_blob(origin.session),
-            _maybe_bulk_blob(origin.claimed_by),
-        ),
+        bulk_blob(origin.commit),
+        origin.time,
+        origin.source.value,
+        origin.confidence,
+        bulk_blob(origin.author),
+        _maybe_bulk_blob(origin.actor),
+        _maybe_bulk_blob(origin.session),
+        _maybe_bulk_blob(origin.claimed_by),
         bulk_blob("\n".join(origin.cites)) if origin.cites else None,
         _maybe_bulk_blob(origin.attribute),
     )
@@ -212,14 +213,18 @@ def _origin(
 def commit_row(commit: TrailCommit) -> SqlRow:
     """The row of a commit."""
     return (
-        *(commit.number, blob(commit.commit), commit.time, commit.committed, commit.moment),
-        *(blob(commit.author), blob(commit.email), blob(commit.message)),
-        *(
-            join_numbers(commit.parents),
-            trail.as_text(commit.missing),
-            int(commit.is_needed),
-            commit.brought,
-        ),
+        commit.number,
+        blob(commit.commit),
+        commit.time,
+        commit.committed,
+        commit.moment,
+        blob(commit.author),
+        blob(commit.email),
+        blob(commit.message),
+        join_numbers(commit.parents),
+        trail.as_text(commit.missing),
+        int(commit.is_needed),
+        commit.brought,
     )
 
 
