@@ -36,7 +36,7 @@ from mdmem.model.writes import (
     WriteOptions,
     WriteResult,
 )
-from mdmem.repo import Repository, commits, git_files
+from mdmem.repo import Repository, commits, index_bits
 from mdmem.repo.ignored import ignored
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
@@ -207,7 +207,7 @@ class _Move:
 
     def _commit_pending(self, order: commits.CommitOrder) -> None:
         workspace, repository = self._workspace, self._workspace.repository
-        for path, bits in git_files.read_bits(repository.folder, order.paths).items():
+        for path, bits in index_bits.read_bits(repository.folder, order.paths).items():
             self._steps.add(partial(_restore_bits, repository, path, bits))
             commits.clear_bits(repository, path, bits)
         self._parent = repository.head()

@@ -19,7 +19,7 @@ from mdmem.history.notes import parse_message
 from mdmem.merge import merge_texts
 from mdmem.model import CommitId, FilePath, Provenance, Source
 from mdmem.model.trail import Origin as LineOrigin
-from mdmem.repo import PathState, Repository, commits, git_files, incoming
+from mdmem.repo import PathState, Repository, commits, incoming, index_bits
 from mdmem.repo.incoming import BranchMove
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
@@ -405,7 +405,7 @@ def _put_back(
 def _overlooked(workspace: Workspace) -> Mapping[FilePath, tuple[str, ...]]:
     """Files with pending edits that git ignores by these index bits."""
     repository = workspace.repository
-    bits = git_files.read_bits(repository.folder)
+    bits = index_bits.read_bits(repository.folder)
     return {
         path: bits[path]
         for path in bits
