@@ -26,7 +26,7 @@ from mdmem.text import check
 from mdmem.wording import number_of, verb
 from mdmem.workspace import Say, Workspace, read_committed
 
-_SECONDS = 86_400
+_PULL_WINDOW_SECONDS = 86_400
 """The time after a pull in which an editor may still hold the earlier text."""
 
 
@@ -119,7 +119,7 @@ def _recent_pulls(
     recent = [
         number
         for number, move in enumerate(moves)
-        if move.is_landing and abs(now - move.time) <= _SECONDS
+        if move.is_landing and abs(now - move.time) <= _PULL_WINDOW_SECONDS
     ]
     names = [f"{moves[number].before}:{workspace.repository.prefix}{path}" for number in recent]
     for number, base in zip(recent, workspace.repository.blobs(names), strict=True):

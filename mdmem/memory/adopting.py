@@ -37,7 +37,7 @@ from mdmem.text import check
 from mdmem.wording import field
 from mdmem.workspace import Workspace, actor_in_shell, open_at
 
-_MESSAGE = """mdmem: memory files are merged by section and fact
+_SHARE_MESSAGE = """mdmem: memory files are merged by section and fact
 
 Mdmem-Op: init
 Mdmem-Source: user-stated
@@ -71,7 +71,7 @@ def share(workspace: Workspace) -> CommitId | None:
         repository.require_ready(settings.allow_detached, state.branch)
         order = commits.CommitOrder(
             paths=[path],
-            message=_MESSAGE,
+            message=_SHARE_MESSAGE,
             date=repo.raw_date(workspace.now()),
             hook_timeout=settings.hook_timeout,
             identity=workspace.identity(),

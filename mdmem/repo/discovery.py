@@ -82,7 +82,7 @@ def _exists_above(folder: Path, name: str) -> bool:
     return any((parent / name).exists() for parent in (folder, *folder.parents))
 
 
-_SECONDS = 2.0
+_LOG_SECONDS = 2.0
 """The time limit for reading history, since the user waits for one line."""
 _MOST_COMMITS = 50
 _MOST_NAME = 60
@@ -129,7 +129,7 @@ def _log(repository: Repository, options: Sequence[str], paths: Sequence[str]) -
         return []
     try:
         words = ["log", *options, "HEAD", "--", *(f":(literal){path}" for path in paths)]
-        result = run(repository.folder, words, seconds=_SECONDS)
+        result = run(repository.folder, words, seconds=_LOG_SECONDS)
     except RepositoryProblem as problem:
         if problem.code != "git-timeout":
             raise
