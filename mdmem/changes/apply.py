@@ -23,6 +23,8 @@ from mdmem.workspace import Say, Workspace
 if TYPE_CHECKING:
     from mdmem.queries.likes import LikeSearch
 
+_TRIES, _OVERTAKEN_TRIES = 50, 5
+
 
 def write_result(
     plan: Plan, commit: CommitId | None, diff: str | None = None, notes: tuple[str, ...] = ()
@@ -79,9 +81,6 @@ def _changed_section(plan: Plan) -> Section | None:
         around = [section for section in sections if section.start <= first < section.end]
         sections = around or sections[-1:]
     return sections[0] if sections else None
-
-
-_TRIES, _OVERTAKEN_TRIES = 50, 5
 
 
 def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:

@@ -45,6 +45,8 @@ from mdmem.text.facts import items
 from mdmem.verbs import foundations, require_writable
 from mdmem.workspace import Say, Workspace
 
+_LINES_AROUND = 2
+
 
 @dataclass(frozen=True, slots=True)
 class MovePlan:
@@ -282,9 +284,6 @@ def _message(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> str
         return message
     subject, _, rest = message.partition("\n\n")
     return f"{subject}\n\nMoved from {history.quoted_line(plan.path)}.\n\n{rest}"
-
-
-_LINES_AROUND = 2
 
 
 def apply(workspace: Workspace, change: WholeFileEdit | MovePath, say: Say) -> WriteResult:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 
 _BLOCK_MARKS = ("<mdmem-context", "</mdmem-context")
+_QUOTED, _MOST_NAMED = 60, 3
 
 
 def secrets_in_options(options: WriteOptions) -> Iterator[Problem]:
@@ -96,9 +97,6 @@ def refuse_recalled(texts: Iterable[str], before: bytes | None) -> None:
 def _count_marks(text: str) -> int:
     folded = text.casefold()
     return sum(folded.count(mark) for mark in _BLOCK_MARKS)
-
-
-_QUOTED, _MOST_NAMED = 60, 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,9 @@ from mdmem.workspace import Say, Workspace
 _TRIES = 50
 _LOCK_SECONDS = 30.0
 _KEPT_STATE = (files.LOCK_NAME, write_ahead.RECORD_NAME, "workspace")
+_MANY_FILES = 100
+_TRAILER = "Mdmem-Op: purge"
+FindTranscripts: TypeAlias = "Callable[[PurgeTarget], HeldTranscripts]"
 
 
 def files_holding(
@@ -128,10 +131,6 @@ def _may_hold(data: bytes, target: PurgeTarget) -> bool:
     return purge_rules(target).holds(data) or events.holds_queries(data)
 
 
-_MANY_FILES = 100
-_TRAILER = "Mdmem-Op: purge"
-
-
 @dataclass(frozen=True, slots=True)
 class PurgeScope:
     """The repository, this workspace's state folder, and its memory files anywhere."""
@@ -153,9 +152,6 @@ class HeldTranscripts:
     reads: tuple[str, ...] = ()
     purged: str = ""
     kept_state: frozenset[str] = frozenset()
-
-
-FindTranscripts: TypeAlias = "Callable[[PurgeTarget], HeldTranscripts]"
 
 
 @dataclass(frozen=True, slots=True)

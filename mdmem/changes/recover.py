@@ -16,6 +16,9 @@ from mdmem.model import CommitId, FilePath
 from mdmem.repo import Identity, commits
 from mdmem.workspace import Say, Workspace, read_committed
 
+Contents = Mapping[str, bytes]
+"""Files by path below a folder; a single file has an empty path."""
+
 
 class WriteSteps:
     """The steps of one write, each with its undo."""
@@ -65,10 +68,6 @@ class Transaction:
 
         self._writes.push(undo)
         return steps
-
-
-Contents = Mapping[str, bytes]
-"""Files by path below a folder; a single file has an empty path."""
 
 
 def read_contents(root: Path, path: FilePath) -> Contents:

@@ -42,6 +42,7 @@ _SHARE_MESSAGE = """mdmem: memory files are merged by section and fact
 Mdmem-Op: init
 Mdmem-Source: user-stated
 """
+_FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
 
 
 def share(workspace: Workspace) -> CommitId | None:
@@ -88,9 +89,6 @@ def share(workspace: Workspace) -> CommitId | None:
             raise
     setup.drop_own_lines(workspace)
     return commit
-
-
-_FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
 
 
 @dataclass(frozen=True, slots=True)

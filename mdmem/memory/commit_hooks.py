@@ -22,6 +22,9 @@ from mdmem.text.document import parse_bytes
 from mdmem.text.facts import items
 from mdmem.workspace import Workspace, actor_in_shell, open_in, read_committed, was_used
 
+_MOVED_BY = frozenset({"a rebase", "a cherry-pick"})
+"""Operations of git that make commits again, whoever made them first."""
+
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
     """Check the staged changes of memory files in every workspace of a repository.
@@ -295,10 +298,6 @@ def _staged_facts(
         return frozenset(item.fact.id for item in items(parse_bytes(data or b"")))
     except PathProblem:
         return frozenset()
-
-
-_MOVED_BY = frozenset({"a rebase", "a cherry-pick"})
-"""Operations of git that make commits again, whoever made them first."""
 
 
 def add_claim(folder: Path, message: str, environment: Mapping[str, str]) -> str | None:

@@ -30,6 +30,8 @@ from mdmem.workspace import Progress, Say, Workspace
 if TYPE_CHECKING:
     from mdmem.given.guard import GuardedTexts
 
+_SYSTEM_TEMPLATE, _USER_TEMPLATE = "flush_system.md", "flush.md"
+
 
 def session_of(workspace: Workspace, named: str | None) -> str | None:
     """The session that a call is for: the one named, else MDMEM_SESSION."""
@@ -106,9 +108,6 @@ def drop_given(
     if named and is_summary:
         _update(workspace, named, SessionRecord.after_summary)
     return replace(guarded, dropped=guarded.dropped + len(texts) - len(stripped))
-
-
-_SYSTEM_TEMPLATE, _USER_TEMPLATE = "flush_system.md", "flush.md"
 
 
 def flush(workspace: Workspace, request: Flush) -> FlushResult:

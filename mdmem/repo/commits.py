@@ -16,6 +16,12 @@ from mdmem.repo.worktree import Identity, PathState, Repository
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
+_LOCK_SECONDS = 30.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
+_HOOKLESS = ("-c", f"core.hooksPath={os.devnull}")
+"""For a commit without work for a hook: saves git from starting two shells."""
+_LOCKED = late.pattern(r"Unable to create '[^\n]*\.lock': File exists")
+
 
 def replace_commit(
     repository: Repository, newest: CommitId, path: FilePath, data: bytes, order: CommitOrder
@@ -82,13 +88,6 @@ def _with_id(line: bytes, object_id: str) -> bytes:
     head, _, name = line.partition(b"\t")
     mode, kind, _ = head.split(b" ")
     return b"%s %s %s\t%s" % (mode, kind, object_id.encode(), name)
-
-
-_LOCK_SECONDS = 30.0
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
-_HOOKLESS = ("-c", f"core.hooksPath={os.devnull}")
-"""For a commit without work for a hook: saves git from starting two shells."""
-_LOCKED = late.pattern(r"Unable to create '[^\n]*\.lock': File exists")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,11 @@ from mdmem.repo.runner import run
 from mdmem.repo.worktree import Repository, path_below
 from mdmem.wording import verb
 
+_LOG_SECONDS = 2.0
+"""The time limit for reading history, since the user waits for one line."""
+_MOST_COMMITS = 50
+_MOST_NAME = 60
+
 
 def discover(folder: Path) -> Repository:
     """Find a folder's repository.
@@ -80,12 +85,6 @@ def create(folder: Path) -> Repository:
 
 def _exists_above(folder: Path, name: str) -> bool:
     return any((parent / name).exists() for parent in (folder, *folder.parents))
-
-
-_LOG_SECONDS = 2.0
-"""The time limit for reading history, since the user waits for one line."""
-_MOST_COMMITS = 50
-_MOST_NAME = 60
 
 
 def last_author(repository: Repository, paths: Sequence[str]) -> str:

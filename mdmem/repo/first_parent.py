@@ -30,6 +30,11 @@ _ESCAPES = {
     b'"': b'"',
     b"\\": b"\\",
 }
+_COMMITS_AT_ONCE = 500
+_FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%ae", "%B")
+_FILE_MODES = (b"100644", b"100755")
+_OFFSET = late.pattern(r"([+-])(\d\d)(\d\d)")
+Parents = tuple[CommitId, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +97,6 @@ def _unquoted(path: bytes) -> FilePath:
     return FilePath(os.fsdecode(path))
 
 
-_COMMITS_AT_ONCE = 500
-_FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%ae", "%B")
-_FILE_MODES = (b"100644", b"100755")
-_OFFSET = late.pattern(r"([+-])(\d\d)(\d\d)")
-
-
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
     """A changed Markdown file: the ids of its blobs before and after, None where it is missing."""
@@ -120,9 +119,6 @@ class CommitChanges:
     parents: tuple[CommitId, ...]
     changes: tuple[ChangedFile, ...]
     by_parent: tuple[tuple[ChangedFile, ...], ...] = ()
-
-
-Parents = tuple[CommitId, ...]
 
 
 def commits_reached(

@@ -29,6 +29,61 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.0002, 0.05
 _CHUNK_BYTES = 65_536
 _LOST_STATUS = 255
 """The status of a process for which something else has waited: success is unknown."""
+_KEPT = {
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_EXEC_PATH",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_TEMPLATE_DIR",
+    # For the user's hooks.
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH_VARIANT",
+    "GIT_ASKPASS",
+    "GIT_ALLOW_PROTOCOL",
+    "GIT_PROTOCOL_FROM_USER",
+}
+_FIXED = {
+    "LANGUAGE": "en",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": ":",
+    "GIT_SEQUENCE_EDITOR": ":",
+    "GIT_PAGER": "cat",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "MDMEM_CONTEXT": "off",  # a hook of git may start an agent, whose session is not the user's
+}
+_NO_LAZY_FETCH = {"GIT_NO_LAZY_FETCH": "1"}
+"""For every git process: a foreign repository can name any program as its promisor remote."""
+_OFFLINE = _NO_LAZY_FETCH | {"GIT_ALLOW_PROTOCOL": ""}
+"""For every git but `git commit`: no transport, as git before 2.39.4 ignores the above."""
+_SETTINGS = tuple(
+    word
+    for setting in (
+        "maintenance.auto=false",
+        "core.fsmonitor=false",
+        "core.quotePath=false",
+        "log.showSignature=false",
+        "color.ui=false",
+        "i18n.commitEncoding=UTF-8",
+        "i18n.logOutputEncoding=UTF-8",
+        "core.fsync=committed,loose-object,reference,index",
+    )
+    for word in ("-c", setting)
+)
+"""Settings for every command; the last has all that git writes survive a power cut."""
+MARKDOWN, TEMPORARIES = ":(icase,glob)**/*.md", ":(glob)**/.mdmem-*.tmp"
+"""Pathspecs: Markdown, and temporary files of a killed write (they may hold old bytes)."""
+READ_SECONDS = 60.0
+LACKS_VERSIONS = "this clone lacks older versions"
+FETCH_VERSIONS = "To get them: git fetch --refetch --no-filter"
+_LACKING = ("lazy fetching disabled", "from promisor remote")
+"""The words of git on an object that it would have fetched; before 2.39.4 the second alone."""
 
 
 class TimeUpError(Exception):
@@ -211,63 +266,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             break
         _ends_by(process, time.monotonic() + _KILL_SECONDS)
     _ends_by(process, math.inf)
-
-
-_KEPT = {
-    "GIT_AUTHOR_NAME",
-    "GIT_AUTHOR_EMAIL",
-    "GIT_COMMITTER_NAME",
-    "GIT_COMMITTER_EMAIL",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_NOSYSTEM",
-    "GIT_EXEC_PATH",
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-    "GIT_TEMPLATE_DIR",
-    # For the user's hooks.
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "GIT_SSH_VARIANT",
-    "GIT_ASKPASS",
-    "GIT_ALLOW_PROTOCOL",
-    "GIT_PROTOCOL_FROM_USER",
-}
-_FIXED = {
-    "LANGUAGE": "en",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_EDITOR": ":",
-    "GIT_SEQUENCE_EDITOR": ":",
-    "GIT_PAGER": "cat",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "MDMEM_CONTEXT": "off",  # a hook of git may start an agent, whose session is not the user's
-}
-_NO_LAZY_FETCH = {"GIT_NO_LAZY_FETCH": "1"}
-"""For every git process: a foreign repository can name any program as its promisor remote."""
-_OFFLINE = _NO_LAZY_FETCH | {"GIT_ALLOW_PROTOCOL": ""}
-"""For every git but `git commit`: no transport, as git before 2.39.4 ignores the above."""
-_SETTINGS = tuple(
-    word
-    for setting in (
-        "maintenance.auto=false",
-        "core.fsmonitor=false",
-        "core.quotePath=false",
-        "log.showSignature=false",
-        "color.ui=false",
-        "i18n.commitEncoding=UTF-8",
-        "i18n.logOutputEncoding=UTF-8",
-        "core.fsync=committed,loose-object,reference,index",
-    )
-    for word in ("-c", setting)
-)
-"""Settings for every command; the last has all that git writes survive a power cut."""
-MARKDOWN, TEMPORARIES = ":(icase,glob)**/*.md", ":(glob)**/.mdmem-*.tmp"
-"""Pathspecs: Markdown, and temporary files of a killed write (they may hold old bytes)."""
-READ_SECONDS = 60.0
-LACKS_VERSIONS = "this clone lacks older versions"
-FETCH_VERSIONS = "To get them: git fetch --refetch --no-filter"
-_LACKING = ("lazy fetching disabled", "from promisor remote")
-"""The words of git on an object that it would have fetched; before 2.39.4 the second alone."""
 
 
 @dataclass(frozen=True, slots=True)
