@@ -11,6 +11,16 @@ from enum import StrEnum
 from mdmem.model import Source, actors
 from mdmem.startup.records import dataclass
 
+HOST_MARKS: Mapping[str, str] = {
+    "CLAUDECODE": "claude-code",
+    "GEMINI_CLI": "gemini-cli",
+    "CODEX_THREAD_ID": "codex",
+    "CODEX_SANDBOX": "codex",
+    "CURSOR_AGENT": "cursor",
+    "OPENCODE": "opencode",
+}
+"""Variables that agents' hosts set in the shells they run, each with the host's name."""
+
 
 class TextOrigin(StrEnum):
     """Where a text comes from, as a door tells it."""
@@ -134,16 +144,6 @@ TABLE: Mapping[TextOrigin, Trust] = {
     ),
     TextOrigin.MODEL: Trust(most=Source.AUTO),
 }
-
-HOST_MARKS: Mapping[str, str] = {
-    "CLAUDECODE": "claude-code",
-    "GEMINI_CLI": "gemini-cli",
-    "CODEX_THREAD_ID": "codex",
-    "CODEX_SANDBOX": "codex",
-    "CURSOR_AGENT": "cursor",
-    "OPENCODE": "opencode",
-}
-"""Variables that agents' hosts set in the shells they run, each with the host's name."""
 
 
 def trust(origin: TextOrigin) -> Trust:
