@@ -14,7 +14,7 @@ from mdmem.errors import RefusedChange, RepositoryProblem, TextProblem
 from mdmem.folder import files
 from mdmem.folder.layout import guarded_kind, is_markdown
 from mdmem.model import FactId, FileKind, FilePath, Op, Problem, Supersession
-from mdmem.model.writes import DigestDay, Forget, WriteOptions
+from mdmem.model.writes import DigestDay, Forget, Purge, WriteOptions
 from mdmem.queries import lookup
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check, secrets
@@ -42,7 +42,7 @@ _BLOCK_MARKS = ("<mdmem-context", "</mdmem-context")
 _QUOTED, _MOST_NAMED = 60, 3
 
 
-def secrets_in_options(options: WriteOptions) -> Iterator[Problem]:
+def secrets_in_options(options: WriteOptions | Purge) -> Iterator[Problem]:
     """Find secrets in what the commit message gets besides the change."""
     for name, text in (
         ("reason", options.reason),

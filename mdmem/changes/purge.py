@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from mdmem import events, repo
-from mdmem.changes.plan import refuse_errors, secrets_in_text
+from mdmem.changes.plan import refuse_errors, secrets_in_options
 from mdmem.changes.purge_target import (
     PurgeTarget,
     purge_rules,
@@ -464,7 +464,7 @@ def plan_purge(
 
     Raises: FactProblem, TextProblem (too short), RefusedChange (`secret-found` in the note).
     """
-    _require_clean_note(arguments)
+    refuse_errors(secrets_in_options(arguments), arguments.allow)
     return plan_rewrite(
         _scope(workspace), *_words_and_fact(workspace, arguments.fact), find_transcripts
     )
@@ -478,7 +478,7 @@ def run_purge(
     Raises: WorkspaceProblem (`not-allowed`: agents cannot purge), FactProblem, MdmemError (if
     incomplete, running it again completes it).
     """
-    _require_clean_note(arguments)
+    refuse_errors(secrets_in_options(arguments), arguments.allow)
     actor = workspace.given_actor(arguments.actor)
     workspace.require_person(actor, "purge")
     with lock_workspace(workspace, say):
@@ -503,15 +503,6 @@ def _scope(workspace: Workspace) -> PurgeScope:
         workspace.state,
         tuple(listed.full_path for listed in workspace.memory_files().values()),
     )
-
-
-def _require_clean_note(arguments: Purge) -> None:
-    for name, text in (
-        ("reason", arguments.reason),
-        ("session", arguments.session),
-        ("actor", arguments.actor),
-    ):
-        refuse_errors(secrets_in_text(name, text or ""), arguments.allow)
 
 
 def _words_and_fact(workspace: Workspace, reference: str) -> tuple[str, FactId | None]:
