@@ -16,7 +16,7 @@ from mdmem.folder import files, layout, trust
 from mdmem.folder.layout import is_markdown
 from mdmem.folder.trust import TextOrigin
 from mdmem.history.notes import parse_message
-from mdmem.merge import merge_texts
+from mdmem.merge import merge_by_section
 from mdmem.model import CommitId, FilePath, Provenance, Source
 from mdmem.model.trail import Origin as LineOrigin
 from mdmem.repo import PathState, Repository, commits, incoming, index_bits
@@ -105,7 +105,7 @@ def with_pulled_lines(
             or _was_saved(workspace, path, since)
         ):
             continue
-        merged = merge_texts(base, committed, data, workspace.kind_of(path)).data
+        merged = merge_by_section(base, committed, data, workspace.kind_of(path)).data
         if merged is not None and merged != data:
             return KeptText(merged, f"{path}: {_kept(workspace, move, undone)}")
     return None

@@ -11,7 +11,7 @@ from mdmem import events, repo
 from mdmem.errors import PathProblem
 from mdmem.folder import hook_files, layout
 from mdmem.folder.listing import is_marked
-from mdmem.merge import again, merge_texts
+from mdmem.merge import again, merge_by_section
 from mdmem.merge.again import MergedFile
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Problem
 from mdmem.repo import Repository, git_files
@@ -279,7 +279,7 @@ def _trailers_of_file(
     file: MergedFile, kind: FileKind, standing: frozenset[FactId]
 ) -> Iterator[str]:
     """The trailers for one file; values of one key contradict each other without any."""
-    notes = merge_texts(file.base, file.ours, file.theirs, kind).notes
+    notes = merge_by_section(file.base, file.ours, file.theirs, kind).notes
     for first, second, key in notes.contradictions:
         if key is None and {first, second} <= standing:
             yield f"Mdmem-Contradicts: {first} {second}"
