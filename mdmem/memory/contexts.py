@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import installed
@@ -26,9 +26,6 @@ from mdmem.queries import logged
 from mdmem.queries.context import gather
 from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace
-
-if TYPE_CHECKING:
-    from mdmem.given.guard import GuardedTexts
 
 _SYSTEM_TEMPLATE, _USER_TEMPLATE = "flush_system.md", "flush.md"
 
@@ -95,7 +92,7 @@ def context_figures(request: BuildContext, block: ContextBlock) -> Mapping[str, 
 
 def drop_given(
     workspace: Workspace, texts: Sequence[str], session: str | None, is_summary: bool, say: Say
-) -> GuardedTexts:
+) -> guard.GuardedTexts:
     """The texts with anything new to this session and to memory, without blocks.
 
     After the summary of a compaction, what the session was given in the cycle before is forgotten.
