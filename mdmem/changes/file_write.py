@@ -8,11 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from mdmem import history, repo
-from mdmem.changes import pending as pulled_lines
 from mdmem.changes import write_outcome
-from mdmem.changes.pending import commit_pending_edits
+from mdmem.changes.pending import commit_pending_edits, with_pulled_lines
 from mdmem.changes.plan import Plan
-from mdmem.changes.recover import WriteSteps
+from mdmem.changes.recover import WriteSteps, clear_bits
 from mdmem.changes.write_outcome import WriteEvidence, WriteOutcome, holds_write, judge_write
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem
 from mdmem.folder import files, hook_files, write_ahead
@@ -132,9 +131,7 @@ def _keep_pulled_lines(
     committed = read_committed(workspace, plan.path, state.commit)
     if plan.before is None or committed is None or workspace.settings.direct_edits == "refuse":
         return None
-    kept = pulled_lines.with_pulled_lines(
-        workspace, plan.path, state.branch, committed, plan.before
-    )
+    kept = with_pulled_lines(workspace, plan.path, state.branch, committed, plan.before)
     if kept is None:
         return None
     if not files.replace(plan.full_path, kept.data, plan.before, files.temporary_name()):
@@ -154,13 +151,7 @@ def _without_bits(
     repository: Repository, path: FilePath, bits: tuple[str, ...], steps: WriteSteps
 ) -> Iterator[None]:
     """Clear a file's skip-worktree and assume-unchanged bits until it is written or undone."""
-
-    def restore(_: BaseException) -> bool:
-        commits.set_bits(repository, path, bits)
-        return True
-
-    steps.add(restore)
-    commits.clear_bits(repository, path, bits)
+    clear_bits(repository, path, bits, steps)
     yield
     commits.set_bits(repository, path, bits)
 

@@ -15,6 +15,7 @@ from mdmem.changes.recover import (
     Contents,
     Transaction,
     WriteSteps,
+    clear_bits,
     digests_of,
     discard,
     holds,
@@ -36,7 +37,7 @@ from mdmem.model.writes import (
     WriteOptions,
     WriteResult,
 )
-from mdmem.repo import Repository, commits, index_bits
+from mdmem.repo import commits, index_bits
 from mdmem.repo.ignored import ignored
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
@@ -210,8 +211,7 @@ class _Move:
     def _commit_pending(self, order: commits.CommitOrder) -> None:
         workspace, repository = self._workspace, self._workspace.repository
         for path, bits in index_bits.read_bits(repository.folder, order.paths).items():
-            self._steps.add(partial(_restore_bits, repository, path, bits))
-            commits.clear_bits(repository, path, bits)
+            clear_bits(repository, path, bits, self._steps)
         self._parent = repository.head()
         for path in repository.pending():
             if layout.within(path, order.paths):
@@ -263,13 +263,6 @@ class _Move:
         return self._commit is None or commits.withdraw(
             self._workspace.repository, self._commit, self._parent
         )
-
-
-def _restore_bits(
-    repository: Repository, path: FilePath, bits: tuple[str, ...], _: BaseException
-) -> bool:
-    commits.set_bits(repository, path, bits)
-    return True
 
 
 def _message(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> str:

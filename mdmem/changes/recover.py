@@ -13,7 +13,7 @@ from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files, hook_files, write_ahead
 from mdmem.folder.write_ahead import MoveRecord
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import Identity, commits
+from mdmem.repo import Identity, Repository, commits
 from mdmem.workspace import Say, Workspace, read_committed
 
 Contents = Mapping[str, bytes]
@@ -68,6 +68,19 @@ class Transaction:
 
         self._writes.push(undo)
         return steps
+
+
+def clear_bits(
+    repository: Repository, path: FilePath, bits: Sequence[str], steps: WriteSteps
+) -> None:
+    """Clear index bits of a file; the undo sets them again."""
+
+    def restore(_: BaseException) -> bool:
+        commits.set_bits(repository, path, bits)
+        return True
+
+    steps.add(restore)
+    commits.clear_bits(repository, path, bits)
 
 
 def read_contents(root: Path, path: FilePath) -> Contents:
@@ -133,7 +146,7 @@ def _remove(root: Path, record: MoveRecord) -> None:
         files.remove(removed)
 
 
-def settle(workspace: Workspace, record: MoveRecord, identity: Identity | None) -> str | None:
+def settle_move(workspace: Workspace, record: MoveRecord, identity: Identity | None) -> str | None:
     """Finish or drop a killed process's move; return a line for the user, if any."""
     root, repository = workspace.root, workspace.repository
     paths = moved(record)
@@ -218,15 +231,15 @@ def recover(workspace: Workspace, say: Say) -> None:
         )
         identity = workspace.identity()
         if isinstance(record, write_ahead.MoveRecord):
-            message = settle(workspace, record, identity)
+            message = settle_move(workspace, record, identity)
         else:
-            message = _settle(workspace, record, identity)
+            message = _settle_write(workspace, record, identity)
     write_ahead.drop_record(workspace.state)
     if message:
         say(message)
 
 
-def _settle(
+def _settle_write(
     workspace: Workspace, record: write_ahead.Record, identity: Identity | None
 ) -> str | None:
     """Return a line for the user, if any."""
