@@ -410,10 +410,9 @@ class _Write:
         if all(taken_out):
             return self._retry(overtaken=True, problem=problem)
         self._steps.keep()
-        hint = (
-            f"{' and '.join(target.plan.path for target in lost)} was changed meanwhile and is kept"
-            " unchanged: check it."
-        )
+        paths = " and ".join(target.plan.path for target in lost)
+        was, kept, it = ("was", "is", "it") if len(lost) == 1 else ("were", "are", "them")
+        hint = f"{paths} {was} changed meanwhile and {kept} kept unchanged: check {it}."
         raise RepositoryProblem(problem.code, problem.message, hint) from problem
 
     def _undo_commit(self, _: BaseException) -> bool:

@@ -285,7 +285,8 @@ def _settle_write(
 
 
 def _kept(paths: Sequence[FilePath]) -> str:
-    return f"{' and '.join(paths)} was changed after an interrupted write; it is kept unchanged"
+    was, it_is = ("was", "it is") if len(paths) == 1 else ("were", "they are")
+    return f"{' and '.join(paths)} {was} changed after an interrupted write; {it_is} kept unchanged"
 
 
 def _settle_files(workspace: Workspace, record: write_ahead.Record) -> list[bytes | None]:
