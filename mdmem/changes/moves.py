@@ -1,4 +1,4 @@
-"""Move or remove a file or a folder in one commit, after its pending edits, or nothing."""
+"""Write whole files, and move or remove files and folders: in one commit, or nothing at all."""
 
 from __future__ import annotations
 
@@ -280,7 +280,10 @@ def _message(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> str
 
 
 def apply(workspace: Workspace, change: WholeFileEdit | MovePath, say: Say) -> WriteResult:
-    """Change a whole file, or nothing. Raises: MdmemError."""
+    """Change a whole file, or nothing.
+
+    Raises: PathProblem (`bad-path`, `file-exists`, `file-not-found`, `is-folder`), MdmemError.
+    """
     if isinstance(change, MovePath):
         return move(workspace, change, say)
     path = layout.parse_any_path(change.path)
@@ -297,7 +300,7 @@ def apply(workspace: Workspace, change: WholeFileEdit | MovePath, say: Say) -> W
 
 
 def _require_kind(workspace: Workspace, path: FilePath, change: WholeFileEdit) -> None:
-    """Refuse a folder, an existing file for a new one, or a missing one (PathProblem)."""
+    """Refuse a folder, an existing file for a new one, or a missing one."""
     full_path = workspace.root / path
     is_new = isinstance(change, CreateFile)
     if not is_new and files.identity(str(full_path)) is None:

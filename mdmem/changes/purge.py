@@ -1,4 +1,4 @@
-"""`forget --purge`: find the fact, and purge it under the workspace lock."""
+"""`forget --purge`: plan a purge, and rewrite files, index and history without the words."""
 
 from __future__ import annotations
 
@@ -170,7 +170,8 @@ def plan_rewrite(
 ) -> PurgePlan:
     """Plan a purge; nothing is changed.
 
-    Raises: TextProblem (`bad-text`), FactProblem (`fact-not-found`), RepositoryProblem.
+    Raises: TextProblem (`bad-text`), FactProblem (`fact-not-found`), RepositoryProblem
+    (`cannot-purge`, `repository-busy`).
     """
     target = purge_target(words, fact)
     plan = _plan(scope, target, Objects(scope.repository.root, keep=False))[0]
@@ -462,7 +463,9 @@ def plan_purge(
 ) -> PurgePlan:
     """Plan a purge; nothing is changed.
 
-    Raises: FactProblem, TextProblem (too short), RefusedChange (`secret-found` in the note).
+    Raises: FactProblem (`fact-not-found`, `fact-ambiguous`), TextProblem (`bad-text`),
+    RefusedChange (`secret-found` in the note), RepositoryProblem (`cannot-purge`,
+    `repository-busy`).
     """
     refuse_errors(secrets_in_options(arguments), arguments.allow)
     return plan_rewrite(
@@ -475,8 +478,8 @@ def run_purge(
 ) -> PurgeResult:
     """Remove a text from files, index and all history for good; transcripts are only named.
 
-    Raises: WorkspaceProblem (`not-allowed`: agents cannot purge), FactProblem, MdmemError (if
-    incomplete, running it again completes it).
+    Raises: WorkspaceProblem (`not-allowed`: agents cannot purge), otherwise as `plan_purge`, and
+    MdmemError if incomplete: running it again completes it.
     """
     refuse_errors(secrets_in_options(arguments), arguments.allow)
     actor = workspace.given_actor(arguments.actor)

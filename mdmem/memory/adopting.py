@@ -171,8 +171,9 @@ def _adoption(
     settings: Settings,
     environment: Mapping[str, str],
 ) -> tuple[bool, bool]:
-    """True if adopted, and True if this call is to adopt it. Raises WorkspaceProblem (`not-
-    allowed`).
+    """True if adopted, and True if this call is to adopt it.
+
+    Raises WorkspaceProblem (`not-allowed`).
     """
     if existing is not None and adoption.is_adopted(existing, environment):
         return True, False

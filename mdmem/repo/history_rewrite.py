@@ -131,8 +131,9 @@ def _refusal(message: str, hint: str) -> RepositoryProblem:
 
 
 def require_rewritable(repository: Repository) -> None:
-    """Refuse replace refs, grafts, and clones that are partial or keep all. Raises
-    RepositoryProblem.
+    """Refuse replace refs, grafts, and clones that are partial or keep all.
+
+    Raises RepositoryProblem (`cannot-purge`).
     """
     if git(repository.root, "for-each-ref", "--count=1", "refs/replace"):
         raise _refusal("the repository has replace refs", "To remove one: git replace -d")

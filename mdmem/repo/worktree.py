@@ -365,8 +365,9 @@ class Repository:
         return blobs
 
     def contents(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """The bytes of blobs by ids. Raises RepositoryProblem (`broken-repository`: one is
-        missing).
+        """The bytes of blobs by ids.
+
+        Raises RepositoryProblem (`broken-repository`: one is missing).
         """
         contents: dict[str, bytes] = {}
         for name, data in zip(ids, self.blobs(ids), strict=True):
