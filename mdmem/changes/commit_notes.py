@@ -1,4 +1,4 @@
-"""Provenance of commits, and commits that state something and change no file."""
+"""Notes in commits: provenance, pending edits, and statements that change no file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places of a forgotten or removed fact: its copies in logs, and lines with the same words."""
+"""Places of a forgotten or removed fact, its copies in logs and like lines; edits of all files."""
 
 from __future__ import annotations
 

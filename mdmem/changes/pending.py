@@ -1,4 +1,7 @@
-"""Commit a person's pending edits: by `save`, and before a write of the same file."""
+"""Commit a person's pending edits: by `save`, and before a write of the same file.
+
+A save of an old text over lines that a pull brought in is merged with these first.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plan a change of a file in its current state; nothing is written."""
+"""Plan a change of a file in its current state, and check it; nothing is written."""
 
 from __future__ import annotations
 

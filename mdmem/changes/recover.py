@@ -1,4 +1,4 @@
-"""Recovery of a write that a killed process left, and the lock for all writes."""
+"""Undo failed writes, recover those that a killed process left, and lock out all others."""
 
 from __future__ import annotations
 

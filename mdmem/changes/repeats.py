@@ -1,4 +1,4 @@
-"""Recognise commands sent again after a lost answer. Loaded only where a command fails.
+"""Recognise commands sent again after a lost answer.
 
 A command is a repeat if the newest commit of the same part of the file is by the same actor and
 session, the command makes that commit's file of the one before, and its result is still there.

@@ -28,7 +28,7 @@ INDEX_LOCK, QUEUE_LOCK, TRAIL_LOCK, MESSAGES_LOCK = (
     "trail.lock",
     "messages.lock",
 )
-"""Held to bring the index up to date, to wait for that, and to change the trail."""
+"""Held to update the index, to wait for that, and to change the trail or the messages."""
 RACY_NS = 20_000_000
 """A file changed less than this before it was read may change again without another stamp."""
 TEMPORARY_PREFIX = ".mdmem-"

@@ -1,4 +1,7 @@
-"""Checks and claims in commits made with git; nobody knows who typed what an agent commits."""
+"""The work of git's hooks: check commits, claim those of agents, add trailers to merges.
+
+An agent's commit is claimed because nobody knows who typed what is in it.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,7 @@ def _shrank_on_branch(workspace: Workspace, path: FilePath, after: bytes | None)
 def staged_problems_of_workspace(
     folder: Path, environment: Mapping[str, str]
 ) -> tuple[Problem, ...]:
-    """Do the same with paths from the workspace of `folder`, if it is in one."""
+    """Like `staged_problems`, with paths from the workspace of `folder`, if it is in one."""
     repository = repo.discover(folder)
     here = repository.root / repository.prefix
     workspace = workspaces_of(repository, {here}, environment).get(here)

@@ -1,4 +1,4 @@
-"""`context` and the guard: both read what a session was given, and update it afterwards."""
+"""`context`, `flush` and the guard: all read and update the record of what a session was given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the repository that a folder is in, or create one."""
+"""Find the repository that a folder is in, or create one, and tell who commits there."""
 
 from __future__ import annotations
 
