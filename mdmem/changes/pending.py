@@ -21,7 +21,7 @@ from mdmem.folder.trust import TextOrigin
 from mdmem.history.notes import parse_message
 from mdmem.merge import merge_by_section
 from mdmem.model import CommitId, FilePath, Provenance, Source
-from mdmem.model.trail import Origin as LineOrigin
+from mdmem.model.trail import Origin
 from mdmem.repo import PathState, Repository, commits, incoming, index_bits
 from mdmem.repo.incoming import BranchMove
 from mdmem.startup.records import dataclass, replace
@@ -69,7 +69,7 @@ def message_of_pulled_text(
     return history.compose_pulled_save(path, [(*note, lines) for note, lines in groups.items()])
 
 
-def _note(origin: LineOrigin, is_own: bool) -> tuple[Provenance, str | None]:
+def _note(origin: Origin, is_own: bool) -> tuple[Provenance, str | None]:
     source = (
         origin.source
         if is_own

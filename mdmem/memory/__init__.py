@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 from mdmem.events import EventRecorder
 from mdmem.memory.modules import module
 from mdmem.model import RUNS_NAME, CommitId, FilePath, Problem
-from mdmem.model.writes import Change, Purge, Save, WriteOptions, WriteResult
+from mdmem.model.writes import (
+    Change,
+    MovePath,
+    Purge,
+    PurgePlan,
+    PurgeResult,
+    Save,
+    WholeFileEdit,
+    WriteOptions,
+    WriteResult,
+)
 from mdmem.text import secrets
 from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, open_in, refresh
 
@@ -51,7 +61,6 @@ if TYPE_CHECKING:
         SearchResult,
         TagCatalogue,
     )
-    from mdmem.model.writes import MovePath, PurgePlan, PurgeResult, WholeFileEdit
     from mdmem.queries.folders import FolderView
     from mdmem.repo import Repository
 
