@@ -1,4 +1,4 @@
-"""Places of a forgotten or removed fact, its copies in logs and like lines; edits of all files."""
+"""Places of forgotten or removed facts, log copies and similar lines; forgetting in every file."""
 
 from __future__ import annotations
 

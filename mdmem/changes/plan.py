@@ -163,8 +163,8 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     result = edited.result
     decode(result.text.encode())
     new = parse(result.text)
-    # A section with another title has the same facts; mdmem's instructions, and what is no
-    # Markdown, hold none.
+    # A renamed section keeps its facts; mdmem's instructions, and files that are not Markdown,
+    # have none.
     facts = (
         FactDifference()
         if result.op in (Op.RENAME, Op.INIT) or not is_markdown(path)

@@ -1,4 +1,4 @@
-"""Undo failed writes, recover those that a killed process left, and lock out all others."""
+"""Undo failed writes, recover those of killed processes, and lock the workspace for writing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Recognise commands sent again after a lost answer.
 
 A command is a repeat if the newest commit of the same part of the file is by the same actor and
-session, the command makes that commit's file of the one before, and its result is still there.
+session, the command turns the file before that commit into the one after it, and its result is
+still there.
 """
 
 from __future__ import annotations

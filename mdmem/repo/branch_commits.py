@@ -265,7 +265,7 @@ def commits_not_in(
 
 
 def commit_times(repository: Repository, commits: Iterable[CommitId]) -> dict[CommitId, int]:
-    """When each of some commits was made, in seconds since 1970; without those that are missing."""
+    """The times of commits, in seconds since 1970; missing commits are left out."""
     text = "".join(f"{name}\n" for name in commits).encode()
     command = ("log", "--no-walk=unsorted", "--ignore-missing", "--stdin", "--format=%H %ct")
     rows = repository.git(*command, text=text).decode().splitlines() if text else []

@@ -391,13 +391,13 @@ def _change_index(repository: Repository, arguments: Sequence[str], text: bytes 
 
 
 def clear_bits(repository: Repository, path: FilePath, bits: Sequence[str]) -> None:
-    """Have git look at a file again that it was told not to look at (`index_bits`)."""
+    """Clear index bits, so that git looks at the file again (see `index_bits`)."""
     for bit in bits:
         _change_index(repository, ["update-index", f"--no-{bit}", "--", path])
 
 
 def set_bits(repository: Repository, path: FilePath, bits: Sequence[str]) -> None:
-    """Tell git again not to look at a file, if it still tracks it."""
+    """Set index bits again, if git still tracks the file."""
     for bit in bits:
         run(repository.folder, ["update-index", f"--{bit}", "--", path])
 

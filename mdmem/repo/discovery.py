@@ -78,7 +78,7 @@ def create(folder: Path) -> Repository:
     if result.status:
         raise RepositoryProblem("git-failed", f"git init: {result.error_text}")
     repository = discover(folder)
-    # Git does not, and a repository whose HEAD is lost in a power cut is none.
+    # Git does not, and a power cut that loses HEAD leaves no repository.
     files.sync_all(repository.git_dir)
     return repository
 

@@ -124,7 +124,10 @@ class CommitChanges:
 def commits_reached(
     repository: Repository, head: CommitId, without: Iterable[CommitId] = ()
 ) -> list[tuple[CommitId, Parents]]:
-    """The commits that one reaches, not `without`, parents first. Raises RepositoryProblem."""
+    """The commits that `head` reaches and `without` do not, parents first.
+
+    Raises RepositoryProblem (`broken-repository`).
+    """
     revisions = "".join(f"{name}\n" for name in (head, *(f"^{name}" for name in without)))
     try:
         output = repository.git(
@@ -141,14 +144,14 @@ def commits_reached(
 
 
 def reaches(repository: Repository, head: CommitId, commit: CommitId) -> bool:
-    """True if a commit is there and is another one or in its past."""
+    """True if a commit exists and is `head` or one of its ancestors."""
     return repository.run("merge-base", "--is-ancestor", commit, head).status == 0
 
 
 def commits_brought_by(repository: Repository, merge: CommitId) -> list[CommitId]:
     """A merge with the commits that it brought to its first parent; another commit alone.
 
-    Empty where it is not there, or has no parent.
+    Empty if it does not exist, or has no parent.
     """
     listed = repository.run("rev-list", merge, f"^{merge}^1")
     return [] if listed.status else [CommitId(name) for name in listed.output.decode().split()]
@@ -254,7 +257,7 @@ def read_commits(repository: Repository, ids: Sequence[CommitId]) -> list[Commit
 
 
 def author_offsets(repository: Repository, ids: Iterable[CommitId]) -> dict[CommitId, timedelta]:
-    """The offset from UTC in which each of some commits was written; without missing commits."""
+    """The authors' offsets from UTC by commit; missing commits are left out."""
     stdin = _lines(ids)
     command = (
         "log",
@@ -371,7 +374,7 @@ def merge_bases(repository: Repository, first: CommitId, second: CommitId) -> li
 def touching_commits(
     repository: Repository, paths: Sequence[FilePath], upto: CommitId
 ) -> list[CommitId]:
-    """The commits in the past of one that touched any of some files."""
+    """The commits up to `upto` that touched any of these files."""
     listed = repository.git("rev-list", "--full-history", upto, "--", *literal_pathspecs(paths))
     return [CommitId(name.decode()) for name in listed.split()]
 

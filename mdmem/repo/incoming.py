@@ -53,7 +53,7 @@ def branch_moves(repository: Repository, branch: str) -> list[BranchMove]:
 def messages_about(
     repository: Repository, commits: Iterable[CommitId], path: FilePath
 ) -> list[str]:
-    """The messages of those of some commits that changed a file."""
+    """The messages of the commits, among these, that changed a file."""
     text = "".join(f"{commit}\n" for commit in commits).encode()
     if not text:
         return []
@@ -103,7 +103,7 @@ def find_text(repository: Repository, path: FilePath, data: bytes) -> CommitId |
 def added_lines(
     repository: Repository, commit: CommitId, head: CommitId
 ) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
-    """The commits that one reaches and HEAD lacks, oldest first, with their added lines."""
+    """The ancestors of a commit that HEAD lacks, oldest first, with their added lines."""
     ids = [name for name, _ in commits_reached(repository, commit, [head])]
     output = repository.git(
         "diff-tree",

@@ -107,7 +107,7 @@ def converse(
 
     The whole text is there before the start: if this process is killed, the child never takes a
     part of it for the whole. Pipes kept open by background processes are not waited for.
-    `meanwhile` is called while the process works, and is to be quick. `most_bytes`: of both outputs
+    `meanwhile` is called while the process works, and must be quick. `most_bytes`: of both outputs
     together (None: any number).
 
     Returns:

@@ -37,8 +37,8 @@ class PathState:
     """The state of HEAD and of one path; None: an unborn branch's `commit`, a detached `branch`.
 
     `tracked`: the file exists and is in git's index. `settled`: HEAD, index and disk hold the same
-    of it, and nothing at all is staged or unmerged; False means that this is not known. `bits`: by
-    which git was told not to look at the file (`index_bits`).
+    of it, and nothing at all is staged or unmerged; False means that this is not known. `bits` tell
+    git not to look at the file (see `index_bits`).
     """
 
     commit: CommitId | None
