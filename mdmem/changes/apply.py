@@ -214,7 +214,7 @@ def _plan(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
 
 
 def _like_search(workspace: Workspace, edit: FileEdit) -> likes.LikeSearch | None:
-    """None where `supersedes` says already what is replaced, or nobody reads the answer."""
+    """None where `supersedes` already names what is replaced, or where nobody reads the answer."""
     if edit.options.pipeline is not None:
         return None
     match edit:

@@ -371,7 +371,7 @@ class _Write:
             path, data = target.plan.path, target.on_disk()
             order = replace(self._order, paths=(path,))
             with suppress(RepositoryProblem):  # it stays a pending edit
-                # The one who waits for this write has not saved the file: it is a person's save,
+                # Whoever waits for this write did not save the file, so it is a person's save,
                 # and no agent's claim.
                 theirs = (
                     commit_pending_edits(

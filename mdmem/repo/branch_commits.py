@@ -46,7 +46,7 @@ class NewCommit:
 
 @dataclass(frozen=True, slots=True)
 class BranchCommit:
-    """A commit of a branch, as it is; author and committer with their times, as in the object."""
+    """A commit of a branch, with author and committer and their times, as git stores them."""
 
     id: CommitId
     parents: tuple[CommitId, ...]

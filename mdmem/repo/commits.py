@@ -205,7 +205,7 @@ def _own_commit(repository: Repository, order: CommitOrder, before: CommitId | N
     head, *parents = map(CommitId, repository.git("rev-parse", "HEAD", "HEAD^@").decode().split())
     if next(iter(parents), None) == before:
         return head
-    # A hook may have worded its message anew.
+    # A hook may have changed its message.
     return commit_made_after(repository, before, order.paths, order.message) or head
 
 
