@@ -218,7 +218,7 @@ class Memory:
     def show_named(self, request: Show) -> SectionView | DayView:
         """Read a section, or else the fact, file or day that the word for one means.
 
-        Raises as `show`, and FactProblem (`fact-ambiguous`).
+        Raises as `show`, and FactProblem (`fact-not-found`, `fact-ambiguous`).
         """
         return module("queries.show").show_named(self.workspace, request, self._say)
 
