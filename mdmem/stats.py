@@ -190,9 +190,8 @@ def search_figures(
 
 
 def _week_figures(name: str, events: Sequence[Event]) -> Week:
-    answers = [
-        event.quality for event in events if event.quality is not None
-    ]  # events of older versions have none
+    # Events of older versions have no quality.
+    answers = [event.quality for event in events if event.quality is not None]
     return Week(
         week=name,
         searches=len(events),

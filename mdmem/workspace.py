@@ -282,9 +282,8 @@ class Workspace:
             files.make_folders(self.state)
             new = self.state / files.temporary_name()
             files.write_durably(new, self.repository.prefix.encode("utf-8", "surrogateescape"))
-            with suppress(
-                FileNotFoundError
-            ):  # a process that tidies up may have removed it as a leftover
+            # A process that tidies up may have removed it as a leftover.
+            with suppress(FileNotFoundError):
                 new.replace(prefix)
 
 

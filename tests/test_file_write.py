@@ -22,7 +22,7 @@ from mdmem.folder import files, write_ahead
 from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.writes import Action, EditSection, Remember, WriteOptions
 from mdmem.repo import commits
-from mdmem.repo.git_files import ASSUME_UNCHANGED, SKIP_WORKTREE
+from mdmem.repo.index_bits import ASSUME_UNCHANGED, SKIP_WORKTREE
 from mdmem.repo.runner import GitResult
 from mdmem.text.document import parse
 from mdmem.verbs import FileEdit, target_path

@@ -148,7 +148,8 @@ def test_a_move_that_was_left(
     put(at.root / OLD, old)
     head = at.head()
     assert (
-        recover.settle(at.workspace, record(at, target), Identity("Ada", "ada@example.org")) == said
+        recover.settle_move(at.workspace, record(at, target), Identity("Ada", "ada@example.org"))
+        == said
     )
     assert (first_file(at, OLD), first_file(at, target)) == left
     assert (at.root / OLD / "c/two.md").exists() is (left[0] is not None)
@@ -165,7 +166,9 @@ def test_a_move_that_was_left(
 def test_one_that_a_hook_refuses_stays_to_be_settled(at: Desk):
     (at.root / OLD).rename(at.root / NEW)
     at.hook("pre-commit", "exit 1")
-    assert code_of(lambda: recover.settle(at.workspace, record(at, NEW), None)) == "commit-failed"
+    assert (
+        code_of(lambda: recover.settle_move(at.workspace, record(at, NEW), None)) == "commit-failed"
+    )
 
 
 def test_one_of_a_file_that_was_not_deleted_yet_is(at: Desk):
@@ -180,7 +183,7 @@ def test_one_of_a_file_that_was_not_deleted_yet_is(at: Desk):
         message="m",
         date="@0 +0000",
     )
-    assert recover.settle(at.workspace, move, None) is None
+    assert recover.settle_move(at.workspace, move, None) is None
     assert (at.read(path), (at.root / ASIDE).exists()) == ("saved\n", False)
 
 
@@ -197,5 +200,5 @@ def test_of_a_file_that_neither_name_has_the_one_of_head_comes_back(at: Desk):
         message="m",
         date="@0 +0000",
     )
-    assert recover.settle(at.workspace, move, None) is None
+    assert recover.settle_move(at.workspace, move, None) is None
     assert at.read(path) == "index\n"

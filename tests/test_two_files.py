@@ -336,6 +336,15 @@ class TestLeft:
         ]
         assert contents(at) == ((mine, OLD_OTHER) if first else (SEED, mine))
 
+    def test_where_both_were_changed_both_stay(self, at: Desk):
+        leave(at)
+        at.write("MEMORY.md", f"{SEED}\n{HAND}\n")
+        at.write(OTHER, f"{OLD_OTHER}\n{HAND}\n")
+        assert settle(at) == [
+            f"MEMORY.md and {OTHER} were changed after an interrupted write; they are kept unchanged"
+        ]
+        assert contents(at) == (f"{SEED}\n{HAND}\n", f"{OLD_OTHER}\n{HAND}\n")
+
     def test_a_save_that_was_displaced_by_the_second_is_put_back(self, at: Desk):
         leave(at)
         at.write("MEMORY.md", NEW)

@@ -400,9 +400,8 @@ def _preparing(workspace: Workspace, commit: CommitId | None) -> _ReadFile:
 
 def _reading(workspace: Workspace, trail: Trail, total: int) -> _ReadFile:
     """A function to read files with a trail; None for those that do not exist."""
-    reader = cache(
-        lambda: pages.PageReader(workspace, trail, total)
-    )  # it asks git about all files: not before there is one to read
+    # It asks git about all files: not before there is one to read.
+    reader = cache(lambda: pages.PageReader(workspace, trail, total))
 
     def read(path: FilePath) -> FileAnswer | None:
         with suppress(FileNotFoundError, NotADirectoryError):

@@ -16,7 +16,7 @@ from mdmem.history.copies import CopyFates
 from mdmem.history.file_changes import EarlierTrail, FileChange, Page
 from mdmem.history.merge_step import Combination, MergeFile, MergeParent, build_merge_step
 from mdmem.history.replay import build_step, confirmed_facts
-from mdmem.merge import again, merge_texts
+from mdmem.merge import again, merge_by_section
 from mdmem.model import CommitId, FactId, FileKind, FilePath
 from mdmem.model.trail import Occurrence, TrailCommit, complement, intersection, union
 from mdmem.repo import first_parent
@@ -276,7 +276,7 @@ def _combinations(
     if len(read.git_parents) != 2:
         return
     for file in again.files_of_both(workspace.repository, *read.git_parents, paths):
-        result = merge_texts(file.base, file.ours, file.theirs, workspace.kind_of(file.path))
+        result = merge_by_section(file.base, file.ours, file.theirs, workspace.kind_of(file.path))
         for text, first, second in result.combinations:
             yield file.path, _first_line(text), (_first_line(first), _first_line(second))
 

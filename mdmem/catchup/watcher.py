@@ -79,10 +79,8 @@ class WorkspaceFiles:
             if self._watcher is None or not self._watcher.is_for(workspace):
                 self._watcher = FileWatcher(workspace)
             return self._watcher.stamps(workspace)
-        except (
-            ImportError,
-            OSError,
-        ):  # not installed; no watches or descriptors left; no /proc; not a file system to rely on
+        # Not installed; no watches or descriptors left; no /proc; not a file system to rely on.
+        except (ImportError, OSError):
             self._watcher, self._retry_at = None, time.monotonic() + _LONGEST_SECONDS
             return None
 

@@ -24,6 +24,23 @@ from mdmem.wording import number_of
 
 _MAX_LINES = 30
 """The maximum of lines that a command quotes; nobody reads a longer command."""
+UNTOUCHED_DAYS = 180
+"""A section unchanged for so many days is worth a look."""
+_NEAR = 0.8
+"""The `word_overlap` of likely duplicates; random lines of conversation do not reach it."""
+_NAMED = 3
+_MAX_REMOVALS = 50
+"""The maximum of removals in one review; the next review has the next ones."""
+_REMOVALS = frozenset(
+    (
+        AdviceKind.SUPERSEDED,
+        AdviceKind.FORGOTTEN,
+        AdviceKind.EXPIRED,
+        AdviceKind.DUPLICATE,
+        AdviceKind.NEAR_DUPLICATE,
+    )
+)
+_QUOTED = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,25 +156,6 @@ def removal_command(change: Forget | EditSection) -> tuple[str, ...]:
 
 def _option(name: str, value: str | None) -> tuple[str, ...]:
     return (name, value) if value is not None else ()
-
-
-UNTOUCHED_DAYS = 180
-"""A section unchanged for so many days is worth a look."""
-_NEAR = 0.8
-"""The `word_overlap` of likely duplicates; random lines of conversation do not reach it."""
-_NAMED = 3
-_MAX_REMOVALS = 50
-"""The maximum of removals in one review; the next review has the next ones."""
-_REMOVALS = frozenset(
-    (
-        AdviceKind.SUPERSEDED,
-        AdviceKind.FORGOTTEN,
-        AdviceKind.EXPIRED,
-        AdviceKind.DUPLICATE,
-        AdviceKind.NEAR_DUPLICATE,
-    )
-)
-_QUOTED = 60
 
 
 @dataclass(frozen=True, slots=True)

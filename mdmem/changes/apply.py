@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from mdmem import history
 from mdmem.changes import fact_places
@@ -20,8 +19,7 @@ from mdmem.text.document import Section, preamble_etag, section_etag
 from mdmem.verbs import FileEdit, target_path, verb_of
 from mdmem.workspace import Say, Workspace
 
-if TYPE_CHECKING:
-    from mdmem.queries.likes import LikeSearch
+_TRIES, _OVERTAKEN_TRIES = 50, 5
 
 
 def write_result(
@@ -79,9 +77,6 @@ def _changed_section(plan: Plan) -> Section | None:
         around = [section for section in sections if section.start <= first < section.end]
         sections = around or sections[-1:]
     return sections[0] if sections else None
-
-
-_TRIES, _OVERTAKEN_TRIES = 50, 5
 
 
 def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
@@ -218,8 +213,8 @@ def _plan(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
         raise
 
 
-def _like_search(workspace: Workspace, edit: FileEdit) -> LikeSearch | None:
-    """None where `supersedes` says already what is replaced, or nobody reads the answer."""
+def _like_search(workspace: Workspace, edit: FileEdit) -> likes.LikeSearch | None:
+    """None where `supersedes` already names what is replaced, or where nobody reads the answer."""
     if edit.options.pipeline is not None:
         return None
     match edit:
@@ -228,7 +223,7 @@ def _like_search(workspace: Workspace, edit: FileEdit) -> LikeSearch | None:
     return None
 
 
-def _with_likes(result: WriteResult, plan: Plan, like: LikeSearch) -> WriteResult:
+def _with_likes(result: WriteResult, plan: Plan, like: likes.LikeSearch) -> WriteResult:
     """Add the current facts similar to the new line; none where it superseded one."""
     if result.supersedes:
         return result

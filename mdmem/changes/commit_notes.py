@@ -1,4 +1,4 @@
-"""Provenance of commits, and commits that state something and change no file."""
+"""Notes in commits: provenance, pending edits, and statements that change no file."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def with_provenance(
 def with_pipeline(
     note: history.CommitNote, pipeline: PipelineNote, facts: Sequence[FactId]
 ) -> history.CommitNote:
-    """Add what a pipeline states of the last of some facts."""
+    """Add a pipeline's statements about the last of these facts."""
     fact = facts[-1] if facts else None
     return replace(
         note,

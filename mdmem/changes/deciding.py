@@ -134,7 +134,7 @@ def _decision(
 
 
 def _find(workspace: Workspace, named: str) -> Proposal:
-    """By a run's name: the proposal that holds its parts, with these alone (its view has all)."""
+    """Find a proposal; for a run's name, with the parts of that run only (the view has all)."""
     if is_night(named):
         return _of_night(workspace, named)
     ref = branches.find_proposal(workspace.repository, named)

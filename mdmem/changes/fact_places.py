@@ -1,4 +1,4 @@
-"""Places of a forgotten or removed fact: its copies in logs, and lines with the same words."""
+"""Places of forgotten or removed facts, log copies and similar lines; forgetting in every file."""
 
 from __future__ import annotations
 

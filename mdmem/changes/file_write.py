@@ -8,16 +8,15 @@ from functools import partial
 from pathlib import Path
 
 from mdmem import history, repo
-from mdmem.changes import pending as pulled_lines
 from mdmem.changes import write_outcome
-from mdmem.changes.pending import commit_pending_edits
+from mdmem.changes.pending import commit_pending_edits, with_pulled_lines
 from mdmem.changes.plan import Plan
-from mdmem.changes.recover import WriteSteps
+from mdmem.changes.recover import WriteSteps, clear_bits
 from mdmem.changes.write_outcome import WriteEvidence, WriteOutcome, holds_write, judge_write
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem
 from mdmem.folder import files, hook_files, write_ahead
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import PathState, Repository, commits, git_files
+from mdmem.repo import PathState, Repository, commits, index_bits
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Workspace, read_committed
 
@@ -86,7 +85,7 @@ def _refuse_unwritable(plan: Plan, state: PathState) -> None:
     if state.ignored:
         hint = "Remove the rule; memory outside git has no history."
         raise PathProblem("ignored-path", f"{plan.path} is ignored by .gitignore", hint)
-    if state.bits and plan.before is None and git_files.SKIP_WORKTREE in state.bits:
+    if state.bits and plan.before is None and index_bits.SKIP_WORKTREE in state.bits:
         hint = (
             "Have git check it out: git sparse-checkout add, or git update-index --no-skip-worktree"
             " and git restore."
@@ -132,9 +131,7 @@ def _keep_pulled_lines(
     committed = read_committed(workspace, plan.path, state.commit)
     if plan.before is None or committed is None or workspace.settings.direct_edits == "refuse":
         return None
-    kept = pulled_lines.with_pulled_lines(
-        workspace, plan.path, state.branch, committed, plan.before
-    )
+    kept = with_pulled_lines(workspace, plan.path, state.branch, committed, plan.before)
     if kept is None:
         return None
     if not files.replace(plan.full_path, kept.data, plan.before, files.temporary_name()):
@@ -154,13 +151,7 @@ def _without_bits(
     repository: Repository, path: FilePath, bits: tuple[str, ...], steps: WriteSteps
 ) -> Iterator[None]:
     """Clear a file's skip-worktree and assume-unchanged bits until it is written or undone."""
-
-    def restore(_: BaseException) -> bool:
-        commits.set_bits(repository, path, bits)
-        return True
-
-    steps.add(restore)
-    commits.clear_bits(repository, path, bits)
+    clear_bits(repository, path, bits, steps)
     yield
     commits.set_bits(repository, path, bits)
 
@@ -380,7 +371,7 @@ class _Write:
             path, data = target.plan.path, target.on_disk()
             order = replace(self._order, paths=(path,))
             with suppress(RepositoryProblem):  # it stays a pending edit
-                # The one who waits for this write has not saved the file: it is a person's save,
+                # Whoever waits for this write did not save the file, so it is a person's save,
                 # and no agent's claim.
                 theirs = (
                     commit_pending_edits(
@@ -419,10 +410,9 @@ class _Write:
         if all(taken_out):
             return self._retry(overtaken=True, problem=problem)
         self._steps.keep()
-        hint = (
-            f"{' and '.join(target.plan.path for target in lost)} was changed meanwhile and is kept"
-            " unchanged: check it."
-        )
+        paths = " and ".join(target.plan.path for target in lost)
+        was, kept, it = ("was", "is", "it") if len(lost) == 1 else ("were", "are", "them")
+        hint = f"{paths} {was} changed meanwhile and {kept} kept unchanged: check {it}."
         raise RepositoryProblem(problem.code, problem.message, hint) from problem
 
     def _undo_commit(self, _: BaseException) -> bool:

@@ -1,4 +1,4 @@
-"""Move or remove a file or a folder in one commit, after its pending edits, or nothing."""
+"""Write whole files, and move or remove files and folders: in one commit, or nothing at all."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from mdmem.changes.recover import (
     Contents,
     Transaction,
     WriteSteps,
+    clear_bits,
     digests_of,
     discard,
     holds,
@@ -36,7 +37,7 @@ from mdmem.model.writes import (
     WriteOptions,
     WriteResult,
 )
-from mdmem.repo import Repository, commits, git_files
+from mdmem.repo import commits, index_bits
 from mdmem.repo.ignored import ignored
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
@@ -44,6 +45,8 @@ from mdmem.text.document import parse_bytes
 from mdmem.text.facts import items
 from mdmem.verbs import foundations, require_writable
 from mdmem.workspace import Say, Workspace
+
+_LINES_AROUND = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,9 +210,8 @@ class _Move:
 
     def _commit_pending(self, order: commits.CommitOrder) -> None:
         workspace, repository = self._workspace, self._workspace.repository
-        for path, bits in git_files.read_bits(repository.folder, order.paths).items():
-            self._steps.add(partial(_restore_bits, repository, path, bits))
-            commits.clear_bits(repository, path, bits)
+        for path, bits in index_bits.read_bits(repository.folder, order.paths).items():
+            clear_bits(repository, path, bits, self._steps)
         self._parent = repository.head()
         for path in repository.pending():
             if layout.within(path, order.paths):
@@ -263,13 +265,6 @@ class _Move:
         )
 
 
-def _restore_bits(
-    repository: Repository, path: FilePath, bits: tuple[str, ...], _: BaseException
-) -> bool:
-    commits.set_bits(repository, path, bits)
-    return True
-
-
 def _message(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> str:
     note = history.CommitNote(
         op=Op.MEMORY_TOOL, path=plan.target or plan.path, section=(), provenance=Provenance()
@@ -284,11 +279,11 @@ def _message(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> str
     return f"{subject}\n\nMoved from {history.quoted_line(plan.path)}.\n\n{rest}"
 
 
-_LINES_AROUND = 2
-
-
 def apply(workspace: Workspace, change: WholeFileEdit | MovePath, say: Say) -> WriteResult:
-    """Change a whole file, or nothing. Raises: MdmemError."""
+    """Change a whole file, or nothing.
+
+    Raises: PathProblem (`bad-path`, `file-exists`, `file-not-found`, `is-folder`), MdmemError.
+    """
     if isinstance(change, MovePath):
         return move(workspace, change, say)
     path = layout.parse_any_path(change.path)
@@ -305,7 +300,7 @@ def apply(workspace: Workspace, change: WholeFileEdit | MovePath, say: Say) -> W
 
 
 def _require_kind(workspace: Workspace, path: FilePath, change: WholeFileEdit) -> None:
-    """Refuse a folder, an existing file for a new one, or a missing one (PathProblem)."""
+    """Refuse a folder, an existing file for a new one, or a missing one."""
     full_path = workspace.root / path
     is_new = isinstance(change, CreateFile)
     if not is_new and files.identity(str(full_path)) is None:

@@ -1,4 +1,7 @@
-"""Commit a person's pending edits: by `save`, and before a write of the same file."""
+"""Commit a person's pending edits: by `save`, and before a write of the same file.
+
+A save of an old text over lines that a pull brought in is merged with these first.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,17 @@ from mdmem.folder import files, layout, trust
 from mdmem.folder.layout import is_markdown
 from mdmem.folder.trust import TextOrigin
 from mdmem.history.notes import parse_message
-from mdmem.merge import merge_texts
+from mdmem.merge import merge_by_section
 from mdmem.model import CommitId, FilePath, Provenance, Source
-from mdmem.model.trail import Origin as LineOrigin
-from mdmem.repo import PathState, Repository, commits, git_files, incoming
+from mdmem.model.trail import Origin
+from mdmem.repo import PathState, Repository, commits, incoming, index_bits
 from mdmem.repo.incoming import BranchMove
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
 from mdmem.wording import number_of, verb
 from mdmem.workspace import Say, Workspace, read_committed
 
-_SECONDS = 86_400
+_PULL_WINDOW_SECONDS = 86_400
 """The time after a pull in which an editor may still hold the earlier text."""
 
 
@@ -66,7 +69,7 @@ def message_of_pulled_text(
     return history.compose_pulled_save(path, [(*note, lines) for note, lines in groups.items()])
 
 
-def _note(origin: LineOrigin, is_own: bool) -> tuple[Provenance, str | None]:
+def _note(origin: Origin, is_own: bool) -> tuple[Provenance, str | None]:
     source = (
         origin.source
         if is_own
@@ -105,7 +108,7 @@ def with_pulled_lines(
             or _was_saved(workspace, path, since)
         ):
             continue
-        merged = merge_texts(base, committed, data, workspace.kind_of(path)).data
+        merged = merge_by_section(base, committed, data, workspace.kind_of(path)).data
         if merged is not None and merged != data:
             return KeptText(merged, f"{path}: {_kept(workspace, move, undone)}")
     return None
@@ -119,7 +122,7 @@ def _recent_pulls(
     recent = [
         number
         for number, move in enumerate(moves)
-        if move.is_landing and abs(now - move.time) <= _SECONDS
+        if move.is_landing and abs(now - move.time) <= _PULL_WINDOW_SECONDS
     ]
     names = [f"{moves[number].before}:{workspace.repository.prefix}{path}" for number in recent]
     for number, base in zip(recent, workspace.repository.blobs(names), strict=True):
@@ -405,7 +408,7 @@ def _put_back(
 def _overlooked(workspace: Workspace) -> Mapping[FilePath, tuple[str, ...]]:
     """Files with pending edits that git ignores by these index bits."""
     repository = workspace.repository
-    bits = git_files.read_bits(repository.folder)
+    bits = index_bits.read_bits(repository.folder)
     return {
         path: bits[path]
         for path in bits

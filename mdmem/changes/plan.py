@@ -1,4 +1,4 @@
-"""Plan a change of a file in its current state; nothing is written."""
+"""Plan a change of a file in its current state, and check it; nothing is written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mdmem.errors import RefusedChange, RepositoryProblem, TextProblem
 from mdmem.folder import files
 from mdmem.folder.layout import guarded_kind, is_markdown
 from mdmem.model import FactId, FileKind, FilePath, Op, Problem, Supersession
-from mdmem.model.writes import DigestDay, Forget, WriteOptions
+from mdmem.model.writes import DigestDay, Forget, Purge, WriteOptions
 from mdmem.queries import lookup
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check, secrets
@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 
 
 _BLOCK_MARKS = ("<mdmem-context", "</mdmem-context")
+_QUOTED, _MOST_NAMED = 60, 3
 
 
-def secrets_in_options(options: WriteOptions) -> Iterator[Problem]:
+def secrets_in_options(options: WriteOptions | Purge) -> Iterator[Problem]:
     """Find secrets in what the commit message gets besides the change."""
     for name, text in (
         ("reason", options.reason),
@@ -96,9 +97,6 @@ def refuse_recalled(texts: Iterable[str], before: bytes | None) -> None:
 def _count_marks(text: str) -> int:
     folded = text.casefold()
     return sum(folded.count(mark) for mark in _BLOCK_MARKS)
-
-
-_QUOTED, _MOST_NAMED = 60, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +163,8 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     result = edited.result
     decode(result.text.encode())
     new = parse(result.text)
-    # A section with another title has the same facts; mdmem's instructions, and what is no
-    # Markdown, hold none.
+    # A renamed section keeps its facts; mdmem's instructions, and files that are not Markdown,
+    # have none.
     facts = (
         FactDifference()
         if result.op in (Op.RENAME, Op.INIT) or not is_markdown(path)

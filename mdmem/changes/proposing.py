@@ -1,4 +1,4 @@
-"""Propose an edit on a branch, planned and checked as a write; HEAD, index, files stay."""
+"""Propose an edit, planned and checked as a write, or a branch; HEAD, index and files stay."""
 
 from __future__ import annotations
 

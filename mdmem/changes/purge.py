@@ -1,4 +1,4 @@
-"""`forget --purge`: find the fact, and purge it under the workspace lock."""
+"""`forget --purge`: plan a purge, and rewrite files, index and history without the words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from mdmem import events, repo
-from mdmem.changes.plan import refuse_errors, secrets_in_text
+from mdmem.changes.plan import refuse_errors, secrets_in_options
 from mdmem.changes.purge_target import (
     PurgeTarget,
     purge_rules,
@@ -37,6 +37,9 @@ from mdmem.workspace import Say, Workspace
 _TRIES = 50
 _LOCK_SECONDS = 30.0
 _KEPT_STATE = (files.LOCK_NAME, write_ahead.RECORD_NAME, "workspace")
+_MANY_FILES = 100
+_TRAILER = "Mdmem-Op: purge"
+FindTranscripts: TypeAlias = "Callable[[PurgeTarget], HeldTranscripts]"
 
 
 def files_holding(
@@ -128,10 +131,6 @@ def _may_hold(data: bytes, target: PurgeTarget) -> bool:
     return purge_rules(target).holds(data) or events.holds_queries(data)
 
 
-_MANY_FILES = 100
-_TRAILER = "Mdmem-Op: purge"
-
-
 @dataclass(frozen=True, slots=True)
 class PurgeScope:
     """The repository, this workspace's state folder, and its memory files anywhere."""
@@ -155,9 +154,6 @@ class HeldTranscripts:
     kept_state: frozenset[str] = frozenset()
 
 
-FindTranscripts: TypeAlias = "Callable[[PurgeTarget], HeldTranscripts]"
-
-
 @dataclass(frozen=True, slots=True)
 class PurgeNote:
     """The purge's note in a commit: when (git's raw form), who, and why."""
@@ -174,7 +170,8 @@ def plan_rewrite(
 ) -> PurgePlan:
     """Plan a purge; nothing is changed.
 
-    Raises: TextProblem (`bad-text`), FactProblem (`fact-not-found`), RepositoryProblem.
+    Raises: TextProblem (`bad-text`), FactProblem (`fact-not-found`), RepositoryProblem
+    (`cannot-purge`, `repository-busy`).
     """
     target = purge_target(words, fact)
     plan = _plan(scope, target, Objects(scope.repository.root, keep=False))[0]
@@ -466,9 +463,11 @@ def plan_purge(
 ) -> PurgePlan:
     """Plan a purge; nothing is changed.
 
-    Raises: FactProblem, TextProblem (too short), RefusedChange (`secret-found` in the note).
+    Raises: FactProblem (`fact-not-found`, `fact-ambiguous`), TextProblem (`bad-text`),
+    RefusedChange (`secret-found` in the note), RepositoryProblem (`cannot-purge`,
+    `repository-busy`).
     """
-    _require_clean_note(arguments)
+    refuse_errors(secrets_in_options(arguments), arguments.allow)
     return plan_rewrite(
         _scope(workspace), *_words_and_fact(workspace, arguments.fact), find_transcripts
     )
@@ -479,10 +478,10 @@ def run_purge(
 ) -> PurgeResult:
     """Remove a text from files, index and all history for good; transcripts are only named.
 
-    Raises: WorkspaceProblem (`not-allowed`: agents cannot purge), FactProblem, MdmemError (if
-    incomplete, running it again completes it).
+    Raises: WorkspaceProblem (`not-allowed`: agents cannot purge), otherwise as `plan_purge`, and
+    MdmemError if incomplete: running it again completes it.
     """
-    _require_clean_note(arguments)
+    refuse_errors(secrets_in_options(arguments), arguments.allow)
     actor = workspace.given_actor(arguments.actor)
     workspace.require_person(actor, "purge")
     with lock_workspace(workspace, say):
@@ -507,15 +506,6 @@ def _scope(workspace: Workspace) -> PurgeScope:
         workspace.state,
         tuple(listed.full_path for listed in workspace.memory_files().values()),
     )
-
-
-def _require_clean_note(arguments: Purge) -> None:
-    for name, text in (
-        ("reason", arguments.reason),
-        ("session", arguments.session),
-        ("actor", arguments.actor),
-    ):
-        refuse_errors(secrets_in_text(name, text or ""), arguments.allow)
 
 
 def _words_and_fact(workspace: Workspace, reference: str) -> tuple[str, FactId | None]:

@@ -1,4 +1,4 @@
-"""Recovery of a write that a killed process left, and the lock for all writes."""
+"""Undo failed writes, recover those of killed processes, and lock the workspace for writing."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files, hook_files, write_ahead
 from mdmem.folder.write_ahead import MoveRecord
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import Identity, commits
+from mdmem.repo import Identity, Repository, commits
 from mdmem.workspace import Say, Workspace, read_committed
+
+Contents = Mapping[str, bytes]
+"""Files by path below a folder; a single file has an empty path."""
 
 
 class WriteSteps:
@@ -67,8 +70,17 @@ class Transaction:
         return steps
 
 
-Contents = Mapping[str, bytes]
-"""Files by path below a folder; a single file has an empty path."""
+def clear_bits(
+    repository: Repository, path: FilePath, bits: Sequence[str], steps: WriteSteps
+) -> None:
+    """Clear index bits of a file; the undo sets them again."""
+
+    def restore(_: BaseException) -> bool:
+        commits.set_bits(repository, path, bits)
+        return True
+
+    steps.add(restore)
+    commits.clear_bits(repository, path, bits)
 
 
 def read_contents(root: Path, path: FilePath) -> Contents:
@@ -134,7 +146,7 @@ def _remove(root: Path, record: MoveRecord) -> None:
         files.remove(removed)
 
 
-def settle(workspace: Workspace, record: MoveRecord, identity: Identity | None) -> str | None:
+def settle_move(workspace: Workspace, record: MoveRecord, identity: Identity | None) -> str | None:
     """Finish or drop a killed process's move; return a line for the user, if any."""
     root, repository = workspace.root, workspace.repository
     paths = moved(record)
@@ -219,15 +231,15 @@ def recover(workspace: Workspace, say: Say) -> None:
         )
         identity = workspace.identity()
         if isinstance(record, write_ahead.MoveRecord):
-            message = settle(workspace, record, identity)
+            message = settle_move(workspace, record, identity)
         else:
-            message = _settle(workspace, record, identity)
+            message = _settle_write(workspace, record, identity)
     write_ahead.drop_record(workspace.state)
     if message:
         say(message)
 
 
-def _settle(
+def _settle_write(
     workspace: Workspace, record: write_ahead.Record, identity: Identity | None
 ) -> str | None:
     """Return a line for the user, if any."""
@@ -273,7 +285,8 @@ def _settle(
 
 
 def _kept(paths: Sequence[FilePath]) -> str:
-    return f"{' and '.join(paths)} was changed after an interrupted write; it is kept unchanged"
+    was, it_is = ("was", "it is") if len(paths) == 1 else ("were", "they are")
+    return f"{' and '.join(paths)} {was} changed after an interrupted write; {it_is} kept unchanged"
 
 
 def _settle_files(workspace: Workspace, record: write_ahead.Record) -> list[bytes | None]:

@@ -1,7 +1,8 @@
-"""Recognise commands sent again after a lost answer. Loaded only where a command fails.
+"""Recognise commands sent again after a lost answer.
 
 A command is a repeat if the newest commit of the same part of the file is by the same actor and
-session, the command makes that commit's file of the one before, and its result is still there.
+session, the command turns the file before that commit into the one after it, and its result is
+still there.
 """
 
 from __future__ import annotations
@@ -44,14 +45,12 @@ if TYPE_CHECKING:
     from mdmem.trail import Trail
 
 _MAYBE_REPEATED = {
-    *(
-        "section-not-found",
-        "section-ambiguous",
-        "section-changed",
-        "section-exists",
-        "text-not-found",
-        "text-ambiguous",
-    ),
+    "section-not-found",
+    "section-ambiguous",
+    "section-changed",
+    "section-exists",
+    "text-not-found",
+    "text-ambiguous",
     "fact-not-found",
 }
 """Failures that a repeat can cause."""

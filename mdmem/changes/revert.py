@@ -201,12 +201,8 @@ def _apply_run(workspace: Workspace, change: Revert, run: RunCommits, say: Say) 
         raise FactProblem("ambiguous", message, "Name the commit by its id, or the fact by its id.")
     if not change.options.dry_run:
         with lock_workspace(workspace, say):
-            recover(
-                workspace,
-                say,
-                # a revert that was killed may have put a file in place: what is left is told by the
-                # commits
-            )
+            # A killed revert may have changed a file; the commits tell what is left to undo.
+            recover(workspace, say)
     plan = plan_run(workspace, run, change)
     results = _carry_out(workspace, plan.plans, change.options, say)
     whole = RevertPlan(

@@ -109,7 +109,10 @@ def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
 
 
 def plan_reverts(workspace: Workspace, ids: Sequence[CommitId], change: Revert) -> list[RevertPlan]:
-    """Plan reverts of a run's commits that have a current effect. Raises: HistoryProblem."""
+    """Plan reverts of a run's commits that have a current effect.
+
+    Raises: HistoryProblem (`cannot-revert`).
+    """
     with trails.fresh_trail(workspace) as trail:
         commits = first_parent.read_commits(workspace.repository, ids)
         plans = [

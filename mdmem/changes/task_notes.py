@@ -40,7 +40,7 @@ def start_edits(
         _find(document, name)
         return ()
     address = _new_address(document, name)
-    # It is appended: where somebody begins the same task at the same moment, both goals stay.
+    # It is appended, so that two goals stay if two people begin the same task at once.
     line = _line(f"goal: {_clean(goal, 'goal')}", now, None)
     return (
         EditSection(
@@ -79,7 +79,7 @@ def note_edits(
 def finish_edits(
     document: Document | None, name: str, outcome: str, options: WriteOptions
 ) -> tuple[Log, EditSection]:
-    """Log the outcome, then remove the task's section if still as it is here.
+    """Log the outcome, then remove the task's section if it has not changed since.
 
     Raises: TextProblem (`empty-text`), SectionProblem (`task-not-found`, `section-ambiguous`).
     """

@@ -41,7 +41,10 @@ def start_task(
 def add_task_note(
     workspace: Workspace, name: str, text: str, options: WriteOptions, apply: Apply
 ) -> WriteResult:
-    """Add a note to an open task. Raises: as `task_notes.note_edits`."""
+    """Add a note to an open task.
+
+    Raises: TextProblem (`empty-text`), SectionProblem (`task-not-found`, `section-ambiguous`).
+    """
     (edit,) = task_notes.note_edits(_document(workspace), name, text, workspace.now(), options)
     return apply(edit)
 
@@ -51,7 +54,8 @@ def finish_task(
 ) -> WriteResult:
     """Log a task's outcome, then remove its notes; all or nothing.
 
-    Raises: as `task_notes.finish_edits`, and `section-changed`: there is a new note.
+    Raises: TextProblem (`empty-text`), SectionProblem (`task-not-found`, `section-ambiguous`;
+    `section-changed`: there is a new note).
     """
     document = _document(workspace)
     try:

@@ -11,6 +11,10 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.document import parse_bytes
 
+_WORD = late.pattern(r"\w+")
+_ALIKE = 0.6
+"""The minimum ratio of similar lines: that of `difflib` for close matches."""
+
 
 class WriteOutcome(Enum):
     """The end of a write."""
@@ -78,11 +82,6 @@ def holds_write(evidence: WriteEvidence, data: bytes | None) -> bool:
     if data is None or data == evidence.before or not evidence.has_user_hooks:
         return False
     return looks_like_work_of_hook(data, evidence.before, evidence.after)
-
-
-_WORD = late.pattern(r"\w+")
-_ALIKE = 0.6
-"""The minimum ratio of similar lines: that of `difflib` for close matches."""
 
 
 def contains_change(data: bytes | None, before: bytes | None, after: bytes) -> bool:

@@ -28,9 +28,26 @@ _COMPLETION = "_MDMEM_COMPLETE"  # set by a shell that asks for completions; the
 # commands that may be slow and never prompt; `init` commits, and git may ask to sign
 _SLOW_COMMANDS = frozenset(
     {
-        *("init", "show", "outline", "search", "facts", "recall", "tags"),
-        *("history", "blame", "when", "changes", "conflicts", "review", "check"),
-        *("status", "doctor", "stats", "reindex", "digest", "run"),
+        "init",
+        "show",
+        "outline",
+        "search",
+        "facts",
+        "recall",
+        "tags",
+        "history",
+        "blame",
+        "when",
+        "changes",
+        "conflicts",
+        "review",
+        "check",
+        "status",
+        "doctor",
+        "stats",
+        "reindex",
+        "digest",
+        "run",
     }
 )
 

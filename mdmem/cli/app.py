@@ -17,13 +17,6 @@ from mdmem.cli.parameter_table import TABLE
 from mdmem.cli.parameters import texts_last
 from mdmem.errors import UsageProblem
 
-
-def _version(requested: bool) -> None:
-    if requested:
-        typer.echo(f"mdmem {__version__}")
-        raise typer.Exit
-
-
 _Workspace = Annotated[
     str | None,
     typer.Option(
@@ -31,6 +24,19 @@ _Workspace = Annotated[
     ),
 ]
 _Quiet = Annotated[bool, typer.Option("-q", help="Print only the result or the error.")]
+# a library's messages about numbers, in plain words
+_NUMBERS = {
+    "Input should be a valid number, unable to parse string as a number": "it takes a number",
+    "Input should be a valid integer, unable to parse string as an integer": (
+        "it takes a whole number"
+    ),
+}
+
+
+def _version(requested: bool) -> None:
+    if requested:
+        typer.echo(f"mdmem {__version__}")
+        raise typer.Exit
 
 
 def _before(
@@ -173,15 +179,6 @@ def complete() -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     return 0
-
-
-# a library's messages about numbers, in plain words
-_NUMBERS = {
-    "Input should be a valid number, unable to parse string as a number": "it takes a number",
-    "Input should be a valid integer, unable to parse string as an integer": (
-        "it takes a whole number"
-    ),
-}
 
 
 def _usage_problem(problem: typer.TyperException, words: Sequence[str]) -> UsageProblem:

@@ -1,4 +1,4 @@
-"""Commands for an agent's host: the block of its prompt, and the prompt before a compaction."""
+"""Commands for agents' hosts: the block of a prompt, prompts before a compaction, servers."""
 
 from __future__ import annotations
 

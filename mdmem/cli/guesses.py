@@ -138,7 +138,14 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     " --size --n --first --last": ("-n",),
     "--tags --label --labels -t --topic --keyword --keywords --categories --hashtag": ("--tag",),
     "--content --text --body --message --entry --value --data --input --fact --note"
-    " --memory --description -m -c": (*("TEXT", "--body", "-m", "--reason", "FACT", "OUTCOME"),),
+    " --memory --description -m -c": (
+        "TEXT",
+        "--body",
+        "-m",
+        "--reason",
+        "FACT",
+        "OUTCOME",
+    ),
     "--section -s --heading --header --title --name --path-in-file --address": (
         "SECTION",
         "--section",

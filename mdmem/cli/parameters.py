@@ -7,6 +7,19 @@ from typing import Any, TypeAlias
 
 from mdmem.startup.records import dataclass
 
+# the fields of CommandParameter, in their order
+ParameterRow = tuple[str, tuple[str, ...], type, object, bool]
+ParameterTable: TypeAlias = "Mapping[str, Sequence[ParameterRow]]"
+# options whose value may be omitted, and the value then used
+OPTIONAL_VALUES: Mapping[str, str] = {"--agents": "AGENTS.md", "--no-agents": "AGENTS.md"}
+# may be given before the command or after it
+COMMON: Sequence[ParameterRow] = (
+    ("workspace", ("-C",), str, None, False),
+    ("quiet", ("-q",), bool, False, False),
+    ("as_json", ("--json",), bool, False, False),
+)
+ADDED = COMMON[:2]  # those of COMMON that no command has in its signature
+
 
 @dataclass(frozen=True, slots=True)
 class CommandParameter:
@@ -23,19 +36,10 @@ class CommandParameter:
     required: bool
 
 
-# the fields of CommandParameter, in their order
-ParameterRow = tuple[str, tuple[str, ...], type, object, bool]
-ParameterTable: TypeAlias = "Mapping[str, Sequence[ParameterRow]]"
-
-
 def parameter_of(row: ParameterRow) -> CommandParameter:
     """The parameter of a row."""
     name, flags, takes, default, required = row
     return CommandParameter(name=name, flags=flags, takes=takes, default=default, required=required)
-
-
-# options whose value may be omitted, and the value then used
-OPTIONAL_VALUES: Mapping[str, str] = {"--agents": "AGENTS.md", "--no-agents": "AGENTS.md"}
 
 
 def with_values(words: Sequence[str]) -> list[str]:
@@ -77,12 +81,3 @@ def texts_last(words: Sequence[str], table: ParameterTable) -> list[str]:
         (texts if not values and is_text(word, takes) else kept).append(word)
         values = values - 1 if values else _value_count(takes.get(word, bool))
     return [*kept, "--", *texts, *words[end + 1 :]] if texts else list(words)
-
-
-# may be given before the command or after it
-COMMON: Sequence[ParameterRow] = (
-    ("workspace", ("-C",), str, None, False),
-    ("quiet", ("-q",), bool, False, False),
-    ("as_json", ("--json",), bool, False, False),
-)
-ADDED = COMMON[:2]  # those of COMMON that no command has in its signature

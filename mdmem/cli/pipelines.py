@@ -9,8 +9,7 @@ from mdmem.cli.flags import in_flags
 from mdmem.errors import UsageProblem
 from mdmem.model.pipelines import FACTS, PASSING, Digest, Dream, Schedule
 from mdmem.model.sessions import ShowSessions
-from mdmem.show import pipelines
-from mdmem.show import reads as show
+from mdmem.show import pipelines, reads
 from mdmem.startup.records import replace
 
 if TYPE_CHECKING:
@@ -59,15 +58,15 @@ def sessions(
     if reference is None:
         listed = memory.pipelines.list_sessions(request)
         return Answer(
-            show.sessions_json(listed),
-            show.sessions_text(listed, use_colour()),
-            show.sessions_notes(listed),
+            reads.sessions_json(listed),
+            reads.sessions_text(listed, use_colour()),
+            reads.sessions_notes(listed),
         )
     view = memory.pipelines.show_session(request, reference)
     return Answer(
-        show.session_view_json(view),
-        show.session_view_text(view, use_colour()),
-        show.session_view_notes(view),
+        reads.session_view_json(view),
+        reads.session_view_text(view, use_colour()),
+        reads.session_view_notes(view),
     )
 
 

@@ -362,10 +362,6 @@ def _time_of(occurrence: Occurrence, day: date, zone: tzinfo | None) -> datetime
     moment = datetime.combine(day, minute)
     try:
         return moment.replace(tzinfo=zone) if zone else moment.astimezone()
-    except (
-        OverflowError,
-        ValueError,
-        # the first day that a log can be named after, or the last, in a zone that is behind or
-        # ahead
-    ):
+    # The first day that a log can be named after, or the last, in a zone that is behind or ahead.
+    except (OverflowError, ValueError):
         return moment.replace(tzinfo=UTC)

@@ -42,9 +42,8 @@ def put_in(document: Document, text: str) -> EditResult:
         return _result(document, [added + end])
     if lines[-1].endswith(("\n", "\r")):
         return _result(document, [*lines, blank_line(lines[-1], end), added + end])
-    return _result(
-        document, [*lines, end, end, added]
-    )  # without a line end, so that `take_out` knows that the file had none
+    # Without a line end, so that `take_out` knows that the file had none.
+    return _result(document, [*lines, end, end, added])
 
 
 def take_out(document: Document) -> EditResult:

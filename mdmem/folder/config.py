@@ -22,6 +22,71 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.wording import near_names
 
+LANGUAGES = {
+    "ar": "arabic",
+    "da": "danish",
+    "nl": "dutch",
+    "en": "english",
+    "fi": "finnish",
+    "fr": "french",
+    "de": "german",
+    "el": "greek",
+    "hu": "hungarian",
+    "it": "italian",
+    "no": "norwegian",
+    "nb": "norwegian",
+    "nn": "norwegian",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "es": "spanish",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+}
+"""The languages that words can be stemmed in (`search.terms`), by ISO 639 code."""
+_CHOICES = {
+    "direct_edits": ("commit", "refuse"),
+    "context": ("on", "off"),
+    "session_scope": ("project", "all"),
+    "digest": ("rules", "model", "off"),
+    "dream": ("off", "propose", "apply"),
+}
+_TEXTS = (
+    "timezone",
+    "author",
+    "actor",
+    "daily",
+    "direct_edits",
+    "language",
+    "context",
+    "workspace",
+    "session_scope",
+    "digest",
+    "model_url",
+    "model_name",
+    "model_key_env",
+    "dream",
+    "dream_at",
+)
+_LONG_TEXTS = ("flush_prompt", "flush_system")
+_LISTS = ("people", "paths", "extra_paths", "adopt", "me", "sessions", "owner", "model_command")
+_FLAGS = ("allow_detached", "log_queries")
+_COUNTS = ("budget_lines", "budget_bytes", "model_tokens_day", "dream_changes")
+_MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")
+_BY_WORKSPACE = "in"
+_GONE = {
+    "agents": (
+        "Remove the line: every actor is an agent unless people, in your own settings, names it."
+    )
+}
+"""Settings of earlier versions, and what to do about them."""
+_MAX_NUMBER = 1_000_000_000
+_MAX_BYTES = 65_536
+_MOST_QUOTED = 60
+HOME_VARIABLES = ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA")
+"""The environment's variables that say where the user's own settings are."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -63,72 +128,7 @@ class Settings:
     dream_changes: int = 20
 
 
-LANGUAGES = {
-    "ar": "arabic",
-    "da": "danish",
-    "nl": "dutch",
-    "en": "english",
-    "fi": "finnish",
-    "fr": "french",
-    "de": "german",
-    "el": "greek",
-    "hu": "hungarian",
-    "it": "italian",
-    "no": "norwegian",
-    "nb": "norwegian",
-    "nn": "norwegian",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "es": "spanish",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
-}
-"""The languages that words can be stemmed in (`search.terms`), by ISO 639 code."""
-
-_CHOICES = {
-    "direct_edits": ("commit", "refuse"),
-    "context": ("on", "off"),
-    "session_scope": ("project", "all"),
-    "digest": ("rules", "model", "off"),
-    "dream": ("off", "propose", "apply"),
-}
 _NAMES = Settings.__match_args__
-_TEXTS = (
-    *(
-        "timezone",
-        "author",
-        "actor",
-        "daily",
-        "direct_edits",
-        "language",
-        "context",
-        "workspace",
-        "session_scope",
-        "digest",
-    ),
-    *("model_url", "model_name", "model_key_env", "dream", "dream_at"),
-)
-_LONG_TEXTS = ("flush_prompt", "flush_system")
-_LISTS = ("people", "paths", "extra_paths", "adopt", "me", "sessions", "owner", "model_command")
-_FLAGS = ("allow_detached", "log_queries")
-_COUNTS = ("budget_lines", "budget_bytes", "model_tokens_day", "dream_changes")
-_MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")
-_BY_WORKSPACE = "in"
-_GONE = {
-    "agents": (
-        "Remove the line: every actor is an agent unless people, in your own settings, names it."
-    )
-}
-"""Settings of earlier versions, and what to do about them."""
-_MAX_NUMBER = 1_000_000_000
-_MAX_BYTES = 65_536
-_MOST_QUOTED = 60
-
-
-HOME_VARIABLES = ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA")
-"""The environment's variables that say where the user's own settings are."""
 
 
 def home(environment: Mapping[str, str]) -> str | None:

@@ -21,6 +21,24 @@ from mdmem.model import FilePath
 
 NOTICE_SECONDS = 1.0
 NOTICE = "waiting for another mdmem to finish"
+LOCK_NAME = "lock"
+INDEX_LOCK, QUEUE_LOCK, TRAIL_LOCK, MESSAGES_LOCK = (
+    "index.lock",
+    "queue.lock",
+    "trail.lock",
+    "messages.lock",
+)
+"""Held to update the index, to wait for that, and to change the trail or the messages."""
+RACY_NS = 20_000_000
+"""A file changed less than this before it was read may change again without another stamp."""
+TEMPORARY_PREFIX = ".mdmem-"
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS)
+_LOCKS_HINT = (
+    "Move git's folder to a disk that has them (git init --separate-git-dir DIR), or mount this one"
+    " with them (NFS: local_lock=flock)."
+)
+_AT_FDCWD, _RENAME_NOREPLACE, _RENAME_EXCHANGE = -100, 1, 2
+"""Constants of renameat2(2) on Linux."""
 
 
 def wait_for_lock(descriptor: int, timeout: float, waiting: Callable[[str], None] | None) -> bool:
@@ -50,26 +68,6 @@ def wait_for_lock(descriptor: int, timeout: float, waiting: Callable[[str], None
     if waiting:
         waiting(NOTICE)
     return acquired.wait(timeout - NOTICE_SECONDS)
-
-
-LOCK_NAME = "lock"
-INDEX_LOCK, QUEUE_LOCK, TRAIL_LOCK, MESSAGES_LOCK = (
-    "index.lock",
-    "queue.lock",
-    "trail.lock",
-    "messages.lock",
-)
-"""Held to bring the index up to date, to wait for that, and to change the trail."""
-RACY_NS = 20_000_000
-"""A file changed less than this before it was read may change again without another stamp."""
-TEMPORARY_PREFIX = ".mdmem-"
-_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS)
-_LOCKS_HINT = (
-    "Move git's folder to a disk that has them (git init --separate-git-dir DIR), or mount this one"
-    " with them (NFS: local_lock=flock)."
-)
-_AT_FDCWD, _RENAME_NOREPLACE, _RENAME_EXCHANGE = -100, 1, 2
-"""Constants of renameat2(2) on Linux."""
 
 
 def digest(data: bytes) -> str:
@@ -275,10 +273,8 @@ def replace(
         )
     except BaseException:
         with suppress(OSError):
-            if fingerprint(new) in (
-                digest(data),
-                digest(expected or b""),
-            ):  # else it is a save that could not be put back
+            # Anything else is a save that could not be put back.
+            if fingerprint(new) in (digest(data), digest(expected or b"")):
                 new.unlink()
         raise
     if not done:

@@ -33,8 +33,13 @@ _COMMIT_HOOKS = (
 )
 _STEP_ASIDE = '[ "${MDMEM_COMMIT:-}" = 1 ] && exit '
 _LINES_BEFORE = {
-    *("", "status=0", "fi", '    "$kept" "$@"', "    status=$?"),
-    *('if [ -x "$kept" ]; then', 'if [ -x "$kept" ]; then "$kept" "$@" || exit; fi'),
+    "",
+    "status=0",
+    "fi",
+    '    "$kept" "$@"',
+    "    status=$?",
+    'if [ -x "$kept" ]; then',
+    'if [ -x "$kept" ]; then "$kept" "$@" || exit; fi',
 }
 """Lines of mdmem's shims above the one that skips its own commits; harmless without a kept hook."""
 _READ_BYTES = 65_536

@@ -10,6 +10,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 _PACKAGE = Path(__file__).parent.parent
+_UNKNOWN = "PATH-OF-THE-CLONE"
+"""Stands for the folder that mdmem was installed from, where nothing says which."""
 
 
 def text(kind: str, name: str) -> str:
@@ -26,10 +28,6 @@ def path(kind: str, name: str) -> Path:
 def template(name: str) -> str:
     """The text of a template."""
     return text("templates", name)
-
-
-_UNKNOWN = "PATH-OF-THE-CLONE"
-"""Stands for the folder that mdmem was installed from, where nothing says which."""
 
 
 def install_command(extra: str) -> str:

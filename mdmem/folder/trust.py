@@ -11,6 +11,16 @@ from enum import StrEnum
 from mdmem.model import Source, actors
 from mdmem.startup.records import dataclass
 
+HOST_MARKS: Mapping[str, str] = {
+    "CLAUDECODE": "claude-code",
+    "GEMINI_CLI": "gemini-cli",
+    "CODEX_THREAD_ID": "codex",
+    "CODEX_SANDBOX": "codex",
+    "CURSOR_AGENT": "cursor",
+    "OPENCODE": "opencode",
+}
+"""Variables that agents' hosts set in the shells they run, each with the host's name."""
+
 
 class TextOrigin(StrEnum):
     """Where a text comes from, as a door tells it."""
@@ -48,11 +58,11 @@ class Trust:
     - `claims`: what it calls `user-stated` keeps that source and is marked as claimed.
     - `has_key`: its entries have the key that a rule gives; else the key counts for proposals
       alone.
-    - `adds`, `replaces`: a night may carry out by itself what its words add, and what they replace.
-    - `ends_users_word`: that may be what the user stated.
+    - `adds`, `replaces`: a dream may add facts from its words by itself, and replace facts by them.
+    - `ends_users_word`: these may be facts that the user stated.
     - `decides`: it may accept, reject and purge, and change settings and what people alone may
       change.
-    - `is_served`: agents are given it: blocks, answers of tools, prompts, digests.
+    - `is_served`: agents get its texts: in blocks, answers of tools, prompts and digests.
     - `speaks_for_pipelines`: trailers of digest and dream count in it.
     - `settings`: the names of the settings that it may hold.
     """
@@ -113,24 +123,27 @@ TABLE: Mapping[TextOrigin, Trust] = {
     TextOrigin.WORKSPACE_SETTINGS: Trust(
         settings=frozenset(
             {
-                *("timezone", "author", "actor", "paths", "daily", "extra_paths", "direct_edits"),
-                *("allow_detached", "lock_timeout", "hook_timeout", "half_life_days", "language"),
-                *("budget_lines", "budget_bytes", "log_queries", "context"),
+                "timezone",
+                "author",
+                "actor",
+                "paths",
+                "daily",
+                "extra_paths",
+                "direct_edits",
+                "allow_detached",
+                "lock_timeout",
+                "hook_timeout",
+                "half_life_days",
+                "language",
+                "budget_lines",
+                "budget_bytes",
+                "log_queries",
+                "context",
             }
         ),
     ),
     TextOrigin.MODEL: Trust(most=Source.AUTO),
 }
-
-HOST_MARKS: Mapping[str, str] = {
-    "CLAUDECODE": "claude-code",
-    "GEMINI_CLI": "gemini-cli",
-    "CODEX_THREAD_ID": "codex",
-    "CODEX_SANDBOX": "codex",
-    "CURSOR_AGENT": "cursor",
-    "OPENCODE": "opencode",
-}
-"""Variables that agents' hosts set in the shells they run, each with the host's name."""
 
 
 def trust(origin: TextOrigin) -> Trust:

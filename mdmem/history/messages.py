@@ -329,9 +329,8 @@ def _trailer_block(message: str) -> str:
     """The last paragraph if git-interpret-trailers(1) takes it for trailers; never the first."""
     _, *paragraphs = _BETWEEN_PARAGRAPHS.split(message.replace("\r\n", "\n").strip())
     lines = paragraphs[-1].split("\n") if paragraphs else []
-    own = [
-        line for line in lines if not line.startswith((" ", "\t"))
-    ]  # what is indented goes on with the line before
+    # What is indented goes on with the line before.
+    own = [line for line in lines if not line.startswith((" ", "\t"))]
     others = [line for line in own if not _TRAILER.match(line)]
     is_block = not others or (
         any(map(_MADE_BY_GIT.match, own)) and 3 * (len(own) - len(others)) >= len(others)

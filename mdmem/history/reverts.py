@@ -32,9 +32,8 @@ class StepReverts:
 def taken_back(reverts: Collection[StatedRevert]) -> frozenset[CommitId]:
     """The commits that are taken back by a revert that is not taken back itself."""
     commits: frozenset[CommitId] = frozenset()
-    for _ in range(
-        len(reverts) + 1
-    ):  # each round settles the reverts of those that the one before has settled
+    # Each round settles the reverts of those that the one before has settled.
+    for _ in range(len(reverts) + 1):
         before, commits = (
             commits,
             frozenset(revert.reverted for revert in reverts if revert.commit not in commits),

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 from mdmem.events import EventRecorder
 from mdmem.memory.modules import module
 from mdmem.model import RUNS_NAME, CommitId, FilePath, Problem
-from mdmem.model.writes import Change, Purge, Save, WriteOptions, WriteResult
+from mdmem.model.writes import (
+    Change,
+    MovePath,
+    Purge,
+    PurgePlan,
+    PurgeResult,
+    Save,
+    WholeFileEdit,
+    WriteOptions,
+    WriteResult,
+)
 from mdmem.text import secrets
 from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, open_in, refresh
 
@@ -51,7 +61,6 @@ if TYPE_CHECKING:
         SearchResult,
         TagCatalogue,
     )
-    from mdmem.model.writes import MovePath, PurgePlan, PurgeResult, WholeFileEdit
     from mdmem.queries.folders import FolderView
     from mdmem.repo import Repository
 
@@ -87,13 +96,17 @@ class Memory:
     ) -> Memory:
         """Open a folder's workspace, else `MDMEM_WORKSPACE`, else the first from here upwards.
 
-        Raises WorkspaceProblem, RepositoryProblem (there is none, or it cannot be used).
+        Raises WorkspaceProblem (`no-workspace`, `bad-settings`), RepositoryProblem
+        (`not-a-repository`, `broken-repository`, `bare-repository`).
         """
         return cls(open_at(find_workspace(named, environment), environment), say, progress)
 
     @classmethod
     def open_in(cls, repository: Repository, environment: Mapping[str, str]) -> Memory:
-        """Open the workspace of a discovered repository. Raises WorkspaceProblem (bad settings)."""
+        """Open the workspace of a discovered repository.
+
+        Raises WorkspaceProblem (`bad-settings`).
+        """
         return cls(open_in(repository, environment))
 
     def close(self) -> None:
@@ -157,7 +170,8 @@ class Memory:
     def plan_purge(self, request: Purge) -> PurgePlan:
         """Work out what a purge would change and what it cannot reach; nothing is changed.
 
-        Raises FactProblem, TextProblem (there is nothing to purge, or the text is ambiguous).
+        Raises FactProblem (`fact-not-found`, `fact-ambiguous`), TextProblem (`bad-text`),
+        RefusedChange (`secret-found`), RepositoryProblem (`cannot-purge`, `repository-busy`).
         """
         with self._record_event(
             "plan-purge", WriteOptions(actor=request.actor, session=request.session)
@@ -182,8 +196,7 @@ class Memory:
     def save(self, request: Save) -> tuple[CommitId | None, tuple[FilePath, ...]]:
         """Commit pending edits as the person's, or an agent's claim; None: nothing pending.
 
-        Raises:
-            RefusedChange: the check refuses them. RepositoryProblem: git cannot take them now.
+        Raises RefusedChange (by the check), RepositoryProblem (git cannot take them now).
         """
         with self._record_event("save", WriteOptions(actor=request.actor)) as event:
             commit, paths = module("changes.pending").save(
@@ -195,29 +208,36 @@ class Memory:
         return commit, paths
 
     def show(self, request: Show) -> SectionView:
-        """Read a section, the first text, or a file. Raises PathProblem, SectionProblem."""
+        """Read a section, the first text, or a file.
+
+        Raises PathProblem (`file-not-found`), SectionProblem (`section-not-found`,
+        `section-ambiguous`).
+        """
         return module("queries.show").show_section(self.workspace, request)
 
     def show_named(self, request: Show) -> SectionView | DayView:
         """Read a section, or else the fact, file or day that the word for one means.
 
-        Raises PathProblem, SectionProblem, FactProblem (there is none, or several are meant).
+        Raises as `show`, and FactProblem (`fact-not-found`, `fact-ambiguous`).
         """
         return module("queries.show").show_named(self.workspace, request, self._say)
 
     def show_as_of(self, request: Show, as_of: str) -> SectionView:
         """Read a section or a whole file as it was on a day, at a moment or at a commit.
 
-        Raises UsageProblem, HistoryProblem, PathProblem, SectionProblem (there is none).
+        Raises UsageProblem, HistoryProblem (`before-history`, `commit-not-found`), and as `show`.
         """
         return module("queries.as_of").show_as_of(self.workspace, request, as_of, self._say)
 
     def look(self, path: str) -> FolderView | str:
-        """Read any file, or list a folder two levels deep ("": the root). Raises PathProblem."""
+        """Read any file, or list a folder two levels deep ("": the root).
+
+        Raises PathProblem (`bad-path`, `file-not-found`, `unsupported-file`).
+        """
         return module("queries.folders").look(self.workspace, path)
 
     def outline(self, file: str | None = None) -> Outline:
-        """List the sections of a file with their etags. Raises PathProblem (no such file)."""
+        """List the sections of a file with their etags. Raises PathProblem (`file-not-found`)."""
         return module("queries.show").outline(self.workspace, file)
 
     def search(self, request: Search) -> SearchResult:
@@ -275,7 +295,8 @@ class Memory:
     def history(self, request: ShowHistory) -> SectionHistory | FactHistory:
         """Show the past of a section or a fact; without either, of a file or of all memory.
 
-        Raises SectionProblem, PathProblem, FactProblem (there is none, or several are meant).
+        Raises as `show`, and PathProblem (`not-memory`), FactProblem (`fact-not-found`,
+        `fact-ambiguous`).
         """
         with self._record_event("history"):
             answer = module("queries.history").show_history(self.workspace, request, self._say)
@@ -293,7 +314,8 @@ class Memory:
     def blame(self, request: ShowBlame) -> Blame:
         """Name the commit that brought in each line of a section, a fact or a file.
 
-        Raises SectionProblem, PathProblem, FactProblem (there is none, or several are meant).
+        Raises as `show`, and PathProblem (`not-memory`), FactProblem (`fact-not-found`,
+        `fact-ambiguous`).
         """
         with self._record_event("blame"):
             answer = module("queries.blame").show_blame(self.workspace, request, self._say)
@@ -304,7 +326,7 @@ class Memory:
             )
 
     def when(self, text: str) -> TextHistory:
-        """List when sections held a text, oldest first. Raises TextProblem (no text)."""
+        """List when sections held a text, oldest first. Raises TextProblem (`empty-text`)."""
         with self._record_event("when"):
             return module("queries.history").when(self.workspace, text, self._say)
 
@@ -358,7 +380,7 @@ class Memory:
         return module("queries.labels").tag_catalogue(self.workspace, self._say, self._progress)
 
     def check(self, files: tuple[str, ...] = ()) -> tuple[Problem, ...]:
-        """Check memory files on disk. Raises PathProblem (a named file does not exist)."""
+        """Check memory files on disk. Raises PathProblem (`file-not-found`)."""
         return module("queries.show").check_files(self.workspace, files)
 
     def status(self) -> WorkspaceStatus:

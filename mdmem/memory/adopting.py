@@ -37,11 +37,12 @@ from mdmem.text import check
 from mdmem.wording import field
 from mdmem.workspace import Workspace, actor_in_shell, open_at
 
-_MESSAGE = """mdmem: memory files are merged by section and fact
+_SHARE_MESSAGE = """mdmem: memory files are merged by section and fact
 
 Mdmem-Op: init
 Mdmem-Source: user-stated
 """
+_FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
 
 
 def share(workspace: Workspace) -> CommitId | None:
@@ -71,7 +72,7 @@ def share(workspace: Workspace) -> CommitId | None:
         repository.require_ready(settings.allow_detached, state.branch)
         order = commits.CommitOrder(
             paths=[path],
-            message=_MESSAGE,
+            message=_SHARE_MESSAGE,
             date=repo.raw_date(workspace.now()),
             hook_timeout=settings.hook_timeout,
             identity=workspace.identity(),
@@ -88,9 +89,6 @@ def share(workspace: Workspace) -> CommitId | None:
             raise
     setup.drop_own_lines(workspace)
     return commit
-
-
-_FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +171,9 @@ def _adoption(
     settings: Settings,
     environment: Mapping[str, str],
 ) -> tuple[bool, bool]:
-    """True if adopted, and True if this call is to adopt it. Raises WorkspaceProblem (`not-
-    allowed`).
+    """True if adopted, and True if this call is to adopt it.
+
+    Raises WorkspaceProblem (`not-allowed`).
     """
     if existing is not None and adoption.is_adopted(existing, environment):
         return True, False

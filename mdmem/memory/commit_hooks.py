@@ -1,4 +1,7 @@
-"""Checks and claims in commits made with git; nobody knows who typed what an agent commits."""
+"""The work of git's hooks: check commits, claim those of agents, add trailers to merges.
+
+An agent's commit is claimed because nobody knows who typed what is in it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from mdmem import events, repo
 from mdmem.errors import PathProblem
 from mdmem.folder import hook_files, layout
 from mdmem.folder.listing import is_marked
-from mdmem.merge import again, merge_texts
+from mdmem.merge import again, merge_by_section
 from mdmem.merge.again import MergedFile
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Problem
 from mdmem.repo import Repository, git_files
@@ -21,6 +24,9 @@ from mdmem.text import check, secrets
 from mdmem.text.document import parse_bytes
 from mdmem.text.facts import items
 from mdmem.workspace import Workspace, actor_in_shell, open_in, read_committed, was_used
+
+_MOVED_BY = frozenset({"a rebase", "a cherry-pick"})
+"""Operations of git that make commits again, whoever made them first."""
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
@@ -49,14 +55,12 @@ def _problems_in(workspace: Workspace, change: StagedFile) -> tuple[Problem, ...
     path = FilePath(change.path.removeprefix(workspace.repository.prefix))
     old_path = str(change.renamed_from) if change.renamed_from else None
     problems = check.check(
-        *(
-            path,
-            change.before,
-            change.after,
-            _guarded_kind(workspace, path),
-            workspace.settings,
-            old_path,
-        ),
+        path,
+        before=change.before,
+        after=change.after,
+        kind=_guarded_kind(workspace, path),
+        settings=workspace.settings,
+        renamed_from=old_path,
         was_log=layout.log_day(old_path, workspace.daily) if old_path else None,
         is_note=workspace.is_note(path),
     )
@@ -84,7 +88,7 @@ def _shrank_on_branch(workspace: Workspace, path: FilePath, after: bytes | None)
 def staged_problems_of_workspace(
     folder: Path, environment: Mapping[str, str]
 ) -> tuple[Problem, ...]:
-    """Do the same with paths from the workspace of `folder`, if it is in one."""
+    """Like `staged_problems`, with paths from the workspace of `folder`, if it is in one."""
     repository = repo.discover(folder)
     here = repository.root / repository.prefix
     workspace = workspaces_of(repository, {here}, environment).get(here)
@@ -206,9 +210,8 @@ def write_trailers(
     """Add trailers to the message in a file, which is named relative to the folder."""
     path = Path(folder, message)
     text = path.read_bytes()
-    if not text.endswith(
-        b"\n"
-    ):  # git would take the trailers for a part of the last line's paragraph
+    # Git would take the trailers for a part of the last line's paragraph.
+    if not text.endswith(b"\n"):
         path.write_bytes(text + b"\n")
     options = [word for trailer in trailers for word in ("--trailer", trailer)]
     repository.git(
@@ -279,7 +282,7 @@ def _trailers_of_file(
     file: MergedFile, kind: FileKind, standing: frozenset[FactId]
 ) -> Iterator[str]:
     """The trailers for one file; values of one key contradict each other without any."""
-    notes = merge_texts(file.base, file.ours, file.theirs, kind).notes
+    notes = merge_by_section(file.base, file.ours, file.theirs, kind).notes
     for first, second, key in notes.contradictions:
         if key is None and {first, second} <= standing:
             yield f"Mdmem-Contradicts: {first} {second}"
@@ -298,10 +301,6 @@ def _staged_facts(
         return frozenset(item.fact.id for item in items(parse_bytes(data or b"")))
     except PathProblem:
         return frozenset()
-
-
-_MOVED_BY = frozenset({"a rebase", "a cherry-pick"})
-"""Operations of git that make commits again, whoever made them first."""
 
 
 def add_claim(folder: Path, message: str, environment: Mapping[str, str]) -> str | None:

@@ -1,4 +1,4 @@
-"""`context` and the guard: both read what a session was given, and update it afterwards."""
+"""`context`, `flush` and the guard: all read and update the record of what a session was given."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import installed
@@ -27,8 +27,7 @@ from mdmem.queries.context import gather
 from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace
 
-if TYPE_CHECKING:
-    from mdmem.given.guard import GuardedTexts
+_SYSTEM_TEMPLATE, _USER_TEMPLATE = "flush_system.md", "flush.md"
 
 
 def session_of(workspace: Workspace, named: str | None) -> str | None:
@@ -93,7 +92,7 @@ def context_figures(request: BuildContext, block: ContextBlock) -> Mapping[str, 
 
 def drop_given(
     workspace: Workspace, texts: Sequence[str], session: str | None, is_summary: bool, say: Say
-) -> GuardedTexts:
+) -> guard.GuardedTexts:
     """The texts with anything new to this session and to memory, without blocks.
 
     After the summary of a compaction, what the session was given in the cycle before is forgotten.
@@ -106,9 +105,6 @@ def drop_given(
     if named and is_summary:
         _update(workspace, named, SessionRecord.after_summary)
     return replace(guarded, dropped=guarded.dropped + len(texts) - len(stripped))
-
-
-_SYSTEM_TEMPLATE, _USER_TEMPLATE = "flush_system.md", "flush.md"
 
 
 def flush(workspace: Workspace, request: Flush) -> FlushResult:

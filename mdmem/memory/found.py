@@ -1,4 +1,4 @@
-"""`init` for workspaces that are there already: find them below the home, adopt or leave them."""
+"""`init` for existing workspaces: find them below the home folder, adopt or leave them."""
 
 from __future__ import annotations
 

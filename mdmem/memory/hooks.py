@@ -21,8 +21,9 @@ class Hooks:
     record_event: Callable[[str], EventRecorder]
 
     def install(self) -> tuple[str, ...]:
-        """Install hooks and merge driver; the hooks written. Raises RepositoryProblem (`hooks-
-        managed`).
+        """Install hooks and merge driver, and return the names of the hooks written.
+
+        Raises RepositoryProblem (`hooks-managed`).
         """
         with self.record_event("hooks-install") as event:
             merging = setup.install(self.workspace, sys.executable)

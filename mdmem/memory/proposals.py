@@ -46,7 +46,11 @@ class Proposals:
         return done
 
     def propose_branch(self, request: ProposeBranch) -> ProposalView:
-        """Make a proposal from a branch. Raises MdmemError (none, no change, or refused)."""
+        """Make a proposal from a branch.
+
+        Raises RefusedChange, ProposalProblem (`proposal-not-found`, `nothing-to-propose`,
+        `already-rejected`, `too-many-parts`).
+        """
         with self.record_event(
             "propose", WriteOptions(actor=request.actor, session=request.session)
         ) as event:
@@ -63,21 +67,27 @@ class Proposals:
         return ProposalList(views, unreadable)
 
     def show(self, named: str) -> ProposalView:
-        """One proposal with all of its parts. Raises ProposalProblem (there is none)."""
+        """One proposal with all of its parts.
+
+        Raises ProposalProblem (`proposal-not-found`, `ambiguous`).
+        """
         with self.record_event("proposals", None):
             ref = branches.find_proposal(self.workspace.repository, named)
             (proposal,) = reading.read_proposals(self.workspace, [ref])
         return proposal.view
 
     def part_text(self, named: str, part: str, anyway: bool = False) -> tuple[str, str]:
-        """A part's name and text to edit. Raises ProposalProblem (none, or overtaken)."""
+        """A part's name and text to edit.
+
+        Raises ProposalProblem (`proposal-not-found`, `part-not-found`, `ambiguous`, `overtaken`).
+        """
         view = deciding.part_to_edit(self.workspace, named, part, anyway)
         if view.new is None:
             raise ProposalProblem("part-not-found", f"{view.name} has no text to edit", "")
         return view.name, view.new
 
     def search(self, query: str, limit: int) -> tuple[ProposedHit, ...]:
-        """The parts that wait and hold words of a query, best first."""
+        """The open parts with words of a query, best first."""
         with self.record_event("search-proposed", None):
             read, unreadable = reading.read_open(self.workspace)
             for each in unreadable:
@@ -85,7 +95,11 @@ class Proposals:
             return reading.find(read, query, limit)
 
     def accept(self, request: Accept) -> Decision:
-        """Accept parts, a commit each: all or nothing. Raises MdmemError (refused or failed)."""
+        """Accept parts, one commit each: all or nothing.
+
+        Raises WorkspaceProblem (`not-allowed`), ProposalProblem (`proposal-not-found`,
+        `part-not-found`, `overtaken`), MdmemError as any write.
+        """
         with self.record_event("accept", request.options) as event:
             decision = deciding.accept(self.workspace, request, self.say)
             event.done(bool(decision.commits), commit=next(reversed(decision.commits), None))
@@ -94,7 +108,11 @@ class Proposals:
         return decision
 
     def reject(self, request: Reject) -> Decision:
-        """Reject parts of a proposal. Raises MdmemError (it was refused or failed)."""
+        """Reject parts of a proposal.
+
+        Raises WorkspaceProblem (`not-allowed`), ProposalProblem (`proposal-not-found`,
+        `part-not-found`), RepositoryProblem.
+        """
         with self.record_event("reject", request.options) as event:
             decision = deciding.reject(self.workspace, request, self.say)
             event.done(bool(decision.commits), commit=next(reversed(decision.commits), None))

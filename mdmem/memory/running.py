@@ -18,7 +18,7 @@ _Work = Callable[[StepRecorder], DigestResult | DreamResult]
 
 
 def run(workspace: Workspace, say: Say, progress: Progress | None = None) -> RunResult:
-    """Carry out the steps that are due; a failed one delays only, of dreams, the later ones.
+    """Carry out the steps that are due; after a failed dream, later dreams wait.
 
     Raises RepositoryProblem (`running`: another pipeline is at work).
     """

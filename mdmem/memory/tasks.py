@@ -21,17 +21,24 @@ class Tasks:
     write: Callable[[str, WriteOptions, Callable[[], WriteResult]], WriteResult]
 
     def start(self, name: str, goal: str, options: WriteOptions) -> WriteResult:
-        """Begin a task, unless it exists. Raises TextProblem, SectionProblem (unusable)."""
+        """Begin a task, unless it exists.
+
+        Raises TextProblem (`empty-text`, `bad-text`), SectionProblem (`section-ambiguous`).
+        """
         return tasks.start_task(self.workspace, name, goal, options, self.apply)
 
     def note(self, name: str, text: str, options: WriteOptions) -> WriteResult:
-        """Add a note to a task. Raises TextProblem, SectionProblem (no text or no such task)."""
+        """Add a note to a task.
+
+        Raises TextProblem (`empty-text`), SectionProblem (`task-not-found`, `section-ambiguous`).
+        """
         return tasks.add_task_note(self.workspace, name, text, options, self.apply)
 
     def end(self, name: str, outcome: str, options: WriteOptions) -> WriteResult:
         """Log the outcome of a task and remove its notes: both, or nothing.
 
-        Raises MdmemError (no such task or no text; or a change was refused or failed).
+        Raises TextProblem (`empty-text`), SectionProblem (`task-not-found`, `section-ambiguous`;
+        `section-changed`: there is a new note), MdmemError as any write.
         """
         return self.write(
             "task-done",
@@ -40,7 +47,10 @@ class Tasks:
         )
 
     def show(self, name: str) -> SectionView:
-        """Read the notes of a task. Raises SectionProblem (there is no such task)."""
+        """Read the notes of a task.
+
+        Raises SectionProblem (`task-not-found`, `section-ambiguous`).
+        """
         return tasks.show_task(self.workspace, name)
 
     def names(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mdmem.editors.merge3.merging import MergeResult
 
 
-def merge_texts(
+def merge_by_section(
     base: bytes, ours: bytes, theirs: bytes, kind: FileKind = FileKind.EVERGREEN
 ) -> MergeResult:
     """Three versions of a file merged by section and fact, as git's merge driver does it."""

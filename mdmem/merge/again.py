@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from mdmem.merge import merge_texts
+from mdmem.merge import merge_by_section
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import Repository
 from mdmem.repo.first_parent import changed_files, merge_bases
@@ -67,7 +67,7 @@ def base_text(repository: Repository, bases: Sequence[CommitId], path: FilePath)
         if version == text:
             continue
         older = base_text(repository, merge_bases(repository, bases[0], base), path)
-        merged = merge_texts(older, text, version).data if older is not None else None
+        merged = merge_by_section(older, text, version).data if older is not None else None
         if merged is None:
             return None
         text = merged

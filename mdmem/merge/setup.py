@@ -33,6 +33,14 @@ _PLACEHOLDER = late.pattern(r"%([OABP%])")
 _TRIAL_SECONDS = 30.0
 _TRIAL = {"O": "- a line\n", "A": "- a line\n", "B": "- a line\n- one more\n"}
 """Three texts that any driver merges: only theirs was changed."""
+SHARED_PATH = FilePath(".gitattributes")
+"""The file of attributes that every clone gets, in the workspace's own folder."""
+_NAMES_DRIVER = f" merge={DRIVER_NAME} diff=markdown"
+_NAMES_NONE = " !merge !diff"
+_COMMENT = "# mdmem: memory files in {} are merged by section and fact"
+_ANY_COMMENT = late.pattern(r"(?m)^# mdmem: memory files in .+ are merged by section and fact\r?$")
+_ESCAPED = late.pattern(r"[\\*?\[]")
+_NEEDS_QUOTES = late.pattern(r'[\s"\\\x00-\x1f]')
 
 
 def command_line(python: str) -> str:
@@ -118,16 +126,6 @@ def runs(command: str) -> bool:
                 "git-failed", f"no shell can be started: {problem.strerror}"
             ) from problem
         return status == 0 and Path(folder, "A").read_bytes() == _TRIAL["B"].encode()
-
-
-SHARED_PATH = FilePath(".gitattributes")
-"""The file of attributes that every clone gets, in the workspace's own folder."""
-_NAMES_DRIVER = f" merge={DRIVER_NAME} diff=markdown"
-_NAMES_NONE = " !merge !diff"
-_COMMENT = "# mdmem: memory files in {} are merged by section and fact"
-_ANY_COMMENT = late.pattern(r"(?m)^# mdmem: memory files in .+ are merged by section and fact\r?$")
-_ESCAPED = late.pattern(r"[\\*?\[]")
-_NEEDS_QUOTES = late.pattern(r'[\s"\\\x00-\x1f]')
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,9 +102,8 @@ class _ChangeReader:
             reverse=True,
         )
         self._file = None if file is None or normpath(file) == "." else normpath(file)
-        before = (
-            min(moments, default=1) - 1
-        )  # what began with a commit can only have ended with one that arrived later
+        # What began with a commit can only have ended with one that arrived later.
+        before = min(moments, default=1) - 1
         self._ended = _by_number(filter(self._counts, trail.occurrences_ended(before)), "ended")
         self._begun = _by_number(filter(self._counts, trail.occurrences_begun(before)), "begun")
 

@@ -148,9 +148,8 @@ class TakenOutFacts:
         Args:
             time: of the person's own statement, which counts if it is later than the removal.
         """
-        time = (
-            _BEFORE_ALL if time is None else time.replace(microsecond=0)
-        )  # as the times of commits are
+        # Without microseconds, as the times of commits are.
+        time = _BEFORE_ALL if time is None else time.replace(microsecond=0)
         if fact in self._times and time <= self._times[fact]:
             return True
         return any(

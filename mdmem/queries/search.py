@@ -116,9 +116,8 @@ def _search_as_of(
         query = _query(workspace, request, entry_filter, past.day)
         index, matches = _matches(workspace, index, request, query, say, progress)
         hits = as_of.hits_as_of(workspace, trail, past, matches)
-        while (
-            len(hits) < query.limit == len(matches) < _MOST_LOOKED_AT
-        ):  # a tree has not all that its past tells of
+        # A tree has not all that its past tells of.
+        while len(hits) < query.limit == len(matches) < _MOST_LOOKED_AT:
             query = replace(query, limit=4 * query.limit)
             index, matches = _matches(workspace, index, request, query, say, progress)
             hits = as_of.hits_as_of(workspace, trail, past, matches)

@@ -46,7 +46,7 @@ class NewCommit:
 
 @dataclass(frozen=True, slots=True)
 class BranchCommit:
-    """A commit of a branch, as it is; author and committer with their times, as in the object."""
+    """A commit of a branch, with author and committer and their times, as git stores them."""
 
     id: CommitId
     parents: tuple[CommitId, ...]
@@ -117,9 +117,8 @@ def make_commits(repository: Repository, name: str, commits: Sequence[NewCommit]
             b"author %s\ncommitter %s\n" % (commit.author, commit.committer),
         ]
         stream.append(_data(commit.message))
-        stream += (
-            [b"from %s\n" % commit.parent.encode()] if commit.parent else []
-        )  # without one git takes the commit before
+        # Without a parent git takes the commit before.
+        stream += [b"from %s\n" % commit.parent.encode()] if commit.parent else []
         stream += [b"merge %s\n" % commit.merges.encode()] if commit.merges else []
         stream += [_file_line(path, stored) for path, stored in commit.files.items()]
     stream.append(b"get-mark :%d\n" % len(commits))
@@ -266,7 +265,7 @@ def commits_not_in(
 
 
 def commit_times(repository: Repository, commits: Iterable[CommitId]) -> dict[CommitId, int]:
-    """When each of some commits was made, in seconds since 1970; without those that are missing."""
+    """The times of commits, in seconds since 1970; missing commits are left out."""
     text = "".join(f"{name}\n" for name in commits).encode()
     command = ("log", "--no-walk=unsorted", "--ignore-missing", "--stdin", "--format=%H %ct")
     rows = repository.git(*command, text=text).decode().splitlines() if text else []

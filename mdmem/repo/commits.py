@@ -16,6 +16,12 @@ from mdmem.repo.worktree import Identity, PathState, Repository
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
+_LOCK_SECONDS = 30.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
+_HOOKLESS = ("-c", f"core.hooksPath={os.devnull}")
+"""For a commit without work for a hook: saves git from starting two shells."""
+_LOCKED = late.pattern(r"Unable to create '[^\n]*\.lock': File exists")
+
 
 def replace_commit(
     repository: Repository, newest: CommitId, path: FilePath, data: bytes, order: CommitOrder
@@ -82,13 +88,6 @@ def _with_id(line: bytes, object_id: str) -> bytes:
     head, _, name = line.partition(b"\t")
     mode, kind, _ = head.split(b" ")
     return b"%s %s %s\t%s" % (mode, kind, object_id.encode(), name)
-
-
-_LOCK_SECONDS = 30.0
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
-_HOOKLESS = ("-c", f"core.hooksPath={os.devnull}")
-"""For a commit without work for a hook: saves git from starting two shells."""
-_LOCKED = late.pattern(r"Unable to create '[^\n]*\.lock': File exists")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +205,8 @@ def _own_commit(repository: Repository, order: CommitOrder, before: CommitId | N
     head, *parents = map(CommitId, repository.git("rev-parse", "HEAD", "HEAD^@").decode().split())
     if next(iter(parents), None) == before:
         return head
-    return (
-        commit_made_after(repository, before, order.paths, order.message) or head
-    )  # a hook may have worded its message anew
+    # A hook may have changed its message.
+    return commit_made_after(repository, before, order.paths, order.message) or head
 
 
 def commit_variables(order: CommitOrder) -> dict[str, str]:
@@ -287,14 +285,13 @@ def commit_made_after(
     if now is None or now == before:
         return None
     listed = repository.git(
-        *(
-            "log",
-            "--no-color",
-            "--format=%H %s",
-            "--end-of-options",
-            f"{before}..{now}" if before else str(now),
-        ),
-        *("--", *literal_pathspecs(paths)),
+        "log",
+        "--no-color",
+        "--format=%H %s",
+        "--end-of-options",
+        f"{before}..{now}" if before else str(now),
+        "--",
+        *literal_pathspecs(paths),
     )
     subject = message.strip().split("\n")[0].strip()
     commits = [line.partition(" ") for line in listed.decode("utf-8", "replace").splitlines()]
@@ -394,13 +391,13 @@ def _change_index(repository: Repository, arguments: Sequence[str], text: bytes 
 
 
 def clear_bits(repository: Repository, path: FilePath, bits: Sequence[str]) -> None:
-    """Have git look at a file again that it was told not to look at (`index_bits`)."""
+    """Clear index bits, so that git looks at the file again (see `index_bits`)."""
     for bit in bits:
         _change_index(repository, ["update-index", f"--no-{bit}", "--", path])
 
 
 def set_bits(repository: Repository, path: FilePath, bits: Sequence[str]) -> None:
-    """Tell git again not to look at a file, if it still tracks it."""
+    """Set index bits again, if git still tracks the file."""
     for bit in bits:
         run(repository.folder, ["update-index", f"--{bit}", "--", path])
 
@@ -464,9 +461,8 @@ def undo_commit(
     if not withdraw(repository, newer, older):
         return False
     if entry is None:
-        renew_index(
-            repository, [path]
-        )  # if the disk is too full for it, the caller still has to put the file back
+        # If the disk is too full for it, the caller still has to put the file back.
+        renew_index(repository, [path])
     elif entry.text and not entry.intended:
         _change_index(repository, ["update-index", "-z", "--index-info"], entry.text)
     else:

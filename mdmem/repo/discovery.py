@@ -1,4 +1,4 @@
-"""Find the repository that a folder is in, or create one."""
+"""Find the repository that a folder is in, or create one, and tell who commits there."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from mdmem.repo import git_files
 from mdmem.repo.runner import run
 from mdmem.repo.worktree import Repository, path_below
 from mdmem.wording import verb
+
+_LOG_SECONDS = 2.0
+"""The time limit for reading history, since the user waits for one line."""
+_MOST_COMMITS = 50
+_MOST_NAME = 60
 
 
 def discover(folder: Path) -> Repository:
@@ -73,20 +78,13 @@ def create(folder: Path) -> Repository:
     if result.status:
         raise RepositoryProblem("git-failed", f"git init: {result.error_text}")
     repository = discover(folder)
-    files.sync_all(
-        repository.git_dir
-    )  # git does not, and a repository whose HEAD is lost in a power cut is none
+    # Git does not, and a power cut that loses HEAD leaves no repository.
+    files.sync_all(repository.git_dir)
     return repository
 
 
 def _exists_above(folder: Path, name: str) -> bool:
     return any((parent / name).exists() for parent in (folder, *folder.parents))
-
-
-_SECONDS = 2.0
-"""The time limit for reading history, since the user waits for one line."""
-_MOST_COMMITS = 50
-_MOST_NAME = 60
 
 
 def last_author(repository: Repository, paths: Sequence[str]) -> str:
@@ -130,7 +128,7 @@ def _log(repository: Repository, options: Sequence[str], paths: Sequence[str]) -
         return []
     try:
         words = ["log", *options, "HEAD", "--", *(f":(literal){path}" for path in paths)]
-        result = run(repository.folder, words, seconds=_SECONDS)
+        result = run(repository.folder, words, seconds=_LOG_SECONDS)
     except RepositoryProblem as problem:
         if problem.code != "git-timeout":
             raise

@@ -30,6 +30,11 @@ _ESCAPES = {
     b'"': b'"',
     b"\\": b"\\",
 }
+_COMMITS_AT_ONCE = 500
+_FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%ae", "%B")
+_FILE_MODES = (b"100644", b"100755")
+_OFFSET = late.pattern(r"([+-])(\d\d)(\d\d)")
+Parents = tuple[CommitId, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +97,6 @@ def _unquoted(path: bytes) -> FilePath:
     return FilePath(os.fsdecode(path))
 
 
-_COMMITS_AT_ONCE = 500
-_FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%ae", "%B")
-_FILE_MODES = (b"100644", b"100755")
-_OFFSET = late.pattern(r"([+-])(\d\d)(\d\d)")
-
-
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
     """A changed Markdown file: the ids of its blobs before and after, None where it is missing."""
@@ -122,13 +121,13 @@ class CommitChanges:
     by_parent: tuple[tuple[ChangedFile, ...], ...] = ()
 
 
-Parents = tuple[CommitId, ...]
-
-
 def commits_reached(
     repository: Repository, head: CommitId, without: Iterable[CommitId] = ()
 ) -> list[tuple[CommitId, Parents]]:
-    """The commits that one reaches, not `without`, parents first. Raises RepositoryProblem."""
+    """The commits that `head` reaches and `without` do not, parents first.
+
+    Raises RepositoryProblem (`broken-repository`).
+    """
     revisions = "".join(f"{name}\n" for name in (head, *(f"^{name}" for name in without)))
     try:
         output = repository.git(
@@ -145,14 +144,14 @@ def commits_reached(
 
 
 def reaches(repository: Repository, head: CommitId, commit: CommitId) -> bool:
-    """True if a commit is there and is another one or in its past."""
+    """True if a commit exists and is `head` or one of its ancestors."""
     return repository.run("merge-base", "--is-ancestor", commit, head).status == 0
 
 
 def commits_brought_by(repository: Repository, merge: CommitId) -> list[CommitId]:
     """A merge with the commits that it brought to its first parent; another commit alone.
 
-    Empty where it is not there, or has no parent.
+    Empty if it does not exist, or has no parent.
     """
     listed = repository.run("rev-list", merge, f"^{merge}^1")
     return [] if listed.status else [CommitId(name) for name in listed.output.decode().split()]
@@ -204,20 +203,18 @@ def _changes_of_pairs(
 ) -> list[tuple[ChangedFile, ...]]:
     """The changes of commits, each against the named parent, else its own."""
     output = repository.git(
-        *(
-            "diff-tree",
-            "--stdin",
-            "--always",
-            "-r",
-            "--root",
-            "--raw",
-            "-z",
-            "-M",
-            "--no-abbrev",
-            "--relative",
-            "--",
-            MARKDOWN,
-        ),
+        "diff-tree",
+        "--stdin",
+        "--always",
+        "-r",
+        "--root",
+        "--raw",
+        "-z",
+        "-M",
+        "--no-abbrev",
+        "--relative",
+        "--",
+        MARKDOWN,
         text="".join(f"{name} {parent}".rstrip() + "\n" for name, parent in pairs).encode(),
     )
     changes: list[list[ChangedFile]] = []
@@ -260,7 +257,7 @@ def read_commits(repository: Repository, ids: Sequence[CommitId]) -> list[Commit
 
 
 def author_offsets(repository: Repository, ids: Iterable[CommitId]) -> dict[CommitId, timedelta]:
-    """The offset from UTC in which each of some commits was written; without missing commits."""
+    """The authors' offsets from UTC by commit; missing commits are left out."""
     stdin = _lines(ids)
     command = (
         "log",
@@ -301,20 +298,19 @@ def _messages(
 
 def _changes(repository: Repository, stdin: bytes) -> dict[CommitId, list[ChangedFile]]:
     output = repository.git(
-        *(
-            "diff-tree",
-            "--stdin",
-            "-r",
-            "-m",
-            "--diff-merges=first-parent",
-            "--root",
-            "--raw",
-            "-z",
-            "-M",
-            "--no-abbrev",
-            "--relative",
-        ),
-        *("--", MARKDOWN),
+        "diff-tree",
+        "--stdin",
+        "-r",
+        "-m",
+        "--diff-merges=first-parent",
+        "--root",
+        "--raw",
+        "-z",
+        "-M",
+        "--no-abbrev",
+        "--relative",
+        "--",
+        MARKDOWN,
         text=stdin,
     )
     changes: dict[CommitId, list[ChangedFile]] = {}
@@ -378,7 +374,7 @@ def merge_bases(repository: Repository, first: CommitId, second: CommitId) -> li
 def touching_commits(
     repository: Repository, paths: Sequence[FilePath], upto: CommitId
 ) -> list[CommitId]:
-    """The commits in the past of one that touched any of some files."""
+    """The commits up to `upto` that touched any of these files."""
     listed = repository.git("rev-list", "--full-history", upto, "--", *literal_pathspecs(paths))
     return [CommitId(name.decode()) for name in listed.split()]
 
@@ -397,9 +393,10 @@ def blobs(repository: Repository, commit: CommitId) -> dict[FilePath, str]:
 def current_name(repository: Repository, path: FilePath, after: CommitId) -> FilePath:
     """The name at HEAD of a file of a commit; of a removed file, its last name."""
     visited: set[CommitId] = set()
+    # Each of two branches may have removed it.
     while (
         removal := _removing_commit(repository, path, after)
-    ) and removal.commit.id not in visited:  # each of two branches may have removed it
+    ) and removal.commit.id not in visited:
         after = removal.commit.id
         visited.add(after)
         path = next((change.path for change in removal.changes if change.before_path == path), path)
@@ -410,23 +407,19 @@ def _removing_commit(
     repository: Repository, path: FilePath, after: CommitId
 ) -> CommitChanges | None:
     listed = repository.git(
-        *(
-            "log",
-            "--no-color",
-            "--no-follow",
-            "--full-history",
-            "--no-merges",
-            "--topo-order",
-            "--reverse",
-        ),
-        *(
-            "--no-renames",
-            "--diff-filter=D",
-            "--format=%H",
-            f"{after}..HEAD",
-            "--",
-            *literal_pathspecs([path]),
-        ),
+        "log",
+        "--no-color",
+        "--no-follow",
+        "--full-history",
+        "--no-merges",
+        "--topo-order",
+        "--reverse",
+        "--no-renames",
+        "--diff-filter=D",
+        "--format=%H",
+        f"{after}..HEAD",
+        "--",
+        *literal_pathspecs([path]),
     )
     first = listed.split()[:1]
     return read_commits(repository, [CommitId(first[0].decode())])[0] if first else None

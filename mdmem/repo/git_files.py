@@ -14,31 +14,10 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 
-from mdmem.model import CommitId, FilePath
+from mdmem.model import CommitId
 from mdmem.repo import git_settings
-from mdmem.repo.runner import literal_pathspecs, run
-
-ASSUME_UNCHANGED, SKIP_WORKTREE = "assume-unchanged", "skip-worktree"
-
-
-def read_bits(folder: Path, paths: Sequence[FilePath] = ()) -> Mapping[FilePath, tuple[str, ...]]:
-    """The index bits of the files below a folder, or of these alone, that have any."""
-    listed = run(folder, ["ls-files", "-v", "-z", "--", *(literal_pathspecs(paths) or ["."])])
-    lines = (line.partition(b" ") for line in listed.output.split(b"\0") if line)
-    bits = {FilePath(os.fsdecode(path)): _bits_of(tag.decode()) for tag, _, path in lines}
-    return {path: names for path, names in bits.items() if names}
-
-
-def _bits_of(tag: str) -> tuple[str, ...]:
-    """The bits by a tag of `git ls-files -v`: small is assumed unchanged, an S is skipped."""
-    return (
-        *([ASSUME_UNCHANGED] if tag.islower() else []),
-        *([SKIP_WORKTREE] if tag.upper() == "S" else []),
-    )
-
 
 _SHA1_HEX, _SHA1 = 40, 20
 _BRANCH = b"ref: refs/heads/"

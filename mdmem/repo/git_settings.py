@@ -119,9 +119,8 @@ def _settings_files() -> list[str] | None:
             f"{environment.get('XDG_CONFIG_HOME') or home + '/.config'}/git/config",
             f"{home}/.gitconfig",
         ]
-    return (
-        paths if all(path.startswith("/") for path in paths) else None
-    )  # others are relative to the root of the work tree
+    # Others are relative to the root of the work tree.
+    return paths if all(path.startswith("/") for path in paths) else None
 
 
 def parse_settings(text: bytes) -> list[tuple[bytes, bytes, bytes]] | None:

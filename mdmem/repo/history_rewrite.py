@@ -101,9 +101,8 @@ def linked_worktrees(repository: Repository) -> list[LinkedWorktree]:
         if "prunable" in fields or not root.is_dir():
             raise _refusal("a linked worktree is missing", "To forget it: git worktree prune")
         git_dir = Path(os.fsdecode(git(root, "rev-parse", "--absolute-git-dir")).removesuffix("\n"))
-        if git_dir.samefile(
-            repository.git_dir
-        ):  # for a submodule git lists the git folder, not the work tree
+        # For a submodule git lists the git folder, not the work tree.
+        if git_dir.samefile(repository.git_dir):
             continue
         if operation_under_way(str(git_dir)):
             raise _refusal(
@@ -132,8 +131,9 @@ def _refusal(message: str, hint: str) -> RepositoryProblem:
 
 
 def require_rewritable(repository: Repository) -> None:
-    """Refuse replace refs, grafts, and clones that are partial or keep all. Raises
-    RepositoryProblem.
+    """Refuse replace refs, grafts, and clones that are partial or keep all.
+
+    Raises RepositoryProblem (`cannot-purge`).
     """
     if git(repository.root, "for-each-ref", "--count=1", "refs/replace"):
         raise _refusal("the repository has replace refs", "To remove one: git replace -d")
@@ -412,9 +412,8 @@ def _tag_target(tag: bytes) -> str:
 
 def _rewrite_message(rules: RewriteRules, message: bytes, encoding: bytes | None) -> bytes:
     """Rewrite a commit's message, in its encoding; the rules work on UTF-8."""
-    message = rules.message(
-        message
-    )  # as UTF-8 first: the named encoding is not always the real one
+    # As UTF-8 first: the named encoding is not always the real one.
+    message = rules.message(message)
     if encoding is None:
         return message
     try:

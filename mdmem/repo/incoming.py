@@ -53,7 +53,7 @@ def branch_moves(repository: Repository, branch: str) -> list[BranchMove]:
 def messages_about(
     repository: Repository, commits: Iterable[CommitId], path: FilePath
 ) -> list[str]:
-    """The messages of those of some commits that changed a file."""
+    """The messages of the commits, among these, that changed a file."""
     text = "".join(f"{commit}\n" for commit in commits).encode()
     if not text:
         return []
@@ -78,8 +78,14 @@ def find_text(repository: Repository, path: FilePath, data: bytes) -> CommitId |
     """The newest commit of branches or the last fetch, not proposals, with these bytes."""
     options = ("--no-color", "--no-follow", "--no-renames", "--diff-merges=first-parent")
     listed = repository.run(
-        *("log", *options, "--raw", "--no-abbrev", "--format=%H", *_lacking(repository)),
-        *("--", *literal_pathspecs([path])),
+        "log",
+        *options,
+        "--raw",
+        "--no-abbrev",
+        "--format=%H",
+        *_lacking(repository),
+        "--",
+        *literal_pathspecs([path]),
     )
     rows = listed.output.decode("utf-8", "replace").splitlines() if listed.status == 0 else []
     if not rows:
@@ -97,29 +103,25 @@ def find_text(repository: Repository, path: FilePath, data: bytes) -> CommitId |
 def added_lines(
     repository: Repository, commit: CommitId, head: CommitId
 ) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
-    """The commits that one reaches and HEAD lacks, oldest first, with their added lines."""
+    """The ancestors of a commit that HEAD lacks, oldest first, with their added lines."""
     ids = [name for name, _ in commits_reached(repository, commit, [head])]
     output = repository.git(
-        *(
-            "diff-tree",
-            "--stdin",
-            "-r",
-            "-p",
-            "--text",
-            "-U0",
-            "--inter-hunk-context=0",
-            "-M",
-            "--root",
-        ),
-        *(
-            "--relative",
-            "--no-prefix",
-            "--no-color",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--",
-            MARKDOWN,
-        ),
+        "diff-tree",
+        "--stdin",
+        "-r",
+        "-p",
+        "--text",
+        "-U0",
+        "--inter-hunk-context=0",
+        "-M",
+        "--root",
+        "--relative",
+        "--no-prefix",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--",
+        MARKDOWN,
         text="".join(f"{name}\n" for name in ids).encode(),
     )
     patches = parse_patches(output)

@@ -29,6 +29,61 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.0002, 0.05
 _CHUNK_BYTES = 65_536
 _LOST_STATUS = 255
 """The status of a process for which something else has waited: success is unknown."""
+_KEPT = {
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_EXEC_PATH",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_TEMPLATE_DIR",
+    # For the user's hooks.
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH_VARIANT",
+    "GIT_ASKPASS",
+    "GIT_ALLOW_PROTOCOL",
+    "GIT_PROTOCOL_FROM_USER",
+}
+_FIXED = {
+    "LANGUAGE": "en",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": ":",
+    "GIT_SEQUENCE_EDITOR": ":",
+    "GIT_PAGER": "cat",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "MDMEM_CONTEXT": "off",  # a hook of git may start an agent, whose session is not the user's
+}
+_NO_LAZY_FETCH = {"GIT_NO_LAZY_FETCH": "1"}
+"""For every git process: a foreign repository can name any program as its promisor remote."""
+_OFFLINE = _NO_LAZY_FETCH | {"GIT_ALLOW_PROTOCOL": ""}
+"""For every git but `git commit`: no transport, as git before 2.39.4 ignores the above."""
+_SETTINGS = tuple(
+    word
+    for setting in (
+        "maintenance.auto=false",
+        "core.fsmonitor=false",
+        "core.quotePath=false",
+        "log.showSignature=false",
+        "color.ui=false",
+        "i18n.commitEncoding=UTF-8",
+        "i18n.logOutputEncoding=UTF-8",
+        "core.fsync=committed,loose-object,reference,index",
+    )
+    for word in ("-c", setting)
+)
+"""Settings for every command; the last has all that git writes survive a power cut."""
+MARKDOWN, TEMPORARIES = ":(icase,glob)**/*.md", ":(glob)**/.mdmem-*.tmp"
+"""Pathspecs: Markdown, and temporary files of a killed write (they may hold old bytes)."""
+READ_SECONDS = 60.0
+LACKS_VERSIONS = "this clone lacks older versions"
+FETCH_VERSIONS = "To get them: git fetch --refetch --no-filter"
+_LACKING = ("lazy fetching disabled", "from promisor remote")
+"""The words of git on an object that it would have fetched; before 2.39.4 the second alone."""
 
 
 class TimeUpError(Exception):
@@ -52,7 +107,7 @@ def converse(
 
     The whole text is there before the start: if this process is killed, the child never takes a
     part of it for the whole. Pipes kept open by background processes are not waited for.
-    `meanwhile` is called while the process works, and is to be quick. `most_bytes`: of both outputs
+    `meanwhile` is called while the process works, and must be quick. `most_bytes`: of both outputs
     together (None: any number).
 
     Returns:
@@ -63,9 +118,8 @@ def converse(
         TimeUpError: it took longer than `seconds`.
         TooMuchOutputError: it wrote more than `most_bytes`.
     """
-    if (
-        _is_main_thread() and signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN
-    ):  # inherited; no status could be waited for
+    # SIG_IGN may be inherited; no status could be waited for with it.
+    if _is_main_thread() and signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     process: subprocess.Popen[bytes] | None = None
     with (
@@ -195,11 +249,9 @@ def _ends_by(process: subprocess.Popen[bytes], limit: float) -> bool:
     while not _has_ended(process):
         if time.monotonic() >= limit:
             return False
-        time.sleep(
-            pause
-            # not every system can signal the end of a process; the first pause is a fraction of a
-            # millisecond
-        )
+        # Not every system can signal the end of a process; the first pause is a fraction of a
+        # millisecond.
+        time.sleep(pause)
         pause = min(pause * 2, _LONGEST_PAUSE)
     return True
 
@@ -209,54 +261,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
-        except (
-            ProcessLookupError,
-            PermissionError,
-        ):  # none is left, or only one that a hook started as another user
+        # None is left, or only one that a hook started as another user.
+        except (ProcessLookupError, PermissionError):
             break
         _ends_by(process, time.monotonic() + _KILL_SECONDS)
     _ends_by(process, math.inf)
-
-
-_KEPT = {
-    *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
-    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
-    *(
-        "GIT_EXEC_PATH",
-        "GIT_CEILING_DIRECTORIES",
-        "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-        "GIT_TEMPLATE_DIR",
-    ),
-    *("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS"),  # for the user's hooks
-    *("GIT_ALLOW_PROTOCOL", "GIT_PROTOCOL_FROM_USER"),  # likewise
-}
-_FIXED = {
-    "LANGUAGE": "en",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_EDITOR": ":",
-    "GIT_SEQUENCE_EDITOR": ":",
-    "GIT_PAGER": "cat",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "MDMEM_CONTEXT": "off",  # a hook of git may start an agent, whose session is not the user's
-}
-_NO_LAZY_FETCH = {"GIT_NO_LAZY_FETCH": "1"}
-"""For every git process: a foreign repository can name any program as its promisor remote."""
-_OFFLINE = _NO_LAZY_FETCH | {"GIT_ALLOW_PROTOCOL": ""}
-"""For every git but `git commit`: no transport, as git before 2.39.4 ignores the above."""
-_SETTINGS = (
-    *("-c", "maintenance.auto=false", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"),
-    *("-c", "log.showSignature=false", "-c", "color.ui=false"),
-    *("-c", "i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8"),
-    *("-c", "core.fsync=committed,loose-object,reference,index"),
-)
-"""Settings for every command; the last has all that git writes survive a power cut."""
-MARKDOWN, TEMPORARIES = ":(icase,glob)**/*.md", ":(glob)**/.mdmem-*.tmp"
-"""Pathspecs: Markdown, and temporary files of a killed write (they may hold old bytes)."""
-READ_SECONDS = 60.0
-LACKS_VERSIONS = "this clone lacks older versions"
-FETCH_VERSIONS = "To get them: git fetch --refetch --no-filter"
-_LACKING = ("lazy fetching disabled", "from promisor remote")
-"""The words of git on an object that it would have fetched; before 2.39.4 the second alone."""
 
 
 @dataclass(frozen=True, slots=True)

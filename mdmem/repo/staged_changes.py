@@ -91,9 +91,8 @@ def _index_entries(data: bytes) -> tuple[dict[bytes, tuple[int, str]], dict[byte
         )
         offset += (_PATH + length + _UNIT) // _UNIT * _UNIT
     extensions = git_files.extensions_from(data, offset)
-    if extensions is None or any(
-        name[:1].islower() for name, _, _ in extensions
-    ):  # small letters: it changes the meaning of the entries
+    # Small letters: it changes the meaning of the entries.
+    if extensions is None or any(name[:1].islower() for name, _, _ in extensions):
         raise _NotSimpleError
     return entries, {name: data[start:end] for name, start, end in extensions}
 
@@ -102,9 +101,8 @@ def _cached_trees(cached: bytes) -> dict[bytes, str]:
     """The tree ids in an index's extension `TREE`; the path of the root is empty."""
     trees: dict[bytes, str] = {}
     at = 0
-    above = (
-        [b""] if cached else []
-    )  # for each folder to come the one that it is in, the next one last
+    # For each folder to come the one that it is in, the next one last.
+    above = [b""] if cached else []
     while above:
         prefix = above.pop()
         end = cached.index(b"\0", at)

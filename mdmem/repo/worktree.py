@@ -11,7 +11,7 @@ from pathlib import Path
 from mdmem.errors import RepositoryProblem
 from mdmem.folder.layout import is_markdown
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import git_files, git_settings, staged_changes
+from mdmem.repo import git_files, git_settings, index_bits, staged_changes
 from mdmem.repo.runner import GitResult, literal_pathspecs, parse_paths, run
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
@@ -37,8 +37,8 @@ class PathState:
     """The state of HEAD and of one path; None: an unborn branch's `commit`, a detached `branch`.
 
     `tracked`: the file exists and is in git's index. `settled`: HEAD, index and disk hold the same
-    of it, and nothing at all is staged or unmerged; False means that this is not known. `bits`: by
-    which git was told not to look at the file (`index_bits`).
+    of it, and nothing at all is staged or unmerged; False means that this is not known. `bits` tell
+    git not to look at the file (see `index_bits`).
     """
 
     commit: CommitId | None
@@ -234,15 +234,16 @@ class Repository:
 
     def _status_state(self, path: FilePath) -> PathState:
         output = self.git(
-            *(
-                "status",
-                "--porcelain=v2",
-                "--branch",
-                "-z",
-                "--untracked-files=all",
-                "--ignored=matching",
-            ),
-            *("--no-renames", "--ignore-submodules=all", "--", *literal_pathspecs([path])),
+            "status",
+            "--porcelain=v2",
+            "--branch",
+            "-z",
+            "--untracked-files=all",
+            "--ignored=matching",
+            "--no-renames",
+            "--ignore-submodules=all",
+            "--",
+            *literal_pathspecs([path]),
         )
         commit: CommitId | None = None
         branch: str | None = None
@@ -268,7 +269,7 @@ class Repository:
         tracked = not kinds & {b"?", b"!"} and os.path.lexists(self.folder / path)
         bits: tuple[str, ...] = ()
         if git_files.may_be_overlooked(str(self.git_dir), os.fsencode(f"{self.prefix}{path}")):
-            bits = git_files.read_bits(self.folder, [path]).get(path, ())
+            bits = index_bits.read_bits(self.folder, [path]).get(path, ())
             pending = pending or (bool(bits) and not self._is_as_committed(path))
         return PathState(
             commit=commit,
@@ -317,16 +318,14 @@ class Repository:
     def pending(self) -> list[FilePath]:
         """The paths of the workspace that differ from HEAD, new ones included, deleted ones too."""
         output = self.git(
-            *(
-                "status",
-                "--porcelain=v1",
-                "-z",
-                "--untracked-files=all",
-                "--no-renames",
-                "--ignore-submodules=all",
-                "--",
-                ".",
-            )
+            "status",
+            "--porcelain=v1",
+            "-z",
+            "--untracked-files=all",
+            "--no-renames",
+            "--ignore-submodules=all",
+            "--",
+            ".",
         )
         return [FilePath(line[3:].removeprefix(self.prefix)) for line in parse_paths(output)]
 
@@ -366,8 +365,9 @@ class Repository:
         return blobs
 
     def contents(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """The bytes of blobs by ids. Raises RepositoryProblem (`broken-repository`: one is
-        missing).
+        """The bytes of blobs by ids.
+
+        Raises RepositoryProblem (`broken-repository`: one is missing).
         """
         contents: dict[str, bytes] = {}
         for name, data in zip(ids, self.blobs(ids), strict=True):
@@ -416,9 +416,8 @@ class Repository:
             extra=extra,
         )
         fields = iter(parse_paths(output))
-        paths: list[
-            tuple[FilePath, FilePath]
-        ] = []  # in the commit and in the index; it may be in one of them alone
+        # In the commit and in the index; it may be in one of them alone.
+        paths: list[tuple[FilePath, FilePath]] = []
         for status in fields:
             old = next(fields)
             paths.append((old, next(fields) if status.startswith("R") else old))
@@ -486,9 +485,8 @@ class Repository:
 
     def commit_named(self, reference: str) -> CommitId | None:
         """The commit that git knows by this name; None where there is none."""
-        if (
-            not reference.isprintable()
-        ):  # no name has control characters, and no process takes NUL or half a surrogate pair
+        # No name has control characters, and no process takes NUL or half a surrogate pair.
+        if not reference.isprintable():
             return None
         result = run(
             self.folder,

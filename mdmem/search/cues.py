@@ -109,9 +109,8 @@ class QuestionCues:
 def entry_cues(entry: Entry, words: Collection[str], is_log: bool) -> int:
     """The cues of an entry with these words; a name before a colon counts only in daily logs."""
     numbers, speaker = list(filter(str.isdigit, words)), _speaker(entry.text) if is_log else 0
-    if not numbers and _TIMES_AND_AMOUNTS.isdisjoint(
-        words
-    ):  # as in most, and then there is less to look at
+    # Most entries have none, and then there is less to look at.
+    if not numbers and _TIMES_AND_AMOUNTS.isdisjoint(words):
         time = amount = False
     else:
         time = not _TIME_WORDS.isdisjoint(words) or any(len(number) == 4 for number in numbers)

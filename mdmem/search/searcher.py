@@ -535,9 +535,8 @@ class IndexSearcher:
         self, ranked: _RankedCandidates, number: int, scorer: term_statistics.Scorer, beside: float
     ) -> Explanation:
         address = ranked.documents[number]
-        assert not isinstance(
-            address, OverlayEntry
-        )  # a search with explanations brings the index up to date first
+        # A search with explanations brings the index up to date first.
+        assert not isinstance(address, OverlayEntry)
         parts = [
             ScorePart(name, term, query_word, round(score, ranking.SCORE_DIGITS))
             for (name, term, _, query_word), score in scorer(address)

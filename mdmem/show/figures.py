@@ -42,13 +42,14 @@ def figures_text(figures: Figures, colour: bool) -> str:
     head = ("verb", "count", "median ms", "p95 ms", "refused", "failed", "bugs", "by week")
     rows = [
         (
-            *(
-                one_line(verb.verb),
-                str(verb.count),
-                f"{verb.median_ms:,.0f}",
-                f"{verb.p95_ms:,.0f}",
-            ),
-            *(_count(verb.refused), _count(verb.failed), _count(verb.bugs), _heights(verb.weeks)),
+            one_line(verb.verb),
+            str(verb.count),
+            f"{verb.median_ms:,.0f}",
+            f"{verb.p95_ms:,.0f}",
+            _count(verb.refused),
+            _count(verb.failed),
+            _count(verb.bugs),
+            _heights(verb.weeks),
         )
         for verb in figures.verbs
     ]
@@ -122,19 +123,15 @@ def searches_text(figures: SearchFigures, colour: bool) -> str:
     )
     rows = [
         (
-            *(
-                week.week,
-                str(week.searches),
-                _share(week.without_hit),
-                _number(week.median_ms, 1),
-                _number(week.median_hits, 1),
-            ),
-            *(
-                _number(week.median_first, 2),
-                _number(week.median_spread, 2),
-                _number(week.median_age_days, 0),
-                _bar(week, most),
-            ),
+            week.week,
+            str(week.searches),
+            _share(week.without_hit),
+            _number(week.median_ms, 1),
+            _number(week.median_hits, 1),
+            _number(week.median_first, 2),
+            _number(week.median_spread, 2),
+            _number(week.median_age_days, 0),
+            _bar(week, most),
         )
         for week in figures.weeks
     ]
@@ -183,14 +180,15 @@ def contexts_text(figures: ContextFigures, colour: bool) -> str:
     )
     rows = [
         (
-            *(
-                week.week,
-                str(week.prompts),
-                _share(week.answered),
-                _number(week.median_tokens, 0),
-                _number(week.session_tokens, 0),
-            ),
-            *(_share(week.again), _count(week.kept), _count(week.guarded), _count(week.refused)),
+            week.week,
+            str(week.prompts),
+            _share(week.answered),
+            _number(week.median_tokens, 0),
+            _number(week.session_tokens, 0),
+            _share(week.again),
+            _count(week.kept),
+            _count(week.guarded),
+            _count(week.refused),
             _share_bar(week.prompts, 1 - (week.answered or 0), most),
         )
         for week in figures.weeks
@@ -248,19 +246,16 @@ def runs_text(figures: RunFigures, colour: bool) -> str:
     head = (*counted, *of_model, f"{_BAR} # are {most}")
     rows = [
         (
-            *(
-                week.week,
-                str(week.steps),
-                _count(week.failed),
-                _count(week.sessions),
-                f"{week.messages:,}",
-            ),
-            *(
-                _share(week.noise / week.messages if week.messages else None),
-                _count(week.entries),
-                _count(week.doubled),
-            ),
-            *(_count(week.redacted), _count(week.refused)),
+            week.week,
+            str(week.steps),
+            _count(week.failed),
+            _count(week.sessions),
+            f"{week.messages:,}",
+            _share(week.noise / week.messages if week.messages else None),
+            _count(week.entries),
+            _count(week.doubled),
+            _count(week.redacted),
+            _count(week.refused),
             *((_count(week.by_model), f"{week.tokens:,}") if has_model else ()),
             _share_bar(week.entries, 0, most),
         )

@@ -187,9 +187,10 @@ def _gone_json(answer: SectionHistory | FactHistory | Blame) -> dict[str, Any]:
 
 def _revision_json(revision: RevisionView) -> dict[str, Any]:
     end = "\r\n" if "\r\n" in revision.before + revision.text else "\n"
+    # A revision's last line has no line end.
     before, text = (
         value and value.rstrip("\r\n") + end for value in (revision.before, revision.text)
-    )  # a revision's last line has no line end
+    )
     return {
         "commit": revision.commit,
         "time": revision.time.isoformat(),

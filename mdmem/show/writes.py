@@ -48,9 +48,8 @@ def write_json(result: WriteResult) -> dict[str, Any]:
 def write_text(result: WriteResult, fact: str | None = None) -> str:
     """The result of a write in one line that ends in an id, or the diff of a dry run."""
     if result.diff is not None:
-        shown = "\r\n".join(map(printable, result.diff.split("\r\n"))).rstrip(
-            "\n"
-        )  # a line end steers nothing, and belongs to the patch
+        # A line end steers nothing, and belongs to the patch.
+        shown = "\r\n".join(map(printable, result.diff.split("\r\n"))).rstrip("\n")
         return shown or (
             "no text changes, only a commit" if result.changed else "nothing to change"
         )

@@ -1,1 +1,1 @@
-"""Start and end short-lived processes quickly: cheap records, late modules, a quick exit."""
+"""Start and end short-lived processes quickly: cheap records, late patterns, a quick exit."""

@@ -215,11 +215,8 @@ else:
         if hasattr(cls, "__post_init__"):
             lines.append(" self.__post_init__()")
         exec("\n".join(lines), namespace)
-        namespace[
-            "__init__"
-        ].__qualname__ = (  # named in the interpreter's own messages on wrong arguments
-            f"{cls.__qualname__}.__init__"
-        )
+        # Named in the interpreter's own messages on wrong arguments.
+        namespace["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
         return namespace["__init__"]
 
     def _dict_setter(name):

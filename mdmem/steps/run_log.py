@@ -31,22 +31,26 @@ _MOST_SECONDS = 60
 _LINE_BYTES = 4096
 """The maximum length of a line."""
 _KEYS = (
-    *(
-        "time",
-        "run",
-        "step",
-        "ms",
-        "sessions",
-        "size",
-        "messages",
-        "noise",
-        "by_rule",
-        "by_model",
-        "entries",
-        "doubled",
-        "redacted",
-    ),
-    *("refused", "proposed", "tokens", "outcome", "surplus", "skipped", "left"),
+    "time",
+    "run",
+    "step",
+    "ms",
+    "sessions",
+    "size",
+    "messages",
+    "noise",
+    "by_rule",
+    "by_model",
+    "entries",
+    "doubled",
+    "redacted",
+    "refused",
+    "proposed",
+    "tokens",
+    "outcome",
+    "surplus",
+    "skipped",
+    "left",
 )
 _NAMES = {"size": "bytes"}
 """Names of fields in a line, where different."""

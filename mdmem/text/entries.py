@@ -79,9 +79,8 @@ def _entries(
             text = _block_text(kind, raw)
             if not _CONTENT.search(text):
                 continue
-        elif (
-            words := plain_words(raw)
-        ) is not None:  # as most are, and then there is less to look at
+        # Most entries are plain, and then there is less to look at.
+        elif (words := plain_words(raw)) is not None:
             text, fact_id = words, plain_id(words)
         else:
             fact = parse_item(raw)

@@ -94,16 +94,14 @@ def set_copy_marks(store: Store, fact: FactId, marks: Sequence[Mark], number: in
         ((path, _),) = places[mark.occurrence]
         store.run(
             "INSERT OR REPLACE INTO copy_marks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            *(
-                blob(mark.fact),
-                mark.occurrence,
-                mark.begun,
-                mark.kind.value,
-                blob(mark.commit),
-                blob(mark.other or ""),
-                mark.ended,
-                path,
-            ),
+            blob(mark.fact),
+            mark.occurrence,
+            mark.begun,
+            mark.kind.value,
+            blob(mark.commit),
+            blob(mark.other or ""),
+            mark.ended,
+            path,
         )
     for path, ended in (place for row in changed for place in places[row]):
         store.run("INSERT OR IGNORE INTO copies_changed VALUES (?, ?)", number, path)

@@ -73,9 +73,8 @@ def _path(data: bytes) -> FilePath:
 @lru_cache(4096)
 def join_words(words: tuple[str, ...]) -> bytes:
     """Several words in one column."""
-    return blob(
-        f"[{','.join(map(encode_basestring, words))}]"
-    )  # `json.dumps` makes an encoder each time
+    # `json.dumps` makes an encoder each time.
+    return blob(f"[{','.join(map(encode_basestring, words))}]")
 
 
 @lru_cache(4096)
@@ -161,13 +160,14 @@ def occurrence_rows(begun: Sequence[Occurrence], number: int, first: int) -> Ite
 
 def _origin_columns(origin: Origin) -> SqlRow:
     return (
-        *(bulk_blob(origin.commit), origin.time, origin.source.value, origin.confidence),
-        *(
-            bulk_blob(origin.author),
-            _maybe_bulk_blob(origin.actor),
-            _maybe_bulk_blob(origin.session),
-            _maybe_bulk_blob(origin.claimed_by),
-        ),
+        bulk_blob(origin.commit),
+        origin.time,
+        origin.source.value,
+        origin.confidence,
+        bulk_blob(origin.author),
+        _maybe_bulk_blob(origin.actor),
+        _maybe_bulk_blob(origin.session),
+        _maybe_bulk_blob(origin.claimed_by),
         bulk_blob("\n".join(origin.cites)) if origin.cites else None,
         _maybe_bulk_blob(origin.attribute),
     )
@@ -213,14 +213,18 @@ def _origin(
 def commit_row(commit: TrailCommit) -> SqlRow:
     """The row of a commit."""
     return (
-        *(commit.number, blob(commit.commit), commit.time, commit.committed, commit.moment),
-        *(blob(commit.author), blob(commit.email), blob(commit.message)),
-        *(
-            join_numbers(commit.parents),
-            trail.as_text(commit.missing),
-            int(commit.is_needed),
-            commit.brought,
-        ),
+        commit.number,
+        blob(commit.commit),
+        commit.time,
+        commit.committed,
+        commit.moment,
+        blob(commit.author),
+        blob(commit.email),
+        blob(commit.message),
+        join_numbers(commit.parents),
+        trail.as_text(commit.missing),
+        int(commit.is_needed),
+        commit.brought,
     )
 
 

@@ -133,15 +133,13 @@ def bring(store: Store, commits: Iterable[TrailCommit]) -> None:
         store.run(
             "UPDATE commits SET time = ?, committed = ?, moment = ?, author = ?, email = ?, brought"
             " = ? WHERE number = ?",
-            *(
-                each.time,
-                each.committed,
-                each.moment,
-                blob(each.author),
-                blob(each.email),
-                each.brought,
-                each.number,
-            ),
+            each.time,
+            each.committed,
+            each.moment,
+            blob(each.author),
+            blob(each.email),
+            each.brought,
+            each.number,
         )
         author = blob(f"{each.author} <{each.email}>")
         store.run(
@@ -320,17 +318,15 @@ def _add_marks(
             raise broken_trail(f"commit {number} marks an occurrence that is not there")
         store.run(
             "INSERT INTO marks VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *(
-                mark.kind.value,
-                blob(mark.commit),
-                mark.begun,
-                blob(mark.fact),
-                maybe_blob(mark.other),
-                row,
-                mark.ended,
-                number,
-                path,
-            ),
+            mark.kind.value,
+            blob(mark.commit),
+            mark.begun,
+            blob(mark.fact),
+            maybe_blob(mark.other),
+            row,
+            mark.ended,
+            number,
+            path,
         )
 
 

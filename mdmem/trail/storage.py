@@ -272,10 +272,8 @@ def _translated_errors() -> Iterator[None]:
         yield
     except sqlite3.ProgrammingError:
         raise
-    except (
-        sqlite3.DatabaseError,
-        UnicodeDecodeError,
-    ) as problem:  # its message may hold names that are damaged
+    # Its message may hold names that are damaged.
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as problem:
         raise _failure(problem) from problem
 
 

@@ -136,8 +136,14 @@ def dump(store: Store) -> tuple[tuple[object, ...], ...]:
 
 def _line(occurrence: Occurrence, names: Mapping[int | None, str | None]) -> tuple[object, ...]:
     return (
-        *(names[occurrence.begun], occurrence.entry, occurrence.origin, occurrence.also),
-        *(names[occurrence.ended], occurrence.fate, occurrence.successor, occurrence.last),
+        names[occurrence.begun],
+        occurrence.entry,
+        occurrence.origin,
+        occurrence.also,
+        names[occurrence.ended],
+        occurrence.fate,
+        occurrence.successor,
+        occurrence.last,
     )
 
 

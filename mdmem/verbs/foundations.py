@@ -1,4 +1,4 @@
-"""Foundations of facts and changes. Loaded where a change touches an existing fact."""
+"""Foundations of facts and of changes: the source of each, and whether it is only claimed."""
 
 from __future__ import annotations
 
