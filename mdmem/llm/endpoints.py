@@ -47,7 +47,7 @@ FIRST_PAUSE = 1.0  # seconds before the second try unless the failure names othe
 def answer_in_time(
     send: Callable[[float], ModelAnswer], seconds: float, pause: Callable[[float], None]
 ) -> ModelAnswer:
-    """Send a request until it is answered, for at most so many seconds including pauses.
+    """Send a request, and up to `RETRIES` times again, for at most so many seconds with pauses.
 
     `send` takes the seconds left. Raises the last ModelFailure, or the first permanent one.
     """
@@ -175,7 +175,7 @@ class CommandModel:
         self._pause = pause
 
     def answer(self, request: ModelRequest, most_tokens: int) -> ModelAnswer:
-        """Run the program, up to three times while there is time. Raises ModelFailure."""
+        """Run the program; retry passing failures while there is time. Raises ModelFailure."""
         return answer_in_time(
             partial(self._run, request, most_tokens), self._command.seconds, self._pause
         )

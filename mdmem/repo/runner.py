@@ -195,11 +195,8 @@ def _ends_by(process: subprocess.Popen[bytes], limit: float) -> bool:
     while not _has_ended(process):
         if time.monotonic() >= limit:
             return False
-        time.sleep(
-            pause
-            # not every system can signal the end of a process; the first pause is a fraction of a
-            # millisecond
-        )
+        # not every system can signal the end of a process
+        time.sleep(pause)
         pause = min(pause * 2, _LONGEST_PAUSE)
     return True
 
