@@ -1,7 +1,4 @@
-"""Ended days that are due, and what the last night knew; commits tell it too.
-
-A run asks this every few minutes, so little is loaded.
-"""
+"""Ended days that are due, and the last night, by the state folder or commits."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ class SeenNight:
 
 
 def is_due(workspace: Workspace) -> bool:
-    """True if dreams are on, and an ended day is due."""
+    """True if the settings ask for dreams (proposed ones need `sessions`), and a day is due."""
     settings = workspace.settings
     is_wanted = settings.dream == "apply" or (
         settings.dream == "propose" and bool(settings.sessions)

@@ -203,7 +203,7 @@ _NOTICE = "mdmem/notice"
 
 
 class Answers:
-    """The answers to one client. The memory and its modules are loaded at the first call."""
+    """The answers to one client. The memory is opened at the first call."""
 
     def __init__(self, folder: str | None, environment: Mapping[str, str], read_only: bool) -> None:
         self._folder, self._environment = folder, environment
