@@ -1,4 +1,4 @@
-"""How far transcripts are read: cursors, marks of messages, lines due for the model. Caches."""
+"""Cursors of transcripts, marks of messages, lines due for the model: rebuildable caches."""
 
 from __future__ import annotations
 

@@ -40,14 +40,14 @@ class ModelFailure(Exception):
         self.wait = wait
 
 
-RETRIES = 3
+_RETRIES = 3
 FIRST_PAUSE = 1.0  # seconds before the second try unless the failure names others; then doubled
 
 
 def answer_in_time(
     send: Callable[[float], ModelAnswer], seconds: float, pause: Callable[[float], None]
 ) -> ModelAnswer:
-    """Send a request, and up to `RETRIES` times again, for at most so many seconds with pauses.
+    """Send a request, and up to `_RETRIES` times again, for at most so many seconds with pauses.
 
     `send` takes the seconds left. Raises the last ModelFailure, or the first permanent one.
     """
@@ -58,7 +58,7 @@ def answer_in_time(
             return send(end - time.monotonic())
         except ModelFailure as failure:
             wait = FIRST_PAUSE * 2**number if failure.wait is None else failure.wait
-            if not failure.is_passing or number == RETRIES or time.monotonic() + wait >= end:
+            if not failure.is_passing or number == _RETRIES or time.monotonic() + wait >= end:
                 raise
         pause(wait)
         number += 1

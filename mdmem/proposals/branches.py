@@ -196,14 +196,14 @@ def waiting(workspace: Workspace) -> Waiting:
     return Waiting(proposals=len(ahead), since=since, unreadable=unreadable)
 
 
-PREFIX = "refs/heads/mdmem/proposals/"
+_PREFIX = "refs/heads/mdmem/proposals/"
 CLOSED = "refs/mdmem/closed/"
 MADE = "refs/mdmem/made/"
 """Refs that hold each proposal as mdmem made it in this very repository.
 
 A branch's name does not tell: it may have been fetched, or checked out from a remote.
 """
-_NAME = late.pattern(rf"{PREFIX}(.+)/([0-9a-f]{{8}})")
+_NAME = late.pattern(rf"{_PREFIX}(.+)/([0-9a-f]{{8}})")
 _UNSAFE = late.pattern(r"[^A-Za-z0-9_]+")
 _MOST_ACTOR = 40
 _NOBODY = "person"
@@ -278,13 +278,13 @@ def with_id(message: str, proposal: str) -> str:
 
 def branch_name(actor: str | None, proposal: str) -> str:
     """The full name of a proposal's branch."""
-    return f"{PREFIX}{safe_actor(actor)}/{proposal}"
+    return f"{_PREFIX}{safe_actor(actor)}/{proposal}"
 
 
 def open_proposals(repository: Repository) -> dict[str, ProposalRef]:
     """Open proposals by id."""
     made = _made_here(repository)
-    refs = branch_commits.list_refs(repository, PREFIX, made)
+    refs = branch_commits.list_refs(repository, _PREFIX, made)
     matches = ((_NAME.fullmatch(name), name, tip) for name, tip in sorted(refs.items()))
     return {
         match[2]: ProposalRef(
