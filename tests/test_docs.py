@@ -171,6 +171,18 @@ class TestErrors:
     def test_so_is_every_problem(self):
         assert set(tables()[1]) == reported()
 
+    def test_the_tree_of_failures_names_every_code_at_its_class(self):
+        tree = ast.get_docstring(ast.parse((ROOT / "mdmem/errors.py").read_text(encoding="utf-8")))
+        assert tree is not None
+        at, named = "", set[tuple[str, str]]()
+        for line in tree.splitlines():
+            if (family := re.search(r"[A-Z]\w+(?:Error|Problem|Change)\b", line)) is not None:
+                at = family[0]
+            named |= {(at, code) for code in re.findall(r"`([a-z0-9-]+)`", line) if at}
+        written = {(at, code) for at, code in _written() if re.match(r"[A-Z]\w+Problem", at)}
+        assert written <= named
+        assert {code for _, code in named} - {"check"} == raised()
+
     def test_in_order(self):
         for table in tables():
             assert list(table) == sorted(table)
