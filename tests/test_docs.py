@@ -5,6 +5,7 @@ import importlib.util
 import re
 import shutil
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -196,6 +197,16 @@ class TestErrors:
             "bug": "3",
             "interrupted": "130",
         }
+
+
+def test_the_picture_of_the_rooms_has_the_layers_that_imports_keep_to():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    picture = (DOCS / "architecture.md").read_text(encoding="utf-8").split("```\n")[1]
+    rows = [re.sub(r"^ \w+  +", "", line).split("·") for line in picture.splitlines()]
+    assert [{room.strip() for room in row} for row in rows] == [
+        set(layer.split(" | ")) for layer in layers
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
