@@ -142,7 +142,7 @@ class Verdict(Enum):
 
 @dataclass(slots=True)
 class _DayLog:
-    """The log of a day, with what is to be added.
+    """The log of a day, with the entries to add.
 
     `added` counts entries by session, `written` those of digests (None: not counted yet).
     """

@@ -39,10 +39,10 @@ def judge(
     `is_taken_out` tells if a person removed what an entry says, after it was said.
     """
     judge_of_night = _Judge(memory, log, is_taken_out)
-    standing = {id(fact) for fact in memory.facts}
+    current_ids = {id(fact) for fact in memory.facts}
     return one_for_each(
         [*judge_of_night.duplicates(), *judge_of_night.all(candidates)],
-        lambda old: id(old) in standing,
+        lambda old: id(old) in current_ids,
     )
 
 

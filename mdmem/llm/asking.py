@@ -209,7 +209,7 @@ class Asker:
             raise ModelFailure(BAD_ANSWER, f"the answer cannot be read: {problem}") from problem
 
     def close(self) -> None:
-        """Let go of the model."""
+        """Close the model."""
         if self._model is not None:
             self._model.close()
 

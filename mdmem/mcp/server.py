@@ -164,7 +164,7 @@ def _parsed(line: str) -> SessionMessage | Exception:
 
 
 def _refusal(problem: Exception) -> SessionMessage:
-    """The answer to an unreadable line, with the request's id if it has one: nobody waits then."""
+    """The answer to an unreadable line, with its id if it has one: its client stops waiting."""
     errors = problem.errors() if isinstance(problem, ValidationError) else []
     inputs = [
         _read(error["input"]) if error["type"] == "json_invalid" else error["input"]
@@ -341,7 +341,7 @@ class Answers:
                 await asyncio.wait(self._running)
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Close the memory."""
         if self._door is not None:
             self._door.close(_CATCHING_UP_SECONDS)
 

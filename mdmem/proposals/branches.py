@@ -236,16 +236,16 @@ def new_id(repository: Repository, content: str, decided: Collection[str]) -> st
 
     Raises: ProposalProblem (`too-many-proposals`).
     """
-    standing = open_proposals(repository)
-    require_few(standing)
+    open_refs = open_proposals(repository)
+    require_few(open_refs)
     closed = (name.removeprefix(CLOSED) for name in branch_commits.list_refs(repository, CLOSED))
-    taken = {*standing, *decided, *closed}
+    taken = {*open_refs, *decided, *closed}
     return next(name for number in count() if (name := _id(content, number)) not in taken)
 
 
-def require_few(standing: Collection[str]) -> None:
+def require_few(open_refs: Collection[str]) -> None:
     """Refuse a proposal above the maximum. Raises: ProposalProblem (`too-many-proposals`)."""
-    if len(standing) >= MOST_PROPOSALS:
+    if len(open_refs) >= MOST_PROPOSALS:
         hint = f"{verb('accept')} or {verb('reject')} some; to list them: {verb('proposals')}"
         raise ProposalProblem(
             "too-many-proposals",
@@ -322,7 +322,7 @@ def find_proposal(repository: Repository, named: str) -> ProposalRef:
 
     Raises: ProposalProblem (`proposal-not-found`, `ambiguous`).
     """
-    standing = open_proposals(repository)
+    open_refs = open_proposals(repository)
     word = (
         named.strip()
         .removeprefix("refs/heads/")
@@ -330,7 +330,7 @@ def find_proposal(repository: Repository, named: str) -> ProposalRef:
         .rpartition("/")[2]
         .casefold()
     )
-    refs = [ref for name, ref in standing.items() if word and name.startswith(word)]
+    refs = [ref for name, ref in open_refs.items() if word and name.startswith(word)]
     if len(refs) == 1:
         return refs[0]
     if refs:

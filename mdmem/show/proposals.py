@@ -249,7 +249,9 @@ def accepted_text(decision: Decision) -> str:
     """The parts that were taken, a line each that ends in its commit."""
     if decision.dry_run:
         return "\n".join(write_text(result) for _, result in decision.parts) or "nothing to accept"
-    lines = [f"accepted {_line(_short(part))} {_ending(result)}" for part, result in decision.parts]
+    lines = [
+        f"accepted {_line(_with_place(part))} {_ending(result)}" for part, result in decision.parts
+    ]
     return "\n".join(lines or [f"nothing to accept in {decision.proposal}"])
 
 
@@ -267,7 +269,7 @@ def decision_notes(decision: Decision) -> tuple[str, ...]:
     )
 
 
-def _short(part: PartView) -> str:
+def _with_place(part: PartView) -> str:
     return f"{part.name} into {part.path}{f': {join_path(part.section)}' if part.section else ''}"
 
 
