@@ -1,11 +1,12 @@
 """The family of expected failures, with codes, and `report` and `attempt`, which show them.
 
-    MdmemError             1  message in the user's words, hint, stable code, details
+    MdmemError             1  message in the user's words, hint, stable code, details;
+    │                         `interrupted` (130)
     ├── UsageProblem       2  `usage`: a wrong option value, an unreadable date
     ├── DateProblem        2  `ambiguous-date`: digits that could be two dates
     ├── PackageProblem        `missing-package`
     ├── WorkspaceProblem      `no-workspace`, `bad-settings`, `not-here`, `no-model`,
-    │                         `reserved-actor`, `not-adopted`, `not-allowed`
+    │                         `no-sessions`, `reserved-actor`, `not-adopted`, `not-allowed`
     ├── PathProblem           `bad-path`, `file-not-found`, `unsupported-file`, `ignored-path`,
     │                         `read-only-path`, `not-memory`, `file-exists`, `is-folder`
     ├── TextProblem           `bad-text`, `empty-text`, `recalled-text`
@@ -20,17 +21,17 @@
     ├── RepositoryProblem     `not-a-repository`, `bare-repository`, `broken-repository`,
     │                         `repository-busy`, `detached-head`, `no-identity`, `pending-edits`,
     │                         `commit-failed`, `hook-timeout`, `git-failed`, `git-missing`,
-    │                         `git-timeout`, `busy`, `hooks-managed`, `pending-secret`,
-    │                         `cannot-purge`, `cannot-schedule`
-    ├── TranscriptProblem     `unknown-format`
+    │                         `git-timeout`, `missing-history`, `busy`, `running`,
+    │                         `hooks-managed`, `pending-secret`, `cannot-purge`, `cannot-schedule`
+    ├── TranscriptProblem     `unknown-format`, `ambiguous`, `bad-line`
     ├── ProposalProblem       `proposal-not-found`, `part-not-found`, `already-rejected`,
     │                         `overtaken`, `nothing-committed`, `nothing-to-propose`,
-    │                         `too-many-proposals`, `too-many-parts`, `ambiguous`
+    │                         `too-many-proposals`, `too-many-parts`, `checked-out`, `ambiguous`
     ├── RefusedChange         those of `check`: `conflict-markers`, `not-utf8`, `shrink`, `append`,
     │                         `secret-found`
     └── StorageProblem        `storage`: the disk is full, read-only or failing
 
-Anything else that is raised is a bug.
+Anything else that is raised is a bug: `bug`, exit status 3.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def merge_versions(versions: Versions) -> int:
     try:
         result = outcome_of(lambda: _merge_by_section(versions))
     except KeyboardInterrupt:
-        result = TextProblem("interrupted", "interrupted")
+        result = MdmemError("interrupted", "interrupted")
     if isinstance(result, str):
         _print_line(f"{versions.path}: {result}" if result else "")
         return 0

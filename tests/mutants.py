@@ -160,7 +160,7 @@ ROOMS = {
         ),
     ),
     "facts": Room(
-        ("mdmem/text/facts.py", "mdmem/text/fact_names.py", "mdmem/editors/items.py"),
+        ("mdmem/text/facts.py", "mdmem/text/fact_names.py", "mdmem/editors/list_items.py"),
         (
             *(
                 "test_facts",

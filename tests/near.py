@@ -10,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TESTS = Path("tests")
+LOADERS = {"import_module", "module"}
 
 
 def name(path: Path) -> str:
@@ -38,10 +39,13 @@ def _git(*words: str, check: bool = True) -> list[str]:
     ).stdout.splitlines()
 
 
-def imported(tree: ast.AST, names: Set[str]) -> Iterator[str]:
-    """The modules among `names` that a module imports, at the top or late; a name in a text counts,
-    as for `import_module`.
+def imported(tree: ast.AST, names: Set[str], package: str) -> Iterator[str]:
+    """The modules among `names` that a module of `package` imports, at the top or late.
+
+    A text counts that is a module's name; and in a module that calls `import_module`, or `module`
+    of memory/modules.py, one that is such a name without `mdmem.` or without the package.
     """
+    loads = any(getattr(node, "id", "") in LOADERS for node in ast.walk(tree))
     for node in ast.walk(tree):
         match node:
             case ast.Import(aliases):
@@ -51,8 +55,9 @@ def imported(tree: ast.AST, names: Set[str]) -> Iterator[str]:
                     each if (each := f"{module}.{alias.name}") in names else module
                     for alias in aliases
                 ]
-            case ast.Constant(str(text)) if "." in text:
-                found = [text]
+            case ast.Constant(str(text)):
+                found = [text] if "." in text else []
+                found += [f"mdmem.{text}", f"{package}.{text}"] if loads else []
             case _:
                 continue
         yield from names & set(found)
@@ -70,7 +75,8 @@ def steps_to(changed: Set[str], imports: dict[str, set[str]]) -> dict[str, int]:
     return steps
 
 
-def main() -> None:
+def imports_of_modules() -> tuple[dict[str, Path], dict[str, set[str]]]:
+    """The file of each module of the program and of the tests, and the modules it imports."""
     paths = [
         path.relative_to(ROOT)
         for folder in ("mdmem", TESTS)
@@ -78,9 +84,20 @@ def main() -> None:
     ]
     modules = {name(path): path for path in paths}
     imports = {
-        each: set(imported(ast.parse((ROOT / path).read_text(encoding="utf-8")), modules.keys()))
+        each: set(
+            imported(
+                ast.parse((ROOT / path).read_text(encoding="utf-8")),
+                modules.keys(),
+                name(path.parent / "__init__.py"),
+            )
+        )
         for each, path in modules.items()
     }
+    return modules, imports
+
+
+def main() -> None:
+    modules, imports = imports_of_modules()
     steps = steps_to({name(path) for path in touched()}, imports)
     tests = [
         module

@@ -5,6 +5,7 @@ import importlib.util
 import re
 import shutil
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -171,6 +172,18 @@ class TestErrors:
     def test_so_is_every_problem(self):
         assert set(tables()[1]) == reported()
 
+    def test_the_tree_of_failures_names_every_code_at_its_class(self):
+        tree = ast.get_docstring(ast.parse((ROOT / "mdmem/errors.py").read_text(encoding="utf-8")))
+        assert tree is not None
+        at, named = "", set[tuple[str, str]]()
+        for line in tree.splitlines():
+            if (family := re.search(r"[A-Z]\w+(?:Error|Problem|Change)\b", line)) is not None:
+                at = family[0]
+            named |= {(at, code) for code in re.findall(r"`([a-z0-9-]+)`", line) if at}
+        written = {(at, code) for at, code in _written() if re.match(r"[A-Z]\w+Problem", at)}
+        assert written <= named
+        assert {code for _, code in named} - {"check"} == raised()
+
     def test_in_order(self):
         for table in tables():
             assert list(table) == sorted(table)
@@ -184,6 +197,16 @@ class TestErrors:
             "bug": "3",
             "interrupted": "130",
         }
+
+
+def test_the_picture_of_the_rooms_has_the_layers_that_imports_keep_to():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    picture = (DOCS / "architecture.md").read_text(encoding="utf-8").split("```\n")[1]
+    rows = [re.sub(r"^ \w+  +", "", line).split("·") for line in picture.splitlines()]
+    assert [{room.strip() for room in row} for row in rows] == [
+        set(layer.split(" | ")) for layer in layers
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)

@@ -25,6 +25,7 @@ from mdmem.text.facts import (
     parse_item,
     parse_text,
     plain_words,
+    shortened,
     split_key,
     split_kind,
     write_item,
@@ -132,6 +133,19 @@ def test_an_item_is_a_fact(
     fact = parse_item(item)
     assert (fact.text, fact.key, fact.tags, fact.until) == (text, key, tags, until)
     assert fact.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "short"),
+    [
+        ("likes tea", 9, "likes tea"),
+        ("likes tea", 8, "likes…"),
+        ("likes green tea", 13, "likes green…"),
+        ("unbroken", 5, "unbr…"),
+    ],
+)
+def test_a_long_text_is_cut_at_a_word(text: str, most: int, short: str) -> None:
+    assert shortened(text, most) == short
 
 
 def test_the_id_depends_on_key_and_text_only() -> None:

@@ -70,9 +70,7 @@ def test_nothing_of_a_proposal_steers_a_terminal(at: Desk) -> None:
         SEED + "- \x1b[2Jgone\u202e #tag\n\n## He\u200bading\n\n- x\u200by\n",
         message="by \x1b[31mhand",
     )
-    text = proposal_text(view, colour=True) + proposals_text(
-        ProposalList((view,)), at.workspace.now()
-    )
+    text = proposal_text(view) + proposals_text(ProposalList((view,)), at.workspace.now())
     assert text.replace("\n", "").isprintable()
     assert "<U+001B>[2Jgone<U+202E>" in text
 
@@ -162,7 +160,7 @@ def test_a_path_that_no_user_could_name_is_left_alone(at: Desk, name: bytes) -> 
     stranger(at, tree(at, *sorted([entry, memory], key=lambda each: each[1])))
     ((read,), unreadable) = reading.read_open(at.workspace)
     assert (read.parts, read.view.others, unreadable) == ((), (os.fsdecode(name),), ())
-    assert proposal_text(read.view, colour=False).replace("\n", "").isprintable()
+    assert proposal_text(read.view).replace("\n", "").isprintable()
 
 
 EVE = "mdmem/proposals/eve/22222222"

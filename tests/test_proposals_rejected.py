@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import World
@@ -20,10 +21,12 @@ from proposal_actions import (
 )
 from workspaces import Desk, desk
 
-from mdmem.model import Source
+from mdmem.errors import RepositoryProblem
+from mdmem.model import CommitId, Source
 from mdmem.model.proposals import PartState
 from mdmem.model.writes import Forget, Remember, WriteOptions
 from mdmem.proposals import branches
+from mdmem.repo import branch_commits
 from mdmem.text.facts import fact_id
 
 
@@ -61,6 +64,23 @@ def test_a_rejected_part_leaves_the_branch_and_an_empty_commit_says_so(at: Desk)
     at.git("merge", "-q", branch)
     assert "bicycle" not in at.read("MEMORY.md")
     assert "cello" in at.read("MEMORY.md")
+
+
+def test_a_failure_of_git_is_not_taken_for_a_text_that_cannot_be_edited(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposal = propose(at, fact("plays the cello"))
+    propose(at, fact("rides a bicycle"), to=proposal)
+    failures = iter([RepositoryProblem("git-failed", "git failed")])
+    make_commits = branch_commits.make_commits
+
+    def failing_once(*arguments: Any) -> CommitId:
+        for failure in failures:
+            raise failure
+        return make_commits(*arguments)
+
+    monkeypatch.setattr(branch_commits, "make_commits", failing_once)
+    assert problem(reject, at, proposal, fact_id("rides a bicycle")).code == "git-failed"
 
 
 def test_a_rejected_text_comes_back_by_force_or_when_the_user_says_it(at: Desk) -> None:

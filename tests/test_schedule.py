@@ -101,7 +101,7 @@ class TestCrontab:
     @pytest.mark.parametrize("doubled", [True, False], ids=["\\\\ is one", "\\\\ is two"])
     @pytest.mark.parametrize("path", ODD_PATHS)
     def test_cron_and_its_shell_give_the_words_back(self, path: str, doubled: bool):
-        line = texts.line(("printf", "%s|"), path)
+        line = texts.cron_line(("printf", "%s|"), path)
         times, command = line[: len("*/5 * * * *")], line[len("*/5 * * * * ") :]
         assert times == "*/5 * * * *"
         read = re.sub(
@@ -114,14 +114,17 @@ class TestCrontab:
 
     def test_a_line_end_in_a_path(self):
         with pytest.raises(RepositoryProblem) as problem:
-            texts.line(PROGRAM, "/home/a\nb")
+            texts.cron_line(PROGRAM, "/home/a\nb")
         assert problem.value.code == "cannot-schedule"
 
     @pytest.mark.parametrize(
         "others", [b"", b"# mine\n\n\t0 5 * * *  x \xff \r\nMAILTO=ada\n", b"# no end"]
     )
     def test_the_lines_of_others_stay_as_they_are(self, others: bytes):
-        first, second = texts.line(PROGRAM, "/home/ada/a"), texts.line(PROGRAM, "/home/ada/a b")
+        first, second = (
+            texts.cron_line(PROGRAM, "/home/ada/a"),
+            texts.cron_line(PROGRAM, "/home/ada/a b"),
+        )
         both = texts.with_line(
             texts.with_line(others, "/home/ada/a", first), "/home/ada/a b", second
         )
@@ -135,8 +138,8 @@ class TestCrontab:
 
     def test_a_line_is_renewed_where_it_stands(self):
         old, new = (
-            texts.line(("/old/python",), "/home/ada"),
-            texts.line(("/new/python",), "/home/ada"),
+            texts.cron_line(("/old/python",), "/home/ada"),
+            texts.cron_line(("/new/python",), "/home/ada"),
         )
         assert (
             texts.with_line(f"{old}\n# mine\n{old}\n".encode(), "/home/ada", new)
@@ -284,7 +287,7 @@ class TestCron:
     def test_in_and_out(self, shell: Shell, system: Path):
         mine, table = b"# mine\n0 5 * * * x\n", shell.world.home / "crontab"
         table.write_bytes(mine)
-        line = texts.line(PROGRAM, str(shell.folder))
+        line = texts.cron_line(PROGRAM, str(shell.folder))
         assert shell.run("schedule", "cron").out == f"{line}\n"
         assert table.read_bytes() == mine
         for changed in (True, False):

@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli import editor
-from mdmem.cli.call import Answer, Call, open_memory, use_colour
+from mdmem.cli.call import Answer, Call, open_memory
 from mdmem.cli.write_options import write_options
 from mdmem.errors import UsageProblem
 from mdmem.memory import Memory
@@ -77,7 +77,7 @@ def propose(
         allow=frozenset(allow or ()),
     )
     view = open_memory(call).proposals.propose_branch(request)
-    return Answer(show.proposal_json(view), show.proposal_text(view, use_colour()))
+    return Answer(show.proposal_json(view), show.proposal_text(view))
 
 
 def proposals(
@@ -94,7 +94,7 @@ def proposals(
     memory = open_memory(call)
     if proposal is not None:
         view = memory.proposals.show(proposal)
-        return Answer(show.proposal_json(view), show.proposal_text(view, use_colour()))
+        return Answer(show.proposal_json(view), show.proposal_text(view))
     listed, now = memory.proposals.standing(), memory.workspace.now()
     return Answer(
         show.proposals_json(listed, now),

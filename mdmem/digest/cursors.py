@@ -1,4 +1,4 @@
-"""Cursors: how far each transcript is read, in `transcripts.json`, a rebuildable cache."""
+"""Cursors of transcripts, marks of messages, lines due for the model: rebuildable caches."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from mdmem.startup.records import dataclass
 from mdmem.transcripts.files import TranscriptFile
 
 MARKS_NAME = "marks.json"
-_VERSION = 1
-_DAYS = 60
+_MARKS_VERSION = 1
+_MARK_DAYS = 60
 """A mark is kept for so many days."""
 _PREFIX_DIGITS, _REST_DIGITS, _SESSION_DIGITS, _DAY_DIGITS = 2, 10, 5, 4
 """The lengths of a mark's prefix and rest, and of the hexadecimal session number and day."""
 _WIDTH = _REST_DIGITS + _SESSION_DIGITS + _DAY_DIGITS
-_MANY = 2_000
+_MANY_LOOKUPS = 2_000
 """Look-ups after which a table pays off."""
 
 
@@ -38,10 +38,10 @@ class Marks(MutableMapping[str, tuple[str, int]]):
         self._lookups = 0
 
     def __getitem__(self, mark: str) -> tuple[str, int]:
-        if mark in self._table or self._lookups > _MANY:
+        if mark in self._table or self._lookups > _MANY_LOOKUPS:
             return self._table[mark]
         self._lookups += 1
-        if self._lookups > _MANY:
+        if self._lookups > _MANY_LOOKUPS:
             self._table = dict(self._all_filed()) | self._table
             return self._table[mark]
         filed, rest = self._filed.get(mark[:_PREFIX_DIGITS], ""), mark[_PREFIX_DIGITS:]
@@ -68,7 +68,7 @@ class Marks(MutableMapping[str, tuple[str, int]]):
     def values_on(self, today: int) -> dict[str, Any]:
         """The marks to store; old ones are dropped once a day."""
         if today != self._day:
-            kept = {mark: self[mark] for mark in self if self[mark][1] > today - _DAYS}
+            kept = {mark: self[mark] for mark in self if self[mark][1] > today - _MARK_DAYS}
             self._sessions, self._filed, self._day = [], {}, today
             self._table, self._new = kept, list(kept)
         numbers = {session: number for number, session in enumerate(self._sessions)}
@@ -83,7 +83,7 @@ class Marks(MutableMapping[str, tuple[str, int]]):
             self._filed[prefix] = self._filed.get(prefix, "") + "".join(records)
         self._sessions, self._new = list(numbers), []
         return {
-            "version": _VERSION,
+            "version": _MARKS_VERSION,
             "sessions": self._sessions,
             "day": self._day,
             "marks": self._filed,
@@ -107,7 +107,7 @@ def read_marks(state: Path) -> Marks:
         values = json.loads((state / MARKS_NAME).read_bytes())
         sessions, filed, day = values["sessions"], values["marks"], values["day"]
         if (
-            values["version"] == _VERSION
+            values["version"] == _MARKS_VERSION
             and all(isinstance(each, str) for each in sessions)
             and all(len(each) % _WIDTH == 0 for each in filed.values())
         ):
@@ -129,7 +129,7 @@ FEWEST_BYTES = 500
 """Fewer bytes are not sent."""
 _MANY_BYTES, _MANY_TURNS = 50_000, 10
 """So much is sent while the session goes on."""
-_VERSION_MODEL_DUE = 2
+_DUE_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def read_due(state: Path) -> dict[str, DueLines]:
     """The due lines by CLIENT/SESSION; none where they cannot be read."""
     try:
         values = json.loads((state / DUE_NAME).read_bytes())
-        if values["version"] == _VERSION_MODEL_DUE:
+        if values["version"] == _DUE_VERSION:
             return {
                 session: DueLines(
                     path=path,
@@ -203,12 +203,12 @@ def write_due(state: Path, due: dict[str, DueLines]) -> None:
     }
     files.write_cache(
         state / DUE_NAME,
-        json.dumps({"version": _VERSION_MODEL_DUE, "sessions": sessions}, separators=(",", ":")),
+        json.dumps({"version": _DUE_VERSION, "sessions": sessions}, separators=(",", ":")),
     )
 
 
 CURSORS_NAME = "transcripts.json"
-_VERSION_CURSORS = 5
+_CURSORS_VERSION = 5
 OTHER_PROJECT = "other-project"
 
 
@@ -325,15 +325,18 @@ class ReadState:
 
 def read_state(state: Path) -> ReadState:
     """The stored cursors and ends; none where they cannot be read."""
-    values = _read(state / CURSORS_NAME)
     try:
-        ends = {
-            session: tuple(ReadEnd(line, hash_) for line, hash_ in ends)
-            for session, ends in values["ends"].items()
-        }
-        return ReadState(Cursors(values["cursors"]), ends)
-    except (TypeError, ValueError, KeyError, AttributeError):
-        return ReadState(Cursors({}), None)
+        stored = json.loads((state / CURSORS_NAME).read_bytes())
+        if stored["version"] == _CURSORS_VERSION:
+            values = stored["values"]
+            ends = {
+                session: tuple(ReadEnd(line, hash_) for line, hash_ in ends)
+                for session, ends in values["ends"].items()
+            }
+            return ReadState(Cursors(values["cursors"]), ends)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        pass
+    return ReadState(Cursors({}), None)
 
 
 def read_cursors(state: Path) -> Cursors:
@@ -350,21 +353,8 @@ def write_state(state: Path, read: ReadState) -> None:
     values = {"cursors": read.cursors.rows, "ends": ends}
     files.write_cache(
         state / CURSORS_NAME,
-        json.dumps({"version": _VERSION_CURSORS, "values": values}, separators=(",", ":")),
+        json.dumps({"version": _CURSORS_VERSION, "values": values}, separators=(",", ":")),
     )
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        values = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    kept = (
-        values.get("values")
-        if isinstance(values, dict) and values.get("version") == _VERSION_CURSORS
-        else None
-    )
-    return kept if isinstance(kept, dict) else {}
 
 
 _STAMP_WIDTH, _ROW_WIDTH = 4, 6

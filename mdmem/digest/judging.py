@@ -125,9 +125,9 @@ def _entry(draft: Draft, session: str, minute: str) -> DayEntry:
     )
 
 
-MOST_OF_SESSION = 40
+_MOST_OF_SESSION = 40
 """Entries of one session on one day."""
-MOST_OF_DAY = 200
+_MOST_OF_DAY = 200
 """Entries that digests write into the log of one day."""
 
 
@@ -142,7 +142,7 @@ class Verdict(Enum):
 
 @dataclass(slots=True)
 class _DayLog:
-    """The log of a day, with what is to be added.
+    """The log of a day, with the entries to add.
 
     `added` counts entries by session, `written` those of digests (None: not counted yet).
     """
@@ -307,7 +307,7 @@ class EntryJudge:
 
     def _has_room(self, day: date, log: _DayLog) -> bool:
         """The maximum is per session and per day."""
-        if len(log.facts) < min(MOST_OF_SESSION, MOST_OF_DAY):
+        if len(log.facts) < min(_MOST_OF_SESSION, _MOST_OF_DAY):
             return True
         if log.written is None:
             log.written = logged.count_by_session(
@@ -315,5 +315,5 @@ class EntryJudge:
             )
         of_session = log.written[self._session] + log.added[self._session]
         return (
-            of_session < MOST_OF_SESSION and log.written.total() + log.added.total() < MOST_OF_DAY
+            of_session < _MOST_OF_SESSION and log.written.total() + log.added.total() < _MOST_OF_DAY
         )

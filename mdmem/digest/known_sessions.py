@@ -30,7 +30,7 @@ from mdmem.transcripts.files import (
 from mdmem.transcripts.records import whole_lines
 from mdmem.workspace import Workspace
 
-FEWEST_CHARACTERS = 6
+_FEWEST_CHARACTERS = 6
 """The minimum of an id's characters that name a session, unless it is shorter."""
 _LINES = late.pattern(r"#([0-9]{1,9})(?:-([0-9]{1,9}))?$")
 _BEFORE_ID = late.pattern(r"[-_T](?=[0-9a-f])")
@@ -58,7 +58,7 @@ class SessionName:
         """True if a session has this name, or one that begins so."""
         return self.client in (None, client) and (
             session == self.session
-            or (len(self.session) >= FEWEST_CHARACTERS and session.startswith(self.session))
+            or (len(self.session) >= _FEWEST_CHARACTERS and session.startswith(self.session))
         )
 
 
@@ -103,10 +103,10 @@ def find_transcript(workspace: Workspace, name: SessionName) -> NamedTranscript 
         Path(file.path)
         for file in find_files((*workspace.settings.sessions, *CLIENT_NAMES), workspace.environment)
     ]
-    likely = [path for path in files if may_be_of(path, name.session)]
+    likely = [path for path in files if _may_be_of(path, name.session)]
     for paths in (likely, [path for path in files if path not in set(likely)]):
         transcripts = [
-            each for each in read_heads(paths) if name.fits(each.head.client, each.head.session)
+            each for each in _read_heads(paths) if name.fits(each.head.client, each.head.session)
         ]
         exact = [each for each in transcripts if each.head.session == name.session]
         if transcripts:
@@ -148,7 +148,7 @@ def _has_messages(transcript: NamedTranscript) -> bool:
     return False
 
 
-def read_heads(paths: Iterable[Path]) -> Iterator[NamedTranscript]:
+def _read_heads(paths: Iterable[Path]) -> Iterator[NamedTranscript]:
     """The transcripts whose first records can be read."""
     for path in paths:
         try:
@@ -159,16 +159,16 @@ def read_heads(paths: Iterable[Path]) -> Iterator[NamedTranscript]:
             yield NamedTranscript(path, head)
 
 
-def may_be_of(path: Path, session: str) -> bool:
+def _may_be_of(path: Path, session: str) -> bool:
     """True if a file's name fits a session; some names have only an id's beginning."""
-    parts = name_parts(path.stem)
+    parts = _name_parts(path.stem)
     return any(
-        part.startswith(session) or (len(part) >= FEWEST_CHARACTERS and session.startswith(part))
+        part.startswith(session) or (len(part) >= _FEWEST_CHARACTERS and session.startswith(part))
         for part in parts
     )
 
 
-def name_parts(stem: str) -> list[str]:
+def _name_parts(stem: str) -> list[str]:
     """A file name and its possible ids: `rollout-TIME-ID`, `TIME_ID`, `session-TIME-ID`."""
     return [stem[at:] for at in (0, *(match.end() for match in _BEFORE_ID.finditer(stem)))]
 
@@ -234,7 +234,7 @@ def _gone_sessions(workspace: Workspace, sessions: Iterable[str]) -> set[str]:
     if gone:
         sources = find_files(workspace.settings.sessions, workspace.environment)
         paths = dict.fromkeys((*(file.path for file in sources), *read_cursors(workspace.state)))
-        gone -= {transcript.session for transcript in read_heads(map(Path, paths))}
+        gone -= {transcript.session for transcript in _read_heads(map(Path, paths))}
     return gone
 
 
@@ -246,7 +246,7 @@ def _named_sessions(sessions: Iterable[str], files: Iterable[TranscriptFile]) ->
         session
         for session, name in ids.items()
         # The first test is quicker than the second.
-        if any(name[:FEWEST_CHARACTERS] in path.stem and may_be_of(path, name) for path in paths)
+        if any(name[:_FEWEST_CHARACTERS] in path.stem and _may_be_of(path, name) for path in paths)
     }
 
 
@@ -318,9 +318,9 @@ class KnownSessions:
         """Possible session names in file names, or in the files with other names."""
         names: set[str] = set()
         for path in map(Path, paths):
-            names.update(name_parts(path.stem))
+            names.update(_name_parts(path.stem))
             if not _ID.search(path.stem):
-                names.update(each.session for each in read_heads([path]))
+                names.update(each.session for each in _read_heads([path]))
         return names
 
     def _all(self) -> dict[str, SessionSummary]:

@@ -38,7 +38,7 @@ from mdmem.workspace import Say, Workspace
 
 _IDLE_SECONDS = 15 * 60
 _MOST_SECONDS = 5 * 60
-"""After so long no more is asked in a run: a timer ends one that takes 15 minutes."""
+"""After so long a run asks nothing more: a timer ends one that takes 15 minutes."""
 _MOST_KNOWN = 30
 """The maximum of known entries in a request."""
 _CONTEXT_LINES = 40

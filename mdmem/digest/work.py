@@ -1,4 +1,4 @@
-"""A digest's work, one transcript after another. Readers and writers are loaded for news only."""
+"""A digest's work, one transcript after another."""
 
 from __future__ import annotations
 
@@ -65,7 +65,6 @@ class Work:
         """Ended sessions without entries: permissive rules draw from them after the model."""
         self.tally = Tally()
         self._model: ModelStep | None = None
-        # Only the first test loads no module.
         if (workspace.settings.digest == "model" or request.model) and model_step.is_wanted(
             workspace.settings, request
         ):

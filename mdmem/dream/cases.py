@@ -15,7 +15,7 @@ from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.text.facts import fact_id, normalise, parse_item
 
-RELATED = 0.6
+_RELATED = 0.6
 """The minimum `likeness` of statements about one thing.
 
 From 0.8 on, with the same names and numbers, they say the same.
@@ -39,14 +39,14 @@ def judge(
     `is_taken_out` tells if a person removed what an entry says, after it was said.
     """
     judge_of_night = _Judge(memory, log, is_taken_out)
-    standing = {id(fact) for fact in memory.facts}
+    current_ids = {id(fact) for fact in memory.facts}
     return one_for_each(
         [*judge_of_night.duplicates(), *judge_of_night.all(candidates)],
-        lambda old: id(old) in standing,
+        lambda old: id(old) in current_ids,
     )
 
 
-def supersedes_safely(candidate: DreamCandidate, old: CuratedFact) -> bool:
+def _supersedes_safely(candidate: DreamCandidate, old: CuratedFact) -> bool:
     """True if an entry may replace a fact with the same key unasked.
 
     Its key has to count, and it has to be newer, and as well founded or better. An agent's claim of
@@ -56,7 +56,7 @@ def supersedes_safely(candidate: DreamCandidate, old: CuratedFact) -> bool:
     return candidate.has_key and is_founded and candidate.said > old.said and old.is_changeable
 
 
-def key_in_place(old: CuratedFact, attribute: str | None) -> str | None:
+def _key_in_place(old: CuratedFact, attribute: str | None) -> str | None:
     """The fact's key, if it is that of an attribute."""
     return old.key if old.key is not None and canonical_attribute(old.key) == attribute else None
 
@@ -213,7 +213,9 @@ class _Judge:
     ) -> Suggestion:
         old = max(holders, key=lambda fact: (fact.said, fact.line))
         is_sure = (
-            len(holders) == 1 and attribute not in MANY_VALUED and supersedes_safely(candidate, old)
+            len(holders) == 1
+            and attribute not in MANY_VALUED
+            and _supersedes_safely(candidate, old)
         )
         return self._update(
             candidate,
@@ -240,7 +242,7 @@ class _Judge:
             why=why,
             old=old,
             text=candidate.text,
-            key=key_in_place(old, attribute) if attribute else None,
+            key=_key_in_place(old, attribute) if attribute else None,
             source=candidate.source,
             confidence=candidate.confidence,
             is_sure=is_sure,
@@ -260,7 +262,7 @@ class _Judge:
         """The only fact that a text resembles."""
         facts = (self._facts[number] for number in self._values.find(text))
         related = [
-            fact for fact in facts if fact is not None and likeness(text, fact.value) >= RELATED
+            fact for fact in facts if fact is not None and likeness(text, fact.value) >= _RELATED
         ]
         return related[0] if len({fact.fact for fact in related}) == 1 else None
 

@@ -1,7 +1,4 @@
-"""Ended days that are due, and what the last night knew; commits tell it too.
-
-A run asks this every few minutes, so little is loaded.
-"""
+"""Ended days that are due, and the last night, by the state folder or commits."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from mdmem.startup.records import dataclass
 from mdmem.workspace import Workspace
 
 SEEN_NAME = "dream.json"
-MOST_NIGHTS = 14
+_MOST_NIGHTS = 14
 """The maximum of nights in one run."""
 _DAY = timedelta(days=1)
 _VERSION = 1
@@ -35,7 +32,7 @@ class SeenNight:
 
 
 def is_due(workspace: Workspace) -> bool:
-    """True if dreams are on, and an ended day is due."""
+    """True if the settings ask for dreams (proposed ones need `sessions`), and a day is due."""
     settings = workspace.settings
     is_wanted = settings.dream == "apply" or (
         settings.dream == "propose" and bool(settings.sessions)
@@ -44,17 +41,17 @@ def is_due(workspace: Workspace) -> bool:
 
 
 def due_days(workspace: Workspace) -> list[date]:
-    """Ended days to dream, oldest first, at most `MOST_NIGHTS`; the first time only one."""
-    newest = last_ended(workspace)
+    """Ended days to dream, oldest first, at most `_MOST_NIGHTS`; the first time only one."""
+    newest = _last_ended(workspace)
     seen = read_seen(workspace)
     first = newest if seen is None else seen.day + _DAY
     return [
         first + timedelta(days=number)
-        for number in range(min((newest - first).days + 1, MOST_NIGHTS))
+        for number in range(min((newest - first).days + 1, _MOST_NIGHTS))
     ]
 
 
-def last_ended(workspace: Workspace) -> date:
+def _last_ended(workspace: Workspace) -> date:
     """The last day whose night has reached the time of the setting `dream_at`."""
     now = workspace.now()
     is_time = f"{now:%H:%M}" >= workspace.settings.dream_at

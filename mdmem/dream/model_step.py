@@ -342,7 +342,7 @@ def _reason(change: SuggestedChange, candidate: DreamCandidate, old: CuratedFact
 
 
 _MOST_SECONDS = 3 * 60
-"""After so long no more is asked: a timer ends a run of 15 minutes, digest included."""
+"""After so long nothing more is asked: a timer ends a run of 15 minutes, digest included."""
 _JUST_NOW = 15 * 60
 """A model that did not answer so many seconds ago is not asked."""
 

@@ -220,19 +220,19 @@ def _without_overlaps(
     proposed: Sequence[Suggestion], applied: Sequence[Suggestion], memory: CuratedMemory
 ) -> list[Suggestion]:
     """Proposals do not replace other proposals of the night: parts would overlap."""
-    standing = {id(fact) for fact in memory.facts}
+    current_ids = {id(fact) for fact in memory.facts}
     coming = {change.fact for change in applied}
     apart = []
     for change in proposed:
         if (
             change.candidate is not None
             and change.old is not None
-            and id(change.old) not in standing
+            and id(change.old) not in current_ids
             and change.old.fact not in coming
         ):
             change = _beside_old(change, change.candidate, change.old)
         apart.append(change)
-    return one_for_each(apart, lambda old: id(old) not in standing)
+    return one_for_each(apart, lambda old: id(old) not in current_ids)
 
 
 def _beside_old(change: Suggestion, candidate: DreamCandidate, old: CuratedFact) -> Suggestion:

@@ -66,14 +66,14 @@ def own_id() -> str:
     return host_name()
 
 
-def own_ref(workspace: Workspace) -> ProposalRef | None:
+def _own_ref(workspace: Workspace) -> ProposalRef | None:
     """The branch of this machine's proposal, if it is open."""
     return branches.open_proposals(workspace.repository).get(own_id())
 
 
 def bring_up(workspace: Workspace) -> None:
     """Merge HEAD into this machine's proposal, so that it can change what is current."""
-    ref = own_ref(workspace)
+    ref = _own_ref(workspace)
     if ref is not None:
         rewriting.join_head(workspace, ref)
 
@@ -86,7 +86,7 @@ def surplus_of(changes: Sequence[Suggestion]) -> list[Suggestion]:
 
 def drop_surplus(workspace: Workspace) -> int:
     """Withdraw the weakest and oldest parts above the maximum; return their number."""
-    ref = own_ref(workspace)
+    ref = _own_ref(workspace)
     if ref is None:
         return 0
     (proposal,) = reading.read_proposals(workspace, [ref])

@@ -45,7 +45,7 @@ from mdmem.model import FactId, Source
 from mdmem.model.sessions import Message, Speaker
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
-from mdmem.text.facts import fact_id
+from mdmem.text.facts import fact_id, shortened
 
 MOST_CHARACTERS = 400
 """Maximum of an entry, with its question or the words that it corrects."""
@@ -268,7 +268,7 @@ def _of_agent(message: Message, rules: DraftRules) -> Iterator[Draft]:
         return
     yield Draft(
         time=_time(message),
-        text=_cut(_dated(_joined(each for each, _ in cued), message, rules)),
+        text=shortened(_dated(_joined(each for each, _ in cued), message, rules), MOST_CHARACTERS),
         kind=cued[0][1].kind,
         source=Source.AUTO,
         speaker=message.speaker,
@@ -388,7 +388,9 @@ def _draft(
 
 
 def _of_sender(message: Message, text: str) -> str:
-    return _cut(text if message.sender is None else f"{message.sender}: {text}")
+    return shortened(
+        text if message.sender is None else f"{message.sender}: {text}", MOST_CHARACTERS
+    )
 
 
 def _corrected(message: Message, part: _Part, recent: _Recent) -> tuple[Draft, ...]:
@@ -424,10 +426,3 @@ def _time(message: Message) -> datetime:
     if message.time is None:
         raise ValueError(f"the message of line {message.line} has no time")
     return message.time
-
-
-def _cut(text: str) -> str:
-    if len(text) <= MOST_CHARACTERS:
-        return text
-    start = text[: MOST_CHARACTERS - 1]
-    return f"{start.rpartition(' ')[0] or start}…"

@@ -14,7 +14,7 @@ from mdmem.model import FactId
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text import secrets
-from mdmem.text.facts import normalise, parse_text, split_key
+from mdmem.text.facts import normalise, parse_text, shortened, split_key
 from mdmem.transcripts import tags
 
 
@@ -91,7 +91,7 @@ def memory_lines(summary: str) -> tuple[str, ...]:
         return ()
     listed = redacted[headings[-1].end() :]
     items = (item for item in _items(listed) if secrets.REDACTED not in item)
-    lines = (_cut(" ".join(item.split())) for item in items)
+    lines = (shortened(" ".join(item.split()), MOST_CHARACTERS) for item in items)
     telling = (line for line in lines if line and not _NOTHING.fullmatch(line))
     return tuple(dict.fromkeys(telling))[:MOST_LINES]
 
@@ -110,10 +110,3 @@ def _items(text: str) -> Iterator[str]:
             break
     if item is not None:
         yield item
-
-
-def _cut(text: str) -> str:
-    if len(text) <= MOST_CHARACTERS:
-        return text
-    start = text[: MOST_CHARACTERS - 1]
-    return f"{start.rpartition(' ')[0] or start}…"

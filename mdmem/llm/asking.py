@@ -36,7 +36,7 @@ FOLDER_NAME = "model"
 _KEEP_SECONDS = 30 * 24 * 3600
 
 
-def request_hash(model_name: str, request: ModelRequest) -> str:
+def _request_hash(model_name: str, request: ModelRequest) -> str:
     """The name of the answer to a request."""
     return sha256(f"{model_name}\0{request.text}".encode()).hexdigest()
 
@@ -58,7 +58,7 @@ def keep_answer(state: Path, name: str, text: str, attempt: int | None) -> None:
     files.write_cache(folder / f"{name}.json", json.dumps({"answer": text, "attempt": attempt}))
 
 
-def drop_old_answers(state: Path) -> None:
+def _drop_old_answers(state: Path) -> None:
     """Drop answers kept for 30 days."""
     _drop_answers(state, time.time() - _KEEP_SECONDS)
 
@@ -135,7 +135,7 @@ def last_record(state: Path) -> RequestRecord | None:
     return None
 
 
-def tokens_of_day(state: Path, day: date, zone: tzinfo | None) -> int:
+def _tokens_of_day(state: Path, day: date, zone: tzinfo | None) -> int:
     """Tokens used on a day in the user's zone. Raises OSError."""
     return tokens_on(read_records(state), day, zone)
 
@@ -150,7 +150,7 @@ _MOST_ANSWER_TOKENS, _FEWEST_ANSWER_TOKENS = 4_096, 512
 _MIN_ASCII_PER_TOKEN = 2
 
 
-def open_model(endpoint: ModelServer | ModelCommand) -> Model:
+def _open_model(endpoint: ModelServer | ModelCommand) -> Model:
     """The model at an endpoint."""
     if isinstance(endpoint, ModelServer):
         # 600 ms with the package
@@ -190,7 +190,7 @@ class Asker:
         self.sent = 0  # requests; in a dry run those that would be sent
         self.sent_bytes = 0
         if not run.is_dry:
-            drop_old_answers(state)
+            _drop_old_answers(state)
 
     def ask(self, request: ModelRequest, attempt: int = 0) -> AnswerItems | None:
         """The answer; an unreadable one is requested once more, with the parser's words.
@@ -209,12 +209,12 @@ class Asker:
             raise ModelFailure(BAD_ANSWER, f"the answer cannot be read: {problem}") from problem
 
     def close(self) -> None:
-        """Let go of the model."""
+        """Close the model."""
         if self._model is not None:
             self._model.close()
 
     def _ask_once(self, request: ModelRequest, attempt: int) -> AnswerItems | None:
-        name = request_hash(self._endpoint.name, request)
+        name = _request_hash(self._endpoint.name, request)
         if (kept := read_kept_answer(self._state, name, attempt)) is not None:
             self._log(request, name, ModelAnswer(kept, 0, 0), 0.0, KEPT)
             return read_answer(kept, request.list_name)
@@ -227,7 +227,7 @@ class Asker:
             raise ModelFailure(BUDGET, f"the model may use {self._run.tokens_a_day:,} tokens a day")
         started = time.monotonic()
         try:
-            self._model = self._model or open_model(self._endpoint)
+            self._model = self._model or _open_model(self._endpoint)
             self._count_sent(request)
             answer = self._model.answer(request, most_tokens)
         except ModelFailure as failure:
@@ -271,7 +271,7 @@ class Asker:
     def _tokens_used(self) -> int:
         today = self._now().astimezone(self._run.zone).date()
         if self._used is None or self._used[0] != today:
-            self._used = (today, tokens_of_day(self._state, today, self._run.zone))
+            self._used = (today, _tokens_of_day(self._state, today, self._run.zone))
         return self._used[1]
 
     def _log(

@@ -33,29 +33,29 @@ _WORD = late.pattern(r"\w")
 _RUN_OF_WORDS = 6  # so many words in the order of the instructions are copied from them
 
 
-class RefusedItemError(Exception):
+class _RefusedItemError(Exception):
     """An item is not accepted; the message says why."""
 
 
-def require_text(value: Any) -> str:
-    """The text of a suggestion, on one line. Raises RefusedItemError if it may not be written."""
+def _require_text(value: Any) -> str:
+    """The text of a suggestion, on one line. Raises _RefusedItemError if it may not be written."""
     if not isinstance(value, str) or not is_said(value):
-        raise RefusedItemError("no text")
+        raise _RefusedItemError("no text")
     text = " ".join(value.split())
     if len(text) > MOST_CHARACTERS:
-        raise RefusedItemError("a text that is too long")
+        raise _RefusedItemError("a text that is too long")
     if not text.isprintable():
-        raise RefusedItemError("control characters")
+        raise _RefusedItemError("control characters")
     if secrets.find(text, strict=True):
-        raise RefusedItemError("a secret")
+        raise _RefusedItemError("a secret")
     if _TAG.search(text) or strip_blocks(text) != text:
-        raise RefusedItemError("a tag")
+        raise _RefusedItemError("a tag")
     if (
         OPENING.partition("/")[0] in text
         or any(each in text for each in PLACEHOLDERS)
         or _repeats_instructions(text)
     ):
-        raise RefusedItemError("words of the instructions")
+        raise _RefusedItemError("words of the instructions")
     return text
 
 
@@ -198,19 +198,19 @@ def check_facts(items: Sequence[Any], lines: Sequence[RequestLine]) -> CheckedFa
     for item in items:
         try:
             facts.append(_checked(item, by_number))
-        except RefusedItemError as problem:
+        except _RefusedItemError as problem:
             refused.append(str(problem))
     return CheckedFacts(tuple(dict.fromkeys(facts)), tuple(refused))
 
 
 def _checked(item: Any, by_number: Mapping[int, Sequence[RequestLine]]) -> SuggestedFact:
     if not isinstance(item, dict):
-        raise RefusedItemError("not an object")
+        raise _RefusedItemError("not an object")
     numbers = _line_numbers(item.get("lines"), by_number)
     cited = [line for number in numbers for line in by_number[number]]
-    kind, text, quote = item.get("kind"), require_text(item.get("text")), item.get("quote")
+    kind, text, quote = item.get("kind"), _require_text(item.get("text")), item.get("quote")
     if not isinstance(kind, str) or kind.strip().casefold() not in KINDS:
-        raise RefusedItemError("unknown kind")
+        raise _RefusedItemError("unknown kind")
     by_person = _is_grounded(text, quote, [line for line in cited if line.who != AGENT])
     if not by_person:
         _require_grounded(text, quote, cited)
@@ -230,19 +230,19 @@ def _line_numbers(value: Any, sent: Collection[int]) -> tuple[int, ...]:
         or not value
         or not all(isinstance(number, int) and not isinstance(number, bool) for number in value)
     ):
-        raise RefusedItemError("no lines")
+        raise _RefusedItemError("no lines")
     numbers = tuple(sorted(set(value)))
     if any(number not in sent for number in numbers):
-        raise RefusedItemError("a line that was not sent")
+        raise _RefusedItemError("a line that was not sent")
     if len(numbers) > _MOST_LINES or numbers[-1] - numbers[0] > _MOST_LINES_APART:
-        raise RefusedItemError("too many lines")
+        raise _RefusedItemError("too many lines")
     return numbers
 
 
 def _is_grounded(text: str, quote: Any, lines: Sequence[RequestLine]) -> bool:
     try:
         _require_grounded(text, quote, lines)
-    except RefusedItemError:
+    except _RefusedItemError:
         return False
     return True
 
@@ -253,9 +253,9 @@ def _require_grounded(text: str, quote: Any, lines: Sequence[RequestLine]) -> No
         or not is_said(quote)
         or not any(_folded(quote) in _folded(line.text) for line in lines)
     ):
-        raise RefusedItemError("a quote that is not there")
+        raise _RefusedItemError("a quote that is not there")
     if ungrounded := Ground(SaidLine(line.text, line.day) for line in lines).ungrounded(text):
-        raise RefusedItemError(f"not in the lines: {ungrounded}")
+        raise _RefusedItemError(f"not in the lines: {ungrounded}")
 
 
 def _folded(text: str) -> str:
@@ -306,8 +306,8 @@ def check_changes(items: Sequence[Any], data: ConsolidateData) -> CheckedChanges
         try:
             change = _checked_consolidation(item, facts, memory)
             if change.fact in changes:
-                raise RefusedItemError("a second change of one fact")
-        except RefusedItemError as problem:
+                raise _RefusedItemError("a second change of one fact")
+        except _RefusedItemError as problem:
             refused.append(str(problem))
         else:
             changes[change.fact] = change
@@ -318,25 +318,25 @@ def _checked_consolidation(
     item: Any, facts: Mapping[FactId, DayFact], memory: Mapping[FactId, MemoryEntry]
 ) -> SuggestedChange:
     if not isinstance(item, dict):
-        raise RefusedItemError("not an object")
+        raise _RefusedItemError("not an object")
     op = next((each for each in ChangeOp if each == item.get("op")), None)
     if op is None:
-        raise RefusedItemError("unknown op")
+        raise _RefusedItemError("unknown op")
     fact, old = (
         _find_sent(item.get("fact"), facts),
         _find_sent(item["old"], memory) if item.get("old") is not None else None,
     )
     if fact is None or (old is None and op in _ON_ENTRY):
-        raise RefusedItemError("an id is missing")
+        raise _RefusedItemError("an id is missing")
     if op is ChangeOp.ADD:
         old = None
     is_written = op in (ChangeOp.ADD, ChangeOp.UPDATE)
-    text = require_text(item.get("text")) if is_written else ""
+    text = _require_text(item.get("text")) if is_written else ""
     texts = [each.text for each in (fact, old) if each is not None]
     if ungrounded := (
         Ground(SaidLine(each, fact.day) for each in texts).ungrounded(text) if is_written else ""
     ):
-        raise RefusedItemError(f"not in the fact: {ungrounded}")
+        raise _RefusedItemError(f"not in the fact: {ungrounded}")
     keys = [each.key for each in (fact, old) if each is not None and each.key is not None]
     return SuggestedChange(
         op=op,
@@ -347,7 +347,7 @@ def _checked_consolidation(
         ),
         key=_one_of(item.get("key"), keys, "key"),
         text=text,
-        why=require_text(item["why"]) if item.get("why") else "",
+        why=_require_text(item["why"]) if item.get("why") else "",
     )
 
 
@@ -356,7 +356,7 @@ def _find_sent(value: Any, sent: Mapping[FactId, Sent]) -> Sent | None:
     if value is None:
         return None
     if not isinstance(value, str) or value not in sent:
-        raise RefusedItemError("an id that was not sent")
+        raise _RefusedItemError("an id that was not sent")
     return sent[FactId(value)]
 
 
@@ -364,5 +364,5 @@ def _one_of(value: Any, allowed: Sequence[str], name: str) -> str | None:
     if value is None or value == "":
         return None
     if value not in allowed:
-        raise RefusedItemError(f"a {name} that was not sent")
+        raise _RefusedItemError(f"a {name} that was not sent")
     return str(value)

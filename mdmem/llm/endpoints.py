@@ -40,14 +40,14 @@ class ModelFailure(Exception):
         self.wait = wait
 
 
-RETRIES = 3
+_RETRIES = 3
 FIRST_PAUSE = 1.0  # seconds before the second try unless the failure names others; then doubled
 
 
 def answer_in_time(
     send: Callable[[float], ModelAnswer], seconds: float, pause: Callable[[float], None]
 ) -> ModelAnswer:
-    """Send a request until it is answered, for at most so many seconds including pauses.
+    """Send a request, and up to `_RETRIES` times again, for at most so many seconds with pauses.
 
     `send` takes the seconds left. Raises the last ModelFailure, or the first permanent one.
     """
@@ -58,7 +58,7 @@ def answer_in_time(
             return send(end - time.monotonic())
         except ModelFailure as failure:
             wait = FIRST_PAUSE * 2**number if failure.wait is None else failure.wait
-            if not failure.is_passing or number == RETRIES or time.monotonic() + wait >= end:
+            if not failure.is_passing or number == _RETRIES or time.monotonic() + wait >= end:
                 raise
         pause(wait)
         number += 1
@@ -104,7 +104,7 @@ class Model(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         ...
 
 
@@ -175,7 +175,7 @@ class CommandModel:
         self._pause = pause
 
     def answer(self, request: ModelRequest, most_tokens: int) -> ModelAnswer:
-        """Run the program, up to three times while there is time. Raises ModelFailure."""
+        """Run the program; retry passing failures while there is time. Raises ModelFailure."""
         return answer_in_time(
             partial(self._run, request, most_tokens), self._command.seconds, self._pause
         )

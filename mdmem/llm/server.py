@@ -27,14 +27,14 @@ from mdmem.llm.requests import ModelRequest
 
 _CONNECT_SECONDS = 10.0
 _PLAIN = ("", "identity")
-HttpError = httpx2.HTTPError
+_HttpError = httpx2.HTTPError
 
 
 class _TooLongError(httpx2.ReadError):
     """The answer has more bytes than it may."""
 
 
-class LimitedHttp:
+class _LimitedHttp:
     """The connections of one request at a time, shut down when its time is up.
 
     `is_late`: the last request timed out. `is_too_long`: its answer had too many bytes.
@@ -96,7 +96,7 @@ class LimitedHttp:
         response.stream = _CountedStream(cast("httpx2.SyncByteStream", response.stream), self)
 
     def take(self, count: int) -> None:
-        """Count bytes of the answer. Raises HttpError if there are too many."""
+        """Count bytes of the answer. Raises _HttpError if there are too many."""
         self._left -= count
         if self._left < 0:
             self.is_too_long = True
@@ -104,7 +104,7 @@ class LimitedHttp:
 
 
 class _CountedStream(httpx2.SyncByteStream):
-    def __init__(self, stream: httpx2.SyncByteStream, limits: LimitedHttp) -> None:
+    def __init__(self, stream: httpx2.SyncByteStream, limits: _LimitedHttp) -> None:
         self._stream, self._limits = stream, limits
 
     def __iter__(self) -> Iterator[bytes]:
@@ -127,7 +127,7 @@ class ServerModel:
     def __init__(self, server: ModelServer, pause: Callable[[float], None]) -> None:
         self._name, self._seconds = server.name, server.seconds
         self._pause = pause
-        self._http = LimitedHttp(endpoints.MOST_ANSWER_BYTES)
+        self._http = _LimitedHttp(endpoints.MOST_ANSWER_BYTES)
         # What the package would take from the environment is another account's: none of it is sent.
         absent: Any = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
         self._client = openai.OpenAI(
@@ -162,7 +162,7 @@ class ServerModel:
                 except openai.APIStatusError as problem:
                     if not self._has_other_form(problem):
                         raise _failure(problem) from problem
-                except (openai.OpenAIError, HttpError) as problem:
+                except (openai.OpenAIError, _HttpError) as problem:
                     raise self._read_failure(problem) from problem
                 except ValueError as problem:  # what calls itself JSON and is none
                     raise ModelFailure(DOWN, _NO_ANSWER) from problem

@@ -1,4 +1,4 @@
 """The MCP server for agents: tools, resources and prompts over standard input and output.
 
-Only `server` and `streams` load the SDK, which is slow; `greeting` answers a client before that.
+Only `server` loads the SDK, which is slow; `greeting` answers a client before that.
 """

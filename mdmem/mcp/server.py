@@ -31,10 +31,10 @@ _MESSAGES = {
     types.PARSE_ERROR: "Parse error: a message is one line of JSON",
     types.INVALID_REQUEST: "Invalid request: a message is one of JSON-RPC, in whole characters",
 }
-LONGEST_WAIT_SECONDS = 120
+_LONGEST_WAIT_SECONDS = 120
 
 
-class OpenRequests:
+class _OpenRequests:
     """The requests that are not answered yet."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class OpenRequests:
         self._ids = {each for each in self._ids if each != request}
         self._answered.set()
 
-    async def drain(self, seconds: float = LONGEST_WAIT_SECONDS) -> None:
+    async def drain(self, seconds: float = _LONGEST_WAIT_SECONDS) -> None:
         """Wait until all are answered, up to a limit."""
         with anyio.move_on_after(seconds):
             while self._ids:
@@ -58,14 +58,14 @@ class OpenRequests:
                 await self._answered.wait()
 
 
-class RequestStream:
+class _RequestStream:
     """The client's messages; unreadable lines are answered here. At the end, requests finish."""
 
     def __init__(
         self,
         source: ReadStream[SessionMessage | Exception],
         sink: WriteStream[SessionMessage],
-        requests: OpenRequests,
+        requests: _OpenRequests,
         lines: Sequence[str] = (),
     ) -> None:
         self._source, self._sink, self._requests = source, sink, requests
@@ -116,13 +116,13 @@ class RequestStream:
         await self.aclose()
 
 
-class AnswerStream:
+class _AnswerStream:
     """The answers of the server; an answer closes its request."""
 
     def __init__(
         self,
         sink: WriteStream[SessionMessage],
-        requests: OpenRequests,
+        requests: _OpenRequests,
         answered: int | str | None = None,
     ) -> None:
         self._sink, self._requests = sink, requests
@@ -164,7 +164,7 @@ def _parsed(line: str) -> SessionMessage | Exception:
 
 
 def _refusal(problem: Exception) -> SessionMessage:
-    """The answer to an unreadable line, with the request's id if it has one: nobody waits then."""
+    """The answer to an unreadable line, with its id if it has one: its client stops waiting."""
     errors = problem.errors() if isinstance(problem, ValidationError) else []
     inputs = [
         _read(error["input"]) if error["type"] == "json_invalid" else error["input"]
@@ -203,7 +203,7 @@ _NOTICE = "mdmem/notice"
 
 
 class Answers:
-    """The answers to one client. The memory and its modules are loaded at the first call."""
+    """The answers to one client. The memory is opened at the first call."""
 
     def __init__(self, folder: str | None, environment: Mapping[str, str], read_only: bool) -> None:
         self._folder, self._environment = folder, environment
@@ -341,7 +341,7 @@ class Answers:
                 await asyncio.wait(self._running)
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Close the memory."""
         if self._door is not None:
             self._door.close(_CATCHING_UP_SECONDS)
 
@@ -382,17 +382,17 @@ async def _serve(answers: Answers, greeting: Greeting) -> None:
 
     Otherwise the process is left at once, since the thread that reads input cannot be woken.
     """
-    server, requests = make_server(answers), OpenRequests()
+    server, requests = make_server(answers), _OpenRequests()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_leave_on_signal, answers, requests)
         async with stdio_server() as (source, sink):
             incoming, outgoing = (
-                RequestStream(source, sink, requests, greeting.lines),
-                AnswerStream(sink, requests, greeting.answered),
+                _RequestStream(source, sink, requests, greeting.lines),
+                _AnswerStream(sink, requests, greeting.answered),
             )
             try:
                 await server.run(incoming, outgoing, server.create_initialization_options())
-                await answers.finish(LONGEST_WAIT_SECONDS)
+                await answers.finish(_LONGEST_WAIT_SECONDS)
             except anyio.get_cancelled_exc_class():  # nobody reads the answers any more
                 with anyio.CancelScope(shield=True):
                     await answers.finish(_FINISHING_SECONDS)
@@ -400,7 +400,7 @@ async def _serve(answers: Answers, greeting: Greeting) -> None:
         tasks.cancel_scope.cancel()
 
 
-async def _leave_on_signal(answers: Answers, requests: OpenRequests) -> None:
+async def _leave_on_signal(answers: Answers, requests: _OpenRequests) -> None:
     """Leave at a signal once running calls are answered."""
     with anyio.open_signal_receiver(*INTERRUPTIONS) as signals:
         async for _ in signals:

@@ -101,11 +101,11 @@ def _number(default: int, most: int, description: str = "") -> Schema:
     }
 
 
-MOST_ITEMS = 50  # of a list
+_MOST_ITEMS = 50  # of a list
 _TAGS: Schema = {
     "type": "array",
     "items": {"type": "string"},
-    "maxItems": MOST_ITEMS,
+    "maxItems": _MOST_ITEMS,
     "description": "labels",
 }
 _KIND = _text("fact, decision, preference, lesson, status, task")

@@ -196,14 +196,14 @@ def waiting(workspace: Workspace) -> Waiting:
     return Waiting(proposals=len(ahead), since=since, unreadable=unreadable)
 
 
-PREFIX = "refs/heads/mdmem/proposals/"
+_PREFIX = "refs/heads/mdmem/proposals/"
 CLOSED = "refs/mdmem/closed/"
 MADE = "refs/mdmem/made/"
 """Refs that hold each proposal as mdmem made it in this very repository.
 
 A branch's name does not tell: it may have been fetched, or checked out from a remote.
 """
-_NAME = late.pattern(rf"{PREFIX}(.+)/([0-9a-f]{{8}})")
+_NAME = late.pattern(rf"{_PREFIX}(.+)/([0-9a-f]{{8}})")
 _UNSAFE = late.pattern(r"[^A-Za-z0-9_]+")
 _MOST_ACTOR = 40
 _NOBODY = "person"
@@ -236,16 +236,16 @@ def new_id(repository: Repository, content: str, decided: Collection[str]) -> st
 
     Raises: ProposalProblem (`too-many-proposals`).
     """
-    standing = open_proposals(repository)
-    require_few(standing)
+    open_refs = open_proposals(repository)
+    require_few(open_refs)
     closed = (name.removeprefix(CLOSED) for name in branch_commits.list_refs(repository, CLOSED))
-    taken = {*standing, *decided, *closed}
+    taken = {*open_refs, *decided, *closed}
     return next(name for number in count() if (name := _id(content, number)) not in taken)
 
 
-def require_few(standing: Collection[str]) -> None:
+def require_few(open_refs: Collection[str]) -> None:
     """Refuse a proposal above the maximum. Raises: ProposalProblem (`too-many-proposals`)."""
-    if len(standing) >= MOST_PROPOSALS:
+    if len(open_refs) >= MOST_PROPOSALS:
         hint = f"{verb('accept')} or {verb('reject')} some; to list them: {verb('proposals')}"
         raise ProposalProblem(
             "too-many-proposals",
@@ -278,13 +278,13 @@ def with_id(message: str, proposal: str) -> str:
 
 def branch_name(actor: str | None, proposal: str) -> str:
     """The full name of a proposal's branch."""
-    return f"{PREFIX}{safe_actor(actor)}/{proposal}"
+    return f"{_PREFIX}{safe_actor(actor)}/{proposal}"
 
 
 def open_proposals(repository: Repository) -> dict[str, ProposalRef]:
     """Open proposals by id."""
     made = _made_here(repository)
-    refs = branch_commits.list_refs(repository, PREFIX, made)
+    refs = branch_commits.list_refs(repository, _PREFIX, made)
     matches = ((_NAME.fullmatch(name), name, tip) for name, tip in sorted(refs.items()))
     return {
         match[2]: ProposalRef(
@@ -322,7 +322,7 @@ def find_proposal(repository: Repository, named: str) -> ProposalRef:
 
     Raises: ProposalProblem (`proposal-not-found`, `ambiguous`).
     """
-    standing = open_proposals(repository)
+    open_refs = open_proposals(repository)
     word = (
         named.strip()
         .removeprefix("refs/heads/")
@@ -330,7 +330,7 @@ def find_proposal(repository: Repository, named: str) -> ProposalRef:
         .rpartition("/")[2]
         .casefold()
     )
-    refs = [ref for name, ref in standing.items() if word and name.startswith(word)]
+    refs = [ref for name, ref in open_refs.items() if word and name.startswith(word)]
     if len(refs) == 1:
         return refs[0]
     if refs:

@@ -96,7 +96,7 @@ def says_the_same(part: DecidedPart, fact: FactId, text: str) -> bool:
     return part.name == fact or (part.text is not None and likeness.resemble(text, part.text))
 
 
-PROPOSED_BRANCH = "propose"
+_PROPOSED_BRANCH = "propose"
 """The operation of the empty commit that makes a proposal of a branch."""
 _PIPELINES = ("digest", "dream")
 """Reserved actors whose cites carry a source or quote the person's own lines."""
@@ -161,7 +161,7 @@ class ProposedNotes:
         return tuple(
             each
             for each in self.notes
-            if not each.paths and each.note.op not in (None, PROPOSED_BRANCH)
+            if not each.paths and each.note.op not in (None, _PROPOSED_BRANCH)
         )
 
     def supersedes(self, fact: FactId) -> tuple[Supersession, ...]:
@@ -232,7 +232,7 @@ class _ParsedCommit:
 def _parsed_commits(branch: ProposedBranch) -> list[_ParsedCommit]:
     """Commits up to that of `mdmem propose`, which took them over, are not mdmem's own."""
     read = [_quoted_facts(commit.message) for commit in branch.commits]
-    taken_over = [number for number, (note, _) in enumerate(read) if note.op == PROPOSED_BRANCH]
+    taken_over = [number for number, (note, _) in enumerate(read) if note.op == _PROPOSED_BRANCH]
     first = (taken_over[-1] if taken_over else 0) if branch.ref.is_own else len(read)
     return [
         _ParsedCommit(commit, note, quoted if number >= first else None, is_own=number >= first)
@@ -242,7 +242,7 @@ def _parsed_commits(branch: ProposedBranch) -> list[_ParsedCommit]:
 
 def _branch_notes(notes: Sequence[ProposedNote]) -> ProposedNotes:
     named = [
-        each.note.provenance for each in notes if each.is_own and each.note.op == PROPOSED_BRANCH
+        each.note.provenance for each in notes if each.is_own and each.note.op == _PROPOSED_BRANCH
     ]
     actors = [each.note.provenance.actor if each.is_own else each.author for each in notes]
     actor = next(filter(None, [*(each.actor for each in named[-1:]), *actors]), None)

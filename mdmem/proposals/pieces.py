@@ -288,7 +288,7 @@ def _place(facts: FileFacts, item: Item) -> ItemPlace:
     )
 
 
-def without_facts(tip: FileFacts, changed: Iterable[FactPiece]) -> Document:
+def _without_facts(tip: FileFacts, changed: Iterable[FactPiece]) -> Document:
     """Undo all fact changes at once, restoring removed facts behind their neighbours."""
     document = tip.document
     lines = dict(enumerate(document.lines))
@@ -378,7 +378,7 @@ def section_pieces(
         elif base.own_text(old) != tip.own_text(new) and not same_prose(
             before := base.prose(old), after := tip.prose(new)
         ):
-            undone = undone or without_facts(tip, facts)
+            undone = undone or _without_facts(tip, facts)
             target = _target(base.document, undone, old, new)
             changed.append(
                 SectionPiece(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from mdmem import repo
 from mdmem.editors.merge3.merging import merge3
-from mdmem.errors import MdmemError
+from mdmem.errors import PathProblem, SectionProblem
 from mdmem.folder.layout import is_markdown
 from mdmem.history.messages import quoted_line
 from mdmem.history.notes import parse_message
@@ -112,9 +112,11 @@ def rewrite(
     is_plain = all(isinstance(part.piece, FactPiece) for part in gone if part.piece is not None)
     if is_plain and not any(len(commit.parents) > 1 for commit in proposal.branch.commits):
         try:
-            return _make(repository, proposal, _filtered(repository, proposal, gone))
-        except MdmemError:
-            pass  # a text in between conflicts: try one commit per part
+            commits = _filtered(repository, proposal, gone)
+        except (PathProblem, SectionProblem):
+            pass  # a text in between cannot be edited: try one commit per part
+        else:
+            return _make(repository, proposal, commits)
     names = {part.name for part in gone}
     kept = [part for part in proposal.parts if part.name not in names]
     return _make(repository, proposal, _part_by_part(repository, proposal, kept, compose))

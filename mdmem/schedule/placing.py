@@ -12,8 +12,7 @@ from mdmem.errors import RepositoryProblem
 from mdmem.folder import files
 from mdmem.model.pipelines import CRON, SYSTEMD, Schedule, ScheduleResult, UnitFile
 from mdmem.repo.runner import TimeUpError, converse
-from mdmem.schedule import texts as crontab
-from mdmem.schedule import texts as units
+from mdmem.schedule import texts
 from mdmem.wording import verb
 from mdmem.workspace import Workspace
 
@@ -40,14 +39,14 @@ def schedule(workspace: Workspace, request: Schedule) -> ScheduleResult:
 
 def _by_systemd(workspace: Workspace, request: Schedule) -> ScheduleResult:
     folder = _units_folder(workspace.environment)
-    name = units.timer_of(str(workspace.root))
-    texts = {
-        folder / units.SERVICE_NAME: units.service(_PROGRAM),
-        folder / units.TIMER_NAME: units.timer(),
+    name = texts.timer_of(str(workspace.root))
+    unit_texts = {
+        folder / texts.SERVICE_NAME: texts.service(_PROGRAM),
+        folder / texts.TIMER_NAME: texts.timer(),
     }
     result = ScheduleResult(
         system=request.system,
-        files=tuple(UnitFile(str(path), text) for path, text in texts.items()),
+        files=tuple(UnitFile(str(path), text) for path, text in unit_texts.items()),
         timer=name,
         changed=False,
         active=False,
@@ -67,7 +66,7 @@ def _units_folder(environment: Mapping[str, str]) -> Path:
 def _install_units(workspace: Workspace, result: ScheduleResult) -> ScheduleResult:
     before = {file: files.read(Path(str(file.path))) for file in result.files}
     for file, text in before.items():
-        if text is not None and not units.is_ours(text):
+        if text is not None and not texts.is_ours(text):
             raise RepositoryProblem(
                 "cannot-schedule",
                 f"{file.path} already exists, and is not mdmem's",
@@ -106,7 +105,7 @@ def _uninstall_units(workspace: Workspace, result: ScheduleResult) -> ScheduleRe
     removed = (
         []
         if others
-        else [file for file in result.files if units.is_ours(files.read(Path(str(file.path))))]
+        else [file for file in result.files if texts.is_ours(files.read(Path(str(file.path))))]
     )
     for file in removed:
         files.remove(Path(str(file.path)))
@@ -143,14 +142,14 @@ def _systemctl(environment: Mapping[str, str], *words: str) -> str:
 
 def _by_cron(workspace: Workspace, request: Schedule) -> ScheduleResult:
     root = str(workspace.root)
-    line = crontab.line(_PROGRAM, root)
+    line = texts.cron_line(_PROGRAM, root)
     changed = False
     if request.install or request.uninstall:
         before = _read_crontab(workspace.environment, line)
         after = (
-            crontab.with_line(before, root, line)
+            texts.with_line(before, root, line)
             if request.install
-            else crontab.without_line(before, root)
+            else texts.without_line(before, root)
         )
         changed = after != before
         if changed:

@@ -12,7 +12,7 @@ from hashlib import sha256
 from mdmem.errors import RepositoryProblem
 
 SERVICE_NAME, TIMER_NAME = "mdmem-run@.service", "mdmem-run@.timer"
-_MARKER = (
+_UNIT_MARKER = (
     "# Placed by mdmem schedule, which replaces it. Changes go into a drop-in: systemctl --user"
     " edit"
 )
@@ -54,17 +54,19 @@ def service(program: Sequence[str]) -> str:
     words = (_ENV, *program) if set(program[0]) & _NOT_IN_PROGRAMS else program
     first, *others = words
     # A colon before the program: what looks like a variable in a path is none.
-    return _SERVICE.format(marker=_MARKER, command=" ".join(map(_quoted, (f":{first}", *others))))
+    return _SERVICE.format(
+        marker=_UNIT_MARKER, command=" ".join(map(_quoted_for_systemd, (f":{first}", *others)))
+    )
 
 
 def timer() -> str:
     """The text of the timer."""
-    return _TIMER.format(marker=_MARKER)
+    return _TIMER.format(marker=_UNIT_MARKER)
 
 
 def is_ours(text: bytes | None) -> bool:
     """True if mdmem has written a unit."""
-    return text is not None and text.startswith(_MARKER.encode())
+    return text is not None and text.startswith(_UNIT_MARKER.encode())
 
 
 def timer_of(workspace: str) -> str:
@@ -93,7 +95,7 @@ def _escaped(byte: int, is_first: bool) -> str:
     return chr(byte) if byte in _PLAIN and not (is_first and byte == ord(".")) else f"\\x{byte:02x}"
 
 
-def _quoted(word: str) -> str:
+def _quoted_for_systemd(word: str) -> str:
     """A word of a command line in a unit (systemd.service(5))."""
     literal = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     literal = "".join(
@@ -103,11 +105,11 @@ def _quoted(word: str) -> str:
     return literal if literal == word and not set(word) & set(" ';") else f'"{literal}"'
 
 
-_MARKER_CRONTAB = "# schedule of mdmem"
-_DIGITS = 8
+_LINE_MARKER = "# schedule of mdmem"
+_MARKER_DIGITS = 8
 
 
-def line(program: Sequence[str], workspace: str) -> str:
+def cron_line(program: Sequence[str], workspace: str) -> str:
     """A workspace's line; `program` are the words that start mdmem.
 
     Raises: RepositoryProblem (`cannot-schedule`: a path has a line end).
@@ -119,7 +121,7 @@ def line(program: Sequence[str], workspace: str) -> str:
             f"cron takes no line ends, and {workspace!r} has one",
             "systemd takes it.",
         )
-    return f"*/5 * * * * {' '.join(map(_quoted_crontab, words))} {_marker(workspace)}"
+    return f"*/5 * * * * {' '.join(map(_quoted_for_cron, words))} {_line_marker(workspace)}"
 
 
 def with_line(crontab: bytes, workspace: str, added: str) -> bytes:
@@ -145,17 +147,17 @@ def without_line(crontab: bytes, workspace: str) -> bytes:
 
 
 def _is_of(each: bytes, workspace: str) -> bool:
-    return each.rstrip().endswith(_marker(workspace).encode()) and not each.lstrip().startswith(
-        b"#"
-    )
+    return each.rstrip().endswith(
+        _line_marker(workspace).encode()
+    ) and not each.lstrip().startswith(b"#")
 
 
-def _marker(workspace: str) -> str:
+def _line_marker(workspace: str) -> str:
     """A shell comment that identifies the line of a workspace whatever its path holds."""
-    return f"{_MARKER_CRONTAB} {sha256(os.fsencode(workspace)).hexdigest()[:_DIGITS]}"
+    return f"{_LINE_MARKER} {sha256(os.fsencode(workspace)).hexdigest()[:_MARKER_DIGITS]}"
 
 
-def _quoted_crontab(word: str) -> str:
+def _quoted_for_cron(word: str) -> str:
     r"""A word for cron's shell; cron reads `\%` as a percent sign.
 
     Some crons read `\\` as one backslash, others as two: two quotes, which the shell drops,

@@ -44,8 +44,8 @@ from mdmem.show.reads import section_json
 from mdmem.text.addresses import join_path
 from mdmem.wording import number_of
 
-_WIDTH = max(map(len, ChangeKind))
-_INDENT = " " * len("  09:30  ")
+_KIND_WIDTH = max(map(len, ChangeKind))
+_MARGIN = " " * len("  09:30  ")
 
 
 def changes_json(listed: ChangeList) -> dict[str, Any]:
@@ -101,10 +101,10 @@ def _change_json(change: FactChange) -> dict[str, Any]:
 
 def changes_text(changes: Sequence[FactChange], colour: bool) -> str:
     """Changes by day: each fact, and below it file, commit, author and reason."""
-    return "\n".join(_lines(changes, colour))
+    return "\n".join(_lines_by_day(changes, colour))
 
 
-def _lines(changes: Sequence[FactChange], colour: bool) -> Iterator[str]:
+def _lines_by_day(changes: Sequence[FactChange], colour: bool) -> Iterator[str]:
     for day, of_day in groupby(changes, lambda change: change.time.date()):
         yield f"{day}"
         for change in of_day:
@@ -114,11 +114,12 @@ def _lines(changes: Sequence[FactChange], colour: bool) -> Iterator[str]:
 def _change_lines(change: FactChange, colour: bool) -> Iterator[str]:
     before = f"{_words(change.replaced.text)}  ->  " if change.replaced else ""
     yield one_line(
-        f"  {change.time:%H:%M}  {change.kind:<{_WIDTH}}  {before}{_words(change.text)} "
+        f"  {change.time:%H:%M}  {change.kind:<{_KIND_WIDTH}}  {before}{_words(change.text)} "
         f" [{change.fact}]"
     )
     yield dim(
-        one_line(f"{_INDENT}{attribution(change)}  {location(change.path, change.section)}"), colour
+        one_line(f"{_MARGIN}{attribution(change)}  {location(change.path, change.section)}"),
+        colour,
     )
 
 
@@ -158,7 +159,7 @@ Marked = tuple[DiffKind, str]
 _RED, _GREEN = "\x1b[31m", "\x1b[32m"
 _MINUTE = "%Y-%m-%d %H:%M"
 _CONTEXT_LINES = 2
-_INDENT_HISTORY = "    "
+_INDENT = "    "
 _STATUS_VERBS = {Status.SUPERSEDED: "replaced"}
 
 
@@ -345,24 +346,24 @@ def _chain_lines(history: FactHistory, words: bool, colour: bool) -> Iterator[st
         )
         yield dim(
             one_line(
-                f"{_INDENT_HISTORY}{attribution(link)} "
+                f"{_INDENT}{attribution(link)} "
                 f" {location(link.path, link.section)}{_cites_suffix(link.cites, history)}"
             ),
             colour,
         )
         for also in link.also_by:
             yield dim(
-                one_line(f"{_INDENT_HISTORY}said by {attribution(also)} too, {also.time:%Y-%m-%d}"),
+                one_line(f"{_INDENT}said by {attribution(also)} too, {also.time:%Y-%m-%d}"),
                 colour,
             )
         if link.merged is not None:
-            yield dim(one_line(f"{_INDENT_HISTORY}{_merged(link.start, link.merged)}"), colour)
+            yield dim(one_line(f"{_INDENT}{_merged(link.start, link.merged)}"), colour)
         if link.ended_by is not None and not any(
             each.commit == link.ended_by.commit for each in history.chain
         ):
             yield dim(
                 one_line(
-                    f"{_INDENT_HISTORY}{_STATUS_VERBS.get(link.status, 'removed')} by"
+                    f"{_INDENT}{_STATUS_VERBS.get(link.status, 'removed')} by"
                     f" {attribution(link.ended_by)}"
                 ),
                 colour,
@@ -383,11 +384,10 @@ def _changed_lines(before: str, after: str, colour: bool) -> Iterator[str]:
     for n, row in enumerate(rows):
         if shown[n]:
             yield (
-                _INDENT_HISTORY
-                + "".join(_marked(piece, _with_tabs(text), colour) for piece, text in row)
+                _INDENT + "".join(_marked(piece, _with_tabs(text), colour) for piece, text in row)
             ).rstrip()
         elif n and shown[n - 1] and any(shown[n:]):
-            yield f"{_INDENT_HISTORY}…"
+            yield f"{_INDENT}…"
 
 
 def _rows(pieces: Iterable[Marked]) -> Iterator[list[Marked]]:

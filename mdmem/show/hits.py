@@ -99,7 +99,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
     return answer if hit.explanation is None else answer | {"explain": _why_json(hit.explanation)}
 
 
-def message_json(message: MessageHit, query: str) -> dict[str, Any]:
+def _message_json(message: MessageHit, query: str) -> dict[str, Any]:
     """A message of a transcript, with the fields of a hit and its own."""
     return {
         "path": message.path,
@@ -152,7 +152,7 @@ def search_json(result: SearchResult) -> dict[str, Any]:
         "stale": result.stale,
         "hits": [
             *map(hit_json, result.hits),
-            *(message_json(message, result.query) for message in result.messages),
+            *(_message_json(message, result.query) for message in result.messages),
         ],
     }
     return answer | _days_json(result)

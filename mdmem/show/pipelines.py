@@ -68,10 +68,10 @@ def _model_json(figures: ModelFigures) -> dict[str, Any]:
 
 def digest_text(result: DigestResult) -> str:
     """The entries by day, and a line of figures."""
-    return "\n".join(_lines(result))
+    return "\n".join(_digest_lines(result))
 
 
-def _lines(result: DigestResult) -> Iterator[str]:
+def _digest_lines(result: DigestResult) -> Iterator[str]:
     day = None
     for entry in sorted(result.entries, key=lambda entry: (entry.day, entry.minute)):
         if entry.day != day:
@@ -82,7 +82,7 @@ def _lines(result: DigestResult) -> Iterator[str]:
             f"  {entry.minute} {kind}{entry.text}  ({entry.source.value}, {', '.join(entry.cites)})"
         )
     figures = [
-        f"{_counted(result.messages, 'message')} of {_counted(result.sessions, 'session')} read",
+        f"{number_of(result.messages, 'message')} of {number_of(result.sessions, 'session')} read",
         f"{len(result.entries)} kept",
         *(f"{count} {words}" for count, words in _exceptions(result) if count),
     ]
@@ -91,7 +91,7 @@ def _lines(result: DigestResult) -> Iterator[str]:
         yield from _model_lines(result.model)
     if result.outside and not result.messages:
         yield (
-            f"{_counted(result.outside, 'session')} of other folders left out; session_scope ="
+            f"{number_of(result.outside, 'session')} of other folders left out; session_scope ="
             ' "all" in your own settings has all count'
         )
     yield from (one_line(f"skipped: {left.session}: {left.why}") for left in result.left)
@@ -101,7 +101,7 @@ def _model_lines(figures: ModelFigures) -> Iterator[str]:
     parts = [
         *(
             [
-                f"{_counted(figures.requests, 'request')} ({figures.size:,} bytes,"
+                f"{number_of(figures.requests, 'request')} ({figures.size:,} bytes,"
                 f" {figures.tokens:,} tokens)"
             ]
             if figures.requests
@@ -109,11 +109,11 @@ def _model_lines(figures: ModelFigures) -> Iterator[str]:
         ),
         *([f"{figures.entries} of the entries"] if figures.entries else []),
         *(
-            [f"{_counted(figures.bad_answers, 'suggestion')} refused"]
+            [f"{number_of(figures.bad_answers, 'suggestion')} refused"]
             if figures.bad_answers
             else []
         ),
-        *([f"{_counted(figures.waiting, 'session')} waiting"] if figures.waiting else []),
+        *([f"{number_of(figures.waiting, 'session')} waiting"] if figures.waiting else []),
         *([one_line(f"{figures.outcome}: {figures.message}")] if figures.outcome else []),
     ]
     if parts:
@@ -125,10 +125,6 @@ def _exceptions(result: DigestResult) -> Iterator[tuple[int, str]]:
     yield result.redacted, "with a secret"
     yield result.refused, "refused"
     yield result.surplus, "over the limit for their day"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 _SIGNS = {DreamOp.ADD: "+", DreamOp.UPDATE: "~", DreamOp.DELETE: "-", DreamOp.NONE: " "}
@@ -168,10 +164,10 @@ def _change_json(change: DreamChange) -> dict[str, Any]:
 
 def dream_text(result: DreamResult) -> str:
     """A line for each change, one of figures, and one for each reason to skip entries."""
-    return "\n".join(one_line(line) for line in _lines_dreams(result))
+    return "\n".join(one_line(line) for line in _dream_lines(result))
 
 
-def _lines_dreams(result: DreamResult) -> Iterator[str]:
+def _dream_lines(result: DreamResult) -> Iterator[str]:
     for change in result.changes:
         if change.op is not DreamOp.NONE:
             fate = "" if change.applied else ", proposed" if change.proposal else ", to be proposed"
@@ -228,11 +224,11 @@ def run_text(result: RunResult, only_failures: bool) -> str:
         one_line(line)
         for step in result.steps
         if step.record.failed or not only_failures
-        for line in _lines_runs(step)
+        for line in _step_lines(step)
     )
 
 
-def _lines_runs(step: StepResult) -> Iterator[str]:
+def _step_lines(step: StepResult) -> Iterator[str]:
     record = step.record
     if step.message:
         yield (

@@ -177,18 +177,16 @@ def _age(days: int) -> str:
     return "today" if days == 0 else f"{number_of(days, 'day')} old"
 
 
-def proposal_text(view: ProposalView, colour: bool) -> str:
+def proposal_text(view: ProposalView) -> str:
     """Each part with its place, its changes word by word, and the current text there."""
     head = f"{view.id} {_line(view.actor)}" + (f": {_line(view.reason)}" if view.reason else "")
     others = (
         [f"not memory, left alone: {', '.join(map(_line, view.others))}"] if view.others else []
     )
-    return "\n".join(
-        [head, *(line for part in view.parts for line in _part_lines(part, colour)), *others]
-    )
+    return "\n".join([head, *(line for part in view.parts for line in _part_lines(part)), *others])
 
 
-def _part_lines(part: PartView, colour: bool) -> Iterator[str]:
+def _part_lines(part: PartView) -> Iterator[str]:
     where = f"{part.path}: {join_path(part.section)}" if part.section else part.path
     state = "" if part.state is PartState.OPEN else f" ({part.state})"
     yield f"{_SIGNS[part.op]} {_line(part.name)} {_line(where)}{state}"
@@ -209,7 +207,6 @@ def _part_lines(part: PartView, colour: bool) -> Iterator[str]:
         yield f"{_INDENT}already in memory, as {part.duplicate_of}"
     if part.state.waits and part.contradicts:
         yield f"{_INDENT}would contradict {part.contradicts}"
-    del colour
 
 
 def _words(old: str, new: str) -> str:
@@ -252,7 +249,9 @@ def accepted_text(decision: Decision) -> str:
     """The parts that were taken, a line each that ends in its commit."""
     if decision.dry_run:
         return "\n".join(write_text(result) for _, result in decision.parts) or "nothing to accept"
-    lines = [f"accepted {_line(_short(part))} {_ending(result)}" for part, result in decision.parts]
+    lines = [
+        f"accepted {_line(_with_place(part))} {_ending(result)}" for part, result in decision.parts
+    ]
     return "\n".join(lines or [f"nothing to accept in {decision.proposal}"])
 
 
@@ -270,7 +269,7 @@ def decision_notes(decision: Decision) -> tuple[str, ...]:
     )
 
 
-def _short(part: PartView) -> str:
+def _with_place(part: PartView) -> str:
     return f"{part.name} into {part.path}{f': {join_path(part.section)}' if part.section else ''}"
 
 

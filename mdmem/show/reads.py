@@ -33,7 +33,7 @@ _COLUMNS = 80
 
 def sessions_json(listed: SessionList) -> dict[str, Any]:
     """A list of sessions; if the settings name no client, the folders that could be read."""
-    answer: dict[str, Any] = {"sessions": [session_json(session) for session in listed.sessions]}
+    answer: dict[str, Any] = {"sessions": [_session_json(session) for session in listed.sessions]}
     if listed.folders:
         answer["folders"] = [
             {"client": each.client, "folder": each.folder, "files": each.files}
@@ -42,7 +42,7 @@ def sessions_json(listed: SessionList) -> dict[str, Any]:
     return answer
 
 
-def session_json(session: SessionSummary) -> dict[str, Any]:
+def _session_json(session: SessionSummary) -> dict[str, Any]:
     """One session."""
     return {
         "client": session.client,
@@ -62,7 +62,7 @@ def session_json(session: SessionSummary) -> dict[str, Any]:
 def session_view_json(view: SessionView) -> dict[str, Any]:
     """One session with its messages."""
     return {
-        "sessions": [session_json(view.session)],
+        "sessions": [_session_json(view.session)],
         "messages": [
             {
                 "line": message.line,

@@ -106,6 +106,14 @@ def normalise(text: str) -> str:
     return fold_space(text).casefold()
 
 
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters, cut at a word."""
+    if len(text) <= most:
+        return text
+    start = text[: most - 1]
+    return f"{start.rpartition(' ')[0] or start}…"
+
+
 def fact_id(text: str) -> FactId:
     """The first 8 hex digits of the SHA-256 of key (without bold) and text, normalised."""
     return _id(text, *_split_key(text))
