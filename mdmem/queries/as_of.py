@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from datetime import date
-from typing import TYPE_CHECKING
 
 from mdmem.catchup import lines, pages, trails
 from mdmem.catchup.entry_states import entry_identity
@@ -13,18 +12,10 @@ from mdmem.editors.merge3.merging import merge3
 from mdmem.errors import HistoryProblem, PathProblem
 from mdmem.merge import again
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
+from mdmem.model.ranges import Ranges, complement, holds, intersection
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.searches import Hit
-from mdmem.model.trail import (
-    Entry,
-    Mark,
-    Occurrence,
-    Ranges,
-    TrailCommit,
-    complement,
-    holds,
-    intersection,
-)
+from mdmem.model.trail import Entry, Mark, Occurrence, TrailCommit
 from mdmem.queries import dates
 from mdmem.queries.blame import memory_file
 from mdmem.queries.show import view_of
@@ -37,10 +28,6 @@ from mdmem.text.facts import items
 from mdmem.trail import Trail
 from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace
-
-if TYPE_CHECKING:
-    from mdmem.trail import Trail
-
 
 _FactInSection = tuple[FilePath, SectionPath, FactId | None]
 

@@ -12,6 +12,7 @@ from mdmem.catchup.index import FreshIndex, fresh_index
 from mdmem.events import Quality
 from mdmem.folder import config, trust
 from mdmem.model import FactId, SectionPath
+from mdmem.model.ranges import Ranges
 from mdmem.model.searches import (
     ConflictList,
     ConflictView,
@@ -21,7 +22,6 @@ from mdmem.model.searches import (
     Search,
     SearchResult,
 )
-from mdmem.model.trail import Ranges
 from mdmem.queries import dates, folders
 from mdmem.search import results
 from mdmem.search.engine import BrokenIndex

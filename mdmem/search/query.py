@@ -10,7 +10,7 @@ from posixpath import normpath
 
 from tantivy import FieldType, Occur, Query
 
-from mdmem.model.trail import Ranges, complement
+from mdmem.model.ranges import Ranges, complement
 from mdmem.search import ranking
 from mdmem.search.labels import (
     FACT_LABEL,

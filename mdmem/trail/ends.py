@@ -1,5 +1,7 @@
-"""The ends of occurrences and revisions where several lines of history had a say.
+"""Parts of the trail's tables: marks of copies, texts of revisions, and contested ends.
 
+Of a section's revisions only the newest is stored whole, so that a long section that changes often
+costs what changes. Ends are contested where several lines of history had a say.
 A row has its one end or, of several (or if a merge keeps what a side had ended), the outcome.
 """
 
@@ -8,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
-from mdmem.model import FactId
-from mdmem.model.trail import Fate, Mark, Ranges, holds, parse
+from mdmem.model import FactId, ranges
+from mdmem.model.ranges import Ranges, holds
+from mdmem.model.trail import Fate, Mark
 from mdmem.startup.records import dataclass
 from mdmem.trail.rows import SqlRow, blob, decoded, parse_mark
 from mdmem.trail.schema import (
@@ -292,6 +295,6 @@ def _missing(store: Store) -> Callable[[int], Ranges]:
     @cache
     def of(number: int) -> Ranges:
         ((text,),) = store.rows("SELECT missing FROM commits WHERE number = ?", number) or [(None,)]
-        return parse(text)
+        return ranges.parse(text)
 
     return of

@@ -7,18 +7,15 @@ from contextlib import ExitStack
 from itertools import islice
 
 from mdmem.model import CommitId, FactId, FilePath
+from mdmem.model.ranges import Ranges, complement, intersection, union
 from mdmem.model.trail import (
     Entry,
     Fate,
     Mark,
     Occurrence,
-    Ranges,
     Revision,
     StatedRevert,
     TrailCommit,
-    complement,
-    intersection,
-    union,
 )
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import ends

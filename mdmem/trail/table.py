@@ -12,19 +12,16 @@ from types import TracebackType
 from typing import Self
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
+from mdmem.model.ranges import Ranges, complement, holds, of_numbers
 from mdmem.model.trail import (
     Fate,
     Mark,
     MarkKind,
     Occurrence,
     Origin,
-    Ranges,
     Revision,
     StatedRevert,
     TrailCommit,
-    complement,
-    holds,
-    of_numbers,
 )
 from mdmem.startup.records import replace
 from mdmem.trail import ends, steps, verification
@@ -628,7 +625,7 @@ class Trail:
         )
 
     def promoted_in(self, path: FilePath) -> dict[int, FactId]:
-        """The curated facts that count in the stead of lines of a log, by the rows of these."""
+        """The curated facts that count instead of lines of a log, by the rows of these."""
         statement = (
             "SELECT occurrence, other FROM copy_marks WHERE path = ? AND kind = ? AND ended IS NULL"
         )
@@ -638,7 +635,7 @@ class Trail:
         }
 
     def promoted_to(self, fact: FactId) -> tuple[Occurrence, ...]:
-        """The lines of logs in whose stead a curated fact counts."""
+        """The lines of logs instead of which a curated fact counts."""
         rows = "SELECT occurrence FROM copy_marks WHERE other = ? AND kind = ? AND ended IS NULL"
         statement = f"{SELECT_OCCURRENCES} WHERE number IN ({rows}) ORDER BY number"
         return self._store.all(parse_occurrence, statement, blob(fact), MarkKind.PROMOTED.value)
@@ -695,7 +692,7 @@ class Trail:
         return parse_rows(parse_revision, (with_whole_text(self._store, row) for row in rows))
 
     def last_revision(self, path: FilePath, section: SectionPath, nth: int) -> Revision | None:
-        """The newest revision under a path of a section that is there no more, under any path."""
+        """The newest revision under a path of a section that no longer exists, under any path."""
         rows = self._store.rows(
             f"{SELECT_LAST_REVISION} LIMIT 1", blob(path), join_words(section), nth
         )
