@@ -26,8 +26,8 @@ _MUCH_BYTES = 300_000
 """Of fewer bytes most are read before a second process has started."""
 _CHUNK_BYTES = 65_536
 """The least bytes of files and of their paths that a process takes at once."""
-"""So many bytes take long to index: the newest days can be searched meanwhile."""
 _PART_DOCUMENTS = 20_000
+"""Documents after which a first build can be searched."""
 
 
 class ChangedFiles:

@@ -77,7 +77,7 @@ class EarlierTrail(Protocol):
         ...
 
     def last_revision(self, path: FilePath, section: SectionPath, nth: int) -> Revision | None:
-        """The newest revision under a path of a section that is there no more, under any path."""
+        """The newest revision under a path of a section that no longer exists, under any path."""
         ...
 
     def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:

@@ -10,7 +10,6 @@ from binascii import a2b_base64, b2a_base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cache, lru_cache
-from json.encoder import encode_basestring
 from json.encoder import encode_basestring as _quoted
 from pathlib import Path
 from typing import Any
@@ -117,7 +116,7 @@ def schema() -> Schema:
     """The fields of a document; days are ordinals, times epoch seconds.
 
     The labels of the origin are a separate field, since they come with the second part of an entry
-    (`document_texts`). Documents with one label `path`, or `gone` (the ending commit), are replaced
+    (`lifetime_text`). Documents with one label `path`, or `gone` (the ending commit), are replaced
     together.
     """
     builder = SchemaBuilder()
@@ -459,7 +458,10 @@ _ROW = '"row":"'
 
 
 def document_text(fields: dict[str, Any]) -> str:
-    """The beginning of a document's JSON, all but `lifetime_text`, for an entry without expiry."""
+    """The beginning of a document's JSON, all but `lifetime_text`, for an entry without expiry.
+
+    The engine takes JSON text in half the time that it takes an object.
+    """
     numbers = (
         f'"day":{fields["day"]},"logged":{fields["logged"]},"cues":{fields["cues"]},'
         f'"fact":{fields["fact"]}'
@@ -479,7 +481,7 @@ def document_text(fields: dict[str, Any]) -> str:
         ]
     )
     return (
-        f'{{"label":{encode_basestring(fields["label"])},{numbers}{lengths},{words},'
+        f'{{"label":{_quoted(fields["label"])},{numbers}{lengths},{words},'
         f"{rare}{_ROW}{_base64(fields['row'])}"
     )
 
@@ -493,7 +495,7 @@ def lifetime_text(lifetime: LifetimeFields) -> str:
     """The end of the JSON of documents with a lifetime that adds none to the labels of the text."""
     assert not lifetime.labels
     return (
-        f'{_base64(lifetime.row)}","origin":{encode_basestring(lifetime.origin)},'
+        f'{_base64(lifetime.row)}","origin":{_quoted(lifetime.origin)},'
         f"{_as_json(lifetime.numbers)[1:]}"
     )
 
