@@ -54,7 +54,7 @@ class ChangedFiles:
         chunks: deque[list[FilePath]] | None = None,
     ) -> None:
         self._workspace, self._trail, self._since, self._worker = workspace, trail, since, worker
-        self._commit = trail.newest_commit.commit if trail.newest_commit else None
+        self._commit = trail.head
         self._before = before = dict(seen.files)
         self._touched = pages.touched_paths(trail, since)
         if seen.commit != self._commit:

@@ -184,7 +184,7 @@ class PageWorker:
         The caller takes chunks too, at each None; what is not answered comes back to them. `total`:
         how many files are to be read in all.
         """
-        commit = trail.newest_commit.commit if trail.newest_commit else None
+        commit = trail.head
         is_of_prepared = commit == self._commit and not trail.pair_marks()
         try:
             self._send((commit, trail_update.settings_digest(self._workspace), total))

@@ -299,7 +299,7 @@ def replay_new_commits(
     With a `boundary`, history begins with that commit, all of its files new, where git cannot give
     what is older. Raises StorageProblem (the disk does not take it).
     """
-    if (trail.newest_commit.commit if trail.newest_commit else None) == head:
+    if trail.head == head:
         return
     if head is None:
         _cut(workspace, trail, 0)

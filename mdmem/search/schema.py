@@ -16,10 +16,12 @@ from typing import Any
 
 from tantivy import Document, Index, Schema, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
 
+from mdmem.folder import files
 from mdmem.model import CommitId, FactId, FileKind, FilePath, SectionPath, Source, Status
 from mdmem.model.trail import Entry, Origin, plain_first_line
 from mdmem.search import ranking
 from mdmem.search.cues import asking_sentences, entry_cues
+from mdmem.search.engine import call_writer
 from mdmem.search.entry_words import (
     MAX_NEIGHBOUR_CHARS,
     HeadingWords,
@@ -137,6 +139,14 @@ def prepare(index: Index) -> Index:
     index.register_tokenizer(TERMS, TextAnalyzerBuilder(Tokenizer.whitespace()).build())
     index.config_reader("manual")
     return index
+
+
+def new_documents(folder: Path, fields: Schema, mode: int = 0o777) -> Index:
+    """An index without documents in a folder, which is emptied."""
+    if folder.exists():
+        files.remove_tree(folder)
+    folder.mkdir(parents=True, mode=mode)
+    return prepare(call_writer(Index, fields, str(folder)))
 
 
 def open_documents(folder: Path) -> Index:

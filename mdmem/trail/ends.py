@@ -56,7 +56,7 @@ def changed_facts(store: Store, after: int) -> tuple[set[FactId], tuple[str, ...
     """
     if not store.rows(_HAS_ENDS)[0][0]:
         return set(), ()
-    values = {"after": after, "row": last_row(store, after)}
+    values = {"after": after, "row": last_row(store, "occurrences", "added", after)}
     facts = {FactId(decoded(fact)) for (fact,) in store.rows(_SELECT_WITH_COPIES, **values)}
     texts: tuple[str, ...] = ()
     if store.rows("SELECT 1 FROM occurrences WHERE attribute IS NOT NULL LIMIT 1"):
@@ -65,10 +65,10 @@ def changed_facts(store: Store, after: int) -> tuple[set[FactId], tuple[str, ...
     return facts, texts
 
 
-def last_row(store: Store, number: int) -> int:
-    """The row of the last occurrence that commits up to a number added."""
+def last_row(store: Store, table: str, column: str, number: int) -> int:
+    """The last row that a commit up to `number` added; searched from the end."""
     rows = store.rows(
-        "SELECT number FROM occurrences WHERE added <= ? ORDER BY number DESC LIMIT 1", number
+        f"SELECT number FROM {table} WHERE {column} <= ? ORDER BY number DESC LIMIT 1", number
     )
     return int(rows[0][0]) if rows else 0
 

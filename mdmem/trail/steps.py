@@ -19,7 +19,7 @@ from mdmem.model.trail import (
 )
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import ends
-from mdmem.trail.ends import OCCURRENCE_ENDS, REVISION_ENDS, lineage_rows, shorten
+from mdmem.trail.ends import OCCURRENCE_ENDS, REVISION_ENDS, last_row, lineage_rows, shorten
 from mdmem.trail.rows import (
     SqlRow,
     blob,
@@ -370,11 +370,3 @@ def _cut_revisions(store: Store, number: int) -> None:
 def _next_row(store: Store, table: str) -> int:
     ((row,),) = store.rows(f"SELECT coalesce(max(number), 0) + 1 FROM {table}")
     return int(row)
-
-
-def last_row(store: Store, table: str, column: str, number: int) -> int:
-    """The last row that a commit up to `number` added; searched from the end."""
-    rows = store.rows(
-        f"SELECT number FROM {table} WHERE {column} <= ? ORDER BY number DESC LIMIT 1", number
-    )
-    return int(rows[0][0]) if rows else 0

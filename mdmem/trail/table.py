@@ -25,7 +25,7 @@ from mdmem.model.trail import (
 )
 from mdmem.startup.records import replace
 from mdmem.trail import ends, steps, verification
-from mdmem.trail.ends import lineage_rows, with_whole_text
+from mdmem.trail.ends import last_row, lineage_rows, with_whole_text
 from mdmem.trail.rows import (
     SqlRow,
     beginning,
@@ -257,6 +257,12 @@ class Trail:
         """The newest commit."""
         return self._commit(f"{SELECT_COMMITS} ORDER BY number DESC LIMIT 1")
 
+    @property
+    def head(self) -> CommitId | None:
+        """The id of the newest commit: HEAD's, where the trail is up to date."""
+        newest = self.newest_commit
+        return newest.commit if newest else None
+
     def commit_numbered(self, number: int) -> TrailCommit | None:
         """The commit with this number."""
         return self._commit(f"{SELECT_COMMITS} WHERE number = ?", number)
@@ -487,7 +493,7 @@ class Trail:
 
     def occurrences_begun(self, after: int) -> tuple[Occurrence, ...]:
         """The occurrences that began with commits after `after`, live or ended, as they arrived."""
-        last = steps.last_row(self._store, "occurrences", "added", after)
+        last = last_row(self._store, "occurrences", "added", after)
         return self._store.all(
             parse_occurrence,
             f"{SELECT_OCCURRENCES} WHERE number > ? AND begun > ? ORDER BY number",
