@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from itertools import chain
 from typing import Protocol, TypeVar
 
-from mdmem.history.differences import common_ends
 from mdmem.history.sections import SectionPart, changed_ranges, match_sections, whole_range
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.trail import Entry, Mark, Occurrence, Revision, StatedRevert, TrailCommit
 from mdmem.startup.records import dataclass, replace
+from mdmem.text.common_ends import common_ends
 from mdmem.text.document import Document
 from mdmem.text.entries import entries
 

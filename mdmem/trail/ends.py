@@ -14,6 +14,7 @@ from mdmem.model import FactId, ranges
 from mdmem.model.ranges import Ranges, holds
 from mdmem.model.trail import Fate, Mark
 from mdmem.startup.records import dataclass
+from mdmem.text.common_ends import common_ends
 from mdmem.trail.rows import SqlRow, blob, decoded, parse_mark
 from mdmem.trail.schema import (
     END_COLUMNS,
@@ -121,7 +122,6 @@ def cut(store: Store, number: int, last: int) -> None:
     store.run("DELETE FROM copy_marks WHERE occurrence > ?", last)
 
 
-_CHUNK = 4096
 _NEXT = 10
 """The column of a revision with the row of the next one."""
 
@@ -152,7 +152,7 @@ def shorten(store: Store, lineage: int, number: int, text: bytes) -> None:
     if len(newest) != 1:
         raise broken_trail(f"no lineage {lineage}")
     ((newest_number, before),) = newest
-    head, tail = _shared_ends(before, text)
+    head, tail = common_ends(before, text)
     middle = before[head : len(before) - tail]
     store.run(
         "UPDATE revisions SET next = ?, head = ?, tail = ?, text = ? WHERE number = ?",
@@ -169,22 +169,6 @@ def _whole_text(row: SqlRow, next_number: int | None, text: bytes) -> bytes:
     if following != next_number or head + tail > len(text) or not isinstance(own, bytes):
         raise broken_trail(f"revision {row[0]} has lost its text")
     return text[:head] + own + text[len(text) - tail :]
-
-
-def _shared_ends(old: bytes, new: bytes) -> tuple[int, int]:
-    """Count the bytes of the common beginning of two texts, and of the common end of the rest."""
-    head = _shared_start(old, new)
-    return head, _shared_start(old[head:][::-1], new[head:][::-1])
-
-
-def _shared_start(left: bytes, right: bytes) -> int:
-    """Count the common first bytes: by large chunks, then by halves."""
-    most, start, size = min(len(left), len(right)), 0, _CHUNK
-    while size:
-        while start + size <= most and left[start : start + size] == right[start : start + size]:
-            start += size
-        size //= 2
-    return start
 
 
 _NOTHING: SqlRow = (None,) * 7
