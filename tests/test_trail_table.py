@@ -332,7 +332,7 @@ def test_each_line_has_its_own_trail_and_a_merge_decides(trail: Trail):
     assert (outcome.ended, outcome.fate, outcome.successor) == (2, Fate.SUPERSEDED, FACTS[1])
     (there,) = side_of(trail, merge, theirs).occurrences_of(FACTS[0])
     assert (there.ended, there.fate, there.successor) == (3, Fate.REMOVED, None)
-    trail.append(merge, Step(standing=(1,)))
+    trail.append(merge, Step(restored=(1,)))
     assert [each.number for each in trail.live_occurrences(PATHS[0])] == [1]
     trail.cut(3)
     assert trail.occurrences_of(FACTS[0]) == (outcome,)

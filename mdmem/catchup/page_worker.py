@@ -26,7 +26,7 @@ from typing import IO, Any, Self
 
 from mdmem import repo
 from mdmem.catchup import pages, trail_update
-from mdmem.catchup.entry_states import entry_identity
+from mdmem.catchup.entry_states import identity_on_disk
 from mdmem.errors import PathProblem
 from mdmem.folder import files, layout, listing
 from mdmem.model import CommitId, FileKind, FilePath
@@ -112,12 +112,12 @@ def _lifetime_text(kind: FileKind, begun: int, origin: Origin | None) -> str:
 def _occurrences(trail: Trail, page: FileTexts) -> list[Occurrence]:
     waiting: dict[Hashable, deque[Occurrence]] = defaultdict(deque)
     for occurrence in trail.live_occurrences(page.path):
-        waiting[entry_identity(occurrence.entry)].append(occurrence)
+        waiting[identity_on_disk(occurrence.entry)].append(occurrence)
     lifetime = schema.lifetime_fields(
         None, False, FileKind.EVERGREEN, schema.live_since(None), None
     )
     rows = (schema.parse_row(stored_row(document) + lifetime.row) for document in page.documents)
-    of_each = (waiting[entry_identity(row.entry)] for row in rows)
+    of_each = (waiting[identity_on_disk(row.entry)] for row in rows)
     return [equal.popleft() for equal in of_each if equal]
 
 

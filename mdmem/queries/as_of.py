@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from datetime import date
 
 from mdmem.catchup import lines, pages, trails
-from mdmem.catchup.entry_states import entry_identity
+from mdmem.catchup.entry_states import identity_on_disk
 from mdmem.editors.merge3.merging import merge3
 from mdmem.errors import HistoryProblem, PathProblem
 from mdmem.merge import again
@@ -124,9 +124,9 @@ def hits_as_of(
     )
     hits = []
     for match in matches:
-        indexed, identity = match.row.entry, entry_identity(match.row.entry)
+        indexed, identity = match.row.entry, identity_on_disk(match.row.entry)
         entry = next(
-            (entry for entry in entries[indexed.path] if entry_identity(entry) == identity), None
+            (entry for entry in entries[indexed.path] if identity_on_disk(entry) == identity), None
         )
         if entry is None and past.is_tree:
             continue

@@ -61,7 +61,7 @@ class Step:
     `ended_revisions` are rows; a revision with lineage 0 begins its own. A mark on an occurrence
     that begins in this step has the negative of its position in `begun`, from 1, as its row.
     `reverts` are in the stated order; the marks of `reverted_commits` end here. `paths` are the
-    memory files touched. `standing` and `standing_revisions` are rows that a side of a merge had
+    memory files touched. `restored` and `restored_revisions` are rows that a side of a merge had
     ended and the merge has.
     """
 
@@ -73,8 +73,8 @@ class Step:
     reverts: tuple[StatedRevert, ...] = ()
     reverted_commits: tuple[CommitId, ...] = ()
     paths: tuple[FilePath, ...] = ()
-    standing: tuple[int, ...] = ()
-    standing_revisions: tuple[int, ...] = ()
+    restored: tuple[int, ...] = ()
+    restored_revisions: tuple[int, ...] = ()
     joined_revisions: tuple[tuple[int, int], ...] = ()
     """Revisions that go on in others, with the commits that brought these in."""
     ended_otherwise: tuple[Ending, ...] = ()
@@ -218,7 +218,7 @@ def _end_occurrences(store: Store, number: int, step: Step, *, has_lines: bool) 
     OCCURRENCE_ENDS.add(
         store, number, [(each.number, _end_columns(number, each)) for each in step.ended_otherwise]
     )
-    OCCURRENCE_ENDS.add(store, number, [(row, (None,) * 7) for row in step.standing])
+    OCCURRENCE_ENDS.add(store, number, [(row, (None,) * 7) for row in step.restored])
 
 
 def _end_columns(number: int, ending: Ending) -> SqlRow:
@@ -266,7 +266,7 @@ def _end_revisions(store: Store, number: int, step: Step, *, has_lines: bool) ->
         if not has_lines and not _are_contested(store, "revisions", contested):
             raise broken_trail(f"commit {number} ends a revision that is not live")
         REVISION_ENDS.add(store, number, [(row, (number,)) for row in contested])
-    REVISION_ENDS.add(store, number, [(row, (None,)) for row in step.standing_revisions])
+    REVISION_ENDS.add(store, number, [(row, (None,)) for row in step.restored_revisions])
     REVISION_ENDS.add(store, number, [(row, (by,)) for row, by in step.joined_revisions])
 
 
