@@ -1,4 +1,7 @@
-"""The differences of two texts: a patch by lines, words for a reader. Pure."""
+"""The differences of texts: a patch by lines, words for a reader, and over many revisions.
+
+From the revisions of a section: which commit brought each line, and when it held a text. Pure.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,7 @@ _LEAST_SHARED = 0.5
 _MOST_WORDS = 2_000
 """A longer line is shown whole: comparing words takes the square of their number."""
 _MOST_PAIRS = 400
+"""More pairs of lines are not compared, each with each."""
 
 
 def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:

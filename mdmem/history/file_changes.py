@@ -1,4 +1,4 @@
-"""The memory files that a commit changed, and which of their sections differ. Pure."""
+"""The memory files that a commit changed: sections that differ, entries that continue. Pure."""
 
 from __future__ import annotations
 

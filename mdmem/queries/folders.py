@@ -1,4 +1,4 @@
-"""Files and folders as they are on disk, whatever they are called: what a file tool shows."""
+"""Files and folders as they are on disk: those a file tool shows, and Markdown not in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs that ask the index: search, facts, conflicts, status."""
+"""The verbs that ask the index: search, facts, conflicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of tantivy, and the failures of an index that is damaged."""
+"""Calls of tantivy: failures of a damaged index or a full disk, and the memory that it takes."""
 
 from __future__ import annotations
 

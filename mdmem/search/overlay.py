@@ -17,6 +17,7 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 _EXACT = 40
+"""Shorter lengths are stored exactly."""
 _UNSCALED, _SIGNIFICANT_BITS = 24, 4
 """The engine's encoding of lengths: longer ones, less the first, keep so many bits."""
 

@@ -37,6 +37,7 @@ _SHORTEST_STEM, _LONGEST_ENDING = 4, 2
 GRAM_FIELDS = ("grams", "grams_around")
 
 _SOME_DAY = 1
+"""The first ordinal; entries without a day have 0."""
 _FIRST_DAY, _LAST_DAY = date(1970, 1, 2), date(9000, 1, 1)
 """Days with a time stamp in every zone; no commit is outside."""
 

@@ -351,7 +351,7 @@ _FOLDED_LITERALS, _TOKEN_LITERALS = (
 ALLOW_COMMENT = "<!-- mdmem: allow secret -->"
 """Exempts its line."""
 REDACTED = "[REDACTED:"
-"""How the replacement of a secret begins."""
+"""The beginning of the replacement of a secret."""
 _ALLOWED = late.pattern(r"(?i)mdmem:\s?allow[ -]secret|gitleaks:allow|pragma: allowlist secret")
 """Exempting comments of mdmem and of common scanners."""
 

@@ -10,6 +10,7 @@ from mdmem.startup import late
 from mdmem.text.document import split_lines
 
 OTHER_SIDE = "# other side: "
+"""The comment before each line of a value that gave way to the other side's."""
 _KEY = late.pattern(r"([^\s#:-][^:]*|\"[^\"]*\"|'[^']*'):(?=\s|$)")
 _NUMBER = late.pattern(r"-?\d+(?:\.\d+)?")
 _Field = tuple[str, int]

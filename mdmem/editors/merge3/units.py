@@ -1,4 +1,4 @@
-"""The units of a merge: what remains of each, and in which section."""
+"""The units of a merge: what remains of each, in which section and in which order."""
 
 from __future__ import annotations
 

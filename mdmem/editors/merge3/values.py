@@ -1,4 +1,4 @@
-"""Symmetric three-way merges of one value: plain, a set, lines, a block."""
+"""Symmetric three-way merges of one value: plain, a set, lines, a block, a list item."""
 
 from __future__ import annotations
 
