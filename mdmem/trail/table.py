@@ -24,7 +24,7 @@ from mdmem.model.trail import (
     TrailCommit,
 )
 from mdmem.startup.records import replace
-from mdmem.trail import ends, steps, verification
+from mdmem.trail import ends, steps
 from mdmem.trail.ends import last_row, lineage_rows, with_whole_text
 from mdmem.trail.rows import (
     SqlRow,
@@ -859,9 +859,3 @@ class Trail:
         with self.writing():
             self._store.run("DELETE FROM dropped")
             self._store.run("DELETE FROM reopened")
-
-    # The whole trail.
-
-    def dump(self) -> tuple[tuple[object, ...], ...]:
-        """All that the trail says, as a comparable value; rows are numbered by their order."""
-        return verification.dump(self._store)
