@@ -631,7 +631,7 @@ class Trail:
         )
 
     def promoted_in(self, path: FilePath) -> dict[int, FactId]:
-        """The curated facts that count instead of lines of a log, by the rows of these."""
+        """The curated facts that replace lines of a log, by the rows of these."""
         statement = (
             "SELECT occurrence, other FROM copy_marks WHERE path = ? AND kind = ? AND ended IS NULL"
         )
@@ -641,7 +641,7 @@ class Trail:
         }
 
     def promoted_to(self, fact: FactId) -> tuple[Occurrence, ...]:
-        """The lines of logs instead of which a curated fact counts."""
+        """The lines of logs that a curated fact replaces."""
         rows = "SELECT occurrence FROM copy_marks WHERE other = ? AND kind = ? AND ended IS NULL"
         statement = f"{SELECT_OCCURRENCES} WHERE number IN ({rows}) ORDER BY number"
         return self._store.all(parse_occurrence, statement, blob(fact), MarkKind.PROMOTED.value)
