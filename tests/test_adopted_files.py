@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from conftest import World
+from trail_dump import dump
 from workspaces import Desk
 
 from mdmem.catchup import replay, trails
@@ -36,7 +37,7 @@ def require_same_as_rebuilt(at: Desk) -> None:
     workspace = at.workspace
     with trails.fresh_trail(workspace) as kept, Trail.in_memory() as rebuilt:
         replay.replay_new_commits(workspace, rebuilt, workspace.repository.head())
-        assert kept.dump() == rebuilt.dump()
+        assert dump(kept) == dump(rebuilt)
 
 
 @pytest.mark.parametrize("is_known", [False, True])

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from mdmem.history.differences import (
     DiffKind,
     changed_lines,
-    common_ends,
     line_difference,
     word_difference,
 )
+from mdmem.text.common_ends import common_ends
 from mdmem.text.document import split_lines
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import World
-from program_source import PATHS, nodes
+from program_source import PACKAGE, PATHS, nodes
 from typer.main import get_command
 
 from mdmem.cli.app import app
@@ -22,6 +22,8 @@ from mdmem.cli.commands import GROUPS
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+GUIDES = [DOCS / "architecture.md", DOCS / "recipes.md", *sorted(PACKAGE.rglob("README.md"))]
+"""Pages for those who change the program."""
 LINK = re.compile(r"\[[^\]]*\]\(([^)#]+)(?:#[^)]*)?\)")
 CODE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
@@ -223,6 +225,35 @@ class TestPages:
             line for line in blocks.splitlines() if len(line) > 150 and not line.startswith("|")
         ]
         assert long == []
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.parent.name + "/" + page.name)
+def test_guides_name_modules_that_are_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert [name for name in re.findall(r"`([\w./]+)`", text) if not _is_there(name, page)] == []
+
+
+def _is_there(name: str, page: Path) -> bool:
+    """True for a path or name of the program, and for what is neither."""
+    if name.endswith("/") or "NAME" in name:
+        return True
+    if "/" in name or name.endswith(".py"):
+        at = ROOT if name.startswith("tests/") else PACKAGE
+        return (at / name).exists() or (at / name.partition(".")[0]).with_suffix(".py").exists()
+    parts = name.split(".")
+    is_ours = (PACKAGE / parts[0]).is_dir() or (page.name == "README.md" and name.islower())
+    return not is_ours or set(parts) <= names()
+
+
+@cache
+def names() -> set[str]:
+    """The names of modules, and those that they define."""
+    found = {part for path in PATHS for part in path.relative_to(PACKAGE).with_suffix("").parts}
+    for node in (node for path in PATHS for node in nodes(path)):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.Name(id=name):
+                found.add(name)
+    return found
 
 
 def test_decisions_are_numbered_and_half_a_page():

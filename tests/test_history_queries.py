@@ -99,6 +99,14 @@ class TestFactHistory:
             dated.on("2026-05-01").apply(Forget("lives in Oslo", section="Work"))
         assert failure.value.hint == "It is in MEMORY.md: Memory > Home."
 
+    def test_the_address_of_several_sections_is_ambiguous(self, dated: DatedMemory) -> None:
+        dated.at.write(
+            "MEMORY.md", "# Memory\n\n## Home\n\n- a cat\n\n# Old\n\n## Home\n\n- a dog\n"
+        )
+        with pytest.raises(MdmemError) as failure:
+            dated.on("2026-05-01").apply(Forget("a cat", section="Home"))
+        assert failure.value.code == "section-ambiguous"
+
     def test_the_status_of_a_fact_that_is_cut_off_by_the_limit(self, dated: DatedMemory) -> None:
         ids = change_employers(dated)
         history = dated.on("2026-05-01").history(ShowHistory(ids[0], limit=1))

@@ -141,6 +141,19 @@ class TestPaths:
         assert at.read("SOUL.md") == "# Soul\n"
         assert "does not exist" in backend.call(view("/memories/README.md"))
 
+    def test_a_folder_that_may_not_be_read_is_not_shown_empty(
+        self, backend: Backend, monkeypatch: pytest.MonkeyPatch
+    ):
+        def scan(folder: Path | int) -> Iterator[os.DirEntry[str]]:
+            if getattr(folder, "name", "") == "garden":
+                raise PermissionError(errno.EACCES, "Permission denied")
+            return scandir(folder)
+
+        scandir = os.scandir
+        monkeypatch.setattr(os, "scandir", scan)
+        assert backend.answer(view("/memories/garden")).code == "bad-path"
+        assert "/memories/garden/\n" in backend.call(view("/memories")) + "\n"
+
     def test_what_makes_it_a_workspace_stays(self, at: Desk, backend: Backend):
         refused(at, backend, delete("/memories/MEMORY.md"), "bad-path")
         at.write("mdmem.toml", "")

@@ -10,6 +10,7 @@ from conftest import World
 from dated_memory import DatedMemory
 from dated_memory import dated as dated
 from dated_memory import dated_desk as dated_desk
+from trail_dump import dump
 from workspaces import code_of
 
 from mdmem.catchup.trails import fresh_trail
@@ -320,14 +321,14 @@ def test_going_back_before_the_merge_of_a_proposal_and_forth_tells_the_same(
     merge(at, branch)
     workspace = at.at.workspace
     with fresh_trail(workspace) as trail:
-        told = trail.dump()
+        told = dump(trail)
     at.at.git("switch", "-q", "--detach", branch)
     assert days(chain(at, "coffee is black")[0]) == ("01-03", None)
     at.at.git("switch", "-q", "main")
     assert days(chain(at, "coffee is black")[0]) == ("03-05", None)
     with fresh_trail(workspace) as trail:
         trail.forget_dropped()
-        assert trail.dump() == told
+        assert dump(trail) == told
 
 
 @pytest.mark.parametrize(("day", "late"), [("02-25", True), ("02-27", False)])

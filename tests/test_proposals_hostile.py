@@ -24,7 +24,7 @@ from mdmem.model.proposals import (
 )
 from mdmem.model.writes import Forget, Purge, Remember
 from mdmem.proposals import branches, origins, reading
-from mdmem.queries import logged
+from mdmem.queries import removed_facts
 from mdmem.show.maintenance import reviewed_text
 from mdmem.show.proposals import proposal_text, proposals_json, proposals_text, visible
 from mdmem.show.reads import status_text
@@ -341,7 +341,7 @@ def test_a_proposal_from_a_part_of_a_repository(world: World, repository: Path) 
 def test_what_was_rejected_counts_as_taken_out(at: Desk) -> None:
     reject(at, propose(at, fact("plays the cello")))
     reject(at, propose(at, Forget("likes tea")))
-    facts, now = logged.facts_taken_out(at.workspace, silent), at.workspace.now()
+    facts, now = removed_facts.facts_taken_out(at.workspace, silent), at.workspace.now()
     assert facts.holds("plays the cello", fact_id("plays the cello"), now - timedelta(days=365))
     assert not facts.holds("plays the cello", fact_id("plays the cello"), now + timedelta(days=365))
     assert not facts.holds("likes tea", fact_id("likes tea"), now - timedelta(days=365))

@@ -17,6 +17,7 @@ from conftest import World
 from git_oracle import Oracle, contradicting, identity, lines_of
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
+from trail_dump import dump
 from workspaces import Desk
 
 from mdmem.catchup import replay, trails
@@ -506,7 +507,7 @@ def require_same_trail_as_rebuilt(history: History) -> None:
     workspace = history.at.workspace
     with trails.fresh_trail(workspace) as kept, Trail.in_memory() as rebuilt:
         replay.replay_new_commits(workspace, rebuilt, workspace.repository.head())
-        assert kept.dump() == rebuilt.dump()
+        assert dump(kept) == dump(rebuilt)
 
 
 def require_a_history_that_agrees(

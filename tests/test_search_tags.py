@@ -10,7 +10,6 @@ from mdmem.search.snapshot import EMPTY_SNAPSHOT
 from mdmem.text.document import parse
 from mdmem.text.entries import entries
 
-
 TODAY = date(2025, 1, 1)
 
 

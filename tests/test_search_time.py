@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from mdmem.folder.layout import kind_of
 from mdmem.model import CommitId, FactId, FilePath, Source, Status
-from mdmem.model.trail import Entry, Origin, Ranges, of_numbers
+from mdmem.model.ranges import Ranges, of_numbers
+from mdmem.model.trail import Entry, Origin
 from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.results import Match, make_hit, rank_key

@@ -31,6 +31,7 @@ from made_trail import (
     revision,
     trail_commit,
 )
+from trail_dump import dump
 from trail_model import Model, random_step
 
 from mdmem import trail as trail_package
@@ -82,7 +83,7 @@ def test_it_is_stored(tmp_path: Path):
                 revisions=(revision(2, "other", 1),),
             ),
         )
-        assert trail.dump() == in_memory.dump()
+        assert dump(trail) == dump(in_memory)
     assert [path.name for path in tmp_path.iterdir()] == [TRAIL_NAME]
 
 
@@ -251,7 +252,7 @@ def _read_all(trail: Trail) -> None:
     for call in CALLS.values():
         call(trail)
     trail.revisions_containing("works")
-    trail.dump()
+    dump(trail)
 
 
 @pytest.fixture(scope="module")
@@ -301,18 +302,18 @@ def test_a_reader_sees_the_last_committed_state(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("mdmem.trail.storage._BUSY_SECONDS", 0.05)
     filled(tmp_path)
     with Trail.open(tmp_path, "s") as writer, Trail.open(tmp_path, "s") as reader:
-        before = reader.dump()
+        before = dump(reader)
         with writer.writing():
             append_steps(
                 writer,
                 *(Step(begun=(occurrence(number, "x" * 10_000),)) for number in range(3, 400)),
             )
-            assert reader.dump() == before
+            assert dump(reader) == before
             with Trail.open(tmp_path, "s") as second_reader:
-                assert second_reader.dump() == before
+                assert dump(second_reader) == before
                 with pytest.raises(StorageProblem, match="locked"):
                     append_steps(second_reader, Step())
-        assert reader.dump() == writer.dump() != before
+        assert dump(reader) == dump(writer) != before
 
 
 _WRITER = """
@@ -415,11 +416,11 @@ def _write_within(folder: str, size: int) -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     with Trail.open(Path(folder), "s") as trail:
-        before = trail.dump()
+        before = dump(trail)
         assert len(before[0]) == (2 if Path(folder).exists() else 0)
         with pytest.raises(StorageProblem):
             _write_much(trail)
-        assert trail.dump() == before
+        assert dump(trail) == before
 
 
 @pytest.mark.parametrize("size", [0, 10_000, 300_000])

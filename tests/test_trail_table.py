@@ -22,6 +22,7 @@ from made_trail import (
     trail_commit,
 )
 from made_trail import trail as trail
+from trail_dump import dump
 from trail_model import Model, random_step, require_equal
 
 from mdmem.model.trail import Fate, MarkKind, TrailCommit
@@ -62,7 +63,7 @@ def test_it_reads_as_a_simple_model(actions: list[tuple[str, int, int]]):
         with Trail.in_memory() as refilled:
             for commit, step in history:
                 refilled.append(commit, step)
-            assert trail.dump() == refilled.dump()
+            assert dump(trail) == dump(refilled)
 
 
 @given(seeds=st.lists(st.integers(0, 2**32), min_size=1, max_size=8), number_kept=st.integers(0, 8))
@@ -74,11 +75,11 @@ def test_cutting_and_appending_again_gives_the_same_trail(seeds: list[int], numb
                 (trail_commit(number), random_step(number, Model(history), Random(seed)))
             )
             trail.append(*history[-1])
-        before = trail.dump()
+        before = dump(trail)
         trail.cut(number_kept)
         for commit, step in history[number_kept:]:
             trail.append(commit, step)
-        assert trail.dump() == before
+        assert dump(trail) == before
 
 
 # Single rules.
@@ -332,7 +333,7 @@ def test_each_line_has_its_own_trail_and_a_merge_decides(trail: Trail):
     assert (outcome.ended, outcome.fate, outcome.successor) == (2, Fate.SUPERSEDED, FACTS[1])
     (there,) = side_of(trail, merge, theirs).occurrences_of(FACTS[0])
     assert (there.ended, there.fate, there.successor) == (3, Fate.REMOVED, None)
-    trail.append(merge, Step(standing=(1,)))
+    trail.append(merge, Step(restored=(1,)))
     assert [each.number for each in trail.live_occurrences(PATHS[0])] == [1]
     trail.cut(3)
     assert trail.occurrences_of(FACTS[0]) == (outcome,)
@@ -362,10 +363,10 @@ def test_each_line_has_its_own_trail_and_a_merge_decides(trail: Trail):
 )
 def test_an_impossible_step_changes_nothing(trail: Trail, step: Step, problem: type[Exception]):
     append_steps(trail, Step(begun=(occurrence(1),), revisions=(revision(1),)))
-    before = trail.dump()
+    before = dump(trail)
     with pytest.raises(problem):
         trail.append(trail_commit(2), step)
-    assert trail.dump() == before
+    assert dump(trail) == before
     with pytest.raises(ValueError, match="does not follow"):
         trail.append(trail_commit(3), Step())
 
@@ -380,7 +381,7 @@ def _fail_late(trail: Trail) -> None:
 def test_a_failed_transaction_changes_nothing(tmp_path: Path):
     with Trail.open(tmp_path, "s") as trail:
         append_steps(trail, Step(begun=(occurrence(1),)))
-        before = trail.dump()
+        before = dump(trail)
         with pytest.raises(ValueError, match="does not follow"):
             _fail_late(trail)
-        assert trail.dump() == before
+        assert dump(trail) == before

@@ -15,6 +15,7 @@ from conftest import EMAIL, NAME, World
 from dated_memory import DAYS, EMPLOYERS, DatedMemory, change_employers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from trail_dump import dump
 from workspaces import Desk, append, desk
 
 from mdmem.catchup import replay, trails
@@ -110,7 +111,7 @@ class TestTrailUpdate:
         workspace = at.workspace
         with trails.fresh_trail(workspace) as trail, Trail.in_memory() as rebuilt:
             replay.replay_new_commits(workspace, rebuilt, workspace.repository.head())
-            assert trail.dump() == rebuilt.dump()
+            assert dump(trail) == dump(rebuilt)
 
     def test_after_a_rewritten_history(self, dated: DatedMemory) -> None:
         at = dated.at
@@ -304,7 +305,7 @@ def test_whatever_is_done_the_trail_is_what_git_holds(
     workspace = at.workspace
     with trails.fresh_trail(workspace) as trail, Trail.in_memory() as rebuilt:
         replay.replay_new_commits(workspace, rebuilt, workspace.repository.head())
-        assert trail.dump() == rebuilt.dump()
+        assert dump(trail) == dump(rebuilt)
         revisions = [
             row
             for newest in trail.newest_revisions()

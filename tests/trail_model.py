@@ -9,6 +9,7 @@ import made_trail
 from made_trail import FACTS, ODD, PATHS, commit_id, origin, stated_revert
 
 from mdmem.model import CommitId, FactId, FilePath, Source
+from mdmem.model.ranges import of_numbers
 from mdmem.model.trail import (
     Entry,
     Fate,
@@ -17,7 +18,6 @@ from mdmem.model.trail import (
     Occurrence,
     Revision,
     TrailCommit,
-    of_numbers,
 )
 from mdmem.trail import Ending, Step, Trail
 

@@ -26,8 +26,8 @@ _MUCH_BYTES = 300_000
 """Of fewer bytes most are read before a second process has started."""
 _CHUNK_BYTES = 65_536
 """The least bytes of files and of their paths that a process takes at once."""
-"""So many bytes take long to index: the newest days can be searched meanwhile."""
 _PART_DOCUMENTS = 20_000
+"""Documents after which a first build can be searched."""
 
 
 class ChangedFiles:
@@ -54,7 +54,7 @@ class ChangedFiles:
         chunks: deque[list[FilePath]] | None = None,
     ) -> None:
         self._workspace, self._trail, self._since, self._worker = workspace, trail, since, worker
-        self._commit = trail.newest_commit.commit if trail.newest_commit else None
+        self._commit = trail.head
         self._before = before = dict(seen.files)
         self._touched = pages.touched_paths(trail, since)
         if seen.commit != self._commit:

@@ -33,7 +33,7 @@ class EntryState:
         return next((mark for mark in self.marks if mark.ended is None), None)
 
 
-def entry_identity(entry: Entry) -> Hashable:
+def identity_on_disk(entry: Entry) -> Hashable:
     """The part of an entry that is the same on disk and in a commit."""
     return entry.section, with_line_end(entry.text, "\n"), entry.first_line
 
@@ -58,7 +58,7 @@ def match_entries(
     marks, promoted = marks_by_occurrence(trail, path), trail.promoted_in(path)
     unmatched = {occurrence.number: occurrence for occurrence in trail.live_occurrences(path)}
     states: dict[int, EntryState] = {}
-    for key, committed in ((entry_identity, True), (_fact_in_section, False)):
+    for key, committed in ((identity_on_disk, True), (_fact_in_section, False)):
         for index, occurrence in _matches(key, entries, states, unmatched):
             del unmatched[occurrence.number]
             states[index] = EntryState(

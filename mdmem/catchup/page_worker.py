@@ -26,7 +26,7 @@ from typing import IO, Any, Self
 
 from mdmem import repo
 from mdmem.catchup import pages, trail_update
-from mdmem.catchup.entry_states import entry_identity
+from mdmem.catchup.entry_states import identity_on_disk
 from mdmem.errors import PathProblem
 from mdmem.folder import files, layout, listing
 from mdmem.model import CommitId, FileKind, FilePath
@@ -116,12 +116,12 @@ def _lifetime_text(kind: FileKind, begun: int, origin: Origin | None, copied: bo
 def _occurrences(trail: Trail, page: FileTexts) -> list[Occurrence]:
     waiting: dict[Hashable, deque[Occurrence]] = defaultdict(deque)
     for occurrence in trail.live_occurrences(page.path):
-        waiting[entry_identity(occurrence.entry)].append(occurrence)
+        waiting[identity_on_disk(occurrence.entry)].append(occurrence)
     lifetime = schema.lifetime_fields(
         None, False, FileKind.EVERGREEN, schema.live_since(None), None, False
     )
     rows = (schema.parse_row(stored_row(document) + lifetime.row) for document in page.documents)
-    of_each = (waiting[entry_identity(row.entry)] for row in rows)
+    of_each = (waiting[identity_on_disk(row.entry)] for row in rows)
     return [equal.popleft() for equal in of_each if equal]
 
 
@@ -188,7 +188,7 @@ class PageWorker:
         The caller takes chunks too, at each None; what is not answered comes back to them. `total`:
         how many files are to be read in all.
         """
-        commit = trail.newest_commit.commit if trail.newest_commit else None
+        commit = trail.head
         is_of_prepared = commit == self._commit and not trail.pair_marks()
         try:
             self._send((commit, trail_update.settings_digest(self._workspace), total))

@@ -46,7 +46,7 @@ class PageReader:
     def __init__(self, workspace: Workspace, trail: Trail, due: int) -> None:
         self._workspace = workspace
         self._trail = trail
-        head = trail.newest_commit.commit if trail.newest_commit else None
+        head = trail.head
         many = due >= _MANY and head is not None
         self._head = head
         self._pending = set(workspace.repository.pending())

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import UTC, datetime, time, timedelta
 from functools import cache, partial
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from mdmem.catchup.lines import Lines, ReadCommit
 from mdmem.editors.daily import is_minute_title
@@ -18,7 +17,8 @@ from mdmem.history.merge_step import Combination, MergeFile, MergeParent, build_
 from mdmem.history.replay import build_step, confirmed_facts
 from mdmem.merge import again, merge_by_section
 from mdmem.model import CommitId, FactId, FileKind, FilePath
-from mdmem.model.trail import Occurrence, TrailCommit, complement, intersection, union
+from mdmem.model.ranges import complement, intersection, union
+from mdmem.model.trail import Occurrence, TrailCommit
 from mdmem.repo import first_parent
 from mdmem.repo.first_parent import ChangedFile, Parents
 from mdmem.text import frontmatter
@@ -26,10 +26,6 @@ from mdmem.text.document import lines_without_ends, parse_bytes
 from mdmem.text.facts import fact_id
 from mdmem.trail import Step, Trail, past_of, side_of
 from mdmem.workspace import Progress, Workspace
-
-if TYPE_CHECKING:
-    from mdmem.trail import Trail
-
 
 _PAGES_KEPT = 200
 
@@ -303,7 +299,7 @@ def replay_new_commits(
     With a `boundary`, history begins with that commit, all of its files new, where git cannot give
     what is older. Raises StorageProblem (the disk does not take it).
     """
-    if (trail.newest_commit.commit if trail.newest_commit else None) == head:
+    if trail.head == head:
         return
     if head is None:
         _cut(workspace, trail, 0)

@@ -20,9 +20,9 @@ from mdmem.search.messages import (
     SeenTranscript,
     Stamp,
     TranscriptMessages,
-    stamps_digest,
     start_values,
 )
+from mdmem.search.snapshot import stamps_digest
 from mdmem.startup.records import dataclass
 from mdmem.transcripts.files import (
     Scope,

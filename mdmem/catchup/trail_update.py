@@ -45,7 +45,7 @@ def updated_trail(
     """
     head = workspace.repository.head()
     with stored_trail(workspace) as trail:
-        if (trail.newest_commit.commit if trail.newest_commit else None) == head:
+        if trail.head == head:
             yield from _discarded_if_broken(workspace, trail)
             return
     try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Collection, Hashable, Sequence
 
-from mdmem.catchup.entry_states import entry_identity
+from mdmem.catchup.entry_states import identity_on_disk
 from mdmem.errors import PathProblem
 from mdmem.folder import files, layout
 from mdmem.model import FileKind, FilePath, Source
@@ -74,12 +74,12 @@ def _page(
         return None
     waiting: dict[Hashable, deque[IndexRow]] = defaultdict(deque)
     for row in live:
-        equal = waiting[entry_identity(row.entry)]
+        equal = waiting[identity_on_disk(row.entry)]
         if equal and (equal[0].origin, equal[0].lifetime) != (row.origin, row.lifetime):
             return None  # nobody can tell which of two equal entries was removed
         equal.append(row)
     indexed = [
-        waiting[key].popleft() if waiting[key] else None for key in map(entry_identity, on_disk)
+        waiting[key].popleft() if waiting[key] else None for key in map(identity_on_disk, on_disk)
     ]
     return FileEntries(
         path=path,
@@ -100,9 +100,9 @@ def _is_unmarked(row: IndexRow) -> bool:
 
 def _keys(entry: Entry) -> tuple[Hashable, ...]:
     return (
-        (entry_identity(entry), (entry.section, entry.fact))
+        (identity_on_disk(entry), (entry.section, entry.fact))
         if entry.fact
-        else (entry_identity(entry),)
+        else (identity_on_disk(entry),)
     )
 
 

@@ -15,6 +15,7 @@ from mdmem.model import CommitId, FilePath, Op, Provenance
 from mdmem.model.writes import DigestDay, Forget, Log, Remember, WriteOptions, WriteResult
 from mdmem.queries import likes
 from mdmem.startup.records import replace
+from mdmem.text.common_ends import common_ends
 from mdmem.text.document import Section, preamble_etag, section_etag
 from mdmem.verbs import FileEdit, target_path, verb_of
 from mdmem.workspace import Say, Workspace
@@ -73,7 +74,7 @@ def _changed_section(plan: Plan) -> Section | None:
     """Of several sections with one path, the one where the texts differ first."""
     sections = [section for section in plan.new.sections if section.path == plan.edit.section]
     if len(sections) > 1 and plan.old is not None:
-        first, _ = history.common_ends(plan.old.lines, plan.new.lines)
+        first, _ = common_ends(plan.old.lines, plan.new.lines)
         around = [section for section in sections if section.start <= first < section.end]
         sections = around or sections[-1:]
     return sections[0] if sections else None

@@ -15,8 +15,8 @@ from mdmem.given import guard
 from mdmem.model import CommitId, FactId, Source
 from mdmem.model.sessions import Speaker
 from mdmem.model.writes import DayEntry, DigestDay, WriteOptions, WriteResult
-from mdmem.queries import logged
-from mdmem.queries.logged import nearest_in
+from mdmem.queries import cited_sessions, removed_facts
+from mdmem.queries.nearest import nearest_in
 from mdmem.startup.records import dataclass, field
 from mdmem.text.document import parse_bytes
 from mdmem.text.facts import fact_id, items
@@ -187,7 +187,7 @@ class EntryJudge:
         self._say = say
         self._dry_run = dry_run
         self._commit: CommitId | None = None
-        self._taken_out: logged.TakenOutFacts | None = None
+        self._taken_out: removed_facts.TakenOutFacts | None = None
         self._memory: FreshIndex | None = None
         self._new = _NewEntries()
         """The entries of this run, which `_memory` need not know."""
@@ -271,9 +271,9 @@ class EntryJudge:
         self._commit = None if result.notes else result.commit
         self._log(day).data = self._read_log(day)
 
-    def _facts_taken_out(self) -> logged.TakenOutFacts:
+    def _facts_taken_out(self) -> removed_facts.TakenOutFacts:
         if self._taken_out is None:
-            self._taken_out = logged.facts_taken_out(self._workspace, self._say)
+            self._taken_out = removed_facts.facts_taken_out(self._workspace, self._say)
             self._commit = self._taken_out.commit
         return self._taken_out
 
@@ -310,7 +310,7 @@ class EntryJudge:
         if len(log.facts) < min(_MOST_OF_SESSION, _MOST_OF_DAY):
             return True
         if log.written is None:
-            log.written = logged.count_by_session(
+            log.written = cited_sessions.count_by_session(
                 self._workspace, self._workspace.log_path(day), self._say
             )
         of_session = log.written[self._session] + log.added[self._session]

@@ -15,7 +15,7 @@ from mdmem.errors import PathProblem, TranscriptProblem, UsageProblem
 from mdmem.folder import config
 from mdmem.model.history import Blame, FactHistory, SectionHistory
 from mdmem.model.sessions import SessionSummary, Transcript
-from mdmem.queries.logged import CitedSession, cited_sessions
+from mdmem.queries.cited_sessions import CitedSession, cited_sessions
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.transcripts import CLIENT_NAMES

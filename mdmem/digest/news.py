@@ -12,7 +12,7 @@ from mdmem.extract.drafts import Draft, DraftRules, draw, draw_permissively
 from mdmem.extract.sentences import REDACTED
 from mdmem.model.pipelines import LINES, Digest
 from mdmem.model.sessions import Message, SkippedLine, Transcript
-from mdmem.queries import logged
+from mdmem.queries import cited_sessions
 from mdmem.startup.records import dataclass, replace
 from mdmem.transcripts.files import Scope, TranscriptFile, has_line, read_file, read_head
 from mdmem.transcripts.reading import line_hash
@@ -153,7 +153,7 @@ _Ends = dict[str, tuple[ReadEnd, ...]]
 def committed_ends(workspace: Workspace) -> _Ends:
     """The last lines read of each session, CLIENT/SESSION, by the commits of digests."""
     ends: dict[str, list[ReadEnd]] = {}
-    for name, hash_ in logged.lines_read(workspace):
+    for name, hash_ in cited_sessions.lines_read(workspace):
         session, _, line = name.rpartition("#")
         if line.isdecimal():
             ends.setdefault(session, []).append(ReadEnd(int(line), hash_))

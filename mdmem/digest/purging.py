@@ -22,7 +22,7 @@ from mdmem.folder import files
 from mdmem.history.purged import purged_trailer, without_meant_days
 from mdmem.llm import asking
 from mdmem.model.writes import Purge, PurgePlan, PurgeResult
-from mdmem.queries import logged
+from mdmem.queries import cited_sessions
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.steps.turns import LOCK_NAME
@@ -86,7 +86,7 @@ def _for_note(target: PurgeTarget, held: list[_HeldTranscript]) -> HeldTranscrip
 
 def _held(workspace: Workspace, target: PurgeTarget) -> Iterator[_HeldTranscript]:
     """Configured or digested transcripts that hold a text or were cited for it."""
-    cited = logged.sessions_cited(workspace, target.fact or fact_id(target.words))
+    cited = cited_sessions.sessions_cited(workspace, target.fact or fact_id(target.words))
     named = (file.path for file in find_files(workspace.settings.sessions, workspace.environment))
     paths = dict.fromkeys((*map(os.path.realpath, named), *cursors.read_cursors(workspace.state)))
     for path in map(Path, paths):

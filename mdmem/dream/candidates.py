@@ -14,7 +14,8 @@ from mdmem.folder.trust import TextOrigin
 from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Source
-from mdmem.model.trail import Occurrence, TrailCommit, union
+from mdmem.model.ranges import union
+from mdmem.model.trail import Occurrence, TrailCommit
 from mdmem.repo import first_parent
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import Trail

@@ -43,7 +43,7 @@ from mdmem.model.pipelines import (
 )
 from mdmem.model.proposals import Propose
 from mdmem.model.writes import WriteResult
-from mdmem.queries import logged
+from mdmem.queries import removed_facts
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import fact_id
 from mdmem.trail import Trail
@@ -165,7 +165,7 @@ class NightWork:
             workspace.settings.allow_detached, workspace.repository.branch()
         )
         stamps = _stamps(workspace)
-        gone = logged.facts_taken_out(workspace, self._say)
+        gone = removed_facts.facts_taken_out(workspace, self._say)
         with trails.fresh_trail(workspace, self._say) as trail:
             newest = trail.newest_commit
             if newest is None:

@@ -169,15 +169,15 @@ def ends_something(statement: str) -> bool:
     return _ENDING.search(statement) is not None
 
 
-def correction_likeness(standing: str, new: str) -> float:
+def correction_likeness(current: str, new: str) -> float:
     """The likeness to a current statement: 0.3 to 1, or 0 where it concerns something else."""
-    old, current = _read(standing), _read(new)
-    if not old.words or not current.words or _ADDITION.search(new):
+    before, after = _read(current), _read(new)
+    if not before.words or not after.words or _ADDITION.search(new):
         return 0.0
-    if current.is_unspaced:
-        share = likeness(standing, new)
+    if after.is_unspaced:
+        share = likeness(current, new)
         return share if share >= _LEAST else 0.0
-    comparison = _Comparison(old, current)
+    comparison = _Comparison(before, after)
     share = comparison.share()
     return share if share >= max(_LEAST, comparison.least_share()) else 0.0
 

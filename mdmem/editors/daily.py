@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from mdmem.editors import EditResult
-from mdmem.editors.outline import heading, insert_blocks
+from mdmem.editors.outline import heading, insert_blocks, open_block
 from mdmem.editors.section import append_to_section
-from mdmem.errors import SectionProblem
 from mdmem.model import Op
 from mdmem.startup import late
 from mdmem.text.document import Document, Section, is_blank, parse
@@ -23,11 +22,6 @@ def new_log(template: str, day: date) -> str:
     return template.replace("{day}", day.isoformat())
 
 
-def _open_block(number: int) -> SectionProblem:
-    message = f"the log ends inside an open fence or comment (line {number + 1})"
-    return SectionProblem("open-block", message, "Close it with an editor.", line=number + 1)
-
-
 def _last_minute(document: Document, minute: str) -> Section | None:
     last = document.sections[-1] if document.sections else None
     return last if last and last.level == _TIME_LEVEL and last.title == minute else None
@@ -39,7 +33,7 @@ def log(document: Document, minute: str, item: str, again: bool = False) -> Edit
     Raises SectionProblem: `open-block`: the file ends inside an open fence or comment.
     """
     if document.open_line is not None:
-        raise _open_block(document.open_line)
+        raise open_block(document.open_line, "log", "Close it with an editor.")
     same = None if again else find_same_item(document, item)
     if same is not None:
         return EditResult(text=document.text, op=Op.LOG, section=document.path_at(same.start))
@@ -123,5 +117,5 @@ def _line_of(document: Document, minute: str) -> int:
     first = minutes[0].start if minutes else len(document.lines)
     line = earlier[-1].tree_end if earlier else first
     if document.open_line is not None and document.open_line < line:
-        raise _open_block(document.open_line)
+        raise open_block(document.open_line, "log", "Close it with an editor.")
     return line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mdmem.editors import EditResult
+from mdmem.editors.outline import open_block
 from mdmem.errors import SectionProblem
 from mdmem.model import Op
 from mdmem.text.document import (
@@ -31,13 +32,7 @@ def put_in(document: Document, text: str) -> EditResult:
         tail = last[len(last.rstrip("\r\n")) :]
         return _result(document, [*lines[: own.start], added + tail, *lines[own.stop :]])
     if document.open_line is not None:
-        line = document.open_line + 1
-        raise SectionProblem(
-            "open-block",
-            f"the file ends inside an open fence or comment (line {line})",
-            "Close it first.",
-            line=line,
-        )
+        raise open_block(document.open_line)
     if not lines:
         return _result(document, [added + end])
     if lines[-1].endswith(("\n", "\r")):

@@ -1,4 +1,4 @@
-"""The likeness of two statements: whether one may have superseded the other.
+"""The likeness of statements: whether one may have superseded another, and which of many may have.
 
 Versions of a statement share topic words, and differ in names and numbers. So content words count
 by their length, names and numbers little, stop words not at all. Scripts without spaces are
@@ -93,6 +93,7 @@ _NEGATION_UNSPACED = late.pattern("[不没沒別]|ない|ません|않|안 ")
 
 _MAX_CHARS = 2000
 _MAX_WORDS = 200
+"""The rest of a longer statement is not compared."""
 _MAX_WEIGHT = 10
 """A word counts by its letters, up to this."""
 _PAIR_WEIGHT = 4.0

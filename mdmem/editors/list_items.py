@@ -1,4 +1,7 @@
-"""The values of a key in a section: choose which of them a new one replaces."""
+"""List items in parts, which a successor inherits, and the values of a key in a section.
+
+Which of these values a new one replaces depends on what each is founded on.
+"""
 
 from __future__ import annotations
 

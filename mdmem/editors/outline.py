@@ -50,6 +50,12 @@ def strip_blank_lines(text: str) -> str:
     return "\n".join(lines[first:end])
 
 
+def open_block(line: int, place: str = "file", hint: str = "Close it first.") -> SectionProblem:
+    """The failure where an open fence or comment takes in all that is added; lines count from 0."""
+    message = f"the {place} ends inside an open fence or comment (line {line + 1})"
+    return SectionProblem("open-block", message, hint, line=line + 1)
+
+
 def body_escapes(reason: str) -> SectionProblem:
     """The refusal of a text that would not stay in its section."""
     return SectionProblem(
@@ -269,9 +275,7 @@ def insert_blocks(document: Document, *insertions: tuple[int, str]) -> str:
         ):
             return text
     if document.open_line is not None:
-        number = document.open_line + 1
-        message = f"the file ends inside an open fence or comment (line {number})"
-        raise SectionProblem("open-block", message, "Close it first.", line=number)
+        raise open_block(document.open_line)
     raise body_escapes("it would change the text around it")
 
 

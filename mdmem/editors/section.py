@@ -10,6 +10,7 @@ from mdmem.editors.outline import (
     content_bounds,
     create,
     delete,
+    open_block,
     rename,
     strip_blank_lines,
 )
@@ -296,8 +297,7 @@ def _join(document: Document, target: _EditRange, text: str, at_end: bool) -> st
         return _compose(document, target, text)
     line = document.open_line
     if line is not None and target.start <= line < target.end:
-        message = f"the section ends inside an open fence or comment (line {line + 1})"
-        raise SectionProblem("open-block", message, "Close it first.", line=line + 1)
+        raise open_block(line, "section")
     old, new = document.blocks_in(target.start, target.end), parse(text, fragment=True)
     first, last = (
         target.start + number

@@ -1,6 +1,6 @@
 """The history of sections and facts as the commits have it, with what every write needs."""
 
-from mdmem.history.differences import changed_lines, common_ends, line_difference
+from mdmem.history.differences import changed_lines, line_difference
 from mdmem.history.messages import (
     CommitNote,
     ParsedNote,
@@ -16,7 +16,6 @@ __all__ = [
     "CommitNote",
     "ParsedNote",
     "changed_lines",
-    "common_ends",
     "compose_claimed_save",
     "compose_message",
     "compose_pulled_save",

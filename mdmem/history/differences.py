@@ -1,4 +1,7 @@
-"""The differences of two texts: common ends, a patch by lines, words for a reader. Pure."""
+"""The differences of texts: a patch by lines, words for a reader, and over many revisions.
+
+From the revisions of a section: which commit brought each line, and when it held a text. Pure.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ from typing import Protocol
 from mdmem.model import CommitId, FilePath, SectionPath
 from mdmem.model.trail import Revision, TrailCommit
 from mdmem.startup.records import dataclass
+from mdmem.text.common_ends import common_ends
 from mdmem.text.document import is_blank, split_lines
 
-_CHUNK = 256
 _NO_LINE_END = "\n\\ No newline at end of file\n"
 _WORD = (
     r"(?s)[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
@@ -29,23 +32,7 @@ _LEAST_SHARED = 0.5
 _MOST_WORDS = 2_000
 """A longer line is shown whole: comparing words takes the square of their number."""
 _MOST_PAIRS = 400
-
-
-def common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:
-    """Count the items in the common beginning of two sequences, and in the rest's common end."""
-    most = min(len(old), len(new))
-    start = _common_start(old, new, most)
-    return start, _common_start(old[::-1], new[::-1], most - start)
-
-
-def _common_start(old: Sequence[object], new: Sequence[object], most: int) -> int:
-    """Count the common first items, up to `most`: by large chunks, then by halves."""
-    start, size = 0, _CHUNK
-    while size:
-        while start + size <= most and old[start : start + size] == new[start : start + size]:
-            start += size
-        size //= 2
-    return start
+"""More pairs of lines are not compared, each with each."""
 
 
 def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:

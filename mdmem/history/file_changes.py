@@ -1,4 +1,4 @@
-"""The memory files that a commit changed, and which of their sections differ. Pure."""
+"""The memory files that a commit changed: sections that differ, entries that continue. Pure."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from itertools import chain
 from typing import Protocol, TypeVar
 
-from mdmem.history.differences import common_ends
 from mdmem.history.sections import SectionPart, changed_ranges, match_sections, whole_range
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.trail import Entry, Mark, Occurrence, Revision, StatedRevert, TrailCommit
 from mdmem.startup.records import dataclass, replace
+from mdmem.text.common_ends import common_ends
 from mdmem.text.document import Document
 from mdmem.text.entries import entries
 
@@ -77,7 +77,7 @@ class EarlierTrail(Protocol):
         ...
 
     def last_revision(self, path: FilePath, section: SectionPath, nth: int) -> Revision | None:
-        """The newest revision under a path of a section that is there no more, under any path."""
+        """The newest revision under a path of a section that no longer exists, under any path."""
         ...
 
     def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:

@@ -68,11 +68,11 @@ class MergeFile:
 class EntryFates:
     """The fates of entries in a file of a merge, by rows.
 
-    `standing` a side had ended, `ended` ended on a side or goes on in another row, `taken_out` only
+    `restored` a side had ended, `ended` ended on a side or goes on in another row, `taken_out` only
     the merge lacks, `new` only the merge has.
     """
 
-    standing: list[int] = field(default_factory=list)
+    restored: list[int] = field(default_factory=list)
     ended: list[Ending] = field(default_factory=list)
     taken_out: list[OldEntry] = field(default_factory=list)
     new: list[Entry] = field(default_factory=list)
@@ -191,7 +191,7 @@ class _Matcher:
                     Ending(number=other, entry=after.entry, fate=Fate.JOINED, by=before.begun)
                 )
         if first not in self._live:
-            self.fates.standing.append(first)
+            self.fates.restored.append(first)
         for row in life:
             self._keep_predecessor(self._occurrences[row])
 
@@ -265,7 +265,7 @@ class _Matcher:
             )
 
 
-def match_entries(
+def match_merged_entries(
     file: MergeFile,
     parents: Sequence[MergeParent],
     trail: EarlierTrail,
@@ -298,7 +298,7 @@ class RevisionFates:
     (with the commits of these), and new texts.
     """
 
-    standing: list[int] = field(default_factory=list)
+    restored: list[int] = field(default_factory=list)
     ended: list[int] = field(default_factory=list)
     joined: list[tuple[int, int]] = field(default_factory=list)
     begun: list[Revision] = field(default_factory=list)
@@ -376,7 +376,7 @@ def _continue_revision(
     kept: Revision, candidates: Sequence[Revision], live: set[int], fates: RevisionFates
 ) -> None:
     if kept.number not in live:
-        fates.standing.append(kept.number)
+        fates.restored.append(kept.number)
     others = (each for each in candidates if each.number != kept.number and each.number in live)
     fates.joined += [(each.number, kept.begun) for each in others]
 
@@ -448,7 +448,7 @@ def build_merge_step(
     """
     revisions = [match_revisions(commit.number, file, parents, trail, order) for file in files]
     fates = [
-        match_entries(file, parents, trail, order, each.sections)
+        match_merged_entries(file, parents, trail, order, each.sections)
         for file, each in zip(files, revisions, strict=True)
     ]
     own = [file.path for file, fate in zip(files, fates, strict=True) if fate.new]
@@ -478,8 +478,8 @@ def build_merge_step(
         reverts=builder.reverts.stated,
         reverted_commits=builder.reverts.ended,
         paths=tuple(dict.fromkeys(path for file in files for path in (*file.before, file.path))),
-        standing=tuple(row for fate in fates for row in fate.standing),
-        standing_revisions=tuple(row for each in revisions for row in each.standing),
+        restored=tuple(row for fate in fates for row in fate.restored),
+        restored_revisions=tuple(row for each in revisions for row in each.restored),
         promotions=builder.promotions,
         joined_revisions=tuple(pair for each in revisions for pair in each.joined),
     )

@@ -19,6 +19,7 @@ _TRAILER = "Purged"
 _DIGITS = 8
 _WORD = late.pattern(r"\w+")
 _MEANT_DAY = late.pattern(r"\s*\(\d{4}(?:-\d\d(?:-\d\d)?)?(?: to \d{4}-\d\d-\d\d)?\)")
+"""A day in parentheses, as a digest adds it to a relative one."""
 
 
 @dataclass(frozen=True, slots=True)

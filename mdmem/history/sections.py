@@ -6,9 +6,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 
-from mdmem.history.differences import common_ends
 from mdmem.model import SectionPath
 from mdmem.startup.records import dataclass
+from mdmem.text.common_ends import common_ends
 from mdmem.text.document import Document, Section, is_blank
 
 _MOST_HOLDERS = 50

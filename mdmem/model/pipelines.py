@@ -1,4 +1,4 @@
-"""Arguments and results of schedules: what has `run` called every few minutes."""
+"""Arguments and results of the pipelines: digest, dream, a run of both, and its schedule."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ _OF_ENTRIES = (
     "as_of",
     "explain",
 )
+"""Fields of a search that say something of entries, and nothing of messages."""
 _INSTEAD_OF_WORDS = ("since", "until", "kind", "tags", "actor", "session")
 """Search fields of which one suffices without words."""
 

@@ -5,26 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from datetime import date
-from typing import TYPE_CHECKING
 
 from mdmem.catchup import lines, pages, trails
-from mdmem.catchup.entry_states import entry_identity
+from mdmem.catchup.entry_states import identity_on_disk
 from mdmem.editors.merge3.merging import merge3
 from mdmem.errors import HistoryProblem, PathProblem
 from mdmem.merge import again
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
+from mdmem.model.ranges import Ranges, complement, holds, intersection
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.searches import Hit
-from mdmem.model.trail import (
-    Entry,
-    Mark,
-    Occurrence,
-    Ranges,
-    TrailCommit,
-    complement,
-    holds,
-    intersection,
-)
+from mdmem.model.trail import Entry, Mark, Occurrence, TrailCommit
 from mdmem.queries import dates
 from mdmem.queries.blame import memory_file
 from mdmem.queries.show import view_of
@@ -37,10 +28,6 @@ from mdmem.text.facts import items
 from mdmem.trail import Trail
 from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace
-
-if TYPE_CHECKING:
-    from mdmem.trail import Trail
-
 
 _FactInSection = tuple[FilePath, SectionPath, FactId | None]
 
@@ -137,9 +124,9 @@ def hits_as_of(
     )
     hits = []
     for match in matches:
-        indexed, identity = match.row.entry, entry_identity(match.row.entry)
+        indexed, identity = match.row.entry, identity_on_disk(match.row.entry)
         entry = next(
-            (entry for entry in entries[indexed.path] if entry_identity(entry) == identity), None
+            (entry for entry in entries[indexed.path] if identity_on_disk(entry) == identity), None
         )
         if entry is None and past.is_tree:
             continue

@@ -153,10 +153,7 @@ def newest_revision(
     live = trail.live_revisions(path)
     if not live:
         return None
-    head = parse_bytes(
-        read_committed(workspace, path, trail.newest_commit.commit if trail.newest_commit else None)
-        or b""
-    )
+    head = parse_bytes(read_committed(workspace, path, trail.head) or b"")
     old, new = sections.whole_range(head).parts, sections.whole_range(section.document).parts
     matches = sections.match_sections(old, new)
     before = next(

@@ -182,8 +182,8 @@ class _ChangeReader:
         self, commit: TrailCommit, occurrence: Occurrence, successor: FactId | None
     ) -> FactChange:
         note = parse_message(commit.message)
-        if successor is not None and (standing := self._newest_of(successor)) is not None:
-            return self._change(commit, note, standing.entry, occurrence)
+        if successor is not None and (newest := self._newest_of(successor)) is not None:
+            return self._change(commit, note, newest.entry, occurrence)
         return replace(self._change(commit, note, occurrence.entry, None), kind=ChangeKind.REMOVED)
 
     def _newest_of(self, fact: FactId) -> Occurrence | None:

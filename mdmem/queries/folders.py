@@ -1,4 +1,4 @@
-"""Files and folders as they are on disk, whatever they are called: what a file tool shows."""
+"""Files and folders as they are on disk: those a file tool shows, and Markdown not in memory."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from mdmem.errors import PathProblem
@@ -102,26 +103,26 @@ class FolderView:
 def look(workspace: Workspace, path: str) -> FolderView | str:
     """The text of a file, or two visible levels of a folder; raises PathProblem."""
     if not path:
-        return _view(workspace.root)
+        return _view(workspace.root, ".")
     file = layout.parse_any_path(path)
     if files.identity(str(workspace.root / file)) is None:
         raise PathProblem("file-not-found", f"{file} does not exist")
     full_path = files.path_on_disk(workspace.root, file, may_be_folder=True)
     if full_path.is_dir():
-        return _view(full_path)
+        return _view(full_path, file)
     return decode(files.read(full_path) or b"")
 
 
-def _view(folder: Path) -> FolderView:
-    return FolderView(folder.stat().st_size, tuple(_entries(folder, "", 1)))
+def _view(folder: Path, path: str) -> FolderView:
+    try:
+        entries = tuple(_entries(folder, "", 1))
+    except OSError as problem:
+        raise PathProblem("bad-path", f"{path}: {problem.strerror}") from problem
+    return FolderView(folder.stat().st_size, entries)
 
 
 def _entries(folder: Path, start: str, level: int) -> Iterator[FolderEntry]:
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:  # it may not be read, or is gone
-        return
-    for entry in entries:
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         if entry.name.startswith(".") or entry.is_symlink():
             continue
         try:
@@ -131,6 +132,7 @@ def _entries(folder: Path, start: str, level: int) -> Iterator[FolderEntry]:
         if stat.S_ISDIR(status.st_mode):
             yield FolderEntry(f"{start}{entry.name}", status.st_size, True)
             if level < _LEVELS:
-                yield from _entries(folder / entry.name, f"{start}{entry.name}/", level + 1)
+                with suppress(OSError):  # it may not be read, or is gone
+                    yield from _entries(folder / entry.name, f"{start}{entry.name}/", level + 1)
         elif stat.S_ISREG(status.st_mode):
             yield FolderEntry(f"{start}{entry.name}", status.st_size, False)

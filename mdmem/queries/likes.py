@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _MOST = 3
 _NEAREST = 16
+"""The entries of the index that are compared with the new line."""
 _SECONDS = 0.01
 """Processor time for search and comparison, without loading modules."""
 

@@ -304,7 +304,9 @@ def locations_to_forget(
 def _items_in_section(document: Document, fact: str, address: str) -> tuple[Item, ...]:
     try:
         return fact_editor.items_named(document, fact, address)
-    except SectionProblem:
+    except SectionProblem as problem:
+        if problem.code != "section-not-found":
+            raise
         return ()
 
 

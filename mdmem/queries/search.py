@@ -1,4 +1,4 @@
-"""The verbs that ask the index: search, facts, conflicts, status."""
+"""The verbs that ask the index: search, facts, conflicts."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from mdmem.catchup.index import FreshIndex, fresh_index
 from mdmem.events import Quality
 from mdmem.folder import config, trust
 from mdmem.model import FactId, SectionPath
+from mdmem.model.ranges import Ranges
 from mdmem.model.searches import (
     ConflictList,
     ConflictView,
@@ -22,7 +23,6 @@ from mdmem.model.searches import (
     SearchResult,
     TagCatalogue,
 )
-from mdmem.model.trail import Ranges
 from mdmem.queries import dates, folders
 from mdmem.search import results
 from mdmem.search.engine import BrokenIndex

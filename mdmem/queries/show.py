@@ -12,7 +12,7 @@ from mdmem.catchup import trails
 from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.folder import files, layout
 from mdmem.model import CommitId, FileKind, FilePath, OtherReading, Problem
-from mdmem.model import history as changes
+from mdmem.model.history import ChangeKind, DayView
 from mdmem.model.reads import Outline, OutlineRow, SectionView, Show
 from mdmem.model.rules import is_iso_day
 from mdmem.queries import dates, fact_changes, lookup
@@ -34,7 +34,6 @@ from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace, read_committed, two_curated_hint
 
 if TYPE_CHECKING:
-    from mdmem.model.history import DayView
     from mdmem.model.trail import Occurrence
 
 _QUOTED = 80
@@ -135,13 +134,11 @@ def _show_day(workspace: Workspace, day: date, say: Say) -> DayView:
         if workspace.kind_of(path) is FileKind.DAILY and layout.day_of(path, workspace.daily) == day
     ]
     of_day = fact_changes.changes_of_day(workspace, day, say)
-    return changes.DayView(
+    return DayView(
         day=day,
         logs=tuple(_read(workspace, Show(file=path)) for path in paths),
         changes=tuple(
-            each
-            for each in of_day
-            if each.kind is not changes.ChangeKind.ADDED or each.path not in paths
+            each for each in of_day if each.kind is not ChangeKind.ADDED or each.path not in paths
         ),
     )
 

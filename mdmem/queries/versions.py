@@ -34,6 +34,7 @@ _PAST_FACTOR = 1.25
 """For versions asked for by position: facts without a past are no answer then."""
 
 _NEXT_SCORE = 10**-SCORE_DIGITS
+"""The least difference of two scores."""
 
 _RowKey = tuple[FilePath, SectionPath, str, int | None]
 

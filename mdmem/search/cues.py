@@ -17,6 +17,7 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 ASKS_CUE, TIME_CUE, AMOUNT_CUE = 1, 2, 4
+"""Cues of an entry: it ends in a question, holds words of time, holds an amount."""
 _SPEAKER_SHIFT = 3
 
 _DAYS_BEFORE, _DAYS_AFTER = 1, 3

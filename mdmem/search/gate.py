@@ -51,6 +51,7 @@ LEAST_CHARACTER_SHARE = 0.25
 
 _READ_HITS = 8
 _MOST_CHARS = 1000
+"""The maximum of characters read of each hit's text."""
 _QUESTION = late.pattern(
     r"(?i)^\W*(?:who|whom|whose|what|when|where|which|how|why|did|does|do|is|are|was|were|has|"
     r"have|had|can|could|would|should|will)\b"

@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 
 import tantivy
 
-from mdmem.folder import files
 from mdmem.model import CommitId, FactId, FileKind, FilePath
 from mdmem.model.searches import Hit, TagCount
 from mdmem.model.trail import Entry, Origin
@@ -262,12 +261,8 @@ class SearchIndex:
 
     def _start_anew(self) -> None:
         assert self._folder is not None  # only an index in a folder can be missing
-        documents = self._folder / _DOCUMENTS_NAME
         (self._folder / SNAPSHOT_NAME).unlink(missing_ok=True)
-        if documents.exists():
-            files.remove_tree(documents)
-        documents.mkdir(parents=True)
-        self._index = schema.prepare(call_writer(tantivy.Index, schema.schema(), str(documents)))
+        self._index = schema.new_documents(self._folder / _DOCUMENTS_NAME, schema.schema())
         self.seen = EMPTY_SNAPSHOT
 
     def _change(

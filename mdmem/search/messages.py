@@ -25,21 +25,19 @@ import tantivy
 from tantivy import FieldType, Occur, Query
 
 from mdmem import __version__
-from mdmem.folder import files
 from mdmem.folder.files import sync
 from mdmem.model.searches import MessageHit
 from mdmem.model.sessions import Message, ReadingStart
 from mdmem.search import engine, schema
 from mdmem.search.engine import BrokenIndex, add_documents, call_engine, call_writer
 from mdmem.search.indexer import ADDED_AT_ONCE, HEAP_BYTES
-from mdmem.search.snapshot import INDEX_VERSION, json_bytes
+from mdmem.search.snapshot import INDEX_VERSION, json_bytes, stamps_digest
 from mdmem.search.terms import ENGLISH, grams, query_terms, split_scripts, terms
 from mdmem.startup.records import dataclass, field, replace
 
 SEEN_NAME = "seen.json"
 _VERSION = [2, INDEX_VERSION, __version__]
 """With the version of mdmem, since the rules by which texts are cleaned may change."""
-_DIGEST_BYTES = 16
 _START_FIELDS = ReadingStart.__match_args__
 _TIMES = tuple(_START_FIELDS.index(name) for name in ("started", "time"))
 
@@ -94,14 +92,6 @@ def seen_of(
         stamps=stamps_digest({path: transcript.stamp for path, transcript in transcripts.items()}),
         unknown=tuple(path for path, transcript in transcripts.items() if transcript.problem),
     )
-
-
-def stamps_digest(stamps: Mapping[str, Stamp]) -> str:
-    """A digest of the stamps of all transcripts, by path."""
-    text = "\0".join([f"{path}\0{stamps[path]}" for path in sorted(stamps)])
-    return hashlib.blake2b(
-        text.encode("utf-8", "surrogateescape"), digest_size=_DIGEST_BYTES
-    ).hexdigest()
 
 
 class _StoredTranscripts(Mapping[str, SeenTranscript]):
@@ -301,12 +291,8 @@ class MessageIndex:
 
     def _start_anew(self) -> None:
         assert self._folder is not None  # only an index in a folder can be missing
-        documents = self._folder / _DOCUMENTS_NAME
         (self._folder / SEEN_NAME).unlink(missing_ok=True)
-        if documents.exists():
-            files.remove_tree(documents)
-        documents.mkdir(parents=True, mode=0o700)
-        self._index = schema.prepare(call_writer(tantivy.Index, _schema(), str(documents)))
+        self._index = schema.new_documents(self._folder / _DOCUMENTS_NAME, _schema(), 0o700)
 
     def _change(
         self, changed: Iterable[TranscriptMessages], removed: Collection[str]

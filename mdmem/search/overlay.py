@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tantivy
 
@@ -16,13 +16,8 @@ from mdmem.search.schema import LENGTHS, IndexRow
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
-if TYPE_CHECKING:
-    from mdmem.search.query import Clause
-
-    pass
-
-
 _EXACT = 40
+"""Shorter lengths are stored exactly."""
 _UNSCALED, _SIGNIFICANT_BITS = 24, 4
 """The engine's encoding of lengths: longer ones, less the first, keep so many bits."""
 
@@ -125,6 +120,8 @@ Scorer = Callable[[tantivy.DocAddress], list[tuple[Clause, float]]]
 class TermStatistics:
     """Statistics of one state of the index with its overlay.
 
+    The engine counts replaced documents until it merges their segment; scores by these are those of
+    an index built from nothing.
     `documents`: number of entries; `count`: of those with a term (second) in a field (first).
     """
 

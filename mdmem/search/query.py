@@ -10,7 +10,7 @@ from posixpath import normpath
 
 from tantivy import FieldType, Occur, Query
 
-from mdmem.model.trail import Ranges, complement
+from mdmem.model.ranges import Ranges, complement
 from mdmem.search import ranking
 from mdmem.search.labels import (
     CONTRADICTED_LABEL,
@@ -39,6 +39,7 @@ _SHORTEST_STEM, _LONGEST_ENDING = 4, 2
 GRAM_FIELDS = ("grams", "grams_around")
 
 _SOME_DAY = 1
+"""The first ordinal; entries without a day have 0."""
 _FEW_TERMS = 24
 _FIRST_DAY, _LAST_DAY = date(1970, 1, 2), date(9000, 1, 1)
 """Days with a time stamp in every zone; no commit is outside."""

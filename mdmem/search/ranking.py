@@ -67,9 +67,7 @@ CANDIDATES, CANDIDATES_A_HIT = 100, 6
 """The best by BM25 that are ranked again: a minimum, and per hit; neutral up to 300."""
 
 REFINED_A_HIT = 3
-"""Candidates per hit rescored where the engine's statistics are stale (`term_statistics`), 75 µs
-each.
-"""
+"""Candidates per hit rescored where the engine's statistics are stale (`overlay`), 75 µs each."""
 
 CANDIDATES_BY_AGE = 1000
 """The minimum if logs lose weight with age: a new entry may pass many old ones."""

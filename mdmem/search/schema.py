@@ -10,17 +10,18 @@ from binascii import a2b_base64, b2a_base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cache, lru_cache
-from json.encoder import encode_basestring
 from json.encoder import encode_basestring as _quoted
 from pathlib import Path
 from typing import Any
 
 from tantivy import Document, Index, Schema, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
 
+from mdmem.folder import files
 from mdmem.model import CommitId, FactId, FileKind, FilePath, SectionPath, Source, Status
 from mdmem.model.trail import Entry, Origin, plain_first_line
 from mdmem.search import ranking
 from mdmem.search.cues import asking_sentences, entry_cues
+from mdmem.search.engine import call_writer
 from mdmem.search.entry_words import (
     MAX_NEIGHBOUR_CHARS,
     HeadingWords,
@@ -121,7 +122,7 @@ def schema() -> Schema:
     """The fields of a document; days are ordinals, times epoch seconds.
 
     The labels of the origin are a separate field, since they come with the second part of an entry
-    (`document_texts`). Documents with one label `path`, or `gone` (the ending commit), are replaced
+    (`lifetime_text`). Documents with one label `path`, or `gone` (the ending commit), are replaced
     together.
     """
     builder = SchemaBuilder()
@@ -143,6 +144,14 @@ def prepare(index: Index) -> Index:
     index.register_tokenizer(TERMS, TextAnalyzerBuilder(Tokenizer.whitespace()).build())
     index.config_reader("manual")
     return index
+
+
+def new_documents(folder: Path, fields: Schema, mode: int = 0o777) -> Index:
+    """An index without documents in a folder, which is emptied."""
+    if folder.exists():
+        files.remove_tree(folder)
+    folder.mkdir(parents=True, mode=mode)
+    return prepare(call_writer(Index, fields, str(folder)))
 
 
 def open_documents(folder: Path) -> Index:
@@ -474,7 +483,10 @@ _ROW = '"row":"'
 
 
 def document_text(fields: dict[str, Any]) -> str:
-    """The beginning of a document's JSON, all but `lifetime_text`, for an entry without expiry."""
+    """The beginning of a document's JSON, all but `lifetime_text`, for an entry without expiry.
+
+    The engine takes JSON text in half the time that it takes an object.
+    """
     numbers = (
         f'"day":{fields["day"]},"logged":{fields["logged"]},"cues":{fields["cues"]},'
         f'"fact":{fields["fact"]}'
@@ -496,7 +508,7 @@ def document_text(fields: dict[str, Any]) -> str:
     if "tagged" in fields:
         rare += f'"tagged":{_as_json(fields["tagged"])},'
     return (
-        f'{{"label":{encode_basestring(fields["label"])},{numbers}{lengths},{words},'
+        f'{{"label":{_quoted(fields["label"])},{numbers}{lengths},{words},'
         f"{rare}{_ROW}{_base64(fields['row'])}"
     )
 
@@ -510,7 +522,7 @@ def lifetime_text(lifetime: LifetimeFields) -> str:
     """The end of the JSON of documents with a lifetime that adds none to the labels of the text."""
     assert not lifetime.labels
     return (
-        f'{_base64(lifetime.row)}","origin":{encode_basestring(lifetime.origin)},'
+        f'{_base64(lifetime.row)}","origin":{_quoted(lifetime.origin)},'
         f"{_as_json(lifetime.numbers)[1:]}"
     )
 

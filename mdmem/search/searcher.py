@@ -16,10 +16,9 @@ import tantivy
 from mdmem.model import FilePath
 from mdmem.model.searches import Explanation, Hit, ScorePart, TagCount
 from mdmem.search import cues, entry_words, labels, query, ranking, results, schema
-from mdmem.search import overlay as term_statistics
 from mdmem.search.cues import QuestionCues
 from mdmem.search.engine import call_engine
-from mdmem.search.overlay import Overlay, OverlayEntry
+from mdmem.search.overlay import Overlay, OverlayEntry, Scorer, TermStatistics
 from mdmem.search.query import Clause, Filter, IndexQuery, Lexicon
 from mdmem.search.ranking import Candidates, Decay
 from mdmem.search.results import CandidateRow, FirstHits, Match
@@ -78,8 +77,8 @@ class IndexSearcher:
         """Set where the engine's own statistics are not those of the visible entries."""
         self.lexicon = _lexicon(searcher, self._corrected, overlay)
 
-    def _statistics(self) -> term_statistics.TermStatistics:
-        return term_statistics.TermStatistics(self._searcher, self._is_fresh, self._overlay)
+    def _statistics(self) -> TermStatistics:
+        return TermStatistics(self._searcher, self._is_fresh, self._overlay)
 
     @property
     def count(self) -> int:
@@ -532,7 +531,7 @@ class IndexSearcher:
         return first, rows
 
     def _why(
-        self, ranked: _RankedCandidates, number: int, scorer: term_statistics.Scorer, beside: float
+        self, ranked: _RankedCandidates, number: int, scorer: Scorer, beside: float
     ) -> Explanation:
         address = ranked.documents[number]
         # A search with explanations brings the index up to date first.
@@ -558,7 +557,7 @@ def _key(address: Address) -> tuple[int, int]:
 
 def _lexicon(
     searcher: tantivy.Searcher,
-    statistics: term_statistics.TermStatistics | None,
+    statistics: TermStatistics | None,
     overlay: Overlay | None,
 ) -> Lexicon:
     def engine_count(field: str, term: str) -> int:

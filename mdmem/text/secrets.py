@@ -349,8 +349,9 @@ _FOLDED_LITERALS, _TOKEN_LITERALS = (
 """Literals with rule numbers: of values called secrets (lower case), and of tokens."""
 
 ALLOW_COMMENT = "<!-- mdmem: allow secret -->"
-REDACTED = "[REDACTED:"
 """Exempts its line."""
+REDACTED = "[REDACTED:"
+"""The beginning of the replacement of a secret."""
 _ALLOWED = late.pattern(r"(?i)mdmem:\s?allow[ -]secret|gitleaks:allow|pragma: allowlist secret")
 """Exempting comments of mdmem and of common scanners."""
 

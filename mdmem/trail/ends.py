@@ -1,5 +1,7 @@
-"""The ends of occurrences and revisions where several lines of history had a say.
+"""Parts of the trail's tables: marks of copies, texts of revisions, and contested ends.
 
+Of a section's revisions only the newest is stored whole, so that a long section that changes often
+costs what changes. Ends are contested where several lines of history had a say.
 A row has its one end or, of several (or if a merge keeps what a side had ended), the outcome.
 """
 
@@ -8,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
-from mdmem.model import FactId
-from mdmem.model.trail import Fate, Mark, Ranges, holds, parse
+from mdmem.model import FactId, ranges
+from mdmem.model.ranges import Ranges, holds
+from mdmem.model.trail import Fate, Mark
 from mdmem.startup.records import dataclass
+from mdmem.text.common_ends import common_ends
 from mdmem.trail.rows import SqlRow, blob, decoded, parse_mark
 from mdmem.trail.schema import (
     END_COLUMNS,
@@ -53,7 +57,7 @@ def changed_facts(store: Store, after: int) -> tuple[set[FactId], tuple[str, ...
     """
     if not store.rows(_HAS_ENDS)[0][0]:
         return set(), ()
-    values = {"after": after, "row": last_row(store, after)}
+    values = {"after": after, "row": last_row(store, "occurrences", "added", after)}
     facts = {FactId(decoded(fact)) for (fact,) in store.rows(_SELECT_WITH_COPIES, **values)}
     texts: tuple[str, ...] = ()
     if store.rows("SELECT 1 FROM occurrences WHERE attribute IS NOT NULL LIMIT 1"):
@@ -62,10 +66,10 @@ def changed_facts(store: Store, after: int) -> tuple[set[FactId], tuple[str, ...
     return facts, texts
 
 
-def last_row(store: Store, number: int) -> int:
-    """The row of the last occurrence that commits up to a number added."""
+def last_row(store: Store, table: str, column: str, number: int) -> int:
+    """The last row that a commit up to `number` added; searched from the end."""
     rows = store.rows(
-        "SELECT number FROM occurrences WHERE added <= ? ORDER BY number DESC LIMIT 1", number
+        f"SELECT number FROM {table} WHERE {column} <= ? ORDER BY number DESC LIMIT 1", number
     )
     return int(rows[0][0]) if rows else 0
 
@@ -116,7 +120,6 @@ def cut(store: Store, number: int, last: int) -> None:
     store.run("DELETE FROM copy_marks WHERE occurrence > ?", last)
 
 
-_CHUNK = 4096
 _NEXT = 10
 """The column of a revision with the row of the next one."""
 
@@ -147,7 +150,7 @@ def shorten(store: Store, lineage: int, number: int, text: bytes) -> None:
     if len(newest) != 1:
         raise broken_trail(f"no lineage {lineage}")
     ((newest_number, before),) = newest
-    head, tail = _shared_ends(before, text)
+    head, tail = common_ends(before, text)
     middle = before[head : len(before) - tail]
     store.run(
         "UPDATE revisions SET next = ?, head = ?, tail = ?, text = ? WHERE number = ?",
@@ -164,22 +167,6 @@ def _whole_text(row: SqlRow, next_number: int | None, text: bytes) -> bytes:
     if following != next_number or head + tail > len(text) or not isinstance(own, bytes):
         raise broken_trail(f"revision {row[0]} has lost its text")
     return text[:head] + own + text[len(text) - tail :]
-
-
-def _shared_ends(old: bytes, new: bytes) -> tuple[int, int]:
-    """Count the bytes of the common beginning of two texts, and of the common end of the rest."""
-    head = _shared_start(old, new)
-    return head, _shared_start(old[head:][::-1], new[head:][::-1])
-
-
-def _shared_start(left: bytes, right: bytes) -> int:
-    """Count the common first bytes: by large chunks, then by halves."""
-    most, start, size = min(len(left), len(right)), 0, _CHUNK
-    while size:
-        while start + size <= most and left[start : start + size] == right[start : start + size]:
-            start += size
-        size //= 2
-    return start
 
 
 _NOTHING: SqlRow = (None,) * 7
@@ -290,6 +277,6 @@ def _missing(store: Store) -> Callable[[int], Ranges]:
     @cache
     def of(number: int) -> Ranges:
         ((text,),) = store.rows("SELECT missing FROM commits WHERE number = ?", number) or [(None,)]
-        return parse(text)
+        return ranges.parse(text)
 
     return of

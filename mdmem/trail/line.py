@@ -7,17 +7,15 @@ from functools import lru_cache
 from operator import itemgetter
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
+from mdmem.model.ranges import Ranges, holds, union
 from mdmem.model.trail import (
     Fate,
     Mark,
     MarkKind,
     Occurrence,
-    Ranges,
     Revision,
     StatedRevert,
     TrailCommit,
-    holds,
-    union,
 )
 from mdmem.trail.ends import outcome_of, with_whole_text
 from mdmem.trail.rows import (
@@ -184,7 +182,7 @@ class LineTrail:
         return row[_REVISION_END] is None or holds(self._missing, row[_REVISION_END])
 
     def last_revision(self, path: FilePath, section: SectionPath, nth: int) -> Revision | None:
-        """The newest revision under a path of a section that is there no more, under any path."""
+        """The newest revision under a path of a section that no longer exists, under any path."""
         rows = self._store.rows(SELECT_LAST_REVISION, blob(path), join_words(section), nth)
         row = next((row for row in rows if not holds(self._missing, row[2])), None)
         if row is None or any(

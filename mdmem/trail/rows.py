@@ -13,7 +13,7 @@ from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import Any
 
-from mdmem.model import CommitId, FactId, FilePath, Source, trail
+from mdmem.model import CommitId, FactId, FilePath, Source, ranges
 from mdmem.model.trail import (
     Entry,
     Fate,
@@ -222,7 +222,7 @@ def commit_row(commit: TrailCommit) -> SqlRow:
         blob(commit.email),
         blob(commit.message),
         join_numbers(commit.parents),
-        trail.as_text(commit.missing),
+        ranges.as_text(commit.missing),
         int(commit.is_needed),
         commit.brought,
     )
@@ -254,7 +254,7 @@ def parse_commit(row: SqlRow) -> TrailCommit:
         committed=committed,
         moment=moment,
         parents=parse_numbers(parents),
-        missing=trail.parse(missing),
+        missing=ranges.parse(missing),
         is_needed=bool(needed),
         brought=brought,
     )

@@ -7,22 +7,19 @@ from contextlib import ExitStack
 from itertools import islice
 
 from mdmem.model import CommitId, FactId, FilePath
+from mdmem.model.ranges import Ranges, complement, intersection, union
 from mdmem.model.trail import (
     Entry,
     Fate,
     Mark,
     Occurrence,
-    Ranges,
     Revision,
     StatedRevert,
     TrailCommit,
-    complement,
-    intersection,
-    union,
 )
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import ends
-from mdmem.trail.ends import OCCURRENCE_ENDS, REVISION_ENDS, lineage_rows, shorten
+from mdmem.trail.ends import OCCURRENCE_ENDS, REVISION_ENDS, last_row, lineage_rows, shorten
 from mdmem.trail.rows import (
     SqlRow,
     blob,
@@ -64,7 +61,7 @@ class Step:
     `ended_revisions` are rows; a revision with lineage 0 begins its own. A mark on an occurrence
     that begins in this step has the negative of its position in `begun`, from 1, as its row.
     `reverts` are in the stated order; the marks of `reverted_commits` end here. `paths` are the
-    memory files touched. `standing` and `standing_revisions` are rows that a side of a merge had
+    memory files touched. `restored` and `restored_revisions` are rows that a side of a merge had
     ended and the merge has.
     """
 
@@ -76,8 +73,8 @@ class Step:
     reverts: tuple[StatedRevert, ...] = ()
     reverted_commits: tuple[CommitId, ...] = ()
     paths: tuple[FilePath, ...] = ()
-    standing: tuple[int, ...] = ()
-    standing_revisions: tuple[int, ...] = ()
+    restored: tuple[int, ...] = ()
+    restored_revisions: tuple[int, ...] = ()
     joined_revisions: tuple[tuple[int, int], ...] = ()
     """Revisions that go on in others, with the commits that brought these in."""
     ended_otherwise: tuple[Ending, ...] = ()
@@ -219,7 +216,7 @@ def _end_occurrences(store: Store, number: int, step: Step, *, has_lines: bool) 
     OCCURRENCE_ENDS.add(
         store, number, [(each.number, _end_columns(number, each)) for each in step.ended_otherwise]
     )
-    OCCURRENCE_ENDS.add(store, number, [(row, (None,) * 7) for row in step.standing])
+    OCCURRENCE_ENDS.add(store, number, [(row, (None,) * 7) for row in step.restored])
 
 
 def _end_columns(number: int, ending: Ending) -> SqlRow:
@@ -267,7 +264,7 @@ def _end_revisions(store: Store, number: int, step: Step, *, has_lines: bool) ->
         if not has_lines and not _are_contested(store, "revisions", contested):
             raise broken_trail(f"commit {number} ends a revision that is not live")
         REVISION_ENDS.add(store, number, [(row, (number,)) for row in contested])
-    REVISION_ENDS.add(store, number, [(row, (None,)) for row in step.standing_revisions])
+    REVISION_ENDS.add(store, number, [(row, (None,)) for row in step.restored_revisions])
     REVISION_ENDS.add(store, number, [(row, (by,)) for row, by in step.joined_revisions])
 
 
@@ -369,11 +366,3 @@ def _cut_revisions(store: Store, number: int) -> None:
 def _next_row(store: Store, table: str) -> int:
     ((row,),) = store.rows(f"SELECT coalesce(max(number), 0) + 1 FROM {table}")
     return int(row)
-
-
-def last_row(store: Store, table: str, column: str, number: int) -> int:
-    """The last row that a commit up to `number` added; searched from the end."""
-    rows = store.rows(
-        f"SELECT number FROM {table} WHERE {column} <= ? ORDER BY number DESC LIMIT 1", number
-    )
-    return int(rows[0][0]) if rows else 0

@@ -12,23 +12,20 @@ from types import TracebackType
 from typing import Self
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
+from mdmem.model.ranges import Ranges, complement, holds, of_numbers
 from mdmem.model.trail import (
     Fate,
     Mark,
     MarkKind,
     Occurrence,
     Origin,
-    Ranges,
     Revision,
     StatedRevert,
     TrailCommit,
-    complement,
-    holds,
-    of_numbers,
 )
 from mdmem.startup.records import replace
-from mdmem.trail import ends, steps, verification
-from mdmem.trail.ends import lineage_rows, with_whole_text
+from mdmem.trail import ends, steps
+from mdmem.trail.ends import last_row, lineage_rows, with_whole_text
 from mdmem.trail.rows import (
     SqlRow,
     beginning,
@@ -262,6 +259,12 @@ class Trail:
         """The newest commit."""
         return self._commit(f"{SELECT_COMMITS} ORDER BY number DESC LIMIT 1")
 
+    @property
+    def head(self) -> CommitId | None:
+        """The id of the newest commit: HEAD's, where the trail is up to date."""
+        newest = self.newest_commit
+        return newest.commit if newest else None
+
     def commit_numbered(self, number: int) -> TrailCommit | None:
         """The commit with this number."""
         return self._commit(f"{SELECT_COMMITS} WHERE number = ?", number)
@@ -492,7 +495,7 @@ class Trail:
 
     def occurrences_begun(self, after: int) -> tuple[Occurrence, ...]:
         """The occurrences that began with commits after `after`, live or ended, as they arrived."""
-        last = steps.last_row(self._store, "occurrences", "added", after)
+        last = last_row(self._store, "occurrences", "added", after)
         return self._store.all(
             parse_occurrence,
             f"{SELECT_OCCURRENCES} WHERE number > ? AND begun > ? ORDER BY number",
@@ -639,7 +642,7 @@ class Trail:
         )
 
     def promoted_in(self, path: FilePath) -> dict[int, FactId]:
-        """The curated facts that count in the stead of lines of a log, by the rows of these."""
+        """The curated facts that replace lines of a log, by the rows of these."""
         statement = (
             "SELECT occurrence, other FROM copy_marks WHERE path = ? AND kind = ? AND ended IS NULL"
         )
@@ -649,7 +652,7 @@ class Trail:
         }
 
     def promoted_to(self, fact: FactId) -> tuple[Occurrence, ...]:
-        """The lines of logs in whose stead a curated fact counts."""
+        """The lines of logs that a curated fact replaces."""
         rows = "SELECT occurrence FROM copy_marks WHERE other = ? AND kind = ? AND ended IS NULL"
         statement = f"{SELECT_OCCURRENCES} WHERE number IN ({rows}) ORDER BY number"
         return self._store.all(parse_occurrence, statement, blob(fact), MarkKind.PROMOTED.value)
@@ -706,7 +709,7 @@ class Trail:
         return parse_rows(parse_revision, (with_whole_text(self._store, row) for row in rows))
 
     def last_revision(self, path: FilePath, section: SectionPath, nth: int) -> Revision | None:
-        """The newest revision under a path of a section that is there no more, under any path."""
+        """The newest revision under a path of a section that no longer exists, under any path."""
         rows = self._store.rows(
             f"{SELECT_LAST_REVISION} LIMIT 1", blob(path), join_words(section), nth
         )
@@ -867,9 +870,3 @@ class Trail:
         with self.writing():
             self._store.run("DELETE FROM dropped")
             self._store.run("DELETE FROM reopened")
-
-    # The whole trail.
-
-    def dump(self) -> tuple[tuple[object, ...], ...]:
-        """All that the trail says, as a comparable value; rows are numbered by their order."""
-        return verification.dump(self._store)

@@ -225,8 +225,8 @@ def _merged_gap(gaps: Sequence[str | None]) -> str | None:
     sides = [gap for gap in sides if gap is not None]
     if not sides:
         return base
-    standing = sides if base is None else choices(base, sides[0], sides[-1])
-    return max(gap for gap in standing if gap is not None)
+    remaining = sides if base is None else choices(base, sides[0], sides[-1])
+    return max(gap for gap in remaining if gap is not None)
 
 
 def _sort(unit: Unit | None) -> str:

@@ -10,6 +10,7 @@ from mdmem.startup import late
 from mdmem.text.document import split_lines
 
 OTHER_SIDE = "# other side: "
+"""The comment before each line of a value that gave way to the other side's."""
 _KEY = late.pattern(r"([^\s#:-][^:]*|\"[^\"]*\"|'[^']*'):(?=\s|$)")
 _NUMBER = late.pattern(r"-?\d+(?:\.\d+)?")
 _Field = tuple[str, int]
@@ -31,11 +32,11 @@ def merge_front_matter(
     comments: dict[_Field, str] = {}
     for field in dict.fromkeys((*new[0], *new[1])):
         values = [side.get(field) for side in new]
-        standing = [value for value in choices(old.get(field), *values) if value is not None]
-        if len(standing) == 1:
-            texts[field] = standing[0]
-        elif standing:
-            lesser, texts[field] = sorted(standing, key=lambda value: _rank(field, value))
+        remaining = [value for value in choices(old.get(field), *values) if value is not None]
+        if len(remaining) == 1:
+            texts[field] = remaining[0]
+        elif remaining:
+            lesser, texts[field] = sorted(remaining, key=lambda value: _rank(field, value))
             comments[field] = "".join(f"{OTHER_SIDE}{line}" for line in split_lines(lesser))
     order = merge_order(
         [field for field in old if field in texts],

@@ -1,4 +1,4 @@
-"""One change taken back out of a text that has gone on since: the inverse patch, by lines."""
+"""Undo one change in a text that was edited since: the inverse patch, by lines."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from mdmem.startup.records import dataclass
 from mdmem.text.document import split_lines
 
 
-def standing_sections(
+def remaining_sections(
     base: SectionTree,
     sections: Sequence[MergedSection],
     units: Sequence[Sequence[MergedUnit]],
@@ -26,7 +26,7 @@ def standing_sections(
     Those are sections of both sides, new and renamed ones, and removed ones with content, each with
     its parents. A minute without its last entry is removed.
     """
-    standing = {0}
+    remaining = {0}
     for number, section in enumerate(sections):
         triple, is_empty = section.triple, not units[number]
         if is_empty and is_minute[number] and triple.base is not None and base.units(triple.base):
@@ -39,10 +39,10 @@ def standing_sections(
         ):
             continue
         around = number
-        while around not in standing:
-            standing.add(around)
+        while around not in remaining:
+            remaining.add(around)
             around = sections[around].parent
-    return standing
+    return remaining
 
 
 class SectionOrder:
@@ -64,9 +64,9 @@ class SectionOrder:
             is_minute,
         )
         self._triples_of = (range(len(trees[0].sections)), *matches.in_sides)
-        self._standing = standing_sections(trees[0], sections, units, is_minute)
+        self._remaining = remaining_sections(trees[0], sections, units, is_minute)
         self._all_in: dict[int, list[int]] = {}
-        for number in sorted(self._standing - {0}):
+        for number in sorted(self._remaining - {0}):
             self._all_in.setdefault(sections[number].parent, []).append(number)
 
     def children(self, parent: int) -> list[int]:
@@ -93,7 +93,7 @@ class SectionOrder:
         return [
             number
             for number, child in children
-            if number in self._standing
+            if number in self._remaining
             and self._sections[number].parent == parent
             and triples[number].members[version][0] == child
         ]

@@ -179,7 +179,7 @@ def merge_set_order(
     side's order is kept where both added nothing in common.
     """
     in_base = set(base)
-    standing = set(sides[0]) | set(sides[1])
+    remaining = set(sides[0]) | set(sides[1])
     added = [[item for item in side if item not in in_base] for side in sides]
     key_of: dict[ItemT, Any] = {}
     for side, key in zip(added, keys, strict=True):
@@ -193,7 +193,7 @@ def merge_set_order(
                 stack.pop()
             above.setdefault(item, []).append(stack[-1] if stack else None)
             stack.append(item)
-    return [item for item in base if item in standing] + _by_places(above, key_of)
+    return [item for item in base if item in remaining] + _by_places(above, key_of)
 
 
 def _by_places(above: dict[ItemT, list[ItemT | None]], key_of: dict[ItemT, Any]) -> list[ItemT]:

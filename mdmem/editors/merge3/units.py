@@ -1,4 +1,4 @@
-"""The units of a merge: what remains of each, and in which section."""
+"""The units of a merge: what remains of each, in which section and in which order."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class UnitOrder:
             for version, group in zip(self._versions, members, strict=True)
         ]
         base, ours, theirs = (
-            self._standing(version, group, section) for version, group in enumerate(numbers)
+            self._remaining(version, group, section) for version, group in enumerate(numbers)
         )
         order = (
             merge_set_order(base, (ours, theirs), (_entry_key, _entry_key))
@@ -53,7 +53,7 @@ class UnitOrder:
         _keep_once(order, counts[0] | counts[1])
         return [unit for unit in order if unit.texts]
 
-    def _standing(self, version: int, units: Sequence[int], section: int) -> list[MergedUnit]:
+    def _remaining(self, version: int, units: Sequence[int], section: int) -> list[MergedUnit]:
         merged = (self._merged[self._triples_of[version][n]] for n in units)
         return [unit for unit in merged if unit and unit.section == section]
 

@@ -1,4 +1,4 @@
-"""Symmetric three-way merges of one value: plain, a set, lines, a block."""
+"""Symmetric three-way merges of one value: plain, a set, lines, a block, a list item."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from mdmem.editors.list_items import ItemParts
 from mdmem.editors.merge3.sequences import matching_items
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.text.common_ends import common_ends
 from mdmem.text.facts import MARKER, before_marks, before_tags, normalise, split_until
 from mdmem.text.scan import BlockKind
 
@@ -71,7 +72,7 @@ def _merge_chunk(
     base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
 ) -> list[str] | None:
     """Lines between common lines; None where the sides contradict each other."""
-    head, tail = _common_ends(ours, theirs)
+    head, tail = common_ends(ours, theirs)
     for start, end in ((0, 0), (head, 0), (0, tail), (head, tail)):
         inner = _merge_lines_apart(
             base, ours[start : len(ours) - end], theirs[start : len(theirs) - end]
@@ -80,14 +81,6 @@ def _merge_chunk(
             return [*ours[:start], *inner, *ours[len(ours) - end :]]
     shorter, longer = sorted((ours, theirs), key=len)
     return list(longer) if len(shorter) in (head, tail) else None
-
-
-def _common_ends(ours: Sequence[str], theirs: Sequence[str]) -> tuple[int, int]:
-    most = min(len(ours), len(theirs))
-    head = next((n for n in range(most) if ours[n] != theirs[n]), most)
-    return head, next(
-        (n for n in range(most - head) if ours[-1 - n] != theirs[-1 - n]), most - head
-    )
 
 
 def _merge_lines_apart(
@@ -112,7 +105,7 @@ def _merge_lines_apart(
 
 def _join_pieces(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
     """Two insertions at one place: common ends once, between them both middles, sorted."""
-    head, tail = _common_ends(ours, theirs)
+    head, tail = common_ends(ours, theirs)
     inner = sorted((list(ours[head : len(ours) - tail]), list(theirs[head : len(theirs) - tail])))
     return [*ours[:head], *inner[0], *inner[1], *ours[len(ours) - tail :]]
 

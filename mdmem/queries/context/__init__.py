@@ -1,5 +1,5 @@
 """The block of an agent's prompt: the memory that it shows, within a budget.
 
-`gather` asks index and files, and alone does I/O; `parts` ranks what each part could show; `budget`
-chooses; `text` writes.
+`gather` asks index and files, and alone does I/O; `parts` ranks what each part could show, chooses
+what fits, and writes it.
 """

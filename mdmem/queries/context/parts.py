@@ -1,4 +1,7 @@
-"""The parts of a block: what each could show, best first. Pure."""
+"""The parts of a block: what each could show, best first, the choice within a budget, the text.
+
+Pure.
+"""
 
 from __future__ import annotations
 
