@@ -232,12 +232,12 @@ SELECT_COPIED_IN_FILE = """
 SELECT DISTINCT fact FROM occurrences AS here WHERE path = ? AND ended IS NULL AND EXISTS (
     SELECT 1 FROM occurrences AS other
     WHERE other.fact = here.fact AND other.ended IS NULL AND other.number != here.number)"""
-# A cross join begins with the few that are gone; by itself SQLite reads all that are live.
+# Cross joins begin with the few that are gone or contested; by itself SQLite reads all facts.
 SELECT_TAKEN_OUT_AND_LIVE = f"""
 SELECT DISTINCT live.fact
 FROM occurrences AS gone CROSS JOIN occurrences AS live ON live.fact = gone.fact
 WHERE gone.ended IS NOT NULL AND gone.fate = '{Fate.REMOVED}' AND live.ended IS NULL
-UNION SELECT fact FROM ends JOIN occurrences ON number = occurrence
+UNION SELECT fact FROM ends CROSS JOIN occurrences ON number = occurrence
 WHERE ends.fate = '{Fate.REMOVED}' AND occurrences.ended IS NULL AND fact IS NOT NULL ORDER BY 1"""
 # Either the stored part of some revision holds the text, or it lies across the ends of that part:
 # then it shares the first bytes of the part, or the last.
