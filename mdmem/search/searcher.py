@@ -30,7 +30,7 @@ Scored = tuple[float, Any]
 
 _MANY_OF_FILE = 2000
 _MOST_TAGS = 65_000
-"""As many as the engine counts."""
+"""The engine counts no more."""
 _BEFORE_ALL = -(2**62)
 _OF_ALL_TIMES = 4
 """Entries looked at per current one, where some may be past."""
