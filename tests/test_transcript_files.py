@@ -1,28 +1,16 @@
 """Transcripts on disk: which are found, and how they are read as they grow."""
 
-import ast
 import json
 import os
 from pathlib import Path
 
 import pytest
-from program_source import modules, nodes
 
 from mdmem.errors import TranscriptProblem
-from mdmem.transcripts import CLIENT_NAMES
+from mdmem.startup.records import replace
+from mdmem.transcripts import CLIENTS, files
 from mdmem.transcripts.files import Scope, find_files, read_file, searched_folders
-
-CLIENTS = ("claude", "codex", "openclaw", "gemini")
-
-
-def test_a_client_is_a_module_with_its_line_in_the_list():
-    room = {path.stem: nodes(path) for path in modules() if path.parent.name == "transcripts"}
-    with_client = [name for name, found in room.items() if any(map(is_client, found))]
-    assert sorted(CLIENT_NAMES) == sorted(CLIENTS) == sorted(with_client)
-
-
-def is_client(node: ast.AST) -> bool:
-    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "CLIENT"
+from mdmem.transcripts.records import Place
 
 
 def names(home: Path, *sources: str, **environment: str) -> list[str]:
@@ -94,6 +82,13 @@ class TestFinding:
         assert names(home / "nowhere", "codex", CODEX_HOME=str(home / ".codex")) == [
             "../.codex/sessions/2026/03/04/rollout-x.jsonl"
         ]
+
+    def test_a_client_may_have_no_variable_for_it(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        place = Place(None, "~/elsewhere", "*.jsonl")
+        monkeypatch.setitem(files._CLIENTS, "new", replace(CLIENTS[0], places=(place,)))
+        assert names(home, "new") == ["elsewhere/f.jsonl"]
 
     def test_the_folders_that_were_looked_at(self):
         assert searched_folders(["claude", "~/x/*.jsonl", "/y/z.jsonl"], {"HOME": "/home/u"}) == [

@@ -61,8 +61,8 @@ class ReadingStart:
 
     - `line`, `offset`: where to begin. `time`: of the message before.
     - `read_line`, `read_hash`: the last line read; if it differs, the file was rewritten.
-    - `unattended`: nobody types. `tells_origin`: records name their origin. `own`: None before
-      text.
+    - `unattended`: nobody types. `tells_origin`: records name their origin. `own`: mdmem began
+      it (None: nobody has said anything yet).
     """
 
     line: int

@@ -89,7 +89,7 @@ def _recognises(record: dict[str, Any]) -> bool:
 
 @dataclass(slots=True)
 class _Chain:
-    window: bool
+    is_part: bool
     order: list[str] = field(default_factory=list)
     positions: dict[str, int] = field(default_factory=dict)
     parents: dict[str, str | None] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class _Chain:
             return set()
         position = self.positions.get(parent)
         if position is None:
-            return None if self.window else set()
+            return None if self.is_part else set()
         if not self.prompts or self.positions[self.prompts[-1]] <= position:
             return set()
         branch = {parent}
@@ -120,7 +120,7 @@ class _Chain:
 def _read(
     lines: Iterable[Line],
     header: SessionHeader,
-    window: bool,
+    is_part: bool,
     owners: Collection[str],
 ) -> Reading:
     """A rewound conversation goes on from an earlier line, which takes back those after it.
@@ -128,7 +128,7 @@ def _read(
     Of a repeated line (a compaction keeps it) the last one counts.
     """
     reading = Reading(header)
-    chain = _Chain(window=window)
+    chain = _Chain(is_part=is_part)
     messages: dict[str, RawMessage] = {}
     skips = partial(_is_no_message, chain=chain, header=header)
     for line, record in parsed_lines(lines, reading, skips):
@@ -145,7 +145,9 @@ def _read(
         uuid, parent = text_of(record.get("uuid")), text_of(record.get("parentUuid"))
         if _is_from_user(record):
             taken_back = chain.taken_back(parent)
-            reading.undecided = reading.undecided or (taken_back is None and bool(messages))
+            reading.needs_earlier_lines = reading.needs_earlier_lines or (
+                taken_back is None and bool(messages)
+            )
             if taken_back:
                 messages = {key: each for key, each in messages.items() if key not in taken_back}
         chain.add(uuid, parent)
@@ -278,5 +280,5 @@ CLIENT = Client(
     tags=frozenset(_TAGS.split()),
     recognises=_recognises,
     read=_read,
-    in_order_of_time=True,  # some messages come again after a compaction
+    sort_by_time=True,  # some messages come again after a compaction
 )

@@ -68,7 +68,7 @@ def _recognises(record: dict[str, Any]) -> bool:
 def _read(
     lines: Iterable[Line],
     header: SessionHeader,
-    window: bool,
+    is_part: bool,
     owners: Collection[str],
 ) -> Reading:
     """Turns that the person rolled back do not count."""
@@ -81,7 +81,7 @@ def _read(
         elif kind == "response_item":
             _read_item(line, record, payload, reading)
         elif kind == "event_msg":
-            _read_event(payload, reading, window)
+            _read_event(payload, reading, is_part)
         elif kind == "compacted":
             header.compacted_line = line.number
             _drop_summary(payload.get("message"), reading.messages)
@@ -163,9 +163,9 @@ def _persons_text(payload: dict[str, Any]) -> tuple[str, bool]:
     return "\n".join(text for text in texts if text and not _LEADING_TAG.match(text)), True
 
 
-def _read_event(payload: dict[str, Any], reading: Reading, window: bool) -> None:
+def _read_event(payload: dict[str, Any], reading: Reading, is_part: bool) -> None:
     if payload.get("type") == _ROLLED_BACK:
-        _roll_back(payload.get("num_turns"), reading, window)
+        _roll_back(payload.get("num_turns"), reading, is_part)
     elif payload.get("type") == _TURN_BEGINS:
         trigger = object_of(payload.get("turn_attribution")).get("turn_trigger")
         if trigger is not None:
@@ -183,13 +183,13 @@ def _drop_summary(summary: Any, messages: list[RawMessage]) -> None:
         messages.pop()
 
 
-def _roll_back(turns: Any, reading: Reading, window: bool) -> None:
+def _roll_back(turns: Any, reading: Reading, is_part: bool) -> None:
     if not isinstance(turns, int) or isinstance(turns, bool) or turns < 1:
         return
     speakers = [message.speaker for message in reading.messages]
     prompts = [at for at, speaker in enumerate(speakers) if speaker is Speaker.USER]
-    if len(prompts) < turns and window:
-        reading.undecided = True
+    if len(prompts) < turns and is_part:
+        reading.needs_earlier_lines = True
     del reading.messages[prompts[max(0, len(prompts) - turns)] if prompts else 0 :]
 
 

@@ -168,7 +168,8 @@ def _patterns(sources: Iterable[str], environment: Mapping[str, str]) -> Iterato
             yield _expanded(source, home), False
             continue
         for place in client.places:
-            folder = _expanded(environment.get(place.variable) or place.folder, home)
+            named = environment.get(place.variable) if place.variable else None
+            folder = _expanded(named or place.folder, home)
             yield str(Path(folder) / place.files), client.one_dot
 
 

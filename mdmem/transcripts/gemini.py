@@ -37,7 +37,7 @@ def _recognises(record: dict[str, Any]) -> bool:
 def _read(
     lines: Iterable[Line],
     header: SessionHeader,
-    window: bool,
+    is_part: bool,
     owners: Collection[str],
 ) -> Reading:
     """Of a repeated id, the last message counts.

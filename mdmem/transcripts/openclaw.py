@@ -80,7 +80,7 @@ def _recognises(record: dict[str, Any]) -> bool:
 def _read(
     lines: Iterable[Line],
     header: SessionHeader,
-    window: bool,
+    is_part: bool,
     owners: Collection[str],
 ) -> Reading:
     """Only the branch of the last entry counts: others were abandoned."""
@@ -101,7 +101,7 @@ def _read(
         # Before version 2 entries had no ids: each follows the one before it.
         parent = text_of(record["parentId"]) if "parentId" in record else before
         entries.append(_Entry(text_of(record.get("id")) or f"line {line.number}", parent, message))
-    reading.messages = _last_branch(entries, reading, window)
+    reading.messages = _last_branch(entries, reading, is_part)
     return reading
 
 
@@ -118,7 +118,7 @@ def _is_no_message(line: Line, entries: list[_Entry], header: SessionHeader) -> 
     return True
 
 
-def _last_branch(entries: list[_Entry], reading: Reading, window: bool) -> list[RawMessage]:
+def _last_branch(entries: list[_Entry], reading: Reading, is_part: bool) -> list[RawMessage]:
     """From a root to the last entry; a link to a damaged line leads to the one before."""
     positions = {entry.id: position for position, entry in enumerate(entries)}
     messages: list[RawMessage] = []
@@ -131,7 +131,7 @@ def _last_branch(entries: list[_Entry], reading: Reading, window: bool) -> list[
             break
         before = positions.get(entry.parent, -1)
         if before >= position or before < 0:
-            reading.undecided = reading.undecided or (window and position > 0)
+            reading.needs_earlier_lines = reading.needs_earlier_lines or (is_part and position > 0)
             before = position - 1
         position = before
     return messages[::-1]

@@ -67,7 +67,7 @@ def read(
     reader = _LineReader(start)
     header = _header(start)
     reading = client.read(reader.lines(data), header, start is not None, owners)
-    if reading.undecided or reader.rewritten:
+    if reading.needs_earlier_lines or reader.rewritten:
         return None
     messages = _clean_messages(reading.messages, start.time if start else None)
     after_line = start.read_line if start else 0
@@ -169,7 +169,7 @@ def _clean_messages(raw_messages: list[RawMessage], time: datetime | None) -> li
 
 
 def _in_order(client: Client, messages: list[Message]) -> tuple[Message, ...]:
-    if client.in_order_of_time:
+    if client.sort_by_time:
         messages.sort(key=lambda message: message.time or _BEFORE_ALL)
     return tuple(messages)
 

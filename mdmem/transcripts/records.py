@@ -98,12 +98,15 @@ class SessionHeader:
 
 @dataclass(slots=True)
 class Reading:
-    """Messages in order, and unreadable lines; `undecided`: lines before this part decide."""
+    """Messages in order, and unreadable lines.
+
+    `needs_earlier_lines`: this part does not tell which messages count; the file is read whole.
+    """
 
     header: SessionHeader
     messages: list[RawMessage] = field(default_factory=list)
     skipped: list[SkippedLine] = field(default_factory=list)
-    undecided: bool = False
+    needs_earlier_lines: bool = False
 
     def skip(self, line: int, reason: str) -> None:
         """Note a line that is not read."""
@@ -116,9 +119,9 @@ class Reading:
 
 
 class Place(NamedTuple):
-    """Where a client keeps its sessions: the folder that a variable names, else `folder`."""
+    """Where a client keeps its sessions: the folder that `variable`, if any, names, or `folder`."""
 
-    variable: str
+    variable: str | None
     folder: str
     files: str
 
@@ -131,10 +134,10 @@ class Client:
     """A client: where its sessions are, how they are recognised and read.
 
     - `tags`: in which it puts text of its own. `recognises`: a record of this client alone.
-    - `read`: lines and header to messages; also given: whether lines before are missing, owners'
-      ids.
-    - `in_order_of_time`: its files may have an answer before its question.
-    - `one_dot`: a second dot in a file name marks a copy or a trace.
+    - `read`: lines and header to messages; also given: whether this is a part, whose earlier lines
+      are missing and whose header has what they told; owners' ids.
+    - `sort_by_time`: its messages have to be sorted, as an answer may be before its question.
+    - `one_dot`: files with a second dot in their names, copies and traces, are not read.
     - `project_file`: names the project, in the folder above the session's.
     """
 
@@ -143,7 +146,7 @@ class Client:
     tags: frozenset[str]
     recognises: Callable[[dict[str, Any]], bool]
     read: Read
-    in_order_of_time: bool = False
+    sort_by_time: bool = False
     one_dot: bool = False
     project_file: str | None = None
 
