@@ -2,17 +2,16 @@
 whatever its client.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import World
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from made_sessions import Turn, write_session
 from pi_sessions import digest
 from workspaces import NOW, Desk, desk
 
@@ -20,6 +19,7 @@ from mdmem.digest.cursors import Cursor, cursor_of
 from mdmem.digest.news import read_news
 from mdmem.extract.drafts import Draft
 from mdmem.model.pipelines import FACTS, LINES, Digest
+from mdmem.transcripts import CLIENT_NAMES
 from mdmem.transcripts.files import stat_file
 
 TOOL = "tool"
@@ -51,7 +51,6 @@ AGENT = (
     "Let me look at the files first.",
     "When did you buy the chairs?",
 )
-Steps = Sequence[tuple[str, str]]
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("user"), st.sampled_from(PERSON)),
@@ -63,108 +62,16 @@ STEPS = st.lists(
 )
 
 
-def at_minute(number: int) -> str:
-    return f"{datetime(2026, 3, 4, 22, 30, tzinfo=UTC) + timedelta(minutes=4 * number):%Y-%m-%dT%H:%M:%S.000Z}"
-
-
-def of_claude(steps: Steps) -> list[dict[str, Any]]:
-    records: list[dict[str, Any]] = [{"type": "mode", "sessionId": "5a1e0000", "mode": "normal"}]
-    for number, (who, text) in enumerate(steps):
-        content: Any = text
-        if who == TOOL:
-            content = (
-                [{"type": "tool_use", "name": "Bash", "input": {}}]
-                if number % 2
-                else [{"type": "tool_result", "content": text}]
-            )
-        kind = "assistant" if who == "agent" or (who == TOOL and number % 2) else "user"
-        record = {
-            "type": kind,
-            "sessionId": "5a1e0000",
-            "cwd": "/w",
-            "uuid": f"u{number}",
-            "parentUuid": f"u{number - 1}" if number else None,
-        }
-        record |= {"timestamp": at_minute(number), "message": {"role": kind, "content": content}}
-        records.append(
-            record
-            | ({"origin": {"kind": "human"}, "promptSource": "typed"} if who == "user" else {})
-        )
-    return records
-
-
-def of_codex(steps: Steps) -> list[dict[str, Any]]:
-    meta = {"id": "5a1e0000", "cwd": "/w", "source": "cli"}
-    records: list[dict[str, Any]] = [
-        {"timestamp": at_minute(0), "type": "session_meta", "payload": meta}
-    ]
-    for number, (who, text) in enumerate(steps):
-        role = "assistant" if who == "agent" else "user"
-        payload: dict[str, Any] = {
-            "type": "message",
-            "role": role,
-            "content": [{"type": "input_text", "text": text}],
-        }
-        if who == TOOL:
-            payload = (
-                {"type": "function_call", "name": "shell"}
-                if number % 2
-                else {"type": "function_call_output", "output": text}
-            )
-        records.append(
-            {"timestamp": at_minute(number), "type": "response_item", "payload": payload}
-        )
-    return records
-
-
-def of_openclaw(steps: Steps) -> list[dict[str, Any]]:
-    records: list[dict[str, Any]] = [
-        {"type": "session", "version": 3, "id": "5a1e0000", "timestamp": at_minute(0), "cwd": "/w"}
-    ]
-    for number, (who, text) in enumerate(steps):
-        role = {"agent": "assistant", TOOL: "toolResult"}.get(who, "user")
-        record = {
-            "type": "message",
-            "id": f"m{number}",
-            "parentId": f"m{number - 1}" if number else None,
-            "timestamp": at_minute(number),
-        }
-        records.append(
-            record | {"message": {"role": role, "content": [{"type": "text", "text": text}]}}
-        )
-    return records
-
-
-def of_gemini(steps: Steps) -> list[dict[str, Any]]:
-    records: list[dict[str, Any]] = [
-        {"sessionId": "5a1e0000", "projectHash": "0", "startTime": at_minute(0), "kind": "main"}
-    ]
-    for number, (who, text) in enumerate(steps):
-        record: dict[str, Any] = {
-            "id": f"m{number}",
-            "timestamp": at_minute(number),
-            "type": "user" if who == "user" else "gemini",
-        }
-        record |= (
-            {"content": [], "toolCalls": [{"name": "shell", "result": text}]}
-            if who == TOOL
-            else {"content": [{"text": text}]}
-        )
-        records.append(record)
-    return records
-
-
-CLIENTS = {"claude": of_claude, "codex": of_codex, "openclaw": of_openclaw, "gemini": of_gemini}
-
-
 @pytest.fixture
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
     return desk(world, repository)
 
 
-def lines_of(client: str, steps: Steps) -> list[bytes]:
-    return [json.dumps(record).encode() + b"\n" for record in CLIENTS[client](steps)]
+def lines_of(client: str, turns: Sequence[Turn]) -> list[bytes]:
+    start = datetime(2026, 3, 4, 22, 30, tzinfo=UTC)
+    data = write_session(client, turns, "5a1e0000", start, timedelta(minutes=4))
+    return data.splitlines(keepends=True)
 
 
 def drawn(at: Desk, path: Path, contents: Sequence[bytes], keep: str) -> list[Draft]:
@@ -198,7 +105,7 @@ def drawn(at: Desk, path: Path, contents: Sequence[bytes], keep: str) -> list[Dr
     return drafts
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", CLIENT_NAMES)
 @settings(
     max_examples=12,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
@@ -207,7 +114,7 @@ def drawn(at: Desk, path: Path, contents: Sequence[bytes], keep: str) -> list[Dr
 )
 @given(steps=STEPS, torn=st.integers(0, 60), keep=st.sampled_from([FACTS, LINES]))
 def test_drawn_line_by_line(
-    at: Desk, tmp_path: Path, client: str, steps: Steps, torn: int, keep: str
+    at: Desk, tmp_path: Path, client: str, steps: list[Turn], torn: int, keep: str
 ):
     lines = lines_of(client, steps)
     parts = [
@@ -219,7 +126,7 @@ def test_drawn_line_by_line(
     assert drawn(at, path, [parts[0], *parts], keep) == drawn(at, path, [b"".join(lines)], keep)
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", CLIENT_NAMES)
 def test_written_in_parts(at: Desk, tmp_path: Path, client: str):
     steps = [
         ("user" if text in PERSON else "agent", text)
