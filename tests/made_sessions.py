@@ -1,4 +1,4 @@
-"""Sessions of our own making, in the shapes of four clients."""
+"""Sessions of our own making, in the shapes of each client."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,7 @@ def write_session(
     """A session whose turns are a step apart; a tool's text is the result of a call that the agent
     makes.
     """
-    rows = _WRITERS[client](turns, session, [start + step * number for number in range(len(turns))])
+    rows = WRITERS[client](turns, session, [start + step * number for number in range(len(turns))])
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
@@ -172,10 +172,9 @@ def _openclaw(turns: Sequence[Turn], session: str, times: Sequence[datetime]) ->
         parent = f"{number:08x}"
 
 
-_WRITERS: dict[str, Callable[[Sequence[Turn], str, Sequence[datetime]], Iterator[Json]]] = {
+WRITERS: dict[str, Callable[[Sequence[Turn], str, Sequence[datetime]], Iterator[Json]]] = {
     "claude": _claude,
     "codex": _codex,
     "gemini": _gemini,
     "openclaw": _openclaw,
 }
-CLIENTS = tuple(_WRITERS)

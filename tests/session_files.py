@@ -1,4 +1,4 @@
-"""Sessions of the four clients, as small files in the shapes that these write."""
+"""Sessions of each client, as small files where it keeps them."""
 
 import json
 import os
@@ -130,6 +130,11 @@ def gemini(
             }
         )
     return written(path, rows)
+
+
+WRITERS = {"claude": claude, "codex": codex, "openclaw": pi, "gemini": gemini}
+ALL = (f"sessions = {list(WRITERS)}", 'session_scope = "all"')
+"""The settings with which the sessions of all clients are read."""
 
 
 def written(path: Path, rows: Iterable[dict[str, Any]]) -> Path:

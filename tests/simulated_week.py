@@ -34,8 +34,8 @@ from week_script import (
 )
 
 from mdmem.cli import main
+from mdmem.transcripts import CLIENT_NAMES
 
-CLIENTS = ("claude", "codex", "openclaw", "gemini")
 Proposed = tuple[str, ...]
 
 
@@ -131,7 +131,7 @@ class Week:
         path.parent.mkdir(parents=True, exist_ok=True)
         lines = (
             f'timezone = "{zone}"',
-            f"sessions = {list(CLIENTS)}",
+            f"sessions = {list(CLIENT_NAMES)}",
             'session_scope = "all"',
             f'owner = ["{OWNER}"]',
             *self.settings,

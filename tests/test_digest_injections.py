@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import World
-from made_sessions import CLIENTS, Turn, write_session
+from made_sessions import Turn, write_session
 from workspaces import NOW, Desk, desk
 
 from mdmem.extract.drafts import DraftRules, draw
@@ -20,6 +20,7 @@ from mdmem.model import Source
 from mdmem.model.pipelines import FACTS, LINES, Digest, DigestResult
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Log, WriteOptions
+from mdmem.transcripts import CLIENT_NAMES
 from mdmem.transcripts.reading import read
 
 START = datetime(2026, 3, 4, 9, 0, tzinfo=UTC)
@@ -172,7 +173,7 @@ def test_there_are_sixty():
 
 
 @pytest.mark.parametrize("keep", [FACTS, LINES])
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", CLIENT_NAMES)
 def test_no_word_of_a_tool_is_in_an_entry(at: Desk, client: str, keep: str):
     texts = [filled(template, number) for number, template in enumerate(OF_TOOLS)]
     result = digest(at, client, [("tool", text) for text, _ in texts], keep)
@@ -180,7 +181,7 @@ def test_no_word_of_a_tool_is_in_an_entry(at: Desk, client: str, keep: str):
 
 
 @pytest.mark.parametrize("keep", [FACTS, LINES])
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", CLIENT_NAMES)
 def test_no_word_of_others_is_the_user_s_own(at: Desk, client: str, keep: str):
     texts = [filled(template, number) for number, template in enumerate(TYPED)]
     result = digest(at, client, [("user", text) for text, _ in texts], keep)

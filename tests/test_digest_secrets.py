@@ -8,8 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from commandline import Shell
-from made_sessions import CLIENTS, Turn, write_session
+from made_sessions import Turn, write_session
 from test_secrets import EVERYTHING, KEYS, OTHERS, PASSWORD, RANDOM_WORD, STRICT, TOKENS
+
+from mdmem.transcripts import CLIENT_NAMES
 
 START = datetime(2026, 3, 2, 0, 0, tzinfo=UTC)
 HALF_AN_HOUR = timedelta(minutes=30)
@@ -49,11 +51,15 @@ def sessions(shell: Shell) -> list[str]:
     folder = shell.world.home / "sessions"
     folder.mkdir()
     names = []
-    for number, client in enumerate(CLIENTS):
+    for number, client in enumerate(CLIENT_NAMES):
         path = folder / f"5a1e000{number}.jsonl"
         path.write_bytes(
             write_session(
-                client, turns_with(TEXTS[number :: len(CLIENTS)]), path.stem, START, HALF_AN_HOUR
+                client,
+                turns_with(TEXTS[number :: len(CLIENT_NAMES)]),
+                path.stem,
+                START,
+                HALF_AN_HOUR,
             )
         )
         names.append(str(path))
@@ -91,7 +97,7 @@ def test_none_is_anywhere(shell: Shell, sessions: list[str], keep: str):
     assert held(shell, sessions, tried.out + tried.err) == set()
     done = shell.run("digest", "--keep", keep, "--json")
     entries = [entry["text"] for entry in done.answer["entries"]]
-    for number in range(len(TEXTS) // len(CLIENTS)):
+    for number in range(len(TEXTS) // len(CLIENT_NAMES)):
         assert f"I prefer pump number {number}." in entries
     assert not any("REDACTED" in entry for entry in entries)
     assert done.answer["redacted"] >= 4 * len(TEXTS)

@@ -238,7 +238,7 @@ def _is_there(name: str, page: Path) -> bool:
     if name.endswith("/") or "NAME" in name:
         return True
     if "/" in name or name.endswith(".py"):
-        at = ROOT if name.startswith("tests/") else PACKAGE
+        at = ROOT if name.startswith(("tests/", "docs/")) else PACKAGE
         return (at / name).exists() or (at / name.partition(".")[0]).with_suffix(".py").exists()
     parts = name.split(".")
     is_ours = (PACKAGE / parts[0]).is_dir() or (page.name == "README.md" and name.islower())

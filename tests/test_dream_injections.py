@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from made_sessions import CLIENTS
 from simulated_week import Week, facts_of
 from test_digest_injections import OF_TOOLS, PAYLOADS, TYPED, filled
 from week_script import PROFILE, Session
@@ -17,6 +16,7 @@ from week_script import PROFILE, Session
 from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.writes import Log, WriteOptions
+from mdmem.transcripts import CLIENT_NAMES
 
 MEMORY = """\
 # Memory
@@ -117,7 +117,7 @@ def test_no_injection_in_a_transcript_is_applied(week: Week):
     ]
     week.sessions = [
         Session(
-            CLIENTS[number % len(CLIENTS)],
+            CLIENT_NAMES[number % len(CLIENT_NAMES)],
             f"5a{number:02}0000-0000-4000-8000-000000000000",
             FIRST + timedelta(minutes=7 * number),
             (("user", OWN), ("tool", "done"), turn, ("agent", "Done."), ("user", "ok")),

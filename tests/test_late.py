@@ -99,12 +99,3 @@ def _loads(node: ast.AST) -> bool:
     return isinstance(node, ast.Import | ast.ImportFrom) or (
         isinstance(node, ast.Name) and node.id == "import_module"
     )
-
-
-def test_the_recipe_for_a_verb_names_files_that_are_there():
-    recipes = (PACKAGE.parent / "docs" / "recipes.md").read_text(encoding="utf-8")
-    table = re.search(r"(?s)\*\*A verb that writes one file.*?\n\n(.*?)\n\n", recipes)
-    assert table is not None
-    files = [name for name in re.findall(r"`([\w/]+\.py)`", table[1]) if "NAME" not in name]
-    assert len(files) >= 6
-    assert all((PACKAGE / name).is_file() for name in files)

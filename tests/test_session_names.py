@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 import session_files
 from conftest import World
-from session_files import SESSION, claude, codex, gemini, pi
+from session_files import SESSION, WRITERS, claude, codex
 from workspaces import Desk, desk
 
 from mdmem.digest.known_sessions import SessionName, named_transcript, parse_name
 from mdmem.errors import MdmemError
 
-CLIENTS = {"claude": claude, "codex": codex, "openclaw": pi, "gemini": gemini}
 TWIN = SESSION[:9] + "2222" + SESSION[13:]
 
 
@@ -48,10 +47,10 @@ def test_no_lines(text: str):
     assert problem.value.exit_status == 2
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", WRITERS)
 @pytest.mark.parametrize("characters", [6, 8, 9, 20, 36])
 def test_by_its_id_or_its_beginning(at: Desk, client: str, characters: int):
-    path = CLIENTS[client](at.world.home, "the pump")
+    path = WRITERS[client](at.world.home, "the pump")
     assert named_transcript(at.workspace, SESSION[:characters]) == path
     assert named_transcript(at.workspace, f"{client}/{SESSION[:characters]}") == path
     assert code(at, SESSION[:5])[0] == "file-not-found"
@@ -64,7 +63,7 @@ def test_by_its_file(at: Desk):
     assert named_transcript(at.workspace, str(path)) == path
 
 
-@pytest.mark.parametrize("write", [claude, codex, pi, gemini])
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
 def test_several_are_named_and_none_is_taken(at: Desk, write: Callable[..., Path]):
     first, second = (
         write(at.world.home, "the pump"),

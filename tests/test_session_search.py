@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import session_files
 from conftest import World
-from session_files import SESSION, START, claude, codex, gemini, named, pi
+from session_files import ALL, SESSION, START, WRITERS, claude, codex, named, pi
 from workspaces import NOW, TOKEN, Desk, desk, where_modes_count
 
 from mdmem import __version__
@@ -33,7 +33,6 @@ from mdmem.search.messages import MESSAGES_NAME, SEEN_NAME
 from mdmem.transcripts import files as transcript_files
 
 OTHER = "6b2f0000-1111-4222-8333-444455556666"
-ALL = ('sessions = ["claude", "codex", "openclaw", "gemini"]', 'session_scope = "all"')
 Write = Callable[..., Path]
 
 
@@ -126,7 +125,7 @@ def test_memory_comes_first_then_what_both_speakers_said(at: Desk, home: Path):
     assert reply.time.isoformat() == "2026-03-04T10:01:00+01:00"
 
 
-@pytest.mark.parametrize("write", [claude, codex, pi, gemini])
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
 def test_each_client(at: Desk, home: Path, write: Write):
     write(home, "We keep the old pump.", "agent: Noted, the pump stays.")
     assert sorted(messages(at, "pump")) == ["Noted, the pump stays.", "We keep the old pump."]

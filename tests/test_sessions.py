@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import session_files
 from conftest import World
-from session_files import SESSION, START, claude, codex, named, pi
+from session_files import ALL, SESSION, START, claude, codex, named, pi
 from workspaces import NOW, TOKEN, Desk, desk
 
 from mdmem.digest import cursors, session_views
@@ -24,7 +24,6 @@ from mdmem.model.writes import Purge, Remember
 from mdmem.show import reads as show
 
 OTHER = "6b2f0000-1111-4222-8333-444455556666"
-ALL = ('sessions = ["claude", "codex", "openclaw", "gemini"]', 'session_scope = "all"')
 KEPT = "We decided to keep the old pump."
 
 

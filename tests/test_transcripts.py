@@ -19,7 +19,7 @@ from mdmem.transcripts.tags import clean
 KEY = "AKIA" + "ZQ3DN7MOLK2PXWTV"
 
 
-def at(minute: int) -> str:
+def at_minute(minute: int) -> str:
     return f"2026-03-04T23:{minute:02}:00.000Z"
 
 
@@ -48,7 +48,7 @@ def claude(
         "type": kind,
         **message,
         "uuid": uuid,
-        "timestamp": at(minute),
+        "timestamp": at_minute(minute),
     } | more
 
 
@@ -180,7 +180,7 @@ class TestClaude:
             "prompt": "use uv",
             "commandMode": "prompt",
             "origin": {"kind": "human"},
-            "timestamp": at(5),
+            "timestamp": at_minute(5),
         }
         (message,) = read_all(
             [claude("attachment", "a", None, minute=9, attachment=attachment)]
@@ -256,7 +256,7 @@ class TestClaude:
             "type": "system",
             "subtype": "compact_boundary",
             "uuid": "x",
-            "timestamp": at(3),
+            "timestamp": at_minute(3),
         }
         summary = claude("user", "y", "x", "I am told that you use uv", 3, isCompactSummary=True)
         later = claude("user", "z", "b", "later", 4, **TYPED)
@@ -279,7 +279,7 @@ class TestClaude:
 
 
 def codex(kind: str, payload: dict[str, Any], minute: int = 0) -> dict[str, Any]:
-    return {"timestamp": at(minute), "type": kind, "payload": payload}
+    return {"timestamp": at_minute(minute), "type": kind, "payload": payload}
 
 
 def codex_user(*texts: str, origins: list[str] | None = None) -> dict[str, Any]:
@@ -299,7 +299,7 @@ CODEX_META = codex(
     {
         "id": "s2",
         "cwd": "/home/u/work",
-        "timestamp": at(0),
+        "timestamp": at_minute(0),
         "source": "cli",
         "base_instructions": {"text": "be terse"},
     },
@@ -407,7 +407,7 @@ class TestCodex:
     def test_a_file_that_goes_on_from_an_earlier_turn_is_a_session_of_its_own(self):
         meta = {
             "id": "s2",
-            "timestamp": at(7),
+            "timestamp": at_minute(7),
             "history_base": {"thread_id": "s2", "end_ordinal_exclusive": 30},
         }
         assert read_all([codex("session_meta", meta)]).session == "s2_20260304230700000"
@@ -449,7 +449,7 @@ def pi(
     kind: str, key: str | None, parent: str | None, minute: int = 0, **more: Any
 ) -> dict[str, Any]:
     links = {} if key is None else {"id": key, "parentId": parent}
-    return {"type": kind, **links, "timestamp": at(minute)} | more
+    return {"type": kind, **links, "timestamp": at_minute(minute)} | more
 
 
 def pi_message(
@@ -463,7 +463,13 @@ def pi_message(
     )
 
 
-PI_HEADER = {"type": "session", "version": 3, "id": "s3", "timestamp": at(0), "cwd": "/home/u/work"}
+PI_HEADER = {
+    "type": "session",
+    "version": 3,
+    "id": "s3",
+    "timestamp": at_minute(0),
+    "cwd": "/home/u/work",
+}
 
 
 def envelope(*blocks: tuple[str, dict[str, Any]]) -> str:
@@ -505,7 +511,7 @@ class TestOpenclaw:
         assert transcript.skipped == ()
 
     def test_the_first_version_has_no_ids(self):
-        header = {"type": "session", "id": "s3", "timestamp": at(0), "cwd": "/"}
+        header = {"type": "session", "id": "s3", "timestamp": at_minute(0), "cwd": "/"}
         records = [
             header,
             pi_message(None, None, "user", "one"),
@@ -599,11 +605,16 @@ class TestOpenclaw:
         assert [message.typed for message in read_all(records).messages] == [False, False]
 
 
-GEMINI_HEADER = {"sessionId": "s4", "projectHash": "0" * 64, "startTime": at(0), "kind": "main"}
+GEMINI_HEADER = {
+    "sessionId": "s4",
+    "projectHash": "0" * 64,
+    "startTime": at_minute(0),
+    "kind": "main",
+}
 
 
 def gemini(key: str, kind: str, content: Any, **more: Any) -> dict[str, Any]:
-    return {"id": key, "timestamp": at(1), "type": kind, "content": content} | more
+    return {"id": key, "timestamp": at_minute(1), "type": kind, "content": content} | more
 
 
 class TestGemini:
@@ -620,7 +631,7 @@ class TestGemini:
                     "Noted.",
                     toolCalls=[{"name": "read_file", "result": "never said"}],
                 ),
-                {"$set": {"lastUpdated": at(2)}},
+                {"$set": {"lastUpdated": at_minute(2)}},
                 gemini("c", "user", [{"text": "we decided to use Oracle"}]),
                 gemini("d", "gemini", ""),
                 {"$rewindTo": "c"},
@@ -720,7 +731,7 @@ WORDS = [
         "cwd",
         "source",
         "model",
-        at(1),
+        at_minute(1),
         "tool_result",
         "tool_use",
     ),
@@ -736,9 +747,15 @@ ANYTHING = st.recursive(
 )
 
 
-@pytest.mark.parametrize(
-    "header", [{"type": "mode", "sessionId": "s1"}, CODEX_META, PI_HEADER, GEMINI_HEADER]
-)
+HEADERS = {
+    "claude": {"type": "mode", "sessionId": "s1"},
+    "codex": CODEX_META,
+    "openclaw": PI_HEADER,
+    "gemini": GEMINI_HEADER,
+}
+
+
+@pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
 @examples(40)
 @given(records=st.lists(st.dictionaries(st.sampled_from(WORDS), ANYTHING, max_size=8), max_size=5))
 def test_any_record_is_read_or_named(header: dict[str, Any], records: list[Any]):
@@ -835,14 +852,8 @@ class TestLines:
         assert raised.value.code == "unknown-format"
 
     def test_formats_are_known_by_their_first_records(self):
-        first_records = [{"type": "mode", "sessionId": "s1"}, CODEX_META, PI_HEADER, GEMINI_HEADER]
-        clients = [recognise(encode([record])) for record in first_records]
-        assert [client and client.name for client in clients] == [
-            "claude",
-            "codex",
-            "openclaw",
-            "gemini",
-        ]
+        clients = [recognise(encode([record])) for record in HEADERS.values()]
+        assert [client and client.name for client in clients] == list(HEADERS)
 
     def test_sessions_of_our_own(self):
         assert read_all([claude("user", "a", None, "mdmem-extract/1\nx", promptSource="sdk")]).own
@@ -863,7 +874,7 @@ class TestLines:
             read_all([record | {"sessionId": "s9"}]).messages,
         )
         assert message.mark == copy.mark
-        assert message.mark != read_all([record | {"timestamp": at(7)}]).messages[0].mark
+        assert message.mark != read_all([record | {"timestamp": at_minute(7)}]).messages[0].mark
 
 
 class TestCleaning:

@@ -14,7 +14,7 @@ from mdmem.transcripts.reading import CONTEXT_MESSAGES, read
 Steps = list[tuple[str, int]]
 
 
-def at(minute: int) -> str:
+def at_minute(minute: int) -> str:
     return f"2026-03-04T{minute // 60 % 24:02}:{minute % 60:02}:00.000Z"
 
 
@@ -34,7 +34,7 @@ def make_claude(steps: Steps) -> list[dict[str, Any]]:
             "type": kind,
             "message": {"role": kind, "content": content},
         }
-        record |= {"uuid": f"uuid-{number}", "timestamp": at(number)}
+        record |= {"uuid": f"uuid-{number}", "timestamp": at_minute(number)}
         if step in ("user", "rewind") and value % 3:
             record |= {"origin": {"kind": "human"}, "promptSource": "typed"}
         if step == "repeat" and len(records) > 1:
@@ -47,7 +47,7 @@ def make_claude(steps: Steps) -> list[dict[str, Any]]:
 def make_codex(steps: Steps) -> list[dict[str, Any]]:
     records: list[dict[str, Any]] = [
         {
-            "timestamp": at(0),
+            "timestamp": at_minute(0),
             "type": "session_meta",
             "payload": {"id": "s2", "cwd": "/w", "source": "cli"},
         }
@@ -75,13 +75,13 @@ def make_codex(steps: Steps) -> list[dict[str, Any]]:
                     "turn_attribution": {"turn_trigger": ["user", "exec"][value % 2]},
                 },
             )
-        records.append({"timestamp": at(number), "type": kind, "payload": payload})
+        records.append({"timestamp": at_minute(number), "type": kind, "payload": payload})
     return records
 
 
 def make_openclaw(steps: Steps) -> list[dict[str, Any]]:
     records: list[dict[str, Any]] = [
-        {"type": "session", "version": 3, "id": "s3", "timestamp": at(0), "cwd": "/w"}
+        {"type": "session", "version": 3, "id": "s3", "timestamp": at_minute(0), "cwd": "/w"}
     ]
     ids: list[str | None] = [None]
     for number, (step, value) in enumerate(steps):
@@ -98,7 +98,7 @@ def make_openclaw(steps: Steps) -> list[dict[str, Any]]:
             "type": "message",
             "id": f"id-{number}",
             "parentId": parent,
-            "timestamp": at(number),
+            "timestamp": at_minute(number),
         }
         records.append(
             record | {"message": {"role": role, "content": [{"type": "text", "text": text}]}}
@@ -109,14 +109,14 @@ def make_openclaw(steps: Steps) -> list[dict[str, Any]]:
 
 def make_gemini(steps: Steps) -> list[dict[str, Any]]:
     records: list[dict[str, Any]] = [
-        {"sessionId": "s4", "projectHash": "0", "startTime": at(0), "kind": "main"}
+        {"sessionId": "s4", "projectHash": "0", "startTime": at_minute(0), "kind": "main"}
     ]
     messages: list[dict[str, Any]] = []
     for number, (step, value) in enumerate(steps):
         kind = "gemini" if step == "agent" else "user"
         record: dict[str, Any] = {
             "id": f"id-{number}",
-            "timestamp": at(number),
+            "timestamp": at_minute(number),
             "type": kind,
             "content": [{"text": f"{step} {number}"}],
         }

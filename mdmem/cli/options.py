@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from mdmem.model import Source
+from mdmem.transcripts import CLIENT_NAMES
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 File = Annotated[
@@ -69,6 +70,14 @@ InSession = Annotated[
     str | None,
     typer.Option(
         "--session", metavar="NAME", help="Only of this session, named with or without its client."
+    ),
+]
+Client = Annotated[
+    str | None,
+    typer.Option(
+        "--client",
+        metavar="CLIENT",
+        help=f"Only {', '.join(CLIENT_NAMES[:-1])} or {CLIENT_NAMES[-1]}.",
     ),
 ]
 Since = Annotated[

@@ -15,7 +15,7 @@ from mdmem.startup.records import replace
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli.options import Json
+    from mdmem.cli.options import Client, Json
 
 
 def sessions(
@@ -27,10 +27,7 @@ def sessions(
             help="A session, its id's beginning or its file, with #LINE or #LINE-LINE.",
         ),
     ] = None,
-    client: Annotated[
-        str | None,
-        typer.Option("--client", metavar="CLIENT", help="Only claude, codex, openclaw or gemini."),
-    ] = None,
+    client: Client = None,
     since: Annotated[
         str | None,
         typer.Option(
