@@ -14,7 +14,7 @@ from mdmem.errors import RefusedChange, RepositoryProblem, TextProblem
 from mdmem.folder import files
 from mdmem.folder.layout import guarded_kind, is_markdown
 from mdmem.model import FactId, FileKind, FilePath, Op, Problem, Supersession
-from mdmem.model.writes import DigestDay, Forget, Purge, WriteOptions
+from mdmem.model.writes import Forget, Purge, WriteOptions
 from mdmem.queries import lookup
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check, secrets
@@ -24,7 +24,6 @@ from mdmem.verbs import (
     AcceptEdit,
     EditedText,
     FileEdit,
-    InstructionsEdit,
     RevertEdit,
     edit_text,
     foundations,
@@ -301,9 +300,7 @@ def _stated_supersession(
 
     With it the plan that removes that fact from another file, if it is in one.
     """
-    if edit.options.supersedes is None or isinstance(
-        edit, RevertEdit | InstructionsEdit | DigestDay | AcceptEdit
-    ):
+    if edit.options.supersedes is None:
         return (), (), None
     old, location = edited.superseded, None
     if old is None:

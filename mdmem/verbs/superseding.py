@@ -13,7 +13,7 @@ from mdmem.errors import FactProblem, PathProblem
 from mdmem.folder import layout
 from mdmem.history.notes import parse_message
 from mdmem.model import FactId, FileKind, FilePath
-from mdmem.model.writes import EditSection, Forget, Log, Remember
+from mdmem.model.writes import Forget, Log
 from mdmem.queries import lookup
 from mdmem.queries.lookup import FactLocation
 from mdmem.startup.records import replace
@@ -25,7 +25,7 @@ from mdmem.wording import field, verb
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mdmem.model.writes import WholeFileEdit
+    from mdmem.verbs import FileEdit
 
 _MOST_COMMITS = 50
 _HINT = "Write it in the section of the fact you mean."
@@ -109,7 +109,7 @@ def _meant(
 
 def fact_to_supersede(
     workspace: Workspace,
-    edit: EditSection | Log | Remember | Forget | WholeFileEdit,
+    edit: FileEdit,
     removed: tuple[Item, ...],
     successor: FactId | None,
 ) -> tuple[FactId | None, FactLocation | None]:
