@@ -89,9 +89,10 @@ class ItemParts:
 
 
 def rewrite_item(item: str, kind: str | None, tags: Iterable[str], until: date | None) -> str:
-    """A list item with other tags, `until` and, unless None, kind; other bytes are kept.
+    """A list item with other tags, `until` and, unless None, kind.
 
-    Tags are dropped where the item is nothing but tags.
+    The rest is kept, except white space before and between labels: it becomes one space. Tags are
+    dropped where the item is nothing but tags.
     """
     parts = ItemParts.read(item)
     head, beneath = LabelledText.read(parts.head), LabelledText.read(parts.beneath)

@@ -24,7 +24,7 @@ _MOST_COMMITS = 16
 _PLAIN_OPS = frozenset(
     {Op.REPLACE, Op.APPEND, Op.PREPEND, Op.CREATE, Op.LOG, Op.REMEMBER, Op.FORGET}
 )
-"""Operations whose messages quote every line added or removed."""
+"""Operations whose messages quote every line added or removed; for others the trail is read."""
 
 
 def own_foundation(workspace: Workspace, options: WriteOptions) -> Foundation:
