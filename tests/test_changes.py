@@ -18,7 +18,6 @@ from mdmem.model import FilePath, Source
 from mdmem.model.writes import (
     Action,
     Change,
-    Contradict,
     EditSection,
     Forget,
     Log,
@@ -42,26 +41,23 @@ def message(at: Desk) -> str:
     return at.git("log", "-1", "--format=%B")
 
 
-def test_events_have_the_names_of_the_commands() -> None:
-    section = EditSection("Work", Action.APPEND, "x")
-    pair = ("0123abcd", "4567cdef")
-    edits = (section, Log("x"), Remember("x"), Forget("x"), Revert("x"), Contradict(*pair))
-    assert {type(edit) for edit in (*edits, Resolve(*pair))} == set(get_args(Change))
-    assert {*map(event_name, edits)} <= COMMANDS.keys()
-    assert event_name(Resolve(*pair)) == "conflicts-resolve"
+@pytest.mark.parametrize("kind", get_args(Change))
+def test_events_have_the_names_of_the_commands(kind: type[Change]) -> None:
+    name = event_name(object.__new__(kind))
+    assert name in COMMANDS or (kind, name) == (Resolve, "conflicts-resolve")
 
 
-@pytest.mark.parametrize(
-    ("edit", "texts"),
-    [
-        (append("x"), ["x"]),
-        (EditSection("Work", Action.REPLACE, "old", "new"), ["new"]),
-        (Log("x", more=("y",)), ["x", "y"]),
-        (Remember("x", key="k"), ["k", "x"]),
-        (Remember("x"), ["", "x"]),
-        (Forget("x"), []),
-    ],
-)
+NEW_TEXTS: list[tuple[FileEdit, list[str]]] = [
+    (append("x"), ["x"]),
+    (EditSection("Work", Action.REPLACE, "old", "new"), ["new"]),
+    (Log("x", more=("y",)), ["x", "y"]),
+    (Remember("x", key="k"), ["k", "x"]),
+    (Remember("x"), ["", "x"]),
+    (Forget("x"), []),
+]
+
+
+@pytest.mark.parametrize(("edit", "texts"), NEW_TEXTS)
 def test_the_texts_that_an_edit_brings_in(edit: FileEdit, texts: list[str]) -> None:
     assert list(verb_of(edit).new_texts(edit)) == texts
 

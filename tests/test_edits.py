@@ -35,23 +35,23 @@ def revert_edit(from_log: bool) -> RevertEdit:
     )
 
 
-@pytest.mark.parametrize(
-    ("edit", "is_taken"),
-    [
-        (Log("x", day="2026-03-04"), True),
-        (DigestDay(day=date(2026, 3, 4), entries=(), run="r"), True),
-        (Forget("x", LOG), True),
-        (revert_edit(from_log=True), True),
-        (revert_edit(from_log=False), False),
-        (InstructionsEdit(LOG, False, WriteOptions()), False),
-        (Remember("x", file=LOG), False),
-        *(
-            (EditSection("09:00", action, "- x", file=LOG), action is Action.APPEND)
-            for action in (Action.APPEND, Action.PREPEND, Action.BODY)
-        ),
-    ],
-    ids=lambda value: type(value).__name__,
-)
+OF_A_LOG: list[tuple[FileEdit, bool]] = [
+    (Log("x", day="2026-03-04"), True),
+    (DigestDay(day=date(2026, 3, 4), entries=(), run="r"), True),
+    (Forget("x", LOG), True),
+    (revert_edit(from_log=True), True),
+    (revert_edit(from_log=False), False),
+    (InstructionsEdit(LOG, False, WriteOptions()), False),
+    (Remember("x", file=LOG), False),
+    *(
+        (EditSection("09:00", action, "- x", file=LOG), action is Action.APPEND)
+        for action in (Action.APPEND, Action.PREPEND, Action.BODY)
+    ),
+]
+"""Edits that name a day's log, and whether it takes them."""
+
+
+@pytest.mark.parametrize(("edit", "is_taken"), OF_A_LOG, ids=lambda value: type(value).__name__)
 def test_a_days_log_takes_what_adds_to_it(at: Desk, edit: FileEdit, is_taken: bool) -> None:
     if is_taken:
         assert target_path(at.workspace, edit) == LOG

@@ -2,14 +2,24 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from made_sessions import WRITERS as MADE_SESSIONS
 from program_source import PACKAGE
 from session_files import WRITERS
+from test_changes import NEW_TEXTS
+from test_cli_events import EVENTS
+from test_cli_writes import WRITES
+from test_durability import VERBS as UNDER_POWER_CUTS
+from test_edits import OF_A_LOG
 from test_transcripts import HEADERS
 from test_transcripts_in_parts import MAKERS
 
+from mdmem.changes import event_name
+from mdmem.model import Op
+from mdmem.model.writes import Change, Contradict, Resolve, Revert, WriteResult
+from mdmem.show.writes import write_text
 from mdmem.transcripts import CLIENT_NAMES
 
 ROOT = PACKAGE.parent
@@ -18,14 +28,63 @@ ROOT = PACKAGE.parent
 def files_of(recipe: str) -> dict[str, Path]:
     """The files that the table of a recipe names."""
     recipes = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
-    table = re.search(rf"(?s)\n\*\*{re.escape(recipe)}.*?\n\n(\|.*?)\n\n", recipes)
+    table = re.search(
+        rf"(?s)\n\*\*{re.escape(recipe)}\.\*\* These (\d+) files.*?\n\n(\|.*?)\n\n", recipes
+    )
     assert table is not None
-    cells = re.findall(r"^\| ([^|]+) \|", table[1], re.MULTILINE)
-    names = [name for cell in cells for name in re.findall(r"`([\w/]+\.\w+)`", cell)]
+    cells = re.findall(r"^\| ([^|]+) \|", table[2], re.MULTILINE)
+    names = [name for cell in cells for name in re.findall(r"`([\w/-]+\.\w+)`", cell)]
+    assert len(names) == int(table[1]), f"the recipe's table names {len(names)} files"
     return {
         name: (PACKAGE if (PACKAGE / name.partition("/")[0]).is_dir() else ROOT) / name
         for name in names
     }
+
+
+VERBS = sorted(
+    set(get_args(Change)) - {Revert, Contradict, Resolve}, key=lambda kind: kind.__name__
+)
+"""The records of the verbs that write one file, and that are commands."""
+
+
+class TestVerb:
+    FILES = files_of("A verb that writes one file")
+    OF_OPERATIONS = frozenset({"model/__init__.py", "show/writes.py"})
+    """Operations need not have the names of verbs: `edit-section` has one for each action."""
+
+    @pytest.mark.parametrize("kind", VERBS)
+    def test_is_in_every_file_that_the_recipe_names(self, kind: type[Change]):
+        verb = event_name(object.__new__(kind))
+        module = verb.replace("-", "_")
+        missing = [
+            name
+            for name, path in self.FILES.items()
+            if name not in self.OF_OPERATIONS
+            and not re.search(
+                rf"\b({kind.__name__}|{verb}|{module})\b",
+                path.with_stem(path.stem.replace("NAME", module)).read_text(encoding="utf-8"),
+            )
+        ]
+        assert not missing, f"{verb} is not in {', '.join(missing)}"
+
+    @pytest.mark.parametrize("kind", VERBS)
+    def test_is_tried_by_the_tests(self, kind: type[Change]):
+        verb = event_name(object.__new__(kind))
+        tried = {
+            "tests/test_changes.py": {type(edit) for edit, _ in NEW_TEXTS},
+            "tests/test_edits.py": {type(edit) for edit, _ in OF_A_LOG},
+            "tests/test_cli_writes.py": {words[0] for words, _ in WRITES},
+            "tests/test_cli_events.py": {name for _, (name, end, _) in EVENTS if end == "done"},
+            "tests/test_durability.py": {name.partition(",")[0] for name in UNDER_POWER_CUTS},
+        }
+        assert tried.keys() <= self.FILES.keys()
+        missing = [file for file, verbs in tried.items() if verbs.isdisjoint({kind, verb})]
+        assert not missing, f"{verb} is not tried in {', '.join(missing)}"
+
+    @pytest.mark.parametrize("op", [op for op in Op if op is not Op.INIT])
+    def test_an_operation_has_its_words(self, op: Op):
+        result = WriteResult(True, "a.md", (), None, None, op=op)
+        assert write_text(result).endswith(" a.md"), "mdmem/show/writes.py has no words for it"
 
 
 class TestClient:
@@ -42,11 +101,8 @@ class TestClient:
             name: path.with_stem(path.stem.replace("NAME", client)).read_text(encoding="utf-8")
             for name, path in self.FILES.items()
         }
-        assert [
-            f"{name} has nothing of {client}"
-            for name, text in texts.items()
-            if not re.search(rf"\b{client}\b", text)
-        ] == []
+        missing = [name for name, text in texts.items() if not re.search(rf"\b{client}\b", text)]
+        assert not missing, f"{client} is not in {', '.join(missing)}"
         assert f"\n| `{client}`: " in texts["docs/digest.md"], "a row in docs/digest.md"
 
     @pytest.mark.parametrize(
