@@ -176,7 +176,7 @@ def _print_failure(
     if as_json:
         print(json_line(failure_json(failure, translate)), file=sys.stderr)
         return
-    message, hint = translate(failure.message), translate(failure.hint)
+    message, hint = (translate(_redact(text)) for text in (failure.message, failure.hint))
     print(fit(f"mdmem: {printable(message)}"), file=sys.stderr)
     if hint:
         print(fit(f"hint: {printable(hint)}"), file=sys.stderr)
@@ -185,13 +185,30 @@ def _print_failure(
 def failure_json(
     failure: MdmemError, translate: Callable[[str], str] = wording.plain
 ) -> dict[str, Any]:
-    """A failure as a JSON object, its sentences in the words of a door."""
+    """A failure as a JSON object without secrets, its sentences in the words of a door."""
     return {
         "error": failure.code,
-        "message": translate(failure.message),
-        "hint": translate(failure.hint),
-        **failure.details,
+        "message": translate(_redact(failure.message)),
+        "hint": translate(_redact(failure.hint)),
+        **_without_secrets(failure.details),
     }
+
+
+def _without_secrets(value: Any) -> Any:
+    match value:
+        case str():
+            return _redact(value)
+        case list() | tuple():
+            return [_without_secrets(each) for each in value]
+        case Mapping():
+            return {name: _without_secrets(each) for name, each in value.items()}
+    return value
+
+
+def _redact(text: str) -> str:
+    from mdmem import secrets  # noqa: PLC0415 - only where something has failed
+
+    return secrets.redact(text)
 
 
 def attempt(

@@ -166,6 +166,12 @@ class TestPrompt:
         assert "[REDACTED:" in block
         assert TOKEN not in block
 
+    def test_nor_in_the_line_on_a_failure(self, hook: Hook, shell: Shell):
+        shell.write("mdmem.toml", f'log_queries = "{TOKEN}"\n')
+        line = json.loads(hook("SessionStart"))["systemMessage"]
+        assert "log_queries" in line
+        assert TOKEN not in line
+
 
 class TestCompaction:
     def test_before_it_the_host_is_asked_for_a_list(self, hook: Hook, shell: Shell):

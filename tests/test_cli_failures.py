@@ -743,6 +743,16 @@ def test_failures(shell: Shell, failure: Failure):
     assert TOKEN not in text.err + as_json.err
 
 
+@pytest.mark.parametrize("options", [(), ("--json",)], ids=["text", "json"])
+def test_no_secret_is_shown(shell: Shell, options: tuple[str, ...]):
+    for name in ("a", "b"):
+        shell.write(f"memory/{name}.md", f"# A\n\n- key: {TOKEN}\n")
+    done = shell.run("forget", f"key: {TOKEN}", *options)
+    assert done.status == 1
+    assert "fact-ambiguous" in done.err or "is in 2 places" in done.err
+    assert TOKEN not in done.out + done.err
+
+
 def test_a_failure_names_what_a_program_needs(shell: Shell):
     changed = json.loads(
         shell.run("edit-section", "Employer", "--expect", "0" * 12, "--body", "x", "--json").err

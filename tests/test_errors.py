@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from workspaces import TOKEN
 
 from mdmem.errors import (
     MdmemError,
@@ -85,6 +86,28 @@ def test_a_bug_shows_its_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     assert err.endswith("ZeroDivisionError: oops\nmdmem: this is a bug in mdmem\n")
     assert report(failing(KeyError("x")), as_json=True) == 3
     assert json.loads(capsys.readouterr().err)["error"] == "bug"
+
+
+def test_no_secret_is_in_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> str:
+        raise SectionProblem(
+            "section-changed",
+            f"the key is {TOKEN}",
+            f"not {TOKEN}",
+            text=f"token {TOKEN}",
+            facts=[{"text": TOKEN, "line": 7}],
+            pair=(TOKEN, None),
+        )
+
+    failure = attempt(fail)
+    assert isinstance(failure, dict)
+    assert (failure["facts"][0]["line"], failure["pair"][1]) == (7, None)
+    report(failing(SectionProblem("x", f"the key is {TOKEN}", f"not {TOKEN}")))
+    plainly = capsys.readouterr().err
+    report(fail, as_json=True)  # type: ignore[arg-type]
+    for text in (json.dumps(failure), plainly, capsys.readouterr().err):
+        assert "[REDACTED:github-token]" in text
+        assert TOKEN not in text
 
 
 def test_an_attempt_of_a_server_ends_in_its_text_or_in_a_failure(

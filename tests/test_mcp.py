@@ -403,9 +403,6 @@ class TestTexts:
     def test_no_secret_and_nothing_that_steers(self):
         assert TOKEN not in answer(hit(f"the token is {TOKEN}"))
         assert "\x1b" not in answer(hit("red \x1b[31m"))
-        assert TOKEN not in texts.failure_text(
-            {"error": "section-changed", "text": f"token {TOKEN}", "facts": [{"text": TOKEN}]}
-        )
 
     def test_what_is_too_much_is_counted(self):
         text = answer(*(hit("word " * 100, line) for line in range(50)))

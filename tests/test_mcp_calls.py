@@ -162,6 +162,10 @@ class TestReading:
         ):
             assert TOKEN not in text
         assert "REDACTED" in caller.text("memory_search", query="key")
+        at.write("memory/more.md", f"# Keys\n\n- the key is {TOKEN}\n")
+        failure = caller.failure("memory_forget", fact=f"the key is {TOKEN}")
+        assert len(failure["facts"]) == 2
+        assert TOKEN not in json.dumps(failure)
 
     def test_resources(self, caller: Caller):
         assert caller.door.read_resource("mdmem://file/MEMORY.md", "probe") == (SEED, False)

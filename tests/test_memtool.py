@@ -418,6 +418,8 @@ class TestChanges:
         assert "MIIEvQ" not in text
         assert "     7\t- the last line" in text
         assert TOKEN not in backend.call(put("/memories/keys.md", TOKEN, "x"))
+        at.write("mdmem.toml", f'log_queries = "{TOKEN}"\n')
+        assert TOKEN not in refused(at, backend, view("/memories/keys.md"), "bad-settings")
 
     @pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\0\0", b"\xff\xfe", b"a\0b"])
     def test_what_is_no_text(self, data: bytes, at: Desk, backend: Backend):

@@ -12,7 +12,7 @@ from conftest import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mdmem.text.secrets import ALLOW_COMMENT, RULES, SHORTEST_TOKEN, Rule, _entropy, find, redact
+from mdmem.secrets import ALLOW_COMMENT, RULES, SHORTEST_TOKEN, Rule, _entropy, find, redact
 
 _RANDOM = Random(20260305)
 CPU_LIMIT = 0.75

@@ -47,9 +47,9 @@ from mdmem.model.searches import (
 )
 from mdmem.model.writes import PurgePlan, PurgeResult, WriteResult
 from mdmem.search import ranking
+from mdmem.secrets import Secret
 from mdmem.show import history, hits, maintenance, pipelines, reads, writes
 from mdmem.text.render import plain
-from mdmem.text.secrets import Secret
 from mdmem.wording import field
 
 COMMIT = CommitId("0123456789abcdef0123456789abcdef01234567")

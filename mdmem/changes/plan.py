@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mdmem import secrets
 from mdmem.changes import fact_places
 from mdmem.editors import EditResult
 from mdmem.editors import facts as fact_editor
@@ -17,7 +18,7 @@ from mdmem.model import FactId, FileKind, FilePath, Op, Problem, Supersession
 from mdmem.model.writes import Forget, Purge, WriteOptions
 from mdmem.queries import lookup
 from mdmem.startup.records import dataclass, replace
-from mdmem.text import check, secrets
+from mdmem.text import check
 from mdmem.text.document import Document, decode, parse, parse_bytes
 from mdmem.text.facts import Item
 from mdmem.verbs import (

@@ -15,7 +15,6 @@ from mdmem.cli.flags import in_flags
 from mdmem.cli.parameter_table import TABLE
 from mdmem.cli.progress import fitted, say, shown
 from mdmem.errors import json_line, report
-from mdmem.text import secrets
 
 if TYPE_CHECKING:
     from io import TextIOWrapper
@@ -56,11 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command (by default that of the process) and return the exit status."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     _open_streams()
-    return report(lambda: _run(words), _wants_json(words), _in_flags_without_secrets, fitted)
-
-
-def _in_flags_without_secrets(message: str) -> str:
-    return in_flags(secrets.redact(message))
+    return report(lambda: _run(words), _wants_json(words), in_flags, fitted)
 
 
 def _run(words: Sequence[str]) -> int:

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem import memory
+from mdmem import memory, secrets
 from mdmem.cli.call import Answer, Call, open_memory, read_argument
 from mdmem.cli.flags import in_flags
 from mdmem.cli.progress import count, shown
@@ -23,7 +23,7 @@ from mdmem.model.rules import parse_allowances
 from mdmem.show import maintenance, reads
 from mdmem.show.formatting import VerbatimText, one_line, short_id
 from mdmem.startup.records import replace
-from mdmem.text import check, secrets
+from mdmem.text import check
 from mdmem.wording import number_of
 
 if TYPE_CHECKING:

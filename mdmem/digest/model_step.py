@@ -13,6 +13,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import NamedTuple
 
+from mdmem import secrets
 from mdmem.catchup.session_messages import purged_texts
 from mdmem.digest import cursors
 from mdmem.digest.cursors import MOST_TRIES, DueLines
@@ -31,7 +32,6 @@ from mdmem.llm.requests import ExtractData, RequestLine, extract_request, last_w
 from mdmem.model.pipelines import LINES, Digest
 from mdmem.model.sessions import Message, Speaker, Transcript
 from mdmem.startup.records import dataclass, replace
-from mdmem.text import secrets
 from mdmem.text.facts import fact_id
 from mdmem.transcripts.files import read_file
 from mdmem.workspace import Say, Workspace

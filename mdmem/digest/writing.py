@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, tzinfo
 
+from mdmem import secrets
 from mdmem.changes import apply
 from mdmem.changes.commit_notes import complete_options
 from mdmem.changes.recover import Transaction, lock_workspace, recover
@@ -17,7 +18,6 @@ from mdmem.given.sessions import read_record
 from mdmem.model.pipelines import Digest, DigestedEntry
 from mdmem.model.writes import DayEntry, DigestDay, WriteResult
 from mdmem.startup.records import replace
-from mdmem.text import secrets
 from mdmem.verbs import digest_day
 from mdmem.workspace import Say, Workspace
 

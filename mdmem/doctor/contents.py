@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from mdmem import secrets
 from mdmem.doctor.inspection import Finding, Inspection, Level
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files, layout
@@ -18,7 +19,7 @@ from mdmem.repo.first_parent import HUNK, new_lines
 from mdmem.repo.ignored import ignored
 from mdmem.repo.runner import MARKDOWN, run
 from mdmem.startup import late
-from mdmem.text import check, secrets
+from mdmem.text import check
 from mdmem.wording import number_of, verb
 from mdmem.workspace import Workspace
 

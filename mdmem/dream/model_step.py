@@ -14,6 +14,7 @@ from datetime import date
 from hashlib import sha256
 from typing import Any
 
+from mdmem import secrets
 from mdmem.catchup.session_messages import purged_texts
 from mdmem.dream.candidates import DreamCandidate, Night
 from mdmem.dream.cases import FORGETS_NOTHING, SAID_ONCE, subject_to_forget
@@ -31,7 +32,6 @@ from mdmem.llm.requests import ConsolidateData, DayFact, MemoryEntry, consolidat
 from mdmem.model import FactId, Source
 from mdmem.model.pipelines import DreamOp
 from mdmem.startup.records import dataclass, field, replace
-from mdmem.text import secrets
 from mdmem.text.addresses import join_path
 from mdmem.text.facts import fact_id, normalise
 from mdmem.workspace import Say, Workspace

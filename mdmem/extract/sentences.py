@@ -10,9 +10,9 @@ from math import log
 from re import Match, Pattern
 from typing import Any, Self
 
+from mdmem import secrets
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.text import secrets
 from mdmem.words import de, en, es, fr, zh
 
 LANGUAGES = (en, de, fr, es, zh)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
+from mdmem import secrets
 from mdmem.editors import likeness
 from mdmem.model import FactId
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.text import secrets
 from mdmem.text.facts import normalise, parse_text, shortened, split_key
 from mdmem.transcripts import tags
 

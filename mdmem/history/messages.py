@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from mdmem import secrets
 from mdmem.errors import printable
 from mdmem.history.differences import changed_lines
 from mdmem.model import (
@@ -19,7 +20,6 @@ from mdmem.model import (
 )
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.text import secrets
 from mdmem.text.addresses import join_path
 from mdmem.text.document import split_lines
 

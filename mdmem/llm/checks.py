@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from mdmem import secrets
 from mdmem.extract.statements import attribute_named
 from mdmem.llm.grounding import Ground, SaidLine
 from mdmem.llm.requests import (
@@ -25,7 +26,6 @@ from mdmem.llm.requests import (
 from mdmem.model import FactId
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.text import secrets
 from mdmem.transcripts.tags import strip_blocks
 
 _TAG = late.pattern(r"<[/!?]?[A-Za-z][^<>]*>|&(?:amp;)*(?:lt|#0*60|#x0*3c);|\{\{|\}\}|\[REDACTED:")

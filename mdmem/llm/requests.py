@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Any
 
+from mdmem import secrets
 from mdmem.model import FactId, Source
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
-from mdmem.text import secrets
 
 # a session that begins with this line is mdmem's own request, and is not digested
 OPENING = "mdmem-extract/1"

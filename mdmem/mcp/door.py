@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from mdmem import adoption
+from mdmem import adoption, secrets
 from mdmem.errors import PathProblem, UsageProblem, attempt
 from mdmem.given import guard
 from mdmem.mcp import arguments, calls, texts, tools
@@ -22,7 +22,6 @@ from mdmem.model.prompts import BuildContext
 from mdmem.model.reads import Show
 from mdmem.model.searches import Hit, ListFacts
 from mdmem.show import maintenance
-from mdmem.text import secrets
 from mdmem.transcripts import tags
 from mdmem.wording import typed
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from mdmem import secrets
 from mdmem.errors import json_line, printable
 from mdmem.mcp.arguments import in_arguments
 from mdmem.model.history import DayView
@@ -13,7 +14,6 @@ from mdmem.model.searches import BuildProgress, FactList, Hit, SearchResult
 from mdmem.queries.context.parts import Paragraph, clean_line, write_block
 from mdmem.show.formatting import also_notes, hit_remarks, section_line, unread_text
 from mdmem.show.history import changes_text
-from mdmem.text import secrets
 from mdmem.text.facts import item_text
 
 MOST_CHARACTERS = 8000
@@ -164,23 +164,11 @@ def outline_text(outline: Outline) -> str:
 
 
 def failure_text(failure: Mapping[str, Any]) -> str:
-    """A failure as one JSON object of bounded length, without secrets."""
-    shown = {name: _without_secrets(value) for name, value in failure.items()}
-    text = json_line(shown)
+    """A failure (of `errors.attempt`) as one JSON object of bounded length."""
+    text = json_line(failure)
     if len(text) <= MOST_CHARACTERS:
         return text
-    return json_line({name: _shortened(value) for name, value in shown.items()})
-
-
-def _without_secrets(value: Any) -> Any:
-    match value:
-        case str():
-            return secrets.redact(value)
-        case list() | tuple():
-            return [_without_secrets(each) for each in value]
-        case dict():
-            return {name: _without_secrets(each) for name, each in value.items()}
-    return value
+    return json_line({name: _shortened(value) for name, value in failure.items()})
 
 
 def _shortened(value: Any) -> Any:

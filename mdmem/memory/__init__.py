@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mdmem import secrets
 from mdmem.events import EventRecorder
 from mdmem.memory.modules import module
 from mdmem.model import RUNS_NAME, CommitId, FilePath, Problem
@@ -20,7 +21,6 @@ from mdmem.model.writes import (
     WriteOptions,
     WriteResult,
 )
-from mdmem.text import secrets
 from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, open_in, refresh
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mdmem import events, repo
+from mdmem import events, repo, secrets
 from mdmem.errors import PathProblem
 from mdmem.folder import hook_files, layout
 from mdmem.folder.listing import is_marked
@@ -20,7 +20,7 @@ from mdmem.model import CommitId, FactId, FileKind, FilePath, Problem
 from mdmem.repo import Repository, git_files
 from mdmem.repo.worktree import StagedFile
 from mdmem.startup.records import dataclass, replace
-from mdmem.text import check, secrets
+from mdmem.text import check
 from mdmem.text.document import parse_bytes
 from mdmem.text.facts import items
 from mdmem.workspace import Workspace, actor_in_shell, open_in, read_committed, was_used

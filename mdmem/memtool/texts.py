@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mdmem import wording
+from mdmem import secrets, wording
 from mdmem.memtool.commands import FOLDER, ROOT, Command
 from mdmem.startup import late
-from mdmem.text import secrets
 
 _NUMBER_WIDTH = 6
 _UNITS = "BKMG"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from mdmem import secrets
 from mdmem.catchup import background, trails
 from mdmem.catchup.index import FreshIndex, fresh_index
 from mdmem.events import Quality
@@ -31,7 +32,6 @@ from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.ranking import Decay
 from mdmem.search.results import Match
 from mdmem.startup.records import replace
-from mdmem.text import secrets
 from mdmem.text.facts import find_held_key, normalise, split_key
 from mdmem.workspace import Progress, Say, Workspace
 

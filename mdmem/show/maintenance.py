@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mdmem.model.proposals import Advice, ReviewResult
+from mdmem.secrets import Secret
 from mdmem.show.formatting import (
     one_line,
     short_id,
@@ -17,7 +18,6 @@ from mdmem.show.formatting import (
     waiting_line,
 )
 from mdmem.text.addresses import join_path
-from mdmem.text.secrets import Secret
 from mdmem.wording import number_of
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from mdmem import secrets
 from mdmem.model.pipelines import (
     MOST_STANDING_PARTS,
     NOTHING_TO_DO,
@@ -24,7 +25,6 @@ from mdmem.model.pipelines import (
 )
 from mdmem.show.formatting import one_line
 from mdmem.steps.run_log import record_json
-from mdmem.text import secrets
 from mdmem.text.addresses import join_path
 from mdmem.wording import number_of, verb
 

@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from datetime import date
 
+from mdmem import secrets
 from mdmem.errors import PathProblem
 from mdmem.folder.config import Settings
 from mdmem.folder.layout import BOOTSTRAP_NAMES, CURATED_NAMES, log_day
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.text import secrets
 from mdmem.text.addresses import join_path
 from mdmem.text.document import Document, lines_without_ends, parse, parse_bytes, plain_title
 from mdmem.text.facts import items, may_repeat

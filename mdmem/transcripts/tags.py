@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from re import Match, Pattern
 
+from mdmem.secrets import redact
 from mdmem.startup import late
-from mdmem.text.secrets import redact
 from mdmem.transcripts import CLIENTS
 
 MEMORY_TAG = "mdmem-context"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import date, timedelta
 from functools import lru_cache
 
+from mdmem import secrets
 from mdmem.editors import likeness
 from mdmem.errors import printable
 from mdmem.model import FactId, FileKind, FilePath
@@ -24,7 +25,6 @@ from mdmem.model.prompts import (
 from mdmem.model.searches import Hit, TagCount
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.text import secrets
 from mdmem.text.document import Document, Section, fold_space, plain_title
 from mdmem.text.facts import item_text, normalise, plain_id, section_items
 from mdmem.transcripts import tags
