@@ -1,12 +1,14 @@
 """The recipes name the files of a change, and these have what the program has."""
 
+import ast
 import re
+import tomllib
 from pathlib import Path
 from typing import get_args
 
 import pytest
 from made_sessions import WRITERS as MADE_SESSIONS
-from program_source import PACKAGE
+from program_source import PACKAGE, modules
 from session_files import WRITERS
 from test_changes import NEW_TEXTS
 from test_cli_events import EVENTS
@@ -85,6 +87,31 @@ class TestVerb:
     def test_an_operation_has_its_words(self, op: Op):
         result = WriteResult(True, "a.md", (), None, None, op=op)
         assert write_text(result).endswith(" a.md"), "mdmem/show/writes.py has no words for it"
+
+
+class TestDoor:
+    SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    LAYERS = SETTINGS["tool"]["importlinter"]["contracts"][0]["layers"]
+    DOORS = LAYERS[0].split(" | ")
+
+    def test_every_room_has_its_line(self):
+        page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+        cells = re.findall(r"^\| (`[^|]+`) \|", page, re.MULTILINE)
+        listed = [name for cell in cells for name in re.findall(r"`(\w+)`", cell)]
+        rooms = [room for layer in self.LAYERS for room in layer.split(" | ")]
+        assert sorted(listed) == sorted(rooms), "the table of rooms in docs/architecture.md"
+
+    def test_only_people_open_what_is_not_adopted(self):
+        """A door for programs opens what `memory/hosts` finds, which asks for the adoption."""
+        for path, tree in modules().items():
+            room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+            calls = {
+                ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)
+            }
+            finds = {"hosts.find_host_workspace", "hosts.require_host_workspace"}
+            if room in self.DOORS and room != "cli":
+                assert "Memory.open" not in calls, f"{path} serves what is not adopted"
+                assert "Memory.open_in" not in calls or calls & finds, f"{path} asks no adoption"
 
 
 class TestClient:

@@ -96,6 +96,7 @@ class Memory:
     ) -> Memory:
         """Open a folder's workspace, else `MDMEM_WORKSPACE`, else the first from here upwards.
 
+        For people: it does not ask whether the workspace is adopted.
         Raises WorkspaceProblem (`no-workspace`, `bad-settings`), RepositoryProblem
         (`not-a-repository`, `broken-repository`, `bare-repository`).
         """
@@ -105,6 +106,7 @@ class Memory:
     def open_in(cls, repository: Repository, environment: Mapping[str, str]) -> Memory:
         """Open the workspace of a discovered repository.
 
+        For programs, which get it from `memory/hosts`: only of a workspace that is adopted.
         Raises WorkspaceProblem (`bad-settings`).
         """
         return cls(open_in(repository, environment))
