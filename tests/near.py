@@ -1,8 +1,10 @@
-"""Print the test files that reach, by imports, what differs from `main`, nearest first. `make near`
-runs them (see `--at-most` in conftest.py).
+"""Print the test files that reach, by imports, what differs from `main`, nearest first: of those as
+near, the ones that name a function or class that differs. `make near` runs them (see `--at-most` in
+conftest.py).
 """
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Set
@@ -10,6 +12,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TESTS = Path("tests")
+DEFINITION = re.compile(r"^(?:@@.*@@ |[+-])\s*(?:def|class) (\w+)", re.MULTILINE)
+"""In a diff: a definition that a line adds or removes, or that a change is in."""
 LOADERS = {"import_module", "module"}
 
 
@@ -19,18 +23,32 @@ def name(path: Path) -> str:
     return ".".join(parts[path.is_relative_to(TESTS) :]).removesuffix(".__init__")
 
 
-def touched() -> Iterator[Path]:
-    """What differs from where the branch left `main`, in the work tree and in the index too."""
-    base = (
+def base() -> str:
+    """The commit where the branch left `main`."""
+    return (
         _git("merge-base", "HEAD", "main", check=False)
         or _git("merge-base", "HEAD", "origin/main", check=False)
         or ["HEAD"]
-    )
+    )[0]
+
+
+def touched() -> Iterator[Path]:
+    """What differs from where the branch left `main`, in the work tree and in the index too."""
     for path in (
-        *_git("diff", "--name-only", *base),
+        *_git("diff", "--name-only", base()),
         *_git("ls-files", "--others", "--exclude-standard"),
     ):
         yield Path(path)
+
+
+def definitions(diff: str) -> set[str]:
+    """The functions and classes that a diff touches."""
+    return set(DEFINITION.findall(diff))
+
+
+def names_any(path: Path, definitions: Set[str]) -> bool:
+    """True if a file has one of some names."""
+    return not definitions.isdisjoint(re.findall(r"\w+", (ROOT / path).read_text(encoding="utf-8")))
 
 
 def _git(*words: str, check: bool = True) -> list[str]:
@@ -104,7 +122,11 @@ def main() -> None:
         for module in steps
         if modules[module].is_relative_to(TESTS) and modules[module].name.startswith("test_")
     ]
-    for test in sorted(tests, key=lambda test: (steps[test], len(imports[test]), test)):
+    differing = definitions("\n".join(_git("diff", "--unified=0", base(), "--", "mdmem")))
+    named = {test for test in tests if names_any(modules[test], differing)}
+    for test in sorted(
+        tests, key=lambda test: (steps[test], test not in named, len(imports[test]), test)
+    ):
         print(modules[test])
     print(f"{len(tests)} files of tests lead to what was touched", file=sys.stderr)
 
