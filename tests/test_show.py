@@ -592,7 +592,7 @@ def test_status():
     assert reads.status_text(status).splitlines() == [
         "workspace  /w",
         "branch     detached at no commit yet",
-        "files      2 evergreen, 1 profile",
+        "files      2 curated, 1 profile",
         "paths      *.md: 2 files",
         "not memory 1 other Markdown file",
         "index      3 entries, behind (the next search updates it)",

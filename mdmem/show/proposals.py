@@ -161,7 +161,7 @@ def _summary_text(view: ProposalView, now: datetime) -> str:
     words = [
         number_of(summary["parts"], "part"),
         f"+{summary['added']} -{summary['removed']}",
-        f"{summary['overtaken']} overtaken" if summary["overtaken"] else "fresh",
+        f"{summary['overtaken']} outdated" if summary["overtaken"] else "up to date",
         *([number_of(len(summary["duplicates"]), "duplicate")] if summary["duplicates"] else []),
         *(
             [number_of(len(summary["contradicts"]), "contradiction")]
@@ -188,7 +188,8 @@ def proposal_text(view: ProposalView) -> str:
 
 def _part_lines(part: PartView) -> Iterator[str]:
     where = f"{part.path}: {join_path(part.section)}" if part.section else part.path
-    state = "" if part.state is PartState.OPEN else f" ({part.state})"
+    shown = "outdated" if part.state is PartState.OVERTAKEN else part.state
+    state = "" if part.state is PartState.OPEN else f" ({shown})"
     yield f"{_SIGNS[part.op]} {_line(part.name)} {_line(where)}{state}"
     if part.op is PartOp.UPDATE and part.old is not None and part.new is not None:
         yield from _indented(_words(part.old, part.new))
@@ -259,7 +260,7 @@ def decision_notes(decision: Decision) -> tuple[str, ...]:
     """Lines for standard error: what was left, and that the proposal is closed."""
     accept = f"mdmem accept {decision.proposal}"
     left = [
-        f"{part.name} is overtaken. To accept it anyway: {accept} {shlex.quote(part.name)} --anyway"
+        f"{part.name} is outdated. To accept it anyway: {accept} {shlex.quote(part.name)} --anyway"
         for part in decision.overtaken
     ]
     return (
