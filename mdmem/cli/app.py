@@ -20,7 +20,9 @@ from mdmem.errors import UsageProblem
 _Workspace = Annotated[
     str | None,
     typer.Option(
-        "-C", metavar="DIR", help="The workspace. [default: the nearest one from here upwards]"
+        "-C",
+        metavar="DIR",
+        help="The workspace. [default: the nearest one in this folder or above]",
     ),
 ]
 _Quiet = Annotated[bool, typer.Option("-q", help="Print only the result or the error.")]

@@ -54,7 +54,7 @@ def find(call: Call, yes: bool) -> Answer:
     if chosen or yes:
         memory.adopt_found(chosen, os.environ)
     adopted = {workspace.path for workspace in chosen}
-    notes = [] if found else ["No other workspace was found below your home."]
+    notes = [] if found else ["No other workspaces found under your home folder."]
     if own and not chosen:
         notes.append("To adopt those with your own changes: mdmem init --found --yes")
     return Answer(
@@ -144,7 +144,10 @@ def init(
     ] = False,
     found: Annotated[
         bool,
-        typer.Option("--found", help="Find your workspaces below your home, and adopt some."),
+        typer.Option(
+            "--found",
+            help="Find workspaces under your home folder and choose which to adopt.",
+        ),
     ] = False,
     yes: Annotated[
         bool,
@@ -245,7 +248,7 @@ def check_(
 
 
 def redact(call: Call, as_json: Json = False) -> Answer:
-    """Copy standard input, each secret as [REDACTED:KIND].
+    """Copy standard input, replacing secrets with [REDACTED:KIND].
 
     Everything else is copied byte for byte, up to 5,000,000 bytes. It needs no workspace.
     """
@@ -269,7 +272,7 @@ def doctor(
     fix: Annotated[bool, typer.Option("--fix", help="Fix what can safely be fixed.")] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Find and fix problems around the workspace.
+    """Find problems with the workspace, and fix them with --fix.
 
     git, settings, locks, hooks, the state folder, the index, the files, secrets in history, recent
     failures. The exit status is 1 if an error remains.
