@@ -21,7 +21,7 @@ from mdmem.folder.layout import CURATED_NAMES
 from mdmem.model.reads import FoundWorkspace, Initialise
 from mdmem.model.rules import parse_allowances
 from mdmem.show import maintenance, reads
-from mdmem.show.formatting import VerbatimText, one_line, short_id
+from mdmem.show.formatting import VerbatimText, named_commit, one_line
 from mdmem.startup.records import replace
 from mdmem.text import check, secrets
 from mdmem.wording import number_of
@@ -191,17 +191,17 @@ def init(
         "adopted": result.adopted,
     }
     done = (
-        "Adopted"
+        "adopted"
         if result.newly_adopted
         else "Created"
         if set(CURATED_NAMES).intersection(result.written)
-        else "Ready:"
+        else "ready:"
     )
     files = f" ({', '.join(result.written)})" if result.written else ""
     files += f", removed the instructions from {result.took_out}" if result.took_out else ""
     return Answer(
         answer,
-        one_line(f"{done} workspace {result.workspace}{files} {short_id(result.commit)}".rstrip()),
+        one_line(f"{done} workspace {result.workspace}{files}{named_commit(result.commit)}"),
         result.notes,
     )
 

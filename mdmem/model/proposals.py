@@ -170,10 +170,11 @@ class Reject:
 
 @dataclass(frozen=True, slots=True)
 class ProposedWrite:
-    """The result of a verb that proposes, and the proposal."""
+    """The result of a verb that proposes, and the proposal; `repeats` if it had it already."""
 
     result: WriteResult
     proposal: str | None
+    repeats: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,7 @@ from mdmem.model.proposals import (
     ProposedHit,
     ProposedWrite,
 )
-from mdmem.model.writes import WriteResult
-from mdmem.show.formatting import short_id, unreadable_json, unreadable_line
+from mdmem.show.formatting import named_commit, unreadable_json, unreadable_line
 from mdmem.show.writes import place_text, write_json, write_text
 from mdmem.text.addresses import join_path
 from mdmem.wording import number_of
@@ -73,7 +72,9 @@ def proposed_json(done: ProposedWrite) -> dict[str, Any]:
 
 
 def proposed_text(done: ProposedWrite, fact: str | None = None) -> str:
-    """The outcome in one line that ends in the proposal's id; the diff of a dry run."""
+    """The outcome in one line that names the proposal; the diff of a dry run."""
+    if done.repeats:
+        return f"already proposed in {done.proposal}: {place_text(done.result, fact)}"
     if done.result.diff is not None or not done.result.changed:
         return write_text(done.result, fact)
     return f"Proposed as {done.proposal}: {place_text(done.result, fact)} (nothing changed yet)"
@@ -251,7 +252,8 @@ def accepted_text(decision: Decision) -> str:
     if decision.dry_run:
         return "\n".join(write_text(result) for _, result in decision.parts) or "nothing to accept"
     lines = [
-        f"accepted {_line(_with_place(part))} {_ending(result)}" for part, result in decision.parts
+        f"accepted {_line(_with_place(part))}{named_commit(result.commit)}"
+        for part, result in decision.parts
     ]
     return "\n".join(lines or [f"nothing to accept in {decision.proposal}"])
 
@@ -274,10 +276,6 @@ def _with_place(part: PartView) -> str:
     return f"{part.name} into {part.path}{f': {join_path(part.section)}' if part.section else ''}"
 
 
-def _ending(result: WriteResult) -> str:
-    return short_id(result.commit)
-
-
 def rejected_json(decision: Decision) -> dict[str, Any]:
     """The parts that were rejected."""
     return {
@@ -293,7 +291,8 @@ def rejected_text(decision: Decision) -> str:
     """The parts that were rejected, a line each."""
     verb = "would reject" if decision.dry_run else "rejected"
     lines = [
-        f"{verb} {_line(part.name)}: {_line(part.new or part.old or '')} {_ending(result)}".rstrip()
+        f"{verb} {_line(part.name)}: {_line(part.new or part.old or '')}"
+        f"{named_commit(result.commit)}"
         for part, result in decision.parts
     ]
     return "\n".join(lines or [f"nothing to reject in {decision.proposal}"])
