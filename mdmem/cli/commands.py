@@ -158,7 +158,7 @@ GROUPS = {
     ),
     "hooks": (
         "Install, remove and look at git's hooks.\n\nThey check what is committed and keep the"
-        " index fresh."
+        " index up to date."
     ),
 }
 

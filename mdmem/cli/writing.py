@@ -276,7 +276,10 @@ def forget(
     ] = False,
     purge: Annotated[
         bool,
-        typer.Option("--purge", help="Also remove it from all history. This cannot be undone."),
+        typer.Option(
+            "--purge",
+            help="Also remove it (by text or id) from all history. This cannot be undone.",
+        ),
     ] = False,
     yes: Annotated[
         bool, typer.Option("--yes", help="With --purge: do not ask for confirmation.")

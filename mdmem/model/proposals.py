@@ -34,7 +34,7 @@ class PartOp(StrEnum):
 
 
 class PartState(StrEnum):
-    """States of a part. `OVERTAKEN`: its place has changed since. `ACCEPTED`: memory has it."""
+    """States of a part. `OVERTAKEN`: its target has changed since. `ACCEPTED`: memory has it."""
 
     OPEN = "open"
     ACCEPTED = "accepted"

@@ -419,7 +419,7 @@ def _model_parts(status: ModelStatus) -> Iterator[str]:
 def _next_steps(status: WorkspaceStatus) -> Iterator[str]:
     if not status.adopted:
         yield (
-            f"mdmem init {shlex.quote(status.workspace)}  (adopts it, so that agents are given it)"
+            f"mdmem init {shlex.quote(status.workspace)}  (adopts it, so that agents may use it)"
         )
     if status.uncommitted:
         yield f"mdmem save  (commits {number_of(len(status.uncommitted), 'pending file')} as yours)"
