@@ -81,11 +81,14 @@ def test_not_found_names_the_nearest() -> None:
     with pytest.raises(SectionProblem) as caught:
         find_section(parse(TREE), "Hoem")
     assert caught.value.code == "section-not-found"
-    assert caught.value.hint == "Did you mean: Memory > Home"
+    assert caught.value.hint == "Did you mean Memory > Home?"
     assert caught.value.details["near"] == ["Memory > Home"]
     with pytest.raises(SectionProblem) as caught:
-        find_section(parse("text\n"), "A")
+        find_section(parse("text\n"), "A", can_create=True)
     assert field("create") in caught.value.hint
+    with pytest.raises(SectionProblem) as caught:
+        find_section(parse("text\n"), "A")
+    assert field("create") not in caught.value.hint
 
 
 def test_ambiguous_lists_path_and_line_and_a_number_chooses() -> None:
@@ -174,10 +177,11 @@ def test_eight_sections_are_listed_at_most() -> None:
     nine = parse("".join(f"# {name}\n" for name in "ABCDEFGHI"))
     with pytest.raises(SectionProblem) as caught:
         find_section(nine, "xyz")
-    assert (
-        caught.value.hint
-        == f"Its sections are: A; B; C; D; E; F; G; H. To create it, use {field('create')}."
-    )
+    listed = "Its sections are: A; B; C; D; E; F; G; H."
+    assert caught.value.hint == listed
+    with pytest.raises(SectionProblem) as caught:
+        find_section(nine, "xyz", can_create=True)
+    assert caught.value.hint == f"{listed} To create it, use {field('create')}."
     same = parse("".join(f"# {name}\n## Same\n" for name in "ABCDEFGHI"))
     with pytest.raises(SectionProblem) as caught:
         find_section(same, "Same")

@@ -14,7 +14,7 @@ class TestOthers:
     def test_init(self, shell: Shell):
         done = shell.run("init", str(shell.world.home / "new"))
         assert re.fullmatch(
-            r"Created workspace \S+/new \(MEMORY.md, USER.md, SOUL.md, IDENTITY.md, mdmem.toml\) [0-9a-f]{10}\n",
+            r"Created workspace \S+/new \(MEMORY.md, USER.md, SOUL.md, IDENTITY.md, mdmem.toml\) \(commit [0-9a-f]{10}\)\n",
             done.out,
         )
         assert "mdmem <mdmem@localhost>" in done.err
@@ -45,7 +45,8 @@ class TestOthers:
     def test_save(self, shell: Shell):
         shell.write("memory/new.md", "- new\n")
         assert re.fullmatch(
-            r"saved MEMORY.md, memory/new.md [0-9a-f]{10}\n", shell.run("save", "-m", "by hand").out
+            r"saved MEMORY.md, memory/new.md \(commit [0-9a-f]{10}\)\n",
+            shell.run("save", "-m", "by hand").out,
         )
         assert (
             shell.git("log", "-1", "--format=%an <%ae> %s").strip() == f"{NAME} <{EMAIL}> by hand"

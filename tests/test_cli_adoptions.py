@@ -43,7 +43,7 @@ def adopted(shell: Shell, folder: Path) -> bool:
 def test_init_adopts_what_is_a_workspace(shell: Shell):
     assert f"workspace  {shell.folder} (not adopted)\n" in shell.run("status").out
     assert f"next       mdmem init {shell.folder}  (" in shell.run("status").out
-    assert shell.run("init", "--no-hooks").out.startswith(f"Adopted workspace {shell.folder}")
+    assert shell.run("init", "--no-hooks").out.startswith(f"adopted workspace {shell.folder}")
     assert "not adopted" not in shell.run("status").out
     assert shell.run("init", "--no-hooks", "--json").answer["adopted"] is True
 
@@ -81,7 +81,7 @@ def test_found_adopts_all_of_the_users_own(shell: Shell, old: list[Path]):
     ) == 1
     assert [adopted(shell, folder) for folder in old] == [True, True, False]
     shell.run("init", str(old[2]), "--no-hooks")
-    assert "No other workspace was found" in shell.run("init", "--found").err
+    assert "No other workspaces found" in shell.run("init", "--found").err
 
 
 @pytest.mark.parametrize(

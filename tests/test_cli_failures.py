@@ -364,7 +364,7 @@ FAILURES = [
     Failure(
         "fact-ambiguous",
         ("contradicts", "pet: cat", "likes dark rooms"),
-        hints="MEMORY.md:6; memory/rooms.md:3",
+        hints="MEMORY.md:6, memory/rooms.md:3",
     ),
     Failure(
         "fact-ambiguous",
@@ -379,7 +379,7 @@ FAILURES = [
     Failure(
         "fact-ambiguous",
         ("forget", "likes dark rooms"),
-        hints="MEMORY.md:6; memory/rooms.md:3. Name --file or --section.",
+        hints="It is in MEMORY.md:6, memory/rooms.md:3. Give --file or --section.",
     ),
     Failure(
         "fact-ambiguous",
@@ -782,3 +782,94 @@ def test_a_failure_names_what_a_program_needs(shell: Shell):
     shell.write("MEMORY.md", f"# Memory\n\n- {TOKEN}\n")
     pending = json.loads(shell.run("edit-section", "Memory", "--append", "- x", "--json").err)
     assert (pending["line"], pending["kind"]) == (3, "github-token")
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (
+            ("show", "/etc/passwd"),
+            "'/etc/passwd' is outside the workspace"
+            "\nhint: Give the path of a .md file, relative to the workspace.",
+        ),
+        (
+            ("show", "../out.md"),
+            "'../out.md' is outside the workspace"
+            "\nhint: Give the path of a .md file, relative to the workspace.",
+        ),
+        (
+            (*APPEND, "--file", "/etc/passwd"),
+            "'/etc/passwd' is an absolute path"
+            "\nhint: Give the path of a .md file, relative to the workspace.",
+        ),
+        (
+            ("log", "x", "--date", "2026-02"),
+            "'2026-02' is a month; --date takes a single day"
+            "\nhint: Give one day, e.g. 2026-11-21 or yesterday.",
+        ),
+        (
+            ("log", "x", "--date", "last week"),
+            "'last week' is a week; --date takes a single day"
+            "\nhint: Give one day, e.g. 2026-11-21 or yesterday.",
+        ),
+        (
+            ("log", "x", "--date", "someday"),
+            "--date: 'someday' is not a date\nhint: Give one day, e.g. 2026-11-21 or yesterday.",
+        ),
+        (("search", "x", "-n", "0"), "-n must be between 1 and 1000, not 0"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_an_error_says_what_is_wrong_and_what_to_type(
+    shell: Shell, words: tuple[str, ...], error: str
+):
+    assert shell.run(*words).err == f"mdmem: {error}\n"
+
+
+def test_only_a_verb_that_creates_is_told_to_create(shell: Shell):
+    assert "--create" in shell.run("edit-section", "Zzzz", "--append", "x").err
+    assert "--create" in shell.run("remember", "x", "--section", "Zzzz").err
+    assert "Its sections are: " in (shown := shell.run("show", "zzzz").err)
+    assert "--create" not in shown
+    placed = shell.run("edit-section", "X", "--create", "--after", "Nowhere", "--body", "y").err
+    assert placed.startswith("mdmem: no section 'Nowhere' to place it after\nhint: Its sections")
+    assert "--create" not in placed
+
+
+def test_facts_with_one_key_are_told_apart_by_their_ids(shell: Shell):
+    one, two = fact_id("k: one"), fact_id("k: two")
+    shell.write("MEMORY.md", "# Memory\n\n- k: one\n- k: two\n")
+    assert shell.run("forget", "k").err == (
+        "mdmem: 'k' matches 2 facts\n"
+        f'hint: Give an id: {one} "k: one" (MEMORY.md:3), {two} "k: two" (MEMORY.md:4).\n'
+    )
+    assert shell.run("forget", two).out == f"forgot MEMORY.md:4 [{two}]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "hint"),
+    [
+        ("# A\n\n- x y\n", "# A\n\n- x y\n", "MEMORY.md:3, memory/o.md:3. Give --file."),
+        (
+            "# A\n\n- x y\n\n# B\n\n- x y\n",
+            "",
+            "MEMORY.md:3, MEMORY.md:7. Give --section.",
+        ),
+        (
+            "# A\n\n- x y\n\n# B\n\n- x y\n",
+            "# A\n\n- x y\n",
+            "MEMORY.md:3, MEMORY.md:7, memory/o.md:3. Give --file and --section.",
+        ),
+        (
+            "# A\n\n- x y\n- x y\n",
+            "",
+            "MEMORY.md:3, MEMORY.md:4. Remove the copies in one section with an editor.",
+        ),
+    ],
+)
+def test_copies_of_a_fact_are_told_apart_by_what_separates_them(
+    shell: Shell, text: str, other: str, hint: str
+):
+    shell.write("MEMORY.md", text)
+    shell.write("memory/o.md", other)
+    assert shell.run("forget", "x y").err.splitlines()[1] == f"hint: It is in {hint}"

@@ -521,13 +521,13 @@ class TestMarks:
         )
         assert (
             year.on("2026-05-10", "forget", ACTIONS).out
-            == f"Forgotten: memory/2026-04-09.md:7 {ACTIONS}\n"
+            == f"marked as forgotten in memory/2026-04-09.md:7 [{ACTIONS}] (line kept)\n"
         )
         assert (year.shell.folder / "memory/2026-04-09.md").read_text() == log
         assert "Mdmem-Op: retract\n" in year.shell.git("log", "-1", "--format=%B")
         assert ACTIONS not in year.now("facts").out
         assert (
-            f"#ci (removed)  memory/2026-04-09.md:{log.splitlines().index('- [fact] deploys go through GitHub Actions #deploy #ci') + 1}"
+            f"#ci (forgotten)  memory/2026-04-09.md:{log.splitlines().index('- [fact] deploys go through GitHub Actions #deploy #ci') + 1}"
             in (year.now("facts", "--all").out)
         )
 
@@ -544,7 +544,7 @@ class TestMarks:
             ACTIONS,
         )
         assert re.fullmatch(
-            rf"superseded {ACTIONS} in MEMORY.md: Memory > Work > Employer [0-9a-f]{{10}}\n",
+            rf"superseded {ACTIONS} in MEMORY.md: Memory > Work > Employer \(commit [0-9a-f]{{10}}\)\n",
             done.out,
         )
         assert "Mdmem-Op: supersede\n" in year.shell.git("log", "-1", "--format=%B")
@@ -553,7 +553,7 @@ class TestMarks:
         before = (year.shell.folder / "MEMORY.md").read_bytes()
         marked = year.on("2026-05-10", "contradicts", "employer: works at Figma", ACTIONS)
         assert re.fullmatch(
-            r"marked as a contradiction in MEMORY.md: Memory > Work > Employer [0-9a-f]{10}\n",
+            r"marked as a contradiction in MEMORY.md: Memory > Work > Employer \(commit [0-9a-f]{10}\)\n",
             marked.out,
         )
         assert (year.shell.folder / "MEMORY.md").read_bytes() == before
@@ -583,7 +583,9 @@ class TestMarks:
         dry = year.now("conflicts", "--resolve", "pet: cat", "pet: dog", "--dry-run")
         assert (dry.out, year.shell.snapshot()) == ("no text changes, only a commit\n", before)
         done = year.now("conflicts", "--resolve", "pet: cat", "pet: dog", "--reason", "two pets")
-        assert re.fullmatch(r"resolved in MEMORY.md: Memory > Pets [0-9a-f]{10}\n", done.out)
+        assert re.fullmatch(
+            r"resolved in MEMORY.md: Memory > Pets \(commit [0-9a-f]{10}\)\n", done.out
+        )
         assert (year.now("conflicts").out, year.now("conflicts").err) == (
             "",
             "mdmem: no conflicts\n",
@@ -601,7 +603,7 @@ class TestRevert:
         assert "-- employer: works at Figma\n+- employer: works at Linear\n" in dry
         done = year.now("revert", FIGMA, "--reason", "a mistake")
         assert re.fullmatch(
-            r"reverted in MEMORY.md: Memory > Work > Employer [0-9a-f]{10}\n", done.out
+            r"reverted in MEMORY.md: Memory > Work > Employer \(commit [0-9a-f]{10}\)\n", done.out
         )
         assert year.now("show", "Employer").out.endswith("- employer: works at Linear\n")
         assert "Mdmem-Reason: a mistake" in year.shell.git("log", "-1", "--format=%B")
@@ -745,7 +747,7 @@ def test_a_commit_that_a_merge_brought_can_be_taken_back(year: Year):
 class TestTasks:
     def test_from_start_to_done(self, shell: Shell):
         assert re.fullmatch(
-            r"made memory/tasks.md: Tasks > Move it [0-9a-f]{10}\n",
+            r"made memory/tasks.md: Tasks > Move it \(commit [0-9a-f]{10}\)\n",
             shell.run("task", "start", "Move it", "to Redis").out,
         )
         assert shell.run("task", "note", "move it", "-", stdin=b"half of it\n").out.startswith(
@@ -753,7 +755,7 @@ class TestTasks:
         )
         again = shell.run("task", "start", "Move it", "to Postgres")
         assert re.fullmatch(
-            r"unchanged: memory/tasks.md: Tasks > Move it [0-9a-f]{12}\n- 2026-03-05 09:30 goal: to Redis\n- 09:30 half of it\n",
+            r"unchanged: memory/tasks.md: Tasks > Move it \(etag [0-9a-f]{12}\)\n- 2026-03-05 09:30 goal: to Redis\n- 09:30 half of it\n",
             again.out,
         )
         resumed = shell.run("task", "start", "Move it", "x", "--json").answer
@@ -768,7 +770,7 @@ class TestTasks:
         done = shell.run("task", "done", "Move it", "moved")
         assert (
             done.out
-            == f"logged in memory/2026-03-05.md: 2026-03-05 > 09:30 {fact_id('Move it: moved')}\n"
+            == f"logged in memory/2026-03-05.md: 2026-03-05 > 09:30 [{fact_id('Move it: moved')}]\n"
         )
         assert (shell.folder / "memory/tasks.md").read_text() == "# Tasks\n\n"
         assert shell.run("task", "show").err == "mdmem: no tasks\n"

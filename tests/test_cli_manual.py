@@ -38,7 +38,9 @@ class TestHelp:
         done = shell.run("help", "zebra")
         assert done.status == 2
         assert "file-format" in done.err.splitlines()[1]
-        assert "mdmem remember" in shell.run("help", "remmber").err.splitlines()[1]
+        for word in ("recipes", "decisions", "changelog"):
+            assert shell.run("help", word).err.splitlines()[1].startswith("hint: The pages are: ")
+        assert "mdmem help remember?" in shell.run("help", "remmber").err.splitlines()[1]
 
 
 class TestPlainText:

@@ -69,7 +69,7 @@ class TestPurge:
             shell.git("diff", "--cached", "--name-only"),
         )
         done = shell.run("forget", "--purge", "--yes", "--reason", "asked to", "--", named)
-        assert re.fullmatch(r"purged [0-9a-f]{10}\n", done.out), done.err
+        assert re.fullmatch(r"purged \(commit [0-9a-f]{10}\)\n", done.out), done.err
         assert holders(shell, WORDS) == []
         assert "heating" not in shell.run("search", "heating").out
         after = shell.git("log", "--format=%an %ad %s", "--reverse").splitlines()
@@ -161,7 +161,7 @@ class TestPurge:
 
     def test_a_terminal_is_asked_and_says_yes(self, shell: Shell):
         done = on_terminal(shell, *mdmem("forget", WORDS, "--purge"), typed=b"y\n")
-        assert re.search(r"\[y/N\]: purged [0-9a-f]{10}$", done.out, re.MULTILINE)
+        assert re.search(r"\[y/N\]: purged \(commit [0-9a-f]{10}\)$", done.out, re.MULTILINE)
         assert holders(shell, WORDS) == []
 
     def test_json_does_not_ask(self, shell: Shell):

@@ -162,8 +162,8 @@ class TestStats:
                 "no figures for 'zebra'",
                 "mdmem stats, mdmem stats search, mdmem stats context or mdmem stats runs",
             ),
-            (("--weeks", "0"), "--weeks is 0, which is not from 1 to 520", ""),
-            (("search", "--weeks", "521"), "--weeks is 521, which is not from 1 to 520", ""),
+            (("--weeks", "0"), "--weeks must be between 1 and 520, not 0", ""),
+            (("search", "--weeks", "521"), "--weeks must be between 1 and 520, not 521", ""),
         ],
     )
     def test_wrong_usage(self, shell: Shell, words: tuple[str, ...], message: str, hint: str):

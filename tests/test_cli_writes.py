@@ -5,6 +5,8 @@ import re
 import pytest
 from commandline import WRITE, Shell
 
+from mdmem.text.facts import fact_id
+
 WRITES = [
     (("log", "it rained"), "logged in memory/2026-03-05.md: 2026-03-05 > 09:30 "),
     (
@@ -16,7 +18,7 @@ WRITES = [
         ("remember", "likes light rooms", "--kind", "preference"),
         "remembered in MEMORY.md: Memory > Preferences ",
     ),
-    (("forget", "works at Stripe"), "Forgotten: MEMORY.md:14 "),
+    (("forget", "works at Stripe"), "forgot MEMORY.md:14 "),
     (
         ("edit-section", "Employer", "--body", "- works at Linear"),
         "changed MEMORY.md: Memory > Work > Employer ",
@@ -73,7 +75,9 @@ class TestWrites:
     ):
         done = shell.run(*words)
         assert (done.status, done.out.count("\n")) == (0, 1)
-        assert re.fullmatch(re.escape(line) + r"([0-9a-f]{8}|[0-9a-f]{10})\n", done.out)
+        assert re.fullmatch(
+            re.escape(line) + r"(\[[0-9a-f]{8}\]|\(commit [0-9a-f]{10}\))\n", done.out
+        )
         pending = "mdmem: committed the pending edits of MEMORY.md first, as yours\n"
         weaker = "".join(
             note
@@ -163,14 +167,14 @@ class TestWritesAsked:
         words = ("edit-section", "--preamble", "--body", "For people.")
         etag = shell.run(*words, "--json").answer["etag"]
         assert etag == shell.run("show", "--preamble", "--json").answer["etag"]
-        assert shell.run(*words, "--expect", etag).out == f"unchanged: MEMORY.md {etag}\n"
+        assert shell.run(*words, "--expect", etag).out == f"unchanged: MEMORY.md (etag {etag})\n"
         etag = shell.run("show", "Pets", "--json").answer["etag"]
         for words in (
             ("contradicts", "pet: cat", "pet: dog"),
             ("conflicts", "--resolve", "pet: cat", "pet: dog"),
         ):
             assert shell.run(*words, "--json").answer["etag"] == etag
-            assert shell.run(*words).out == f"unchanged: MEMORY.md: Memory > Pets {etag}\n"
+            assert shell.run(*words).out == f"unchanged: MEMORY.md: Memory > Pets (etag {etag})\n"
 
     def test_who_and_why_are_kept(self, shell: Shell):
         printed = (
@@ -236,3 +240,15 @@ class TestWritesAsked:
     def test_a_text_may_look_like_an_option(self, shell: Shell):
         assert shell.run("log", "--json", "--", "--json").answer["added"]
         assert shell.run("log", "--", "--help").out.startswith("logged in ")
+
+
+def test_what_is_unchanged_is_named_by_its_fact(shell: Shell):
+    fact = fact_id("drinks oolong")
+    for words in (
+        ("remember", "drinks oolong", "--section", "Pets"),
+        ("log", "drinks oolong"),
+    ):
+        assert shell.run(*words).out.endswith(f" [{fact}]\n")
+        again = shell.run(*words).out
+        assert again.startswith("unchanged: ")
+        assert again.endswith(f" [{fact}]\n")

@@ -305,7 +305,7 @@ class TestArguments:
                 ("--without", "pinned,dreams"),
                 "--without is 'dreams', which is not one of its choices",
             ),
-            (("--budget", "0"), "--budget is 0, which is not from 1 to 100000"),
+            (("--budget", "0"), "--budget must be between 1 and 100000, not 0"),
             (("--budget", "9", "--window", "9"), "--budget and --window exclude each other"),
             (("--profile", "coding"), "--profile needs --window"),
         ],

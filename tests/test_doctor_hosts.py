@@ -74,7 +74,7 @@ def home(shell: Shell) -> Path:
 
 
 def test_none(shell: Shell):
-    assert host_findings(shell) == [("ok", "no agent's host has the plugin", "")]
+    assert host_findings(shell) == [("ok", "the plugin is not installed in any agent", "")]
 
 
 @pytest.mark.parametrize(

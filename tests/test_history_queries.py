@@ -40,10 +40,10 @@ class TestFactHistory:
         }
         with pytest.raises(MdmemError) as failure:
             asks[name]()
-        near = "Did you mean: Memory > Work; " if name in ("blame", "show") else ""
+        near = "Did you mean Memory > Work?; " if name in ("blame", "show") else ""
         assert (
             failure.value.hint
-            == f'{near}If you mean "employer: works at Notion": {verb(name)} {ids[3]}'
+            == f'{near}Did you mean "employer: works at Notion"? {verb(name)} {ids[3]}'
         )
 
     def test_a_key_names_the_fact_that_holds_it(self, dated: DatedMemory) -> None:

@@ -135,7 +135,7 @@ class TestArguments:
             (
                 "memory_search",
                 {"query": "a", "limit": 51},
-                "limit is 51, which is not from 1 to 50",
+                "limit must be between 1 and 50, not 51",
                 "",
             ),
             ("memory_search", {"query": "a", "limit": "8"}, "limit must be a whole number", ""),
@@ -166,7 +166,7 @@ class TestArguments:
                 "history must be true or false",
                 "",
             ),
-            ("memory_context", {"budget": 8001}, "budget is 8001", ""),
+            ("memory_context", {"budget": 8001}, "budget must be between 1 and 8000, not 8001", ""),
             ("memory_log", {}, "memory_log needs text", "It takes text"),
             ("memory_log", {"text": None}, "memory_log needs text", ""),
             ("memory_log", {"content": "t"}, "no argument 'content'", "Did you mean text?"),

@@ -215,3 +215,13 @@ def test_an_editor_that_gives_nothing_changes_nothing(
     assert at.git("rev-parse", "HEAD") == head
     without = at.run("accept", proposal, "--edit", fact_id("plays the cello"))
     assert (without.status, "--edit needs a terminal" in without.err) == (2, True)
+
+
+def test_the_same_proposal_again_names_the_open_one(shell: Shell):
+    words = ("remember", "prefers green tea", "--section", "Work", "--propose")
+    proposal = shell.run(*words, "--json").answer["proposal"]
+    fact = fact_id("prefers green tea")
+    again = shell.run(*words)
+    assert again.out == f"already proposed in {proposal}: MEMORY.md: Memory > Work [{fact}]\n"
+    answer = shell.run(*words, "--json").answer
+    assert (answer["changed"], answer["proposal"]) == (False, proposal)

@@ -49,7 +49,12 @@ class TestRevert:
         assert ids
 
     @pytest.mark.parametrize(
-        ("count", "shown"), [(2, "- n0\n      - n1"), (5, "- n4\nThen"), (6, "- n4\n      …\nThen")]
+        ("count", "shown"),
+        [
+            (2, "- n0\n      - n1"),
+            (5, "- n4\nBefore that commit"),
+            (6, "- n4\n      …\nBefore that commit"),
+        ],
     )
     def test_a_conflict_shows_five_lines_of_each_text_at_most(
         self, dated: DatedMemory, count: int, shown: str
@@ -66,7 +71,7 @@ class TestRevert:
         assert failure.value.hint is not None
         assert "Now: - n0\n      - n1\n" in failure.value.hint
         assert shown in failure.value.hint
-        assert failure.value.hint.endswith("\nThen: - one")
+        assert failure.value.hint.endswith("\nBefore that commit: - one")
         assert failure.value.details["path"] == "memory/a.md"
 
     def test_of_a_log_s_entry_it_counts_no_more(self, dated: DatedMemory) -> None:
@@ -303,9 +308,12 @@ class TestRevert:
             dated.on("2026-05-02").apply(
                 Revert(str(dated.search("Linear", history=True)[0].commit))
             )
-        assert failure.value.message == "MEMORY.md: line 5 was changed again since"
         assert (
-            "\nNow: - employer: works at Notion\nThen: - employer: works at Stripe"
+            failure.value.message
+            == "MEMORY.md: these lines have changed since that commit (from line 5)"
+        )
+        assert (
+            "\nNow: - employer: works at Notion\nBefore that commit: - employer: works at Stripe"
             in failure.value.hint
         )
 

@@ -31,9 +31,9 @@ REASONED: list[tuple[Callable[..., Any], dict[str, Any]]] = [
 ]
 
 REFUSED: list[tuple[Callable[..., Any], Mapping[str, Any], str]] = [
-    (WriteOptions, {"confidence": 1.5}, "confidence is 1.5, which is not from 0 to 1"),
-    (WriteOptions, {"confidence": -0.1}, "confidence is -0.1, which is not from 0 to 1"),
-    (WriteOptions, {"confidence": float("nan")}, "confidence is nan, which is not from 0 to 1"),
+    (WriteOptions, {"confidence": 1.5}, "confidence must be between 0 and 1, not 1.5"),
+    (WriteOptions, {"confidence": -0.1}, "confidence must be between 0 and 1, not -0.1"),
+    (WriteOptions, {"confidence": float("nan")}, "confidence must be between 0 and 1, not nan"),
     (WriteOptions, {"allow": EVERYTHING}, NOT_ALLOWED),
     *(
         (make, {**needed, "reason": text}, TRAILER.format("reason"))
@@ -83,20 +83,20 @@ REFUSED: list[tuple[Callable[..., Any], Mapping[str, Any], str]] = [
     ),
     (Log, {"text": "x", "day": "2026-02-30"}, "'2026-02-30' is not a date"),
     (Remember, {"text": "x", "until": "2026-02-30"}, "'2026-02-30' is not a date"),
-    (Search, {"query": "x", "limit": 0}, "limit is 0, which is not from 1 to 1000"),
-    (Search, {"query": "x", "limit": 1001}, "limit is 1001, which is not from 1 to 1000"),
+    (Search, {"query": "x", "limit": 0}, "limit must be between 1 and 1000, not 0"),
+    (Search, {"query": "x", "limit": 1001}, "limit must be between 1 and 1000, not 1001"),
     (
         Search,
         {"query": "x", "min_confidence": 1.1},
-        "min_confidence is 1.1, which is not from 0 to 1",
+        "min_confidence must be between 0 and 1, not 1.1",
     ),
-    (Search, {"query": "x", "recent_days": 0}, "recent_days is 0, which is not from 1 to 100000"),
+    (Search, {"query": "x", "recent_days": 0}, "recent_days must be between 1 and 100000, not 0"),
     (
         Search,
         {"query": "x", "history": True, "as_of": "2026-01-01"},
         "history and as_of exclude each other",
     ),
-    (ShowHistory, {"limit": 0}, "limit is 0, which is not from 1 to 10000"),
+    (ShowHistory, {"limit": 0}, "limit must be between 1 and 10000, not 0"),
     (
         ShowHistory,
         {"target": "A", "preamble": True},
@@ -105,8 +105,8 @@ REFUSED: list[tuple[Callable[..., Any], Mapping[str, Any], str]] = [
     (ShowBlame, {}, "name a section, or give preamble"),
     (ShowBlame, {"section": "A", "preamble": True}, "name a section, or give preamble"),
     (Show, {"section": "A", "preamble": True}, "show takes a section or preamble"),
-    (ShowFigures, {"weeks": 0}, "weeks is 0, which is not from 1 to 520"),
-    (ShowFigures, {"weeks": 521}, "weeks is 521, which is not from 1 to 520"),
+    (ShowFigures, {"weeks": 0}, "weeks must be between 1 and 520, not 0"),
+    (ShowFigures, {"weeks": 521}, "weeks must be between 1 and 520, not 521"),
 ]
 
 

@@ -106,9 +106,9 @@ class TestWrite:
     @pytest.mark.parametrize(
         ("result", "op", "fact", "line"),
         [
-            (RESULT, Op.REPLACE, None, "changed MEMORY.md: Memory > Work 0123456789"),
-            (RESULT, Op.APPEND, None, "appended to MEMORY.md: Memory > Work 0123456789"),
-            (RESULT, Op.REMEMBER, "11111111", "remembered in MEMORY.md: Memory > Work 11111111"),
+            (RESULT, Op.REPLACE, None, "changed MEMORY.md: Memory > Work (commit 0123456789)"),
+            (RESULT, Op.APPEND, None, "appended to MEMORY.md: Memory > Work (commit 0123456789)"),
+            (RESULT, Op.REMEMBER, "11111111", "remembered in MEMORY.md: Memory > Work [11111111]"),
             (
                 replace(
                     RESULT,
@@ -117,26 +117,31 @@ class TestWrite:
                 ),
                 Op.REMEMBER,
                 "11111111",
-                "remembered in MEMORY.md: Memory > Work, against 33333333, with #t <!-- c --> - beneath, 11111111",
+                "remembered in MEMORY.md: Memory > Work, against 33333333, with #t <!-- c --> - beneath [11111111]",
             ),
             (
                 replace(RESULT, kept=("x" * 99,)),
                 Op.REMEMBER,
                 "11111111",
-                f"remembered in MEMORY.md: Memory > Work, with {'x' * 59}…, 11111111",
+                f"remembered in MEMORY.md: Memory > Work, with {'x' * 59}… [11111111]",
             ),
-            (replace(RESULT, section=()), Op.PREPEND, None, "prepended to MEMORY.md 0123456789"),
+            (
+                replace(RESULT, section=()),
+                Op.PREPEND,
+                None,
+                "prepended to MEMORY.md (commit 0123456789)",
+            ),
             (
                 replace(RESULT, changed=False, commit=None),
                 Op.REPLACE,
                 None,
-                "unchanged: MEMORY.md: Memory > Work aaaabbbbcccc",
+                "unchanged: MEMORY.md: Memory > Work (etag aaaabbbbcccc)",
             ),
             (
                 replace(RESULT, section=("a\x1bb", "c\nd")),
                 Op.REPLACE,
                 None,
-                "changed MEMORY.md: a\ufffdb > c d 0123456789",
+                "changed MEMORY.md: a\ufffdb > c d (commit 0123456789)",
             ),
             (replace(RESULT, diff="-a\n+b\x1b\n"), Op.REPLACE, None, "-a\n+b\ufffd"),
             (replace(RESULT, diff="", changed=False), Op.REPLACE, None, "nothing to change"),
@@ -145,10 +150,15 @@ class TestWrite:
                 RESULT,
                 Op.SUPERSEDE,
                 "11111111",
-                "superseded 22222222 in MEMORY.md: Memory > Work 11111111",
+                "superseded 22222222 in MEMORY.md: Memory > Work [11111111]",
             ),
-            (RESULT, Op.RETRACT, "22222222", "retracted in MEMORY.md: Memory > Work 22222222"),
-            (RESULT, Op.REVERT, None, "reverted in MEMORY.md: Memory > Work 0123456789"),
+            (
+                RESULT,
+                Op.RETRACT,
+                "22222222",
+                "marked as forgotten in MEMORY.md: Memory > Work [22222222] (line kept)",
+            ),
+            (RESULT, Op.REVERT, None, "reverted in MEMORY.md: Memory > Work (commit 0123456789)"),
         ],
     )
     def test_text(self, result: WriteResult, op: Op, fact: str | None, line: str):
@@ -157,8 +167,9 @@ class TestWrite:
     def test_every_deed_has_its_word(self):
         for op in Op:
             if op is not Op.INIT:
+                kept = " (line kept)" if op is Op.RETRACT else ""
                 assert writes.write_text(replace(RESULT, op=op)).endswith(
-                    "MEMORY.md: Memory > Work 0123456789"
+                    f"MEMORY.md: Memory > Work (commit 0123456789){kept}"
                 )
 
     def test_json(self):
@@ -545,11 +556,11 @@ def test_a_purge():
         "plan": numbers,
         "notices": ["left"],
     }
-    assert maintenance.purged_text(done) == f"purged {COMMIT[:10]}"
+    assert maintenance.purged_text(done) == f"purged (commit {COMMIT[:10]})"
     assert maintenance.purged_text(replace(done, commit=None)) == "purged"
     nothing = PurgeResult(PurgePlan(0, 0, 0, 0, 0, 0, 0, ()), COMMIT, ())
     assert (maintenance.purged_text(nothing), maintenance.purged_json(nothing)["changed"]) == (
-        f"it is nowhere, so nothing is left to purge {COMMIT[:10]}",
+        f"it is nowhere, so nothing is left to purge (commit {COMMIT[:10]})",
         False,
     )
 
@@ -565,11 +576,16 @@ def test_redacted():
 def test_saved():
     assert (
         writes.saved_text(COMMIT, [FilePath("a.md"), FilePath("b.md")])
-        == "saved a.md, b.md 0123456789"
+        == "saved a.md, b.md (commit 0123456789)"
     )
     many = [FilePath(f"{number}.md") for number in range(300)]
-    assert writes.saved_text(COMMIT, many) == f"saved {', '.join(many[:9])}, 291 more 0123456789"
-    assert writes.saved_text(COMMIT, many[:10]) == f"saved {', '.join(many[:10])} 0123456789"
+    assert (
+        writes.saved_text(COMMIT, many)
+        == f"saved {', '.join(many[:9])}, 291 more (commit 0123456789)"
+    )
+    assert (
+        writes.saved_text(COMMIT, many[:10]) == f"saved {', '.join(many[:10])} (commit 0123456789)"
+    )
     assert writes.saved_text(None, []) == "nothing to save"
 
 
@@ -592,7 +608,7 @@ def test_status():
     assert reads.status_text(status).splitlines() == [
         "workspace  /w",
         "branch     detached at no commit yet",
-        "files      2 evergreen, 1 profile",
+        "files      2 curated, 1 profile",
         "paths      *.md: 2 files",
         "not memory 1 other Markdown file",
         "index      3 entries, behind (the next search updates it)",
@@ -838,7 +854,7 @@ def test_a_review():
     )
     result = ReviewResult((advice,), ((advice, RESULT),))
     assert maintenance.reviewed_text(result) == (
-        "done: a.md:3: expired: 'x' held\ufffd 0123456789\na.md:3: expired: 'x' held\ufffd\n    mdmem forget 'an x'  (safe)"
+        "done: a.md:3: expired: 'x' held\ufffd (commit 0123456789)\na.md:3: expired: 'x' held\ufffd\n    mdmem forget 'an x'  (safe)"
     )
     assert maintenance.reviewed_json(result)["applied"][0]["commit"] == COMMIT
 

@@ -331,7 +331,7 @@ class TestShown:
             "verb    count  median ms  p95 ms  refused  failed  bugs  by week",
             "search   1200         12   1,234        2       -     -  #.:",
             "lo\ufffdg        3         40      41        -       1     2  =#.",
-            "2026-W08 to 2026-W10; a character a week, from . for none to # for the most",
+            "Last week shown: 2026-W10. One character per week: . = none, # = most.",
         ]
         assert figures.figures_json(counted)["verbs"][0] == {
             **{

@@ -87,7 +87,7 @@ def test_near_names_are_named_too(at: Desk):
     at.write("memory/jobs.md", "## Works\n")
     assert (
         hint(at, _show, "Works")
-        == "It is in memory/jobs.md: show memory/jobs.md Works; Did you mean: Memory > Work"
+        == "It is in memory/jobs.md: show memory/jobs.md Works; Did you mean Memory > Work?"
     )
 
 
@@ -107,5 +107,5 @@ def test_a_file_that_is_not_there(at: Desk, verb: Verb):
 def test_a_word_without_a_past(at: Desk):
     assert hint(at, _history, "zorro") == "To find words: search QUERY; to list sections: outline"
     assert hint(at, _history, "berlin").startswith(
-        'If you mean "timezone: Europe/Berlin": history '
+        'Did you mean "timezone: Europe/Berlin"? history '
     )

@@ -362,7 +362,7 @@ def test_the_nearest_names_are_told() -> None:
     with pytest.raises(MdmemError) as failure:
         task_notes.show_arguments(parse(FILE), "Move itt")
     assert (failure.value.hint, failure.value.details["near"]) == (
-        "Did you mean: Move it",
+        "Did you mean Move it?",
         ["Move it"],
     )
     with pytest.raises(MdmemError) as failure:

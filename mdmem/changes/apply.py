@@ -45,6 +45,7 @@ def write_result(
         kept=plan.edit.kept,
         forgotten=plan.forgotten,
         also=plan.also,
+        fact=plan.fact,
     )
 
 

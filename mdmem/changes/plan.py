@@ -106,7 +106,7 @@ class Plan:
     `ended` facts are superseded without a successor, `retracts` are log lines no longer counted,
     `marks` means statements about unchanged text, `warnings` are overridden check errors.
     `companion` is another file's part of the same commit. `forgotten` and `also` are places, of the
-    forgotten line with its log copies, and of the same words elsewhere.
+    forgotten line with its log copies, and of the same words elsewhere. `fact`: the fact stated.
     """
 
     path: FilePath
@@ -127,6 +127,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     forgotten: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+    fact: FactId | None = None
 
     @property
     def files(self) -> tuple[Plan, ...]:
@@ -191,6 +192,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
         marks=bool(stated or ended or edited.retracts or result.confirms),
         actor=edit.options.actor,
         companion=companion,
+        fact=edited.fact,
     )
     try:
         plan, notes = _with_places(workspace, edit, plan)

@@ -77,7 +77,8 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
                 branches.require_movable(repository, ref)
                 _require_room(workspace, ref, plan)
             elif request.own is None and (same := branches.find_same(repository, message)):
-                return ProposedWrite(replace(write_result(plan, None), changed=False), same.id)
+                unchanged = replace(write_result(plan, None), changed=False)
+                return ProposedWrite(unchanged, same.id, repeats=True)
             name = (
                 ref.id
                 if ref

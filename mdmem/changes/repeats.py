@@ -24,7 +24,7 @@ from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, Write
 from mdmem.queries import lookup
 from mdmem.repo import first_parent
 from mdmem.repo.first_parent import CommitChanges
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.text.addresses import join_path, matching_sections
 from mdmem.text.document import (
     Document,
@@ -139,7 +139,12 @@ def _carried_out(
 
 
 def _unchanged(
-    path: FilePath, document: Document, section: SectionPath, options: WriteOptions, op: Op
+    path: FilePath,
+    document: Document,
+    section: SectionPath,
+    options: WriteOptions,
+    op: Op,
+    fact: FactId | None = None,
 ) -> WriteResult:
     sections = [each for each in document.sections if each.path == section]
     etag = (
@@ -157,6 +162,7 @@ def _unchanged(
         commit=None,
         diff="" if options.dry_run else None,
         op=op,
+        fact=fact,
     )
 
 
@@ -240,7 +246,8 @@ def _repeated_remember(workspace: Workspace, edit: Remember) -> WriteResult | No
             if each in named or each.fact.id == fact.id or (key and holds_key(each.fact, key))
         ]
 
-    return _find_own_change(workspace, edit, is_ours, stated)
+    repeat = _find_own_change(workspace, edit, is_ours, stated)
+    return repeat and replace(repeat, fact=fact.id)
 
 
 def _repeated_forget(workspace: Workspace, edit: Forget) -> WriteResult | None:
@@ -256,7 +263,9 @@ def _repeated_forget(workspace: Workspace, edit: Forget) -> WriteResult | None:
     if note is None or not _is_by(note, edit.options) or note.op not in (Op.FORGET, Op.RETRACT):
         return None
     document = _on_disk(workspace, path)
-    return _unchanged(path, document, section, edit.options, Op(note.op)) if document else None
+    if document is None:
+        return None
+    return _unchanged(path, document, section, edit.options, Op(note.op), fact)
 
 
 def _last_end(
@@ -342,4 +351,5 @@ def _outcome_in(
         current[-1].document.path_at(current[-1].item.start),
         options,
         Op.LOG,
+        fact,
     )

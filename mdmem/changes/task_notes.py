@@ -143,9 +143,11 @@ def _find(document: Document | None, name: str) -> tuple[Document, Section]:
             if path in titles
         ]
         names = near or list(titles.values())[:_MOST_NAMED]
-        start_with = "Did you mean" if near else "Its tasks are"
+        listed = "; ".join(names)
         hint = (
-            f"{start_with}: {'; '.join(names)}"
+            f"Did you mean {listed}?"
+            if near
+            else f"Its tasks are: {listed}"
             if names
             else f"To start one: {verb('task start')} NAME"
         )

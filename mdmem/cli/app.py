@@ -20,7 +20,9 @@ from mdmem.errors import UsageProblem
 _Workspace = Annotated[
     str | None,
     typer.Option(
-        "-C", metavar="DIR", help="The workspace. [default: the nearest one from here upwards]"
+        "-C",
+        metavar="DIR",
+        help="The workspace. [default: the nearest one in this folder or above]",
     ),
 ]
 _Quiet = Annotated[bool, typer.Option("-q", help="Print only the result or the error.")]
@@ -188,7 +190,8 @@ def _usage_problem(problem: typer.TyperException, words: Sequence[str]) -> Usage
     context: Any = getattr(problem, "ctx", None)
     command = next((word for word in words if word in commands.COMMANDS), "")
     path = context.command_path if context else f"{app.info.name} {command}".rstrip()
-    hint = f"{path} --help"
+    see = f"see {path} --help"
+    hint = f"S{see[1:]}"
     option = getattr(problem, "option_name", "")
     if option and (
         " " in option
@@ -204,5 +207,5 @@ def _usage_problem(problem: typer.TyperException, words: Sequence[str]) -> Usage
     elif message.startswith("Missing ") and (
         entry := commands.COMMANDS.get(path.partition(" ")[2])
     ):
-        hint = f"As in: {entry.example}. {hint}"
+        hint = f"Example: {entry.example} ({see})"
     return UsageProblem(message[:1].lower() + message[1:], hint)

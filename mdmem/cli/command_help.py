@@ -92,11 +92,11 @@ def _unexpected(command: Any, rest: Sequence[str]) -> str:
 
 def _argument_hint(command: Any, path: str) -> str:
     if command.name in guesses.WORDS_TOO_MANY:
-        return f"{guesses.WORDS_TOO_MANY[command.name]} {path} --help"
+        return f"{guesses.WORDS_TOO_MANY[command.name]} See {path} --help"
     _, arguments = parameters(command)
     if not arguments:
         return "It takes no arguments"
-    return f"It takes {' '.join(arguments)}; quote text that has spaces. {path} --help"
+    return f"It takes {' '.join(arguments)}; quote text that has spaces. See {path} --help"
 
 
 def _argument(parameter: Any) -> str:
@@ -118,7 +118,7 @@ class GroupHelp(TyperGroup):
             return super().resolve_command(ctx, args)
         group = "" if ctx.parent is None else str(ctx.info_name)
         meant = guesses.meant_command(word, self.commands, group)
-        use = f"Use: {meant}" if meant.startswith("mdmem ") else meant
+        use = f"Did you mean {meant}?" if meant.startswith("mdmem ") else meant
         raise UsageProblem(
             f"no such command {word!r}", use or f"All commands: {ctx.command_path} --help"
         )

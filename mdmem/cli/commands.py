@@ -128,26 +128,26 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "check": CommandEntry("maintenance", "check_", "Tidy", "mdmem check MEMORY.md"),
     "redact": CommandEntry("maintenance", "redact", "Tidy", "mdmem redact < transcript.txt"),
-    "doctor": CommandEntry("maintenance", "doctor", "Look after", "mdmem doctor --fix"),
-    "reindex": CommandEntry("maintenance", "reindex", "Look after", "mdmem reindex --full"),
+    "doctor": CommandEntry("maintenance", "doctor", "Maintain", "mdmem doctor --fix"),
+    "reindex": CommandEntry("maintenance", "reindex", "Maintain", "mdmem reindex --full"),
     "hooks install": CommandEntry(
-        "maintenance", "hooks_install", "Look after", "mdmem hooks install"
+        "maintenance", "hooks_install", "Maintain", "mdmem hooks install"
     ),
     "hooks uninstall": CommandEntry(
-        "maintenance", "hooks_uninstall", "Look after", "mdmem hooks uninstall"
+        "maintenance", "hooks_uninstall", "Maintain", "mdmem hooks uninstall"
     ),
-    "hooks status": CommandEntry("maintenance", "hooks_status", "Look after", "mdmem hooks status"),
+    "hooks status": CommandEntry("maintenance", "hooks_status", "Maintain", "mdmem hooks status"),
     "merge-driver": CommandEntry(
         "maintenance",
         "merge_driver",
-        "Look after",
+        "Maintain",
         "mdmem merge-driver base.md ours.md theirs.md MEMORY.md",
     ),
-    "run": CommandEntry("pipelines", "run", "Look after", "mdmem run --quiet"),
+    "run": CommandEntry("pipelines", "run", "Maintain", "mdmem run --quiet"),
     "schedule": CommandEntry(
-        "pipelines", "schedule", "Look after", "mdmem schedule systemd --install"
+        "pipelines", "schedule", "Maintain", "mdmem schedule systemd --install"
     ),
-    "stats": CommandEntry("tasks", "stats", "Look after", "mdmem stats search"),
+    "stats": CommandEntry("tasks", "stats", "Maintain", "mdmem stats search"),
 }
 
 # the help of each group, by its first word
@@ -158,7 +158,7 @@ GROUPS = {
     ),
     "hooks": (
         "Install, remove and look at git's hooks.\n\nThey check what is committed and keep the"
-        " index fresh."
+        " index up to date."
     ),
 }
 

@@ -12,7 +12,7 @@ from mdmem.wording import near_names
 
 # suggested only where the table says so or the word is nearly the same
 REMOVING = frozenset({"forget", "revert", "redact", "uninstall"})
-_NEARLY_THE_SAME = 0.8
+NEARLY_THE_SAME = 0.8
 _SIMILAR = 0.7
 _PART = late.pattern(r"[^\W_]+")  # a word such as list-facts, whose first part names the command
 
@@ -220,8 +220,8 @@ _ELSEWHERE = {
     "--no-color": "Set NO_COLOR=1.",
     "--no-colour": "Set NO_COLOR=1.",
     "--no-pager": "Set MDMEM_PAGER=cat, or send the output to a pipe.",
-    "--since": "Use: mdmem changes --since yesterday",
-    "--until": "Use: mdmem changes --until yesterday",
+    "--since": "Did you mean mdmem changes --since yesterday?",
+    "--until": "Did you mean mdmem changes --until yesterday?",
     "--key": "mdmem facts --key KEY lists by the key.",
     "--list": "It lists without an option.",
     "--all": "It gives all without an option.",
@@ -257,7 +257,7 @@ def meant_command(word: str, commands: Collection[str], group: str = "") -> str:
         if part in table:
             return table[part]
     near = near_names(folded, [name for name in commands if name not in REMOVING], 1)
-    nearer = near_names(folded, commands, 1, _NEARLY_THE_SAME)
+    nearer = near_names(folded, commands, 1, NEARLY_THE_SAME)
     return " ".join(filter(None, ("mdmem", group, (nearer or near)[0]))) if nearer or near else ""
 
 
@@ -270,14 +270,16 @@ def meant_option(
         if meant in arguments:
             return f"{meant} is not an option. Use: {command} {_PLACEHOLDERS.get(meant, meant)}"
         if meant in options:
-            return f"Use {meant}{_how(meant)}."
+            return f"Did you mean {meant}{_how(meant)}?"
     if folded in _ELSEWHERE:
         return _ELSEWHERE[folded]
     names = [] if folded in _CANDIDATES else [flag[2:] for flag in options if flag.startswith("--")]
-    return "".join(f"Use --{name}." for name in near_names(folded.lstrip("-"), names, 1, _SIMILAR))
+    return "".join(
+        f"Did you mean --{name}?" for name in near_names(folded.lstrip("-"), names, 1, _SIMILAR)
+    )
 
 
 def _how(flag: str) -> str:
     if flag == "--tag":
-        return " once for each label"
-    return ", before the command or behind it" if flag in ("-C", "-q", "--json") else ""
+        return ", once for each label"
+    return ", before the command or after it" if flag in ("-C", "-q", "--json") else ""

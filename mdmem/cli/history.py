@@ -28,7 +28,10 @@ def history(
         str | None,
         typer.Argument(
             metavar="SECTION|FACT|KEY",
-            help="A section, a fact (its text, its key, its id or six digits of the id) or a file.",
+            help=(
+                "A section, a file, or a fact: its exact text, key or id, or the first six or more"
+                " characters of its id."
+            ),
         ),
     ] = None,
     file: Annotated[

@@ -21,7 +21,7 @@ from mdmem.folder.layout import CURATED_NAMES
 from mdmem.model.reads import FoundWorkspace, Initialise
 from mdmem.model.rules import parse_allowances
 from mdmem.show import maintenance, reads
-from mdmem.show.formatting import VerbatimText, one_line, short_id
+from mdmem.show.formatting import VerbatimText, named_commit, one_line
 from mdmem.startup.records import replace
 from mdmem.text import check
 from mdmem.wording import number_of
@@ -54,7 +54,7 @@ def find(call: Call, yes: bool) -> Answer:
     if chosen or yes:
         memory.adopt_found(chosen, os.environ)
     adopted = {workspace.path for workspace in chosen}
-    notes = [] if found else ["No other workspace was found below your home."]
+    notes = [] if found else ["No other workspaces found under your home folder."]
     if own and not chosen:
         notes.append("To adopt those with your own changes: mdmem init --found --yes")
     return Answer(
@@ -144,7 +144,10 @@ def init(
     ] = False,
     found: Annotated[
         bool,
-        typer.Option("--found", help="Find your workspaces below your home, and adopt some."),
+        typer.Option(
+            "--found",
+            help="Find workspaces under your home folder and choose which to adopt.",
+        ),
     ] = False,
     yes: Annotated[
         bool,
@@ -188,17 +191,17 @@ def init(
         "adopted": result.adopted,
     }
     done = (
-        "Adopted"
+        "adopted"
         if result.newly_adopted
         else "Created"
         if set(CURATED_NAMES).intersection(result.written)
-        else "Ready:"
+        else "ready:"
     )
     files = f" ({', '.join(result.written)})" if result.written else ""
     files += f", removed the instructions from {result.took_out}" if result.took_out else ""
     return Answer(
         answer,
-        one_line(f"{done} workspace {result.workspace}{files} {short_id(result.commit)}".rstrip()),
+        one_line(f"{done} workspace {result.workspace}{files}{named_commit(result.commit)}"),
         result.notes,
     )
 
@@ -245,7 +248,7 @@ def check_(
 
 
 def redact(call: Call, as_json: Json = False) -> Answer:
-    """Copy standard input, each secret as [REDACTED:KIND].
+    """Copy standard input, replacing secrets with [REDACTED:KIND].
 
     Everything else is copied byte for byte, up to 5,000,000 bytes. It needs no workspace.
     """
@@ -269,7 +272,7 @@ def doctor(
     fix: Annotated[bool, typer.Option("--fix", help="Fix what can safely be fixed.")] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Find and fix problems around the workspace.
+    """Find problems with the workspace, and fix them with --fix.
 
     git, settings, locks, hooks, the state folder, the index, the files, secrets in history, recent
     failures. The exit status is 1 if an error remains.

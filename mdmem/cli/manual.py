@@ -12,6 +12,7 @@ from mdmem.cli.commands import COMMANDS, GROUPS
 from mdmem.errors import UsageProblem
 from mdmem.folder import installed
 from mdmem.startup import late
+from mdmem.wording import near_names
 
 if TYPE_CHECKING:
     import typer
@@ -98,11 +99,12 @@ def help_(
         return Answer({"topic": name, "text": text}, text)
     page = _TOPIC_ALIASES.get(name, name).removesuffix(".md")
     if page not in TOPICS:
-        meant = guesses.meant_command(name, COMMANDS)
+        # a command is only guessed at where the word is nearly its name
+        near = near_names(name, (*TOPICS, *COMMANDS), 1, guesses.NEARLY_THE_SAME)
         hint = f"The pages are: {', '.join(TOPICS)}."
         raise UsageProblem(
             "no page or command has this name",
-            f"The command may be {meant}. {hint}" if meant else hint,
+            f"Did you mean mdmem help {near[0]}? {hint}" if near else hint,
         )
     text = installed.text("docs", page_path(page))
     return Answer(

@@ -52,7 +52,7 @@ Actor = Annotated[
     typer.Option(
         "--actor",
         metavar="NAME",
-        help="Name of the writer. [default: MDMEM_ACTOR, else the setting]",
+        help="Name of the writer. [default: MDMEM_ACTOR, else the `actor` setting]",
     ),
 ]
 Session = Annotated[
@@ -138,7 +138,8 @@ Parts = Annotated[
 FactArgument = Annotated[
     str,
     typer.Argument(
-        metavar="FACT", help="Its exact text, its id, or at least six digits of the id."
+        metavar="FACT",
+        help="Its exact text, key or id, or the first six or more characters of its id.",
     ),
 ]
 Preamble = Annotated[bool, typer.Option("--preamble", help="The text before the first heading.")]

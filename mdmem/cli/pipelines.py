@@ -73,7 +73,9 @@ def digest(
         list[str] | None,
         typer.Argument(
             metavar="SESSION",
-            help="Files, or the beginnings of ids. [default: all in the setting sessions]",
+            help=(
+                "Files, or the beginnings of ids. [default: all clients in the `sessions` setting]"
+            ),
         ),
     ] = None,
     since: Annotated[
@@ -85,14 +87,12 @@ def digest(
         typer.Option(
             "--keep",
             metavar="facts|lines",
-            help="Keep only what is worth it, or every statement except noise.",
+            help="Keep only what is worth keeping, or everything but noise.",
         ),
     ] = FACTS,
     model: Annotated[
         bool,
-        typer.Option(
-            "--model", help="Have the model in your own settings read what the rules leave."
-        ),
+        typer.Option("--model", help="Have the model in your settings read what the rules skip."),
     ] = False,
     no_model: Annotated[
         bool, typer.Option("--no-model", help="Use only the rules, whatever your settings say.")
@@ -102,7 +102,7 @@ def digest(
     ] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Write what is new in agents' sessions into its days' logs.
+    """Add what is new in agents' sessions to the daily logs.
 
     Transcripts of Claude Code, Codex, OpenClaw (pi) and Gemini CLI are read from where the last
     digest ended. Rules choose what is worth keeping; each entry says where it was said. Nothing is

@@ -89,7 +89,7 @@ def proposals(
 ) -> Answer:
     """List open proposals, or show one.
 
-    Control and invisible characters are shown by their numbers.
+    Control and invisible characters are shown as code points.
     """
     memory = open_memory(call)
     if proposal is not None:
@@ -119,14 +119,14 @@ def accept(
         bool, typer.Option("--vouch", help="State it yourself: it counts as user-stated.")
     ] = False,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Accept the named parts even if they are overtaken.")
+        bool, typer.Option("--anyway", help="Accept the named parts even if they are outdated.")
     ] = False,
     **shared: Committing,
 ) -> Answer:
     """Accept parts of a proposal into memory, one commit each.
 
-    Without PART: all fresh parts. A part whose place has changed is accepted only by name and with
-    --anyway.
+    Without PART: all parts that are up to date. A part whose target has changed is outdated: name
+    it and add --anyway.
     """
     memory = open_memory(call)
     edited = []

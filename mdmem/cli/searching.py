@@ -75,7 +75,10 @@ def search(
         bool,
         typer.Option(
             "--sessions",
-            help="After memory, add up to as many messages from the sessions in your settings.",
+            help=(
+                "Also list up to N (-n) messages from the sessions configured in your settings,"
+                " after the memory results."
+            ),
         ),
     ] = False,
     proposed: Annotated[
@@ -83,7 +86,10 @@ def search(
     ] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Find what memory says about something."""
+    """Find what memory says about something.
+
+    Entries that match only through their neighbours come last, marked (near).
+    """
     if combined and recent_days is not None:
         raise UsageProblem("--combined and --recent-days exclude each other")
     days = _COMBINED_DAYS if combined else recent_days

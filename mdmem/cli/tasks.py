@@ -144,7 +144,7 @@ def stats(
     ] = 12,
     as_json: Json = False,
 ) -> Answer:
-    """Show what was done, as figures over weeks.
+    """Show usage statistics by week.
 
     How often each command ran, how long it took (median and 95th percentile), and how often it was
     refused or failed. search: the share without results, the number of results, the first score,

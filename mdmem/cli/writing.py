@@ -242,8 +242,8 @@ def remember(
 ) -> Answer:
     """Put a fact into MEMORY.md.
 
-    If the key already has a value, its line is replaced and superseded. With --from, the entry of a
-    daily log is put there, in the words of TEXT or its own.
+    If the key already has a value, the new fact replaces it. With --from, copies an entry from a
+    daily log, reworded as TEXT if you give it.
     """
     if text is None and entry is None:
         raise UsageProblem("give TEXT, or --from ENTRY")
@@ -276,7 +276,10 @@ def forget(
     ] = False,
     purge: Annotated[
         bool,
-        typer.Option("--purge", help="Also remove it from all history. This cannot be undone."),
+        typer.Option(
+            "--purge",
+            help="Also remove it (by text or id) from all history. This cannot be undone.",
+        ),
     ] = False,
     yes: Annotated[
         bool, typer.Option("--yes", help="With --purge: do not ask for confirmation.")

@@ -40,17 +40,17 @@ def check_adoption(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(
             check="adoption",
             level=Level.OK,
-            message="you have adopted this memory: hooks and servers serve it",
+            message="you have adopted this workspace, so agents may use it",
         )
         return
-    message = f"you have not adopted this memory{adoption.last_change(repository)}"
+    message = f"you have not adopted this workspace{adoption.last_change(repository)}"
     hint = adoption.init_command(repository.folder)
     if adoption.is_of_user(repository, environment):
         hint += f"\nTo adopt others of yours too: {verb('init', 'found')}"
     yield Finding(
         check="adoption",
         level=Level.WARNING,
-        message=f"{message}: no hook or server serves it",
+        message=f"{message}, so agents may not use it",
         hint=hint,
     )
 
@@ -73,7 +73,9 @@ def check_agents(inspection: Inspection) -> Iterator[Finding]:
                 hint=plugin.update,
             )
     if not plugins:
-        yield Finding(check="agents", level=Level.OK, message="no agent's host has the plugin")
+        yield Finding(
+            check="agents", level=Level.OK, message="the plugin is not installed in any agent"
+        )
     elif shutil.which("mdmem", path=environment.get("PATH", "")) is None:
         yield Finding(
             check="agents",

@@ -58,7 +58,7 @@ def check_record(inspection: Inspection) -> Iterator[Finding]:
     """A write that was interrupted."""
     state = inspection.workspace.state
     if not (state / write_ahead.RECORD_NAME).exists():
-        yield Finding(check="record", level=Level.OK, message="no write was interrupted")
+        yield Finding(check="record", level=Level.OK, message="no interrupted writes")
         return
     record = write_ahead.load_record(state)
     if files.is_locked(state / files.LOCK_NAME):

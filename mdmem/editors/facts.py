@@ -241,7 +241,8 @@ def _named_destination(document: Document, change: Remember) -> _Destination:
     if change.section is not None:
         if change.create and not matching_sections(document, change.section):
             return _Destination(None, change.section)
-        return _Destination(find_section(document, change.section), change.section)
+        section = find_section(document, change.section, can_create=True)
+        return _Destination(section, change.section)
     address = _SECTION_OF_KIND.get((change.kind or "").casefold(), _SECTION_OF_OTHERS)
     return _Destination(
         find_section(document, address) if matching_sections(document, address) else None, address

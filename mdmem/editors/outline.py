@@ -202,7 +202,7 @@ def create(document: Document, change: EditSection) -> EditResult:
         parent = (
             _single_title(document)
             if change.after is None
-            else _parent_of(document, find_section(document, change.after, change.nth))
+            else _parent_of(document, _sibling(document, change.after, change.nth))
         )
     level, line = _level_and_line(document, parent, change.after, change.nth)
     if level + len(missing) - 1 > _MAX_LEVEL:
@@ -229,6 +229,10 @@ def _nearest_parent(document: Document, titles: list[str]) -> tuple[Section | No
     return None, titles
 
 
+def _sibling(document: Document, after: str, nth: int | None) -> Section:
+    return find_section(document, after, nth, purpose="to place it after")
+
+
 def _single_title(document: Document) -> Section | None:
     tops = [section for section in document.sections if len(section.path) == 1]
     return tops[0] if len(tops) == 1 and tops[0].level == 1 else None
@@ -248,7 +252,7 @@ def _level_and_line(
         return min(
             (s.level for s in document.sections if len(s.path) == 1), default=_DEFAULT_LEVEL
         ), len(document.lines)
-    sibling = find_section(document, after, nth)
+    sibling = _sibling(document, after, nth)
     if parent and sibling.path[:-1] != parent.path:
         raise SectionProblem(
             "section-not-found", f"{after!r} is not directly below {join_path(parent.path)!r}"

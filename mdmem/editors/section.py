@@ -75,7 +75,7 @@ def edit(document: Document, change: EditSection) -> EditResult:
         )
     if change.create and not matching_sections(document, change.section) and change.expect is None:
         return create(document, change)
-    section = find_section(document, change.section, change.nth)
+    section = find_section(document, change.section, change.nth, can_create=True)
     if change.after is not None and section.start < find_section(document, change.after).tree_end:
         raise UsageProblem(
             f"{join_path(section.path)!r} already exists, and is not after {change.after!r}",

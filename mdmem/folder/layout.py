@@ -325,16 +325,21 @@ def parse_path(text: str) -> FilePath:
     """
     path = parse_any_path(text)
     if not is_markdown(path.rpartition("/")[2]):
-        raise _bad_path(text, "it is not Markdown")
+        raise _bad_path(text, "is not a Markdown file")
     return path
 
 
 def _bad_path(text: str, reason: str) -> PathProblem:
     return PathProblem(
         "bad-path",
-        f"{text[:80]!r} is not a file of the workspace: {reason}",
-        "Name a .md file relative to the workspace.",
+        f"{text[:80]!r} {reason}",
+        "Give the path of a .md file, relative to the workspace.",
     )
+
+
+def outside_problem(text: str) -> PathProblem:
+    """The failure of a path that leaves the workspace."""
+    return _bad_path(text, "is outside the workspace")
 
 
 def parse_any_path(text: str) -> FilePath:
@@ -344,26 +349,26 @@ def parse_any_path(text: str) -> FilePath:
         return _bad_path(text, reason)
 
     if not text.strip():
-        raise refuse("it is empty")
+        raise refuse("is an empty path")
     if not text.isprintable() and any(
         unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text
     ):
-        raise refuse("it contains a control character")
+        raise refuse("contains a control character")
     if len(text.encode()) > _MAX_PATH_BYTES:
-        raise refuse("it is too long")
+        raise refuse("is too long")
     if "\\" in text:
-        raise refuse("it contains a backslash")
+        raise refuse("contains a backslash")
     if text.startswith("/") or (text[1:2] == ":" and text[0].isascii() and text[0].isalpha()):
-        raise refuse("it is absolute")
+        raise refuse("is an absolute path")
     parts = _parts(text)
     if ".." in parts:
-        raise refuse("it leaves its folder")
+        raise outside_problem(text)
     if any(_GIT_ALIAS.match(_without_ignored(part)) for part in parts):
-        raise refuse("it is in git's own folder")
+        raise refuse("is in git's own folder")
     if not parts:
-        raise refuse("it is empty")
+        raise refuse("is an empty path")
     if any(len(part.encode()) > _MAX_NAME_BYTES for part in parts):
-        raise refuse("a name in it is too long")
+        raise refuse("contains a name that is too long")
     if any(part.casefold() in _RESERVED_NAMES or part.startswith(".mdmem-") for part in parts):
-        raise refuse("git or mdmem would obey it")
+        raise refuse("is a file that controls git or mdmem")
     return FilePath("/".join(parts))

@@ -131,12 +131,12 @@ def _require_type(name: str, value: Any, schema: Schema) -> None:
             raise UsageProblem(f"{name} must be a whole number")
         case "integer" if not schema["minimum"] <= value <= schema["maximum"]:
             raise UsageProblem(
-                f"{name} is {value}, which is not from {schema['minimum']} to {schema['maximum']}"
+                f"{name} must be between {schema['minimum']} and {schema['maximum']}, not {value}"
             )
         case "array" if not isinstance(value, list) or not all(
             isinstance(each, str) for each in value
         ):
-            raise UsageProblem(f"{name} must be a list of texts", f'As in: {{"{name}": ["ops"]}}')
+            raise UsageProblem(f"{name} must be a list of texts", f'Example: {{"{name}": ["ops"]}}')
         case "array" if len(value) > schema["maxItems"]:
             raise UsageProblem(
                 f"{name} has {len(value):,} items, and may have {schema['maxItems']}"
@@ -148,7 +148,7 @@ def _check_search(values: Mapping[str, Any]) -> None:
         values.get(name) for name in _INSTEAD_OF_QUERY
     ):
         raise UsageProblem(
-            "memory_search needs query, tags, since or until", 'As in: {"since": "yesterday"}'
+            "memory_search needs query, tags, since or until", 'Example: {"since": "yesterday"}'
         )
 
 

@@ -94,7 +94,7 @@ class Memory:
         say: Say = _silent,
         progress: Progress | None = None,
     ) -> Memory:
-        """Open a folder's workspace, else `MDMEM_WORKSPACE`, else the first from here upwards.
+        """Open a folder's workspace, else `MDMEM_WORKSPACE`, else the nearest here or above.
 
         For people: it does not ask whether the workspace is adopted.
         Raises WorkspaceProblem (`no-workspace`, `bad-settings`), RepositoryProblem

@@ -34,7 +34,7 @@ class PartOp(StrEnum):
 
 
 class PartState(StrEnum):
-    """States of a part. `OVERTAKEN`: its place has changed since. `ACCEPTED`: memory has it."""
+    """States of a part. `OVERTAKEN`: its target has changed since. `ACCEPTED`: memory has it."""
 
     OPEN = "open"
     ACCEPTED = "accepted"
@@ -170,10 +170,11 @@ class Reject:
 
 @dataclass(frozen=True, slots=True)
 class ProposedWrite:
-    """The result of a verb that proposes, and the proposal."""
+    """The result of a verb that proposes, and the proposal; `repeats` if it had it already."""
 
     result: WriteResult
     proposal: str | None
+    repeats: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ def require_range(name: str, value: float | None, low: int, high: int) -> None:
     """Refuse a number out of its range, or NaN; None passes; raises UsageProblem."""
     if value is not None and not low <= value <= high:
         shown = f"{value:g}" if isinstance(value, float) else value
-        raise UsageProblem(f"{field(name)} is {shown}, which is not from {low} to {high}")
+        raise UsageProblem(f"{field(name)} must be between {low} and {high}, not {shown}")
 
 
 def require_single_tags(tags: Iterable[str]) -> None:

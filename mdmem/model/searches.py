@@ -183,6 +183,7 @@ class Hit:
     about: str = ""
     also: tuple[str, ...] = ()
     promoted: FactId | None = None
+    retracted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -382,6 +382,7 @@ class WriteResult:
     `diff`: of a dry run. `warnings`: codes of `check`. `day`: the given words as an ISO date.
     `excerpt`: numbered lines around a replacement. `like`: similar facts; `ends`: it says that
     something ended. `forgotten`, `also`: places (PATH:LINE) removed, and where the words still are.
+    `fact`: the fact that the write states, or that a repeated one removed before.
     """
 
     changed: bool
@@ -405,6 +406,7 @@ class WriteResult:
     ends: bool = False
     forgotten: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+    fact: FactId | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,8 @@ _LEADING_WORD = late.pattern(r"(?i)^(?:last|past|in|since)\s+(?=[^\W\d]+$)")
 _BEFORE_DEADLINE = late.pattern(r"(?i)^(?:until|till|by|through)\s+")
 _AMBIGUOUS = late.pattern(r"(?<![\d:])\d{1,4}[./]\d{1,2}(?!\d)")
 _HINT = "Write it as 2026-11-21, 2026-11, or in words such as yesterday or last March."
+_DAYS_OF_WEEK, _MOST_OF_MONTH = 7, 31
+_DAY_HINT = "Give one day, e.g. 2026-11-21 or yesterday."
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +63,12 @@ def last_day(workspace: Workspace, text: str | None, argument: str) -> date | No
 
 def past_day(workspace: Workspace, text: str, argument: str) -> date:
     """The one day of a text, of words a past one; raises UsageProblem, DateProblem."""
-    span = _required_span(workspace, text, argument)
+    span = _required_span(workspace, text, argument, _DAY_HINT)
     if span.first != span.last:
-        message = (
-            f"{field(argument)} is {text[:80]!r}, which means {(span.last - span.first).days + 1}"
-            " days"
-        )
-        raise UsageProblem(message, "Name one day.")
+        days = (span.last - span.first).days + 1
+        period = "week" if days == _DAYS_OF_WEEK else "month" if days <= _MOST_OF_MONTH else "year"
+        message = f"{text[:80]!r} is a {period}; {field(argument)} takes a single day"
+        raise UsageProblem(message, _DAY_HINT)
     return span.first
 
 
@@ -85,13 +86,14 @@ def understood(words: str | None, day: date | None) -> date | None:
     return None if day is None or words is None or words.strip() == day.isoformat() else day
 
 
-def _required_span(workspace: Workspace, text: str, argument: str) -> DateSpan:
-    return _require(parse_iso(workspace, text) or parse_words(workspace, text), text, argument)
+def _required_span(workspace: Workspace, text: str, argument: str, hint: str = _HINT) -> DateSpan:
+    span = parse_iso(workspace, text, hint) or parse_words(workspace, text)
+    return _require(span, text, argument, hint)
 
 
-def _require(span: DateSpan | None, text: str, argument: str) -> DateSpan:
+def _require(span: DateSpan | None, text: str, argument: str, hint: str = _HINT) -> DateSpan:
     if span is None:
-        raise UsageProblem(f"{field(argument)} is {text[:80]!r}, which is not a date", _HINT)
+        raise UsageProblem(f"{field(argument)}: {text[:80]!r} is not a date", hint)
     return span
 
 
@@ -110,7 +112,7 @@ def end_of_today(workspace: Workspace) -> int:
     return end_of_span(workspace, DateSpan(days, days))[0]
 
 
-def parse_iso(workspace: Workspace, text: str) -> DateSpan | None:
+def parse_iso(workspace: Workspace, text: str, hint: str = _HINT) -> DateSpan | None:
     """The days of an ISO date, month, year or moment, else None; raises UsageProblem."""
     trimmed = text.strip()
     try:
@@ -127,7 +129,7 @@ def parse_iso(workspace: Workspace, text: str) -> DateSpan | None:
             return DateSpan(day, day)
         moment = datetime.fromisoformat(trimmed)
     except ValueError as problem:
-        raise UsageProblem(f"{text[:80]!r} is not a date", _HINT) from problem
+        raise UsageProblem(f"{text[:80]!r} is not a date", hint) from problem
     zone = config.zone(workspace.settings.timezone)
     moment = moment if moment.tzinfo else moment.replace(tzinfo=zone)
     day = moment.astimezone(zone).date()

@@ -189,9 +189,9 @@ def require_one_location(
     locations: Sequence[FactLocation],
     reference: str,
     command: Command,
-    hint: str = f"Name {field('file')} or {field('section')}.",
+    hint: str = "",
 ) -> FactLocation:
-    """The only one of some locations; `hint` is for several. Raises FactProblem."""
+    """The only one of some locations; `hint` is for one fact in several. Raises FactProblem."""
     if not locations:
         raise _not_found(workspace, reference, command)
     if len(locations) > 1:
@@ -204,10 +204,36 @@ def require_one_location(
             }
             for each in locations
         ]
-        named = "; ".join(f"{view['path']}:{view['line']}" for view in views[:_MOST_NAMED_LOOKUP])
-        message = f"{reference[:_QUOTED]!r} is in {len(locations)} places"
-        raise FactProblem("fact-ambiguous", message, f"They are {named}. {hint}", facts=views)
+        by_id = {view["id"]: view for view in reversed(views)}
+        if len(by_id) > 1:
+            message = f"{reference[:_QUOTED]!r} matches {len(by_id)} facts"
+            named = [
+                f'{view["id"]} "{" ".join(str(view["text"]).split())[:_QUOTED]}"'
+                f" ({view['path']}:{view['line']})"
+                for view in reversed(by_id.values())
+            ]
+            hint = f"Give an id: {', '.join(named[:_MOST_NAMED_LOOKUP])}."
+        else:
+            message = f"{reference[:_QUOTED]!r} is in {len(locations)} places"
+            places = [f"{view['path']}:{view['line']}" for view in views[:_MOST_NAMED_LOOKUP]]
+            hint = f"It is in {', '.join(places)}. {hint or _what_separates(locations)}"
+        raise FactProblem("fact-ambiguous", message, hint, facts=views)
     return locations[0]
+
+
+def _what_separates(locations: Sequence[FactLocation]) -> str:
+    """How to name one of several locations of a fact, as a sentence."""
+    paths = {each.path for each in locations}
+    sections = {each.document.path_at(each.item.start) for each in locations}
+    both = {(each.path, each.document.path_at(each.item.start)) for each in locations}
+    if len(both) < len(locations):
+        return "Remove the copies in one section with an editor."
+    ways = [
+        field(name)
+        for name, places in (("file", paths), ("section", sections))
+        if len(places) == len(locations)
+    ]
+    return f"Give {' or '.join(ways) if ways else ' and '.join((field('file'), field('section')))}."
 
 
 def meant_location(
@@ -424,7 +450,7 @@ def fact_by_text(trail: Trail, text: str, path: FilePath | None = None) -> FactI
         message = (
             f"{len(candidates)} facts differ from {text[:_QUOTED]!r} in their final punctuation"
         )
-        raise FactProblem("fact-ambiguous", message, f"They are: {named}.", facts=candidates)
+        raise FactProblem("fact-ambiguous", message, f"Give an id: {named}.", facts=candidates)
     return next(iter(candidates), None)
 
 
@@ -470,7 +496,7 @@ def fact_by_key(trail: Trail, key: str, path: FilePath | None = None) -> FactId 
             for view in views[:_MOST_NAMED_LOOKUP]
         )
         message = f"{len(current)} current facts have the key {key[:_QUOTED]!r}"
-        raise FactProblem("fact-ambiguous", message, f"They are: {named}.", facts=views)
+        raise FactProblem("fact-ambiguous", message, f"Give an id: {named}.", facts=views)
     return next(iter(current), candidates[-1].entry.fact if candidates else None)
 
 
@@ -504,6 +530,6 @@ def similar_facts_hint(
     quoted = {fact: " ".join(text.split())[:_QUOTED] for fact, text in texts.items() if fact}
     if len(quoted) == 1:
         ((fact, text),) = quoted.items()
-        return f'If you mean "{text}": {command(fact)}'
+        return f'Did you mean "{text}"? {command(fact)}'
     named = [f"{fact} {text}" for fact, text in list(quoted.items())[:_MOST_SIMILAR]]
     return f"Facts with these words: {'; '.join(named)}" if named else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from datetime import date, timedelta
 from itertools import islice
+from pathlib import Path
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,7 @@ _QUOTED = 80
 _ISO_DAY = late.pattern(r"\d{4}-\d{2}-\d{2}")
 _DAY_IN_WORDS = late.pattern(r"(?i)(?:\d{1,2}|last)\s")
 """May mean a day (`2 days ago`, `3 March`, `last friday`); other words rather mean a section."""
+_LIKE_OUTSIDE = late.pattern(r"(?:\.\.)?/\S*")
 _AMBIGUOUS_DAY = late.pattern(r"\d[./]\d")
 
 
@@ -85,6 +87,10 @@ def show_named(workspace: Workspace, request: Show, say: Say) -> SectionView | D
             return named
         if not isinstance(problem, SectionProblem):
             raise
+        if request.file is None and _LIKE_OUTSIDE.fullmatch(word.strip()):
+            if not Path(normpath(word.strip())).is_relative_to(workspace.root):
+                raise layout.outside_problem(word.strip()) from problem
+            layout.parse_path(word.strip())
         with trails.fresh_trail(workspace, say) as trail:
             path = _path(workspace, request.file) if request.file is not None else None
             problem = lookup.with_similar_facts(

@@ -438,6 +438,7 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: boo
         attribute=origin.attribute if origin else None,
         author=origin.author if origin else None,
         promoted=life.promoted if now else None,
+        retracted=now and life.is_live and life.status is Status.REMOVED,
     )
 
 

@@ -53,13 +53,14 @@ def figures_text(figures: Figures, colour: bool) -> str:
         )
         for verb in figures.verbs
     ]
-    until = (
-        f"{figures.weeks[0]} to {figures.weeks[-1]}" if len(figures.weeks) > 1 else figures.weeks[0]
-    )
     return "\n".join(
         [
             *_columns(head, rows, colour),
-            dim(f"{until}; a character a week, from . for none to # for the most", colour),
+            dim(
+                f"Last week shown: {figures.weeks[-1]}."
+                " One character per week: . = none, # = most.",
+                colour,
+            ),
         ]
     )
 

@@ -33,6 +33,11 @@ def short_id(commit: CommitId | None) -> str:
     return commit[:_SHORT_ID] if commit else ""
 
 
+def named_commit(commit: CommitId | None) -> str:
+    """A commit at the end of a result line, with the space before it."""
+    return f" (commit {short_id(commit)})" if commit else ""
+
+
 def one_line(text: str) -> str:
     """`text` as one line with nothing in it that could steer a terminal."""
     return printable(text, keep="")
@@ -123,9 +128,10 @@ def attribution(change: RevisionView | FactLink | FactChange | EndView) -> str:
 def hit_remarks(hit: Hit) -> tuple[str, ...]:
     """Remarks on a hit: author, status, contradictions, pending, near a match."""
     by = f" by {hit.superseded_by}" if hit.superseded_by else ""
+    status = "forgotten" if hit.retracted else hit.status
     return (
         *([f"({hit.author})"] if hit.author else []),
-        *([f"({hit.status}{by})"] if hit.status is not Status.CURRENT else []),
+        *([f"({status}{by})"] if hit.status is not Status.CURRENT else []),
         *([f"(contradicts {', '.join(hit.contradicts)})"] if hit.contradicts else []),
         *(["(uncommitted)"] if hit.uncommitted else []),
         *(["(near)"] if hit.near else []),

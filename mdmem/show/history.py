@@ -11,7 +11,7 @@ from typing import Any
 
 from mdmem.errors import printable
 from mdmem.history.differences import DiffKind, line_difference, word_difference
-from mdmem.model import Status
+from mdmem.model import Op, Status
 from mdmem.model.history import (
     Blame,
     BlamedLine,
@@ -160,7 +160,6 @@ _RED, _GREEN = "\x1b[31m", "\x1b[32m"
 _MINUTE = "%Y-%m-%d %H:%M"
 _CONTEXT_LINES = 2
 _INDENT = "    "
-_STATUS_VERBS = {Status.SUPERSEDED: "replaced"}
 
 
 # The history of a section.
@@ -337,12 +336,23 @@ def _end_json(end: EndView | None) -> dict[str, Any] | None:
     }
 
 
+def _is_retracted(link: FactLink) -> bool:
+    """True if a log line of the fact was marked as forgotten, and is still in its file."""
+    return link.ended_by is not None and link.ended_by.op == Op.RETRACT
+
+
+def _ended(link: FactLink) -> str:
+    if _is_retracted(link):
+        return "marked as forgotten"
+    return "replaced" if link.status is Status.SUPERSEDED else "removed"
+
+
 def _chain_lines(history: FactHistory, words: bool, colour: bool) -> Iterator[str]:
     for before, link in zip((None, *history.chain), history.chain, strict=False):
         until = f"{link.end:{_MINUTE}}" if link.end else " " * len("2026-03-05 09:30")
         yield one_line(
             f"{link.start:{_MINUTE}} - {until}  {link.id}  {' '.join(link.text.split())} "
-            f" ({link.status})"
+            f" ({'forgotten' if _is_retracted(link) else link.status})"
         )
         yield dim(
             one_line(
@@ -362,10 +372,7 @@ def _chain_lines(history: FactHistory, words: bool, colour: bool) -> Iterator[st
             each.commit == link.ended_by.commit for each in history.chain
         ):
             yield dim(
-                one_line(
-                    f"{_INDENT}{_STATUS_VERBS.get(link.status, 'removed')} by"
-                    f" {attribution(link.ended_by)}"
-                ),
+                one_line(f"{_INDENT}{_ended(link)} by {attribution(link.ended_by)}"),
                 colour,
             )
         if words and before is not None and before.end == link.start:

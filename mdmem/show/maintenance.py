@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from mdmem.model.proposals import Advice, ReviewResult
 from mdmem.secrets import Secret
 from mdmem.show.formatting import (
+    named_commit,
     one_line,
-    short_id,
     steerless,
     unreadable_line,
     waiting_json,
@@ -136,7 +136,7 @@ def purged_text(done: PurgeResult) -> str:
     """A finished purge with its commit; an earlier one may have left nothing to do."""
     return (
         "purged" if done.plan.has_changes else "it is nowhere, so nothing is left to purge"
-    ) + f" {short_id(done.commit)}".rstrip()
+    ) + named_commit(done.commit)
 
 
 def reviewed_json(result: ReviewResult) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def _advice_json(advice: Advice) -> dict[str, Any]:
 def reviewed_text(review: ReviewResult) -> str:
     """Applied advice, each with its commit; the rest with its command below."""
     done = [
-        one_line(f"done: {_where(advice)} {short_id(result.commit)}".rstrip())
+        one_line(f"done: {_where(advice)}{named_commit(result.commit)}")
         for advice, result in review.done
     ]
     waiting = waiting_line(review.waiting)

@@ -21,8 +21,7 @@ from mdmem.model.proposals import (
     ProposedHit,
     ProposedWrite,
 )
-from mdmem.model.writes import WriteResult
-from mdmem.show.formatting import short_id, unreadable_json, unreadable_line
+from mdmem.show.formatting import named_commit, unreadable_json, unreadable_line
 from mdmem.show.writes import place_text, write_json, write_text
 from mdmem.text.addresses import join_path
 from mdmem.wording import number_of
@@ -73,7 +72,9 @@ def proposed_json(done: ProposedWrite) -> dict[str, Any]:
 
 
 def proposed_text(done: ProposedWrite, fact: str | None = None) -> str:
-    """The outcome in one line that ends in the proposal's id; the diff of a dry run."""
+    """The outcome in one line that names the proposal; the diff of a dry run."""
+    if done.repeats:
+        return f"already proposed in {done.proposal}: {place_text(done.result, fact)}"
     if done.result.diff is not None or not done.result.changed:
         return write_text(done.result, fact)
     return f"Proposed as {done.proposal}: {place_text(done.result, fact)} (nothing changed yet)"
@@ -161,7 +162,7 @@ def _summary_text(view: ProposalView, now: datetime) -> str:
     words = [
         number_of(summary["parts"], "part"),
         f"+{summary['added']} -{summary['removed']}",
-        f"{summary['overtaken']} overtaken" if summary["overtaken"] else "fresh",
+        f"{summary['overtaken']} outdated" if summary["overtaken"] else "up to date",
         *([number_of(len(summary["duplicates"]), "duplicate")] if summary["duplicates"] else []),
         *(
             [number_of(len(summary["contradicts"]), "contradiction")]
@@ -188,7 +189,8 @@ def proposal_text(view: ProposalView) -> str:
 
 def _part_lines(part: PartView) -> Iterator[str]:
     where = f"{part.path}: {join_path(part.section)}" if part.section else part.path
-    state = "" if part.state is PartState.OPEN else f" ({part.state})"
+    shown = "outdated" if part.state is PartState.OVERTAKEN else part.state
+    state = "" if part.state is PartState.OPEN else f" ({shown})"
     yield f"{_SIGNS[part.op]} {_line(part.name)} {_line(where)}{state}"
     if part.op is PartOp.UPDATE and part.old is not None and part.new is not None:
         yield from _indented(_words(part.old, part.new))
@@ -250,7 +252,8 @@ def accepted_text(decision: Decision) -> str:
     if decision.dry_run:
         return "\n".join(write_text(result) for _, result in decision.parts) or "nothing to accept"
     lines = [
-        f"accepted {_line(_with_place(part))} {_ending(result)}" for part, result in decision.parts
+        f"accepted {_line(_with_place(part))}{named_commit(result.commit)}"
+        for part, result in decision.parts
     ]
     return "\n".join(lines or [f"nothing to accept in {decision.proposal}"])
 
@@ -259,7 +262,7 @@ def decision_notes(decision: Decision) -> tuple[str, ...]:
     """Lines for standard error: what was left, and that the proposal is closed."""
     accept = f"mdmem accept {decision.proposal}"
     left = [
-        f"{part.name} is overtaken. To accept it anyway: {accept} {shlex.quote(part.name)} --anyway"
+        f"{part.name} is outdated. To accept it anyway: {accept} {shlex.quote(part.name)} --anyway"
         for part in decision.overtaken
     ]
     return (
@@ -271,10 +274,6 @@ def decision_notes(decision: Decision) -> tuple[str, ...]:
 
 def _with_place(part: PartView) -> str:
     return f"{part.name} into {part.path}{f': {join_path(part.section)}' if part.section else ''}"
-
-
-def _ending(result: WriteResult) -> str:
-    return short_id(result.commit)
 
 
 def rejected_json(decision: Decision) -> dict[str, Any]:
@@ -292,7 +291,8 @@ def rejected_text(decision: Decision) -> str:
     """The parts that were rejected, a line each."""
     verb = "would reject" if decision.dry_run else "rejected"
     lines = [
-        f"{verb} {_line(part.name)}: {_line(part.new or part.old or '')} {_ending(result)}".rstrip()
+        f"{verb} {_line(part.name)}: {_line(part.new or part.old or '')}"
+        f"{named_commit(result.commit)}"
         for part, result in decision.parts
     ]
     return "\n".join(lines or [f"nothing to reject in {decision.proposal}"])

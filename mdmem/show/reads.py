@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from mdmem.errors import printable
-from mdmem.model import Problem
+from mdmem.model import FileKind, Problem
 from mdmem.model.reads import ModelStatus, Outline, PipelineStatus, SectionView, WorkspaceStatus
 from mdmem.model.sessions import SessionList, SessionSummary, SessionView, ShownMessage
 from mdmem.show.formatting import (
@@ -344,12 +344,16 @@ def _index_state(status: WorkspaceStatus) -> str:
 
 def status_text(status: WorkspaceStatus) -> str:
     """The status of a workspace, line by line."""
-    kinds = ", ".join(f"{count} {kind}" for kind, count in status.files.items() if count) or "none"
+    kinds = ", ".join(
+        f"{count} {'curated' if kind == FileKind.EVERGREEN else kind}"
+        for kind, count in status.files.items()
+        if count
+    )
     hooks = sorted(set(status.hooks.values()))
     rows = [
         f"workspace  {status.workspace}{'' if status.adopted else ' (not adopted)'}",
         f"branch     {status.branch or 'detached'} at {short_id(status.commit) or 'no commit yet'}",
-        f"files      {kinds}",
+        f"files      {kinds or 'none'}",
         *(f"paths      {glob}: {number_of(count, 'file')}" for glob, count in status.paths.items()),
         *(
             [f"not memory {number_of(status.other_markdown, 'other Markdown file')}"]
@@ -415,7 +419,7 @@ def _model_parts(status: ModelStatus) -> Iterator[str]:
 def _next_steps(status: WorkspaceStatus) -> Iterator[str]:
     if not status.adopted:
         yield (
-            f"mdmem init {shlex.quote(status.workspace)}  (adopts it, so that agents are given it)"
+            f"mdmem init {shlex.quote(status.workspace)}  (adopts it, so that agents may use it)"
         )
     if status.uncommitted:
         yield f"mdmem save  (commits {number_of(len(status.uncommitted), 'pending file')} as yours)"

@@ -8,7 +8,7 @@ from typing import Any
 from mdmem.errors import printable
 from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.writes import WriteResult
-from mdmem.show.formatting import one_line, section_line, short_id, some_of
+from mdmem.show.formatting import named_commit, one_line, section_line, some_of
 from mdmem.text.addresses import join_path
 from mdmem.wording import verb
 
@@ -46,28 +46,34 @@ def write_json(result: WriteResult) -> dict[str, Any]:
 
 
 def write_text(result: WriteResult, fact: str | None = None) -> str:
-    """The result of a write in one line that ends in an id, or the diff of a dry run."""
+    """The result of a write in one line, its fact or commit last, or the diff of a dry run."""
     if result.diff is not None:
         # A line end steers nothing, and belongs to the patch.
         shown = "\r\n".join(map(printable, result.diff.split("\r\n"))).rstrip("\n")
         return shown or (
             "no text changes, only a commit" if result.changed else "nothing to change"
         )
-    done = (
-        "unchanged:" if not result.changed else "Forgotten:" if result.forgotten else _done(result)
-    )
-    return f"{done} {place_text(result, fact)}"
+    done = "unchanged:" if not result.changed else _done(result)
+    kept = " (line kept)" if result.changed and result.op is Op.RETRACT else ""
+    return f"{done} {place_text(result, fact)}{kept}"
 
 
 def place_text(result: WriteResult, fact: str | None = None) -> str:
-    """Where a write went, in one line that ends in an id."""
+    """Where a write went, then its fact or commit."""
     if result.forgotten and result.changed:
-        names = ", ".join(some_of(result.forgotten))
-        return one_line(f"{names} {fact or short_id(result.commit) or ''}".rstrip())
+        return one_line(f"{', '.join(some_of(result.forgotten))}{_ending(result, fact)}")
     where = f"{result.path}: {section_line(result.section)}" if result.section else result.path
     where += f" (until {result.day})" if result.day and result.op is not Op.LOG else ""
     where += _remarks(result) if result.changed else ""
-    return one_line(f"{where} {fact or short_id(result.commit) or result.etag or ''}".rstrip())
+    return one_line(f"{where}{_ending(result, fact)}")
+
+
+def _ending(result: WriteResult, fact: str | None) -> str:
+    """The fact, else the commit; of what is unchanged the fact, else the etag."""
+    fact = fact or (None if result.changed else result.fact)
+    if fact:
+        return f" [{fact}]"
+    return named_commit(result.commit) or (f" (etag {result.etag})" if result.etag else "")
 
 
 def write_notes(result: WriteResult) -> tuple[str, ...]:
@@ -99,10 +105,12 @@ def _remarks(result: WriteResult) -> str:
         f"against {', '.join(result.contradicts)}" if result.contradicts else "",
         f"with {kept}" if kept else "",
     ]
-    return "".join(f", {each}" for each in words if each) + ("," if any(words) else "")
+    return "".join(f", {each}" for each in words if each)
 
 
 def _done(result: WriteResult) -> str:
+    if result.op is Op.FORGET and result.forgotten:
+        return "forgot"
     if result.op is Op.SUPERSEDE and result.supersedes:
         return f"superseded {', '.join(pair.old for pair in result.supersedes)} in"
     return _DONE[result.op] if result.op else "changed"
@@ -117,10 +125,10 @@ _DONE = {
     Op.CREATE: "made",
     Op.LOG: "logged in",
     Op.REMEMBER: "remembered in",
-    Op.FORGET: "forgotten from",
+    Op.FORGET: "forgot a fact in",
     Op.REVERT: "reverted in",
     Op.SUPERSEDE: "marked as superseded in",
-    Op.RETRACT: "retracted in",
+    Op.RETRACT: "marked as forgotten in",
     Op.CONTRADICT: "marked as a contradiction in",
     Op.RESOLVE: "resolved in",
     Op.CONFIRM: "confirmed in",
@@ -141,7 +149,7 @@ def saved_json(commit: CommitId | None, paths: Sequence[FilePath]) -> dict[str, 
 def saved_text(commit: CommitId | None, paths: Sequence[FilePath]) -> str:
     """The commit of `save`, and its files."""
     return (
-        one_line(f"saved {', '.join(some_of(paths))} {short_id(commit)}")
+        one_line(f"saved {', '.join(some_of(paths))}{named_commit(commit)}")
         if commit
         else "nothing to save"
     )

@@ -85,11 +85,22 @@ def similar_paths(document: Document, address: str) -> tuple[str, ...]:
     ]
 
 
-def find_section(document: Document, address: str, nth: int | None = None) -> Section:
-    """The section that an address names; `nth` counts from 1. Raises SectionProblem."""
+def find_section(
+    document: Document,
+    address: str,
+    nth: int | None = None,
+    *,
+    can_create: bool = False,
+    purpose: str = "",
+) -> Section:
+    """The section that an address names; `nth` counts from 1.
+
+    Raises SectionProblem: of a missing one it says that `create` helps, if it does (`can_create`),
+    and the `purpose`.
+    """
     matches = matching_sections(document, address)
     if not matches:
-        raise _not_found(document, address)
+        raise _not_found(document, address, can_create, purpose)
     if nth is not None:
         if not 1 <= nth <= len(matches):
             message = (
@@ -103,24 +114,24 @@ def find_section(document: Document, address: str, nth: int | None = None) -> Se
     return matches[0]
 
 
-def _not_found(document: Document, address: str) -> SectionProblem:
+def _not_found(document: Document, address: str, can_create: bool, purpose: str) -> SectionProblem:
     near = similar_paths(document, address)
     suggestions = near or tuple(
         join_path(section.path) for section in document.sections[:_MAX_LISTED]
     )
-    lead = "Did you mean" if near else "Its sections are"
-    if suggestions:
-        hint = f"{lead}: {'; '.join(suggestions)}" + (
-            "" if near else f". To create it, use {field('create')}."
+    listed = "; ".join(suggestions)
+    if near:
+        hint = f"Did you mean {listed}?"
+    elif listed:
+        hint = f"Its sections are: {listed}." + (
+            f" To create it, use {field('create')}." if can_create else ""
         )
     else:
-        hint = (
-            f"The file has no headings. Use {field('preamble')} for its text, or {field('create')}"
-            " to create the section."
+        hint = f"The file has no headings. Use {field('preamble')} for its text" + (
+            f", or {field('create')} to create the section." if can_create else "."
         )
-    return SectionProblem(
-        "section-not-found", f"no section {address[:_MAX_QUOTED_CHARS]!r}", hint, near=list(near)
-    )
+    message = " ".join(filter(None, (f"no section {address[:_MAX_QUOTED_CHARS]!r}", purpose)))
+    return SectionProblem("section-not-found", message, hint, near=list(near))
 
 
 def _ambiguous(document: Document, address: str, matches: tuple[Section, ...]) -> SectionProblem:

@@ -88,10 +88,10 @@ def overtaken(change: PartTaking, standing: str | None) -> ProposalProblem:
     """The refusal of a part whose place was changed since, with both texts."""
     view = change.part.view
     now = standing or "nothing"
-    message = f"{view.name} is overtaken: its place has changed since it was proposed"
+    message = f"{view.name} is outdated: its target has changed since it was proposed"
     words = shlex.join((change.proposal, view.name))
     command = f"{verb('accept')} {words} {field('anyway')}"
-    hint = f"Now there: {now}\nProposed: {view.new or 'nothing'}\nTo take it anyway: {command}"
+    hint = f"Now there: {now}\nProposed: {view.new or 'nothing'}\nTo accept it anyway: {command}"
     return ProposalProblem(
         "overtaken", message, hint, part=view.name, standing=standing, proposed=view.new
     )

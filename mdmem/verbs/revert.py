@@ -29,7 +29,10 @@ def _edit(
         return EditedText(result=undone(edit, document or parse("")))
     except SectionProblem as problem:
         details = problem.details
-        hint = f"{problem.hint}\nNow: {_quote(details['now'])}\nThen: {_quote(details['then'])}"
+        hint = (
+            f"{problem.hint}\nNow: {_quote(details['now'])}\nBefore that commit:"
+            f" {_quote(details['then'])}"
+        )
         raise SectionProblem(
             problem.code, f"{edit.path}: {problem.message}", hint, path=edit.path, **details
         ) from problem

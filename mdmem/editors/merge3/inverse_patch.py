@@ -340,7 +340,7 @@ def _line_now(hunk: _Hunk, within: _SearchRange, total: int) -> int | None:
 def _conflict(hunk: _Hunk, changed: Sequence[str], line: int, now: Sequence[str]) -> SectionProblem:
     return SectionProblem(
         "revert-conflict",
-        f"line {line + 1} was changed again since",
+        f"these lines have changed since that commit (from line {line + 1})",
         "Undo the later change first, or edit the section.",
         now="\n".join(now),
         then="\n".join(hunk.old_lines),
