@@ -86,7 +86,7 @@ class TestVerb:
     @pytest.mark.parametrize("op", [op for op in Op if op is not Op.INIT])
     def test_an_operation_has_its_words(self, op: Op):
         result = WriteResult(True, "a.md", (), None, None, op=op)
-        assert write_text(result).endswith(" a.md"), "mdmem/show/writes.py has no words for it"
+        assert " a.md" in write_text(result), "mdmem/show/writes.py has no words for it"
 
 
 class TestDoor:
