@@ -222,7 +222,7 @@ def require_one_location(
 
 
 def _what_separates(locations: Sequence[FactLocation]) -> str:
-    """How to name one of several locations of a fact, as a sentence."""
+    """The hint that tells how to name one of several locations of a fact."""
     paths = {each.path for each in locations}
     sections = {each.document.path_at(each.item.start) for each in locations}
     both = {(each.path, each.document.path_at(each.item.start)) for each in locations}
