@@ -13,7 +13,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest
 # One more than the cores of a small machine: tests wait for processes and for the disk.
 WORKERS := -n 3
 
-.PHONY: demo check near test test-all test-slow test-clients test-plain suite lint explore mutants docs bench clean
+.PHONY: demo check near test test-all test-slow test-clients test-plain test-server suite lint explore mutants docs bench clean
 
 demo: $(STAMP)
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
@@ -47,6 +47,10 @@ test-clients: $(STAMP)
 # The suite with the standard library's dataclasses in place of startup/records.
 test-plain: $(STAMP)
 	MDMEM_RECORDS=dataclasses $(PYTEST) $(WORKERS)
+
+# The tests that start commands as processes, with a server behind them.
+test-server: $(STAMP)
+	MDMEM_SERVER=on $(PYTEST) $(WORKERS) tests/test_cli*.py tests/test_hooks.py tests/test_agenthooks.py tests/test_durability.py
 
 # The property tests alone, ROUNDS times at random; in `make test` they have the same examples each time.
 explore: $(STAMP)

@@ -230,6 +230,7 @@ def sealed_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         "XDG_CONFIG_HOME": str(home / ".config"),
         "XDG_STATE_HOME": str(home / ".local" / "state"),
         "MDMEM_ADOPT": f"{folder}/**",
+        "MDMEM_SERVER": os.environ.get("MDMEM_SERVER", "off"),  # on: `make test-server`
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
         "GIT_CONFIG_NOSYSTEM": "1",

@@ -3,7 +3,8 @@
 from commandline import TOKEN, Shell
 from workspaces import STATE
 
-from mdmem import events, githooks
+from mdmem import events
+from mdmem.githooks import hooks as githooks
 
 EVENTS = [
     (("init", "--no-hooks"), ("init", "done", None)),

@@ -13,9 +13,11 @@ import pytest
 from conftest import World
 from workspaces import Desk
 
-from mdmem import events, githooks
+import mdmem
+from mdmem import events
 from mdmem.catchup import index
 from mdmem.folder.hook_files import HOOKS, install, lines_to_add
+from mdmem.githooks import hooks as githooks
 
 WAIT = 20
 LATER = 1 << 32
@@ -160,7 +162,7 @@ class TestPreCommit:
 
     def test_nothing_of_the_work_tree_is_imported(self, world: World, repository: Path):
         install(hooks(repository), sys.executable)
-        for name in ("mdmem/__init__.py", "mdmem/githooks.py", "typing.py", "re.py"):
+        for name in ("mdmem/__init__.py", "mdmem/githooks/__init__.py", "typing.py", "re.py"):
             write(repository, name, "raise SystemExit('imported from the work tree')\n")
         assert commit(world, repository, "README.md") == ""
 
@@ -419,7 +421,7 @@ class TestMain:
         """A session of its own, and none of the descriptors that it inherited."""
         program = f"""
 import os
-from mdmem import githooks
+from mdmem.githooks import hooks as githooks
 inherited, _ = os.pipe()
 print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/dev/fd/{{inherited}}"))
 """
@@ -467,7 +469,7 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
         self, world: World, workspace: Path, tmp_path: Path, missing: str
     ):
         half = tmp_path / "half"
-        shutil.copytree(Path(githooks.__file__).parent, half / "mdmem")
+        shutil.copytree(Path(mdmem.__file__).parent, half / "mdmem")
         write(half, f"mdmem/{missing}.py", "raise ImportError\n")
         install(hooks(workspace), sys.executable)
         environment = {"PYTHONPATH": str(half), "PATH": str(tools_without_mdmem(tmp_path))}

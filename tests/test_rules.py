@@ -187,7 +187,7 @@ def test_the_rules_hold_for_a_changed_copy_too():
 
 def test_the_environment_is_read_at_the_doors():
     """Below them it comes as an argument. What git itself needs is read by `repo`, how records are
-    made by `startup`.
+    made by `startup`, and `warm` hands it on.
     """
     package = Path(writes.__file__).parent.parent
     doors = (
@@ -195,10 +195,11 @@ def test_the_environment_is_read_at_the_doors():
         "agenthooks.py",
         "catchup/page_worker.py",
         "cli",
-        "githooks.py",
+        "githooks",
         "mergedriver.py",
         "repo",
         "startup",
+        "warm",
     )
     below = [
         path

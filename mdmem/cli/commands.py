@@ -137,6 +137,8 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "maintenance", "hooks_uninstall", "Maintain", "mdmem hooks uninstall"
     ),
     "hooks status": CommandEntry("maintenance", "hooks_status", "Maintain", "mdmem hooks status"),
+    "server status": CommandEntry("server", "server_status", "Maintain", "mdmem server status"),
+    "server stop": CommandEntry("server", "server_stop", "Maintain", "mdmem server stop"),
     "merge-driver": CommandEntry(
         "maintenance",
         "merge_driver",
@@ -160,6 +162,7 @@ GROUPS = {
         "Install, remove and look at git's hooks.\n\nThey check what is committed and keep the"
         " index up to date."
     ),
+    "server": "Look at the server that speeds up commands, or stop it.",
 }
 
 

@@ -35,6 +35,7 @@ _CHECKS: Mapping[str, Callable[[Inspection], Iterator[Finding]]] = {
     "history": contents.check_history,
     "adoption": hosts.check_adoption,
     "agents": hosts.check_agents,
+    "server": hosts.check_server,
     "events": state.check_events,
 }
 

@@ -17,6 +17,7 @@ from mdmem.folder.listing import is_marked
 from mdmem.startup.records import dataclass
 from mdmem.text.document import parse_bytes
 from mdmem.text.entries import INSTRUCTIONS_BEGIN
+from mdmem.warm import running
 from mdmem.wording import field, verb
 
 _CLAUDE_UPDATE = "claude plugin marketplace update mdmem, then claude plugin update mdmem@mdmem"
@@ -85,6 +86,26 @@ def check_agents(inspection: Inspection) -> Iterator[Finding]:
         )
     yield from _check_openclaw(inspection)
     yield from _check_instructions(inspection)
+
+
+def check_server(inspection: Inspection) -> Iterator[Finding]:
+    """The server that makes commands start at once, and a folder of its that is not safe."""
+    try:
+        server = running.find()
+    except PermissionError as problem:
+        yield Finding(
+            check="server",
+            level=Level.WARNING,
+            message=f"commands are served by no server: {problem}",
+            hint="Remove that folder, or set TMPDIR to a folder of your own.",
+        )
+        return
+    if server is not None:
+        yield Finding(
+            check="server",
+            level=Level.OK,
+            message=f"a server makes commands start at once: process {server.process}",
+        )
 
 
 def _installed_plugins(environment: Mapping[str, str]) -> Iterator[InstalledPlugin]:

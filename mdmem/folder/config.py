@@ -126,6 +126,7 @@ class Settings:
     dream: str = "propose"
     dream_at: str = "02:00"
     dream_changes: int = 20
+    server: str = "on"
 
 
 _NAMES = Settings.__match_args__

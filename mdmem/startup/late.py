@@ -20,6 +20,12 @@ def pattern(text: AnyStr) -> re.Pattern[AnyStr]:
     return cast("re.Pattern[AnyStr]", _LatePattern(text))
 
 
+def prepare(value: object) -> None:
+    """Leave the pattern, if it is one, in the cache of `re`, for processes that are forked."""
+    if isinstance(value, _LatePattern):
+        compiled(value.pattern)
+
+
 class _LatePattern:
     # keeps each method that was used, so that only its first call is slower
 

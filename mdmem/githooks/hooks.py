@@ -1,7 +1,7 @@
-"""Run git's hooks: `python -m mdmem.githooks pre-commit`, `prepare-commit-msg FILE`, ….
+"""The work of git's hooks.
 
 git runs them at the top of the work tree. For mdmem's own commits (`MDMEM_COMMIT=1`) they do
-nothing. `catch-up FOLDER` updates an index.
+nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -28,9 +28,9 @@ _MAX_DESCRIPTORS = 65_536
 _NICENESS = 10  # nice(2) of background work, which yields to a waiting person or agent
 
 
-def start() -> NoReturn:
+def run(at_end: Callable[[], None] | None = None) -> NoReturn:
     """Run `main` as a process."""
-    launch(main)
+    launch(main, at_end)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -118,7 +118,3 @@ def _detach() -> None:
     if sys.platform != "win32" and os.getpgrp() != os.getpid():
         os.setsid()
     os.closerange(3, _MAX_DESCRIPTORS)
-
-
-if __name__ == "__main__":
-    start()

@@ -1,0 +1,11 @@
+"""Run git's hooks: `python -m mdmem.githooks pre-commit`, `prepare-commit-msg FILE`, ….
+
+`catch-up FOLDER` updates an index. The launcher comes first: it may need no more.
+"""
+
+from mdmem.warm.launcher import enter
+
+
+def start() -> None:
+    """Run a hook as a process."""
+    enter("mdmem.githooks.hooks")

@@ -1,0 +1,5 @@
+"""`python -m mdmem.githooks`."""
+
+from mdmem.githooks import start
+
+start()

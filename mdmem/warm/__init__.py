@@ -1,0 +1,1 @@
+"""The way in: a launcher, and a server that keeps the program's modules loaded."""
