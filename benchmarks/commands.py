@@ -47,6 +47,7 @@ def environment(home: Path) -> dict[str, str]:
         "GIT_CONFIG_NOSYSTEM": "1",
         "NO_COLOR": "1",
         "TZ": "UTC",
+        "MDMEM_SERVER": "off",
     }
 
 

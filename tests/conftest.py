@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 
 from mdmem.folder.trust import HOST_MARKS
 
+os.environ.setdefault("MDMEM_SERVER", "off")  # on: `make test-server`
 pytest_plugins = ["commandline", "dated_memory", "replays"]
 """Modules with further fixtures. Named here, since the first one imports this module."""
 DATE = "2026-03-05T09:30:00+00:00"
@@ -230,7 +231,7 @@ def sealed_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         "XDG_CONFIG_HOME": str(home / ".config"),
         "XDG_STATE_HOME": str(home / ".local" / "state"),
         "MDMEM_ADOPT": f"{folder}/**",
-        "MDMEM_SERVER": os.environ.get("MDMEM_SERVER", "off"),  # on: `make test-server`
+        "MDMEM_SERVER": os.environ["MDMEM_SERVER"],
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
         "GIT_CONFIG_NOSYSTEM": "1",

@@ -146,21 +146,24 @@ class TestKilled:
         assert served.is_served()
 
     def test_the_server(self, served: Served, server: int, tmp_path: Path):
-        process = served.popen(probe("wait", str(tmp_path / "heard"), "0.5"))
+        process = served.popen(probe("wait", str(tmp_path / "heard")))
         assert process.stdout
-        process.stdout.readline()
+        child = int(process.stdout.readline())
         os.kill(server, signal.SIGKILL)
+        wait_until(lambda: not is_alive(server))
+        assert process.poll() is None
+        os.kill(child, signal.SIGTERM)
         assert process.wait(60) == launcher._LOST
         assert process.stderr
         assert b"it is unknown whether the command was done" in process.stderr.read()
-        assert (tmp_path / "heard").read_text() == "done\n", "the command was over by then"
+        assert (tmp_path / "heard").read_text() == "15\n", "the command was over by then"
         assert served.sockets(), "of one that was killed"
         assert served.start() != server
 
     def test_the_server_ends_when_its_commands_have(
         self, served: Served, server: int, tmp_path: Path
     ):
-        process = served.popen(probe("wait", str(tmp_path / "heard"), "0.5"))
+        process = served.popen(probe("wait", str(tmp_path / "heard")))
         assert process.stdout
         process.stdout.readline()
         assert served.mdmem("server", "stop").stdout == (
@@ -168,7 +171,8 @@ class TestKilled:
         )
         assert served.sockets() == []
         assert is_alive(server)
-        assert process.wait(60) == 0
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 40 + signal.SIGTERM
         wait_until(lambda: not is_alive(server))
 
 
@@ -237,6 +241,8 @@ class TestCold:
         assert launcher._is_for_server(launcher._MAIN) == is_warm
         monkeypatch.setattr(os, "isatty", lambda descriptor: descriptor == 2)
         assert not launcher._is_for_server(launcher._MAIN)
+        monkeypatch.setattr(sys, "argv", ["mdmem", "merge-driver", "a", "b", "c", "d"])
+        assert launcher._is_for_server(launcher._MAIN)
 
     def test_folders_of_sockets(self, served: Served, server: int):
         folder = served.run_folder / "mdmem"

@@ -61,6 +61,7 @@ def sealed(home: Path, now: str) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("SYSTEMROOT", "TMPDIR") if name in os.environ}
     return kept | {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "MDMEM_SERVER": "off",
         "HOME": str(home),
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",

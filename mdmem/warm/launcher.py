@@ -32,6 +32,7 @@ _COLD_VERBS = frozenset(
         *("server", "doctor", "init", "schedule", "help"),
     }
 )
+_NEVER_ASKING = ("agent-hook", "merge-driver")
 _AWAITED_HOOKS = ("pre-commit", "prepare-commit-msg")  # the others work in the background
 _OWN_FILES = ("/dev/fd/", "/proc/self/", "/proc/thread-self/", "/dev/tty")
 _MOST_SETTINGS = 65_536
@@ -58,7 +59,9 @@ def enter(module: str = _MAIN) -> None:
 def _is_for_server(module: str) -> bool:
     verb = _verb(sys.argv[1:])
     if module == _MAIN:
-        if not verb or verb in _COLD_VERBS or any(map(os.isatty, range(3))):
+        if not verb or verb in _COLD_VERBS:
+            return False
+        if verb not in _NEVER_ASKING and any(map(os.isatty, range(3))):
             return False
     elif verb not in _AWAITED_HOOKS:
         return False

@@ -70,6 +70,7 @@ def main() -> None:
     except BaseException:
         os.unlink(path)
         raise
+    os.environ.clear()  # so that no process has to
     gc.collect()
     gc.freeze()
     server.run()
@@ -96,18 +97,15 @@ class _Served:
                 if name.endswith(".py")
             ),
         ]
-        self._stamps = self._stamps_now()
+        self._stamps = [*map(_stamp, self._paths)]
         self._surroundings = _surroundings(os.getpid(), _status(os.getpid()))
         self._traits = place.traits()
         self._path = [*sys.path]
 
-    def _stamps_now(self) -> list[tuple[int, int]]:
-        return [(seen.st_mtime_ns, seen.st_ino) for seen in map(os.stat, self._paths)]
-
     def is_changed(self) -> bool:
         """True if another program is installed by now."""
         try:
-            return self._stamps_now() != self._stamps
+            return any(map(int.__ne__, map(_stamp, self._paths), self._stamps))
         except FileNotFoundError:
             return True
 
@@ -121,6 +119,11 @@ class _Served:
             traits == self._traits
             and [folder for folder in path if folder in self._path] == self._path
         )
+
+
+def _stamp(path: str) -> int:
+    seen = os.stat(path)
+    return seen.st_mtime_ns ^ seen.st_ino
 
 
 def _status(process: int) -> dict[str, str]:
@@ -322,7 +325,6 @@ class _Server:
         for file in files:
             os.close(file)
         os.umask(int(status["Umask"], 8))
-        os.environ.clear()
         os.environb.update(variables)
         time.tzset()
         sys.argv[:], sys.path[:] = words, path
@@ -375,9 +377,11 @@ def _set_signals(ignored: int, blocked: list[int]) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in signal.valid_signals():
-        if ignored >> (number - 1) & 1:
+    while ignored:
+        number = ignored.bit_length()
+        with suppress(OSError, ValueError):  # the C library has two signals for itself
             signal.signal(number, signal.SIG_IGN)
+        ignored &= ~(1 << (number - 1))
     signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
