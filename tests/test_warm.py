@@ -479,3 +479,38 @@ def test_a_socket_has_a_short_path(monkeypatch: pytest.MonkeyPatch):
     path = place.socket_path()
     assert path
     assert path.startswith(f"/tmp/mdmem-{os.getuid()}/")
+
+
+LATE = """
+import os, sys
+from importlib import import_module
+from mdmem.warm import server
+for name in server._LOADED:
+    import_module(name)
+loaded = {*sys.modules}
+import mdmem.__main__
+mdmem.__main__.run(lambda: print("late:", *sorted({*sys.modules} - loaded - {"mdmem.__main__"}), flush=True))
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("log", "it rained"),
+        ("remember", "tea", "--key", "drink"),
+        ("edit-section", "Work", "--append", "- x"),
+        ("search", "dark rooms"),
+        ("context", "where does the quokka live"),
+        ("show", "Work"),
+        ("history", "Work"),
+        ("facts",),
+        ("agent-hook",),
+    ],
+    ids=" ".join,
+)
+def test_the_server_has_what_everyday_commands_load(shell: Shell, words: tuple[str, ...]):
+    event = json.dumps({"hook_event_name": "UserPromptSubmit", "prompt": "dark rooms", "cwd": "."})
+    shell.run("reindex")
+    command = [sys.executable, "-c", LATE, *words]
+    done = shell.world.run(shell.folder, command, stdin=event)
+    assert done.stdout.splitlines()[-1] == "late:"
