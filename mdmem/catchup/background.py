@@ -12,7 +12,7 @@ from mdmem import repo
 from mdmem.folder import files
 from mdmem.workspace import Workspace
 
-_QUIET_SECONDS, _LONGEST_WAIT_SECONDS, _LOOK_SECONDS = 0.5, 3.0, 0.1
+_QUIET_SECONDS, _LONGEST_WAIT_SECONDS, _LOOK_SECONDS = 0.25, 3.0, 0.05
 
 
 def wait_until_quiet(folder: str | os.PathLike[str]) -> None:
