@@ -134,9 +134,9 @@ def _forward_signals(connection: _socket.socket) -> None:
 
 
 def _request(module: str, blocked: list[int]) -> bytes:
-    streams: Any = [
-        (each.encoding, each.errors, each.line_buffering, each.write_through)  # type: ignore[union-attr]
-        for each in (sys.stdin, sys.stdout, sys.stderr)
+    standard: Any = (sys.stdin, sys.stdout, sys.stderr)
+    streams = [
+        (each.encoding, each.errors, each.line_buffering, each.write_through) for each in standard
     ]
     told: Any = (module, sys.argv, sys.path, streams, blocked, dict(os.environb), place.traits())
     request = marshal.dumps(told)
