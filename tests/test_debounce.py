@@ -52,13 +52,13 @@ def waited(folder: Path) -> bool:
     return background.wait_unless_waited(str(folder), str(folder / "state" / "mark"))
 
 
-@pytest.mark.parametrize(("busy", "seconds"), [(-1.0, 0.0), (0.0, 0.5), (1.0, 1.5), (60.0, 3.0)])
+@pytest.mark.parametrize(("busy", "seconds"), [(-1.0, 0.0), (0.0, 0.25), (1.0, 1.25), (60.0, 3.0)])
 def test_until_it_is_quiet_but_not_for_long(
     monkeypatch: pytest.MonkeyPatch, folder: Path, busy: float, seconds: float
 ):
     time = clock(monkeypatch, folder, busy)
     background.wait_until_quiet(folder)
-    assert time.now - START == pytest.approx(seconds, abs=0.11)
+    assert time.now - START == pytest.approx(seconds, abs=0.06)
 
 
 def test_meanwhile_a_mark_says_when_it_ends_at_the_latest(

@@ -93,7 +93,7 @@ COMMANDS: Mapping[str, str] = _table(
         "transcripts transcript conversations chats session": (
             "mdmem sessions (mdmem search QUERY --sessions searches in them)"
         ),
-        "serve server mcp-server serve-mcp": "mdmem mcp",
+        "serve mcp-server serve-mcp": "mdmem mcp",
         "version": "mdmem --version",
         "fix repair diagnose health troubleshoot fsck": "mdmem doctor",
         "index rebuild refresh reindex-all update-index": "mdmem reindex",

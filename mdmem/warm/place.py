@@ -61,10 +61,14 @@ def connect(path: str, seconds: float) -> _socket.socket:
     if problem := folder_problem(path):
         raise PermissionError(problem)
     connection = _socket.socket(_socket.AF_UNIX)
-    connection.settimeout(seconds)
-    connection.connect(path)
-    if peer(connection)[1] != os.getuid():
-        raise PermissionError("another user's server")
+    try:
+        connection.settimeout(seconds)
+        connection.connect(path)
+        if peer(connection)[1] != os.getuid():
+            raise PermissionError("another user's server")
+    except OSError:
+        connection.close()
+        raise
     return connection
 
 
