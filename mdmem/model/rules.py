@@ -28,7 +28,7 @@ def require_single_tags(tags: Iterable[str]) -> None:
     for tag in tags:
         if "," in tag or len(tag.split()) > 1:
             raise UsageProblem(
-                f"{tag!r} cannot be a tag", f"Give {field('tags')} once for each label."
+                f"{tag!r} cannot be a tag", f"Give {field('tags')} once for each tag."
             )
 
 

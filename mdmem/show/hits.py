@@ -1,4 +1,4 @@
-"""Results of search: hits, facts, labels, contradictions."""
+"""Results of search: hits, facts, tags, contradictions."""
 
 from __future__ import annotations
 
@@ -374,7 +374,7 @@ def _fact_text(hit: Hit) -> str:
 
 
 def tags_json(catalogue: TagCatalogue) -> dict[str, Any]:
-    """The catalogue of labels."""
+    """The catalogue of tags."""
     return {
         "stale": catalogue.stale,
         "tags": [{"tag": tag.tag, "count": tag.count} for tag in catalogue.tags],
@@ -382,7 +382,7 @@ def tags_json(catalogue: TagCatalogue) -> dict[str, Any]:
 
 
 def tags_text(catalogue: TagCatalogue) -> str:
-    """The catalogue of labels, a line each with its count."""
+    """The catalogue of tags, a line each with its count."""
     return "\n".join(one_line(f"{tag.tag} {tag.count}") for tag in catalogue.tags)
 
 
