@@ -83,7 +83,7 @@ def _choose(workspaces: Sequence[FoundWorkspace]) -> Sequence[FoundWorkspace]:
 
 
 def plugin(call: Call, as_json: Json = False) -> Answer:
-    """Print the folder of the plugin for agents' hosts.
+    """Print the path of the agent plugin.
 
     It contains hooks, the server and a skill. Claude Code uses it as a marketplace: claude plugin
     marketplace add "$(mdmem plugin)", then claude plugin install mdmem@mdmem. So does Codex, whose
