@@ -38,7 +38,7 @@ def leave_adopted(folder: str | None) -> Answer:
     was_listed = memory.leave(root, os.environ)
     return Answer(
         {"workspace": str(root), "left": was_listed},
-        f"Left {root}: agents are no longer given it" if was_listed else f"{root} was not adopted",
+        f"left {root}: agents are no longer given it" if was_listed else f"{root} was not adopted",
     )
 
 
