@@ -6,7 +6,13 @@ from generated_markdown import documents
 from hypothesis import given
 
 from mdmem.errors import SectionProblem
-from mdmem.text.addresses import address_of, find_section, matching_sections, similar_paths
+from mdmem.text.addresses import (
+    address_of,
+    create_remedy,
+    find_section,
+    matching_sections,
+    similar_paths,
+)
 from mdmem.text.document import parse
 from mdmem.wording import field
 
@@ -84,7 +90,7 @@ def test_not_found_names_the_nearest() -> None:
     assert caught.value.hint == "Did you mean Memory > Home?"
     assert caught.value.details["near"] == ["Memory > Home"]
     with pytest.raises(SectionProblem) as caught:
-        find_section(parse("text\n"), "A", can_create=True)
+        find_section(parse("text\n"), "A", remedy=create_remedy())
     assert field("create") in caught.value.hint
     with pytest.raises(SectionProblem) as caught:
         find_section(parse("text\n"), "A")
@@ -168,20 +174,22 @@ def test_long_addresses_are_cut_in_messages() -> None:
     assert caught.value.message == f"2 sections are called {title[:120]!r}"
     with pytest.raises(SectionProblem) as caught:
         find_section(parse(f"# {title}\n"), title, 2)
-    assert (
-        caught.value.message == f"no number 2 among the sections called {title[:120]!r} (1 in all)"
-    )
+    nth = field("nth")
+    assert caught.value.message == f"{nth} must be 1: only one section is called {title[:120]!r}"
+    with pytest.raises(SectionProblem) as caught:
+        find_section(parse("# A\n# A\n"), "A", 0)
+    assert caught.value.message == f"{nth} must be between 1 and 2: 2 sections are called 'A'"
 
 
 def test_eight_sections_are_listed_at_most() -> None:
     nine = parse("".join(f"# {name}\n" for name in "ABCDEFGHI"))
     with pytest.raises(SectionProblem) as caught:
         find_section(nine, "xyz")
-    listed = "Its sections are: A; B; C; D; E; F; G; H."
+    listed = "Sections in this file: A; B; C; D; E; F; G; H."
     assert caught.value.hint == listed
     with pytest.raises(SectionProblem) as caught:
-        find_section(nine, "xyz", can_create=True)
-    assert caught.value.hint == f"{listed} To create it, use {field('create')}."
+        find_section(nine, "xyz", remedy=create_remedy())
+    assert caught.value.hint == f"{listed} Add {field('create')} to create the section."
     same = parse("".join(f"# {name}\n## Same\n" for name in "ABCDEFGHI"))
     with pytest.raises(SectionProblem) as caught:
         find_section(same, "Same")

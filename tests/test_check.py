@@ -12,6 +12,7 @@ from mdmem.folder.config import Settings
 from mdmem.model import FileKind, FilePath, Problem
 from mdmem.model.rules import parse_allowances
 from mdmem.text.check import check, check_file, find_errors, refusals
+from mdmem.wording import field
 
 SETTINGS = Settings()
 MEMORY = FilePath("MEMORY.md")
@@ -332,6 +333,30 @@ class TestState:
         assert check_file(MEMORY, data, FileKind.EVERGREEN, SETTINGS) == ()
 
 
+TOKEN = "ghp_" + "q7Rk2" * 7 + "x"
+
+
+def test_each_way_to_check_offers_what_it_can_override():
+    path, text = FilePath(f"memory/{TOKEN}.md"), f"- the token is {TOKEN}\n".encode()
+    comment = "Remove it. False alarm? Add <!-- mdmem: allow secret --> to the line"
+    found = {
+        "a file": check_file(path, text, FileKind.EVERGREEN, SETTINGS),
+        "our write": find_errors(path, None, text, FileKind.EVERGREEN),
+        "git commit": check(path, None, text, FileKind.EVERGREEN, SETTINGS),
+    }
+    assert {way: [each.hint for each in problems] for way, problems in found.items()} == {
+        "a file": ["Rename it.", f"{comment}."],
+        "our write": [
+            f"Rename it. False alarm? Use {field('allow')} secret.",
+            f"{comment}, or use {field('allow')} secret.",
+        ],
+        "git commit": [
+            "Rename it. False alarm? Use MDMEM_ALLOW=secret git commit …",
+            f"{comment}, or use MDMEM_ALLOW=secret git commit …",
+        ],
+    }
+
+
 def test_files_outside_memory_have_no_problems():
     before, after = numbered(100).encode(), CONFLICT.encode() + b"\xff"
     assert check(FilePath("README.md"), before, after, FileKind.OTHER, SETTINGS) == ()
@@ -341,9 +366,10 @@ def test_files_outside_memory_have_no_problems():
 def test_find_errors_finds_the_errors_of_check():
     before, after = numbered(100).encode(), ("- tea\n- tea\n\n" + CONFLICT).encode()
     problems = check(MEMORY, before, after, FileKind.EVERGREEN, SETTINGS)
-    assert (
-        find_errors(MEMORY, before, after, FileKind.EVERGREEN) == refusals(problems, ()) != problems
-    )
+    errors = find_errors(MEMORY, before, after, FileKind.EVERGREEN)
+    assert errors[0].hint == f"If that is meant: {field('allow')} shrink."
+    for_git = replace(errors[0], hint="If that is meant: MDMEM_ALLOW=shrink git commit …")
+    assert (for_git, *errors[1:]) == refusals(problems, ()) != problems
     assert find_errors(FilePath("README.md"), before, after, FileKind.OTHER) == ()
 
 
@@ -369,7 +395,7 @@ def test_allowed(value: str | None, names: set[str]):
 def test_allowed_refuses_unknown_names(value: str):
     with pytest.raises(UsageProblem) as raised:
         parse_allowances(value)
-    assert raised.value.hint == "It takes append, secret, shrink."
+    assert raised.value.message.endswith(" (choose from append, secret, shrink)")
 
 
 def test_conflict_markers_cannot_be_allowed():

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -527,7 +528,9 @@ FAILURES = [
     ),
     Failure("section-not-found", ("blame", "Wrok"), hints="Memory > Work"),
     Failure(
-        "section-not-found", ("remember", "x", "--section", "Nowhere"), hints="Its sections are"
+        "section-not-found",
+        ("remember", "x", "--section", "Nowhere"),
+        hints="Sections in MEMORY.md: ",
     ),
     Failure("shrink", ("save",), shortened, "--allow shrink"),
     Failure("storage", APPEND, file(".git/mdmem", "in the way")),
@@ -575,7 +578,7 @@ FAILURES = [
     Failure("usage", ("frob",), hints="mdmem --help"),
     Failure("usage", ("log",), hints="mdmem log --help"),
     Failure("usage", ("log", "x", "--frob"), hints="mdmem log --help"),
-    Failure("usage", ("save", "--allow", "everything"), hints="append, secret, shrink"),
+    Failure("usage", ("save", "--allow", "everything")),
     Failure("usage", ("hooks", "frob"), hints="mdmem hooks --help"),
     Failure("usage", ("edit-section", "Work")),
     Failure("usage", ("edit-section", "Work", "--body", "x", "--append", "y")),
@@ -593,7 +596,7 @@ FAILURES = [
     Failure("usage", (*APPEND, "--confidence", "1.5")),
     Failure("usage", (*APPEND, "--confidence", "nan")),
     Failure("usage", (*APPEND, "--source", "hearsay"), hints="--help"),
-    Failure("usage", (*APPEND, "--allow", "everything"), hints="append, secret, shrink"),
+    Failure("usage", (*APPEND, "--allow", "everything")),
     Failure("usage", ("log", "x", "--fact", "--kind", "task")),
     Failure("usage", ("log", "x", "--date", "last week"), hints="one day"),
     Failure("usage", ("log", "x", "--time", "9:30"), hints="14:05"),
@@ -829,11 +832,65 @@ def test_an_error_says_what_is_wrong_and_what_to_type(
 def test_only_a_verb_that_creates_is_told_to_create(shell: Shell):
     assert "--create" in shell.run("edit-section", "Zzzz", "--append", "x").err
     assert "--create" in shell.run("remember", "x", "--section", "Zzzz").err
-    assert "Its sections are: " in (shown := shell.run("show", "zzzz").err)
+    assert "Sections in MEMORY.md: " in (shown := shell.run("show", "zzzz").err)
     assert "--create" not in shown
     placed = shell.run("edit-section", "X", "--create", "--after", "Nowhere", "--body", "y").err
-    assert placed.startswith("mdmem: no section 'Nowhere' to place it after\nhint: Its sections")
+    assert placed.startswith(
+        "mdmem: no section 'Nowhere' to place it after\nhint: Sections in MEMORY.md: "
+    )
     assert "--create" not in placed
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("blame", "notes.md"), "notes.md has no history: it is not a memory file"),
+        (("blame", "nothing.md"), "no file 'nothing.md'"),
+        (("show", "nothing.md"), "no file 'nothing.md'"),
+        (("blame", "zzzz"), "no section or fact 'zzzz'"),
+        (("show", "Only", "--nth", "0"), "--nth must be 1: only one section is called 'Only'"),
+        (("blame", "Only", "--nth", "2"), "--nth must be 1: only one section is called 'Only'"),
+        *(
+            (
+                (*words, "--allow", "bogus"),
+                "invalid value for --allow: 'bogus' (choose from append, secret, shrink)",
+            )
+            for words in (("log", "x"), ("save",), APPEND)
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(shell: Shell, words: tuple[str, ...], error: str):
+    shell.write("notes.md", "# Notes\n\n- never committed\n")
+    shell.write("MEMORY.md", "# Only\n\n- one\n")
+    assert shell.run(*words).err.partition("\nhint: ")[0].strip() == f"mdmem: {error}"
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("remember", "a"), "MEMORY.md has no headings. Add --create to create the section."),
+        (("edit-section",), "MEMORY.md has no headings. Add --create to create the section."),
+        (("show",), "MEMORY.md has no headings. Use --preamble for its text."),
+        (("forget", "x", "--file", "MEMORY.md"), "MEMORY.md has no headings."),
+    ],
+)
+def test_a_file_without_headings(shell: Shell, words: tuple[str, ...], hint: str):
+    shell.write("MEMORY.md", "only text\n")
+    section = {"show": ("Facts",), "edit-section": ("Facts", "--append", "x")}
+    given = section.get(words[0], ("--section", "Facts"))
+    assert shell.run(*words, *given).err == f"mdmem: no section 'Facts'\nhint: {hint}\n"
+
+
+def test_the_hint_shows_the_text_that_was_not_found(shell: Shell):
+    shell.write("MEMORY.md", "before\n\n# Two\n\n- a\n\n# Two\n\n- b\n\n## My servers\n\n- c\n")
+    for words, shown in [
+        (("Two > My servers",), "MEMORY.md 'Two > My servers'"),
+        (("Two", "--nth", "2"), "MEMORY.md Two --nth 2"),
+        (("--preamble",), "--preamble MEMORY.md"),
+    ]:
+        error = shell.run("edit-section", *words, "--replace", "x", "--with", "y").err
+        assert error.endswith(f"\nhint: To see the exact text: mdmem show {shown}\n")
+        assert shell.run("show", *shlex.split(shown)).status == 0
 
 
 def test_facts_with_one_key_are_told_apart_by_their_ids(shell: Shell):

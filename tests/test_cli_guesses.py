@@ -134,7 +134,7 @@ def test_every_answer_is_there():
             ("search", "x", "--format", "json"),
             "Did you mean --json, before the command or after it?",
         ),
-        (("log", "x", "--tags", "a,b"), "Did you mean --tag, once for each label?"),
+        (("log", "x", "--tags", "a,b"), "Did you mean --tag, once for each tag?"),
         (("search", "x", "--path", "MEMORY.md"), "Did you mean --file?"),
         (("outline", "--path", "MEMORY.md"), "FILE is not an option. Use: mdmem outline MEMORY.md"),
         (
@@ -146,8 +146,8 @@ def test_every_answer_is_there():
         (("review", "--fix"), "Did you mean --apply?"),
         (("search", "x", "-k", "3"), "Did you mean -n?"),
         (("remember", "x", "-k", "breakfast"), "Did you mean --key?"),
-        (("recall", "--tag", "food,drink"), "Give --tag once for each label."),
-        (("search", "x", "--tag", "food, drink"), "Give --tag once for each label."),
+        (("recall", "--tag", "food,drink"), "Give --tag once for each tag."),
+        (("search", "x", "--tag", "food, drink"), "Give --tag once for each tag."),
         (("--verbosity", "status"), "mdmem --help"),
         (("--workspace", "x", "status"), "Did you mean -C, before the command or after it?"),
         (("status", "--no-pager"), "MDMEM_PAGER"),
@@ -157,7 +157,7 @@ def test_every_answer_is_there():
         (("edit-section", "Work", "x"), "--append"),
         (("status", "x"), "It takes no arguments"),
         (("tags", "x"), "mdmem recall --tag TAG"),
-        (("recall", "x", "--tag", "y"), "Each label goes with a --tag of its own"),
+        (("recall", "x", "--tag", "y"), "Each tag goes with a --tag of its own"),
         (("recall", "x"), "Example: mdmem recall --tag ops --tag deploy (see mdmem recall --help)"),
         (("facts", "x"), "mdmem search QUERY"),
         (("task",), "Use one of start, note, done, show."),
@@ -190,7 +190,7 @@ def test_a_number_that_is_none(shell: Shell, option: str, number: str):
 def test_labels_in_one_word(shell: Shell):
     assert (
         shell.run("log", "x", "--tag", "a,b").err.splitlines()[1]
-        == "hint: Give --tag once for each label."
+        == "hint: Give --tag once for each tag."
     )
 
 

@@ -525,6 +525,9 @@ class TestMarks:
         )
         assert (year.shell.folder / "memory/2026-04-09.md").read_text() == log
         assert "Mdmem-Op: retract\n" in year.shell.git("log", "-1", "--format=%B")
+        told = year.now("changes", "-n", "1")
+        assert re.search(r"\n +[0-9a-f]{10}  forget  memory/2026-04-09\.md", told.out)
+        assert year.now("changes", "-n", "1", "--json").answer["changes"][0]["op"] == "retract"
         assert ACTIONS not in year.now("facts").out
         assert (
             f"#ci (forgotten)  memory/2026-04-09.md:{log.splitlines().index('- [fact] deploys go through GitHub Actions #deploy #ci') + 1}"
@@ -567,7 +570,7 @@ class TestMarks:
             listed,
         )
         assert re.search(
-            rf"^Marked, or made of one fact on two sides:\n    {FIGMA}  employer: works at Figma  \(2026-05-01, user-stated 0.95, ",
+            rf"^Marked as contradicting, or changed differently on two branches:\n    {FIGMA}  employer: works at Figma  \(2026-05-01, user-stated 0.95, ",
             listed,
             re.MULTILINE,
         )

@@ -82,7 +82,11 @@ class TestWrites:
         weaker = "".join(
             note
             for note in done.err.splitlines(keepends=True)
-            if "weaker-source: this is inferred" in note
+            if re.match(
+                "mdmem: weaker-source: (replaced something the user stated with an inferred value|an"
+                " inferred change removed something the user stated): [0-9a-f]{8} ",
+                note,
+            )
         )
         assert done.err.removesuffix(weaker) == (pending if "MEMORY.md" in line else "")
         assert "A  staged.txt\n" in shell.git("status", "--porcelain")

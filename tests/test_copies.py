@@ -279,6 +279,7 @@ def test_forgetting_names_every_line_that_is_over_and_where_the_words_stand(date
         ("MEMORY.md:10", "memory/2026-03-01.md:7"),
         ("MEMORY.md:5, Work",),
     )
+    assert done.notes == ("the fact is still in MEMORY.md:5, Work",)
     assert [(hit.path, hit.also) for hit in dated.search("zebra") if hit.text == ZEBRA] == [
         ("MEMORY.md", ())
     ]
@@ -289,8 +290,15 @@ def test_one_copy_is_forgotten_and_the_others_count(dated: DatedMemory):
     dated.on("2026-03-02").apply(Remember(ZEBRA, section="Home"))
     done = dated.on("2026-03-03").apply(Forget(ZEBRA, file="MEMORY.md"))
     assert (done.forgotten, done.also) == (("MEMORY.md:8",), ("memory/2026-03-01.md:7, 12:00",))
+    assert done.notes == ("the log entry is unchanged and still current: memory/2026-03-01.md:7",)
     assert [hit.path for hit in dated.search("zebra")] == ["memory/2026-03-01.md"]
     dated.on("2026-03-04").apply(Log(ZEBRA))
+    dated.on("2026-03-04").apply(Log(ZEBRA, day="2026-03-03"))
+    done = dated.on("2026-03-05").apply(Forget(ZEBRA, file="memory/2026-03-03.md"))
+    assert done.notes == (
+        "the log entries are unchanged and still current: memory/2026-03-04.md:7;"
+        " memory/2026-03-01.md:7",
+    )
     dated.on("2026-03-05").apply(Forget(ZEBRA, file="memory/2026-03-04.md"))
     assert [hit.path for hit in dated.search("zebra")] == ["memory/2026-03-01.md"]
 
@@ -379,7 +387,9 @@ def test_it_ends_with_the_curated_line(dated: DatedMemory):
 def test_it_counts_again_where_the_curated_line_only_goes(dated: DatedMemory):
     meet(dated)
     edit = EditSection(section="Work", action=Action.REPLACE, text=f"- {MEETING}", replacement="")
-    assert dated.on("2026-03-03").apply(edit).notes == ("still in memory/2026-03-01.md:7",)
+    assert dated.on("2026-03-03").apply(edit).notes == (
+        'the log entry "we meet every Tuesday in the blue room" is unchanged and still current: memory/2026-03-01.md:7',
+    )
     assert meetings(dated) == ["memory/2026-03-01.md"]
 
 

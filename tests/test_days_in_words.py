@@ -45,8 +45,8 @@ class TestSearch:
     @pytest.mark.parametrize(
         ("words", "key", "day", "shown"),
         [
-            (("--since", "yesterday"), "since", "2026-03-04", "since 2026-03-04"),
-            (("--until", "last week"), "until", "2026-03-01", "until 2026-03-01"),
+            (("--since", "yesterday"), "since", "2026-03-04", "showing results since 2026-03-04"),
+            (("--until", "last week"), "until", "2026-03-01", "showing results until 2026-03-01"),
             (("--as-of", "today"), "as_of", "2026-03-05", "Memory as of 2026-03-05"),
         ],
     )

@@ -99,7 +99,7 @@ def said(at: Desk, edit: FileEdit, path: str = "MEMORY.md") -> dict[str, object]
 
 
 def test_a_new_value_takes_the_place_of_the_old_one(at: Desk) -> None:
-    note = f"weaker-source: this is inferred, and replaced or removed something better supported: {K1} k: 1"
+    note = f"weaker-source: replaced something the user stated with an inferred value: {K1} k: 1"
     assert said(at, Remember("k: 2", section="Work", options=WriteOptions(actor="bot"))) == {
         "added": (K2,),
         "removed": (K1,),
@@ -118,8 +118,7 @@ def test_no_more_than_three_of_the_facts_that_go_are_named(at: Desk) -> None:
     ).notes
     named = "; ".join(f"{fact_id(f'{number}{long}')} {number}{long[1:]}" for number in range(3))
     assert (
-        note
-        == f"weaker-source: this is inferred, and replaced or removed something better supported: {named}"
+        note == f"weaker-source: replaced something the user stated with an inferred value: {named}"
     )
 
 
@@ -129,7 +128,7 @@ def test_a_fact_of_another_file_goes_out_with_it(at: Desk) -> None:
     companion = plan_of_both.pop("companion")
     cream = fact_id("cream")
     assert plan_of_both.pop("notes") == (
-        f"weaker-source: this is inferred, and replaced or removed something better supported: {MILK} milk",
+        f"weaker-source: replaced something the user stated with an inferred value: {MILK} milk",
     )
     supersedes = (Supersession(MILK, cream),)
     assert plan_of_both == {

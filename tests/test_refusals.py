@@ -21,7 +21,7 @@ def test_a_secret_in_an_option(name: str) -> None:
         code="secret-found",
         level="error",
         message="possible secret (github-token)",
-        hint=f"Remove it. False alarm? {field('allow')} secret",
+        hint=f"Remove it. False alarm? Use {field('allow')} secret.",
         kind="github-token",
     )
     assert list(secrets_in_options(WriteOptions(**{name: "words"}))) == []

@@ -15,7 +15,7 @@ from mdmem.model.searches import Search
 from mdmem.model.writes import Action, EditSection, Log, Purge, Remember, Save, WriteOptions
 from mdmem.startup.records import replace
 
-NOT_ALLOWED = "allow is 'everything', which cannot be allowed"
+NOT_ALLOWED = "invalid value for allow: 'everything' (choose from append, secret, shrink)"
 EVERYTHING = frozenset({"everything"})
 PLACING = "create and after go with body, append and prepend"
 PREAMBLE = (

@@ -831,7 +831,7 @@ def test_contradictions():
         "Two values for drink:",
         "    1f3c9a2b  drinks **black** tea  (uncommitted, inferred 0.7, MEMORY.md:7, 0123456789)",
         "    8e0d4c11  no tea  (2026-03-05, MEMORY.md:7)",
-        "Marked, or made of one fact on two sides:",
+        "Marked as contradicting, or changed differently on two branches:",
     ]
     (row,) = hits.conflicts_json(ConflictList((view,)))["conflicts"]
     assert (row["key"], row["one"]["since"], row["other"]["since"]) == (

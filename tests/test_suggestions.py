@@ -95,12 +95,12 @@ def test_of_a_file_that_is_named_only_keys_are(at: Desk):
     memory = Memory.open(at.root, os.environ)
     with pytest.raises(SectionProblem) as failure:
         memory.show_named(Show(file="MEMORY.md", section="Options"))
-    assert plain(failure.value.hint).startswith("Its sections are: Memory")
+    assert plain(failure.value.hint).startswith("Sections in MEMORY.md: Memory")
 
 
 @pytest.mark.parametrize("verb", [_history, _blame])
 def test_a_file_that_is_not_there(at: Desk, verb: Verb):
-    with pytest.raises(PathProblem, match=r"there is no memory/confg\.md"):
+    with pytest.raises(PathProblem, match=r"no file 'memory/confg\.md'"):
         verb(at, "memory/confg.md")
 
 

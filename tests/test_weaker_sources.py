@@ -65,7 +65,7 @@ def test_inferred_replaces_what_a_person_wrote_and_says_so(at: Desk) -> None:
     done = put(at, "by: me", Source.INFERRED)
     assert (values(at, "by"), done.warnings) == (["by: me"], WEAKER)
     assert done.notes == (
-        f"weaker-source: this is inferred, and replaced or removed something better supported: {fact_id('by: hand')} by: hand",
+        f"weaker-source: replaced something the user stated with an inferred value: {fact_id('by: hand')} by: hand",
     )
     again = put(at, "by: you", Source.INFERRED)
     assert (again.warnings, again.notes) == ((), ())
@@ -74,9 +74,17 @@ def test_inferred_replaces_what_a_person_wrote_and_says_so(at: Desk) -> None:
 def test_what_an_agent_claims_is_guarded_and_counts_as_inferred(at: Desk) -> None:
     assert put(at, "k: 1", Source.USER_STATED, actor="bot").warnings == ()
     assert put(at, "k: 2", Source.AUTO).contradicts == (fact_id("k: 1"),)
-    assert put(at, "k: 3", Source.INFERRED).warnings == WEAKER
+    inferred = put(at, "k: 3", Source.INFERRED)
+    assert (inferred.warnings, inferred.notes) == (
+        WEAKER,
+        (
+            f"weaker-source: replaced something better supported with an inferred value: {fact_id('k: 1')} k: 1",
+        ),
+    )
     assert values(at) == ["k: 3"]
-    assert put(at, "by: me", Source.USER_STATED, actor="bot").warnings == WEAKER
+    assert put(at, "by: me", Source.USER_STATED, actor="bot").notes == (
+        f"weaker-source: replaced something the user stated with a claimed value: {fact_id('by: hand')} by: hand",
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,7 +136,11 @@ def test_a_value_that_stays_hides_no_fact_that_goes(at: Desk) -> None:
 def test_the_users_own_word_and_pending_edits(at: Desk) -> None:
     assert say(at, Forget("tea"), Source.USER_STATED).warnings == ()
     at.write("MEMORY.md", at.read("MEMORY.md") + "- new\n")
-    assert say(at, Forget("new")).warnings == WEAKER
+    removed = say(at, Forget("new"))
+    assert (removed.warnings, removed.notes[-1]) == (
+        WEAKER,
+        f"weaker-source: an inferred change removed something the user stated: {fact_id('new')} new",
+    )
     assert say(at, EditSection("Facts", Action.APPEND, "- mine")).changed
     assert say(at, EditSection("Facts", Action.REPLACE, "mine", replacement="ours")).warnings == ()
     made = put(at, "k: 1", Source.USER_STATED)

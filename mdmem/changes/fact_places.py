@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.model import FactId, FileKind, FilePath
@@ -14,7 +15,7 @@ from mdmem.text.addresses import join_path
 from mdmem.text.document import Document
 from mdmem.workspace import Workspace
 
-_MOST_FACTS, _MOST_NAMED = 20, 3
+_MOST_FACTS, _MOST_NAMED, _QUOTED = 20, 3, 60
 
 
 def forgotten_places(
@@ -24,11 +25,14 @@ def forgotten_places(
     before: Document | None,
     after: Document,
     facts: Sequence[FactId],
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The PATH:LINEs of a forgotten line and its log copies, and of other lines like it."""
+) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
+    """The PATH:LINEs of a forgotten line and its log copies, and of lines that still state it.
+
+    With notes on the latter.
+    """
     assert before is not None  # it contains the fact
     if not facts:
-        return (), ()
+        return (), (), []
     fact = facts[0]
     is_log = workspace.kind_of(path) is FileKind.DAILY
     logs = lookup.log_copies(workspace, fact)
@@ -44,17 +48,34 @@ def forgotten_places(
     ]
     elsewhere += [] if is_log else lookup.locate_in(path, after, fact)
     copies = [each for each in logs if all(each is not one for one in own)]
-    if edit.is_of_copy:
-        elsewhere, copies = [*elsewhere, *copies], []
-    return tuple(map(_place, (*own, *copies))), tuple(map(_named_place, elsewhere))
+    kept = copies if edit.is_of_copy else []
+    forgotten = own if edit.is_of_copy else [*own, *copies]
+    notes = [f"the fact is still in {_listed(map(_named_place, elsewhere))}"] if elsewhere else []
+    notes += [_unchanged_note(kept)] if kept else []
+    return (
+        tuple(map(_place, forgotten)),
+        tuple(map(_named_place, [*elsewhere, *kept])),
+        notes,
+    )
 
 
 def still_logged(workspace: Workspace, facts: Sequence[FactId]) -> list[str]:
-    """The places of log entries that still state some facts."""
-    places = [
-        _place(each) for fact in facts[:_MOST_FACTS] for each in lookup.log_copies(workspace, fact)
+    """Notes on the log entries that still state some facts, one a fact."""
+    copies = (lookup.log_copies(workspace, fact) for fact in facts[:_MOST_FACTS])
+    return [
+        _unchanged_note(logs, f' "{" ".join(logs[0].item.fact.text.split())[:_QUOTED]}"')
+        for logs in islice(filter(None, copies), _MOST_NAMED)
     ]
-    return places[:_MOST_NAMED]
+
+
+def _unchanged_note(logs: Sequence[FactLocation], name: str = "") -> str:
+    entry = f"entry{name} is" if len(logs) == 1 else f"entries{name} are"
+    return f"the log {entry} unchanged and still current: {_listed(map(_place, logs))}"
+
+
+def _listed(places: Iterable[str]) -> str:
+    first, rest = (every := list(places))[:_MOST_NAMED], len(every) - _MOST_NAMED
+    return "; ".join([*first, f"{rest} more"] if rest > 0 else first)
 
 
 def every_line(workspace: Workspace, edit: Forget) -> list[Forget]:

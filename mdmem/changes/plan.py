@@ -14,7 +14,7 @@ from mdmem.editors.fact_difference import FactDifference, fact_difference
 from mdmem.errors import RefusedChange, RepositoryProblem, TextProblem
 from mdmem.folder import files
 from mdmem.folder.layout import guarded_kind, is_markdown
-from mdmem.model import FactId, FileKind, FilePath, Op, Problem, Supersession
+from mdmem.model import FactId, FileKind, FilePath, Op, Problem, Source, Supersession
 from mdmem.model.writes import Forget, Purge, WriteOptions
 from mdmem.queries import lookup
 from mdmem.startup.records import dataclass, replace
@@ -35,11 +35,17 @@ from mdmem.wording import field
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mdmem.editors.list_items import Foundations
+    from mdmem.editors.list_items import Foundation, Foundations
 
 
 _BLOCK_MARKS = ("<mdmem-context", "</mdmem-context")
 _QUOTED, _MOST_NAMED = 60, 3
+_SOURCE_WORDS = {
+    Source.INFERRED: "an inferred",
+    Source.AUTO: "an automatic",
+    Source.USER_STATED: "a claimed",
+}
+"""A weaker source before its noun; what the user stated is weaker only where an agent claims it."""
 
 
 def secrets_in_options(options: WriteOptions | Purge) -> Iterator[Problem]:
@@ -56,7 +62,7 @@ def secrets_in_text(name: str, text: str) -> Iterator[Problem]:
     """Find secrets in a text for a commit message; `name` is its field."""
     for secret in secrets.find(text):
         message = f"possible secret ({secret.kind})"
-        hint = f"Remove it. False alarm? {field('allow')} secret"
+        hint = f"Remove it. False alarm? Use {field('allow')} secret."
         yield Problem(
             path=field(name),
             line=secret.line,
@@ -207,14 +213,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     notes += [each.note for each in bases if each.note]
     if better:
         warnings = (*warnings, "weaker-source")
-        named = "; ".join(
-            f"{item.fact.id} {item.fact.text.splitlines()[0][:_QUOTED]}"
-            for item in better[:_MOST_NAMED]
-        )
-        notes.append(
-            f"weaker-source: this is {edit.options.source}, and replaced or removed something"
-            f" better supported: {named}"
-        )
+        notes.append(_weaker_source_note(edit.options.source, better, bool(plan.added)))
     if before is None and not workspace.kind_of(path).is_memory:
         warnings = (*warnings, "not-memory")
         notes.append(
@@ -229,16 +228,15 @@ def _with_places(workspace: Workspace, edit: FileEdit, plan: Plan) -> tuple[Plan
     if workspace.contents is not None or isinstance(edit, RevertEdit):
         return plan, []
     if isinstance(edit, Forget):
-        forgotten, also = fact_places.forgotten_places(
+        forgotten, also, notes = fact_places.forgotten_places(
             workspace, edit, plan.path, plan.old, plan.new, (*plan.removed, *plan.retracts)
         )
-        return replace(plan, forgotten=forgotten, also=also), []
+        return replace(plan, forgotten=forgotten, also=also), notes
     over = {*plan.added, *plan.ended, *(pair.old for pair in plan.supersedes)}
     gone = [fact for fact in plan.removed if fact not in over]
     if not gone or workspace.kind_of(plan.path) is FileKind.DAILY:
         return plan, []
-    places = fact_places.still_logged(workspace, gone)
-    return plan, [f"still in {', '.join(places)}"] if places else []
+    return plan, fact_places.still_logged(workspace, gone)
 
 
 def _find_better_founded(
@@ -247,7 +245,7 @@ def _find_better_founded(
     plan: Plan,
     removed: Sequence[Item],
     bases: list[Foundations],
-) -> list[Item]:
+) -> list[tuple[Item, Foundation]]:
     """Facts that a change removes, or ends in a daily log, though better founded than it.
 
     Foundations that had to be looked up are added to `bases`.
@@ -267,7 +265,7 @@ def _find_better_founded(
             bases.append(
                 foundations.find_foundations(workspace, plan.path, plan.old, gone, options)
             )
-        better = [item for item in gone if bases[-1].is_better(item)]
+        better = [(item, bases[-1].of(item)) for item in gone if bases[-1].is_better(item)]
     elsewhere = [] if plan.companion is None else _removed_locations(plan.companion)
     for fact in over:
         elsewhere += lookup.current_locations(
@@ -279,8 +277,23 @@ def _find_better_founded(
                 workspace, location.path, location.document, [location.item], options
             )
         )
-        better += [location.item] if bases[-1].is_better(location.item) else []
+        item = location.item
+        better += [(item, bases[-1].of(item))] if bases[-1].is_better(item) else []
     return better
+
+
+def _weaker_source_note(
+    source: Source, better: Sequence[tuple[Item, Foundation]], replaces: bool
+) -> str:
+    is_users = all(each.source is Source.USER_STATED and not each.claimed for _, each in better)
+    lost = f"something {'the user stated' if is_users else 'better supported'}"
+    kind = _SOURCE_WORDS[source]
+    done = f"replaced {lost} with {kind} value" if replaces else f"{kind} change removed {lost}"
+    named = "; ".join(
+        f"{item.fact.id} {item.fact.text.splitlines()[0][:_QUOTED]}"
+        for item, _ in better[:_MOST_NAMED]
+    )
+    return f"weaker-source: {done}: {named}"
 
 
 def _removed_locations(plan: Plan) -> list[lookup.FactLocation]:

@@ -159,7 +159,7 @@ GROUPS = {
         " them."
     ),
     "hooks": (
-        "Install, remove and look at git's hooks.\n\nThey check what is committed and keep the"
+        "Install, remove or inspect the git hooks.\n\nThey check what is committed and keep the"
         " index up to date."
     ),
     "server": "Look at the server that speeds up commands, or stop it.",

@@ -14,7 +14,7 @@ from mdmem.show import contexts
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli.options import Json, Session
+    from mdmem.cli.options import Json
 
 
 def context(
@@ -43,14 +43,17 @@ def context(
         typer.Option(
             "--window",
             metavar="N",
-            help="Size of the model's window in tokens: the budget is a share.",
+            help=(
+                "Size of the model's context window in tokens. The budget is then a percentage of"
+                " it (see --profile)."
+            ),
         ),
     ] = None,
     profile: Annotated[
         str | None,
         typer.Option(
             "--profile",
-            metavar="SORT",
+            metavar="KIND",
             help="coding, general or knowledge: 10, 15 or 20 percent of the window.",
         ),
     ] = None,
@@ -65,7 +68,10 @@ def context(
             ),
         ),
     ] = None,
-    session: Session = None,
+    session: Annotated[
+        str | None,
+        typer.Option("--session", metavar="NAME", help="The agent session the block is for."),
+    ] = None,
     as_json: Json = False,
 ) -> Answer:
     """Print the block of memory for an agent's prompt.
@@ -90,7 +96,8 @@ def context(
 def flush(
     call: Call,
     window: Annotated[
-        int, typer.Option("--window", metavar="N", help="Size of the model's window in tokens.")
+        int,
+        typer.Option("--window", metavar="N", help="Size of the model's context window in tokens."),
     ],
     check: Annotated[
         bool, typer.Option("--check", help="Only show how full the session is.")
@@ -113,7 +120,10 @@ def flush(
     soft: Annotated[
         int, typer.Option("--soft", metavar="N", help="Flush this many tokens before the reserve.")
     ] = 4_000,
-    session: Session = None,
+    session: Annotated[
+        str | None,
+        typer.Option("--session", metavar="NAME", help="The agent session that may be compacted."),
+    ] = None,
     silent: Annotated[
         str,
         typer.Option("--silent", metavar="WORD", help="The answer if there is nothing to keep."),
@@ -142,7 +152,7 @@ def flush(
 
 
 def agent_hook(call: Call, as_json: Json = False) -> Answer:
-    """Answer a hook of Claude Code or Codex.
+    """Handle a Claude Code or Codex hook.
 
     It reads the host's JSON from standard input: a session starts, a prompt is submitted, a
     compaction begins or ends. What it prints goes to the model; in most cases nothing. The exit

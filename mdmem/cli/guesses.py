@@ -35,7 +35,7 @@ COMMANDS: Mapping[str, str] = _table(
             "mdmem log TEXT (what happened), or mdmem remember TEXT (what stays true)"
         ),
         "list ls all entries items fact memories": (
-            "mdmem facts (mdmem outline lists sections, mdmem tags labels)"
+            "mdmem facts (mdmem outline lists sections, mdmem tags lists tags)"
         ),
         "delete remove rm del erase drop purge clear unset expunge": (
             "mdmem forget FACT (with --purge out of history too)"
@@ -232,7 +232,8 @@ _ELSEWHERE = {
 # for a command with too many words: where they belong
 WORDS_TOO_MANY: Mapping[str, str] = {
     "edit-section": (
-        "A file goes with --file, a text with --append, --prepend, --body, or --replace and --with."
+        "Give the file with --file and the text with --append, --prepend, --body, or --replace and"
+        " --with."
     ),
     "save": (
         "It commits what was edited by hand; mdmem remember TEXT and mdmem log TEXT keep a text."
@@ -242,8 +243,8 @@ WORDS_TOO_MANY: Mapping[str, str] = {
         "mdmem search QUERY finds words; --key, --tag, --kind, --section and --file narrow the"
         " list."
     ),
-    "recall": "Each label goes with a --tag of its own; mdmem search QUERY finds words.",
-    "tags": "mdmem recall --tag TAG lists the facts with a label.",
+    "recall": "Each tag goes with a --tag of its own; mdmem search QUERY finds words.",
+    "tags": "mdmem recall --tag TAG lists the facts with a tag.",
 }
 
 
@@ -281,5 +282,5 @@ def meant_option(
 
 def _how(flag: str) -> str:
     if flag == "--tag":
-        return ", once for each label"
+        return ", once for each tag"
     return ", before the command or after it" if flag in ("-C", "-q", "--json") else ""

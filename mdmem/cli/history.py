@@ -56,8 +56,9 @@ def history(
     """Show the past of a section or a fact.
 
     For a section: every change, newest first. For a fact: what it replaced and what replaced it,
-    oldest first. Without either: the newest changes of the file, or of all memory, a row for each
-    commit (with -p or --json, for each section that it changed).
+    oldest first. Without either: the newest edits to the file, or to all memory, a row for each
+    commit (with -p or --json, for each section that it changed). Forgotten log entries are listed
+    by mdmem changes.
     """
     by_commit = not (words or call.as_json)
     request = ShowHistory(
@@ -102,7 +103,7 @@ def when(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="Words exactly as a file has them.")],
     as_json: Json = False,
 ) -> Answer:
-    """Show when a text was added to memory, and when removed."""
+    """Show when text was added to memory, and when it was removed."""
     result = open_memory(call).when(text)
     return Answer(
         presences_json(result),

@@ -38,7 +38,7 @@ def leave_adopted(folder: str | None) -> Answer:
     was_listed = memory.leave(root, os.environ)
     return Answer(
         {"workspace": str(root), "left": was_listed},
-        f"Left {root}: agents are no longer given it" if was_listed else f"{root} was not adopted",
+        f"left {root}: agents are no longer given it" if was_listed else f"{root} was not adopted",
     )
 
 
@@ -83,7 +83,7 @@ def _choose(workspaces: Sequence[FoundWorkspace]) -> Sequence[FoundWorkspace]:
 
 
 def plugin(call: Call, as_json: Json = False) -> Answer:
-    """Print the folder of the plugin for agents' hosts.
+    """Print the path of the agent plugin.
 
     It contains hooks, the server and a skill. Claude Code uses it as a marketplace: claude plugin
     marketplace add "$(mdmem plugin)", then claude plugin install mdmem@mdmem. So does Codex, whose

@@ -37,7 +37,7 @@ Kind = Annotated[
 ]
 Tags = Annotated[
     list[str] | None,
-    typer.Option("--tag", metavar="TAG", help="A label; may be given several times."),
+    typer.Option("--tag", metavar="TAG", help="A tag; may be given several times."),
 ]
 SourceOption = Annotated[
     Source,
@@ -56,7 +56,8 @@ Actor = Annotated[
     ),
 ]
 Session = Annotated[
-    str | None, typer.Option("--session", metavar="NAME", help="The session where it was said.")
+    str | None,
+    typer.Option("--session", metavar="NAME", help="The session to record in the commit."),
 ]
 ByActor = Annotated[
     str | None,
@@ -107,7 +108,7 @@ Reason = Annotated[
 ]
 Supersedes = Annotated[
     str | None,
-    typer.Option("--supersedes", metavar="FACT", help="The fact that this one replaces."),
+    typer.Option("--supersedes", metavar="FACT", help="Mark FACT as replaced by the new text."),
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Show the change as a diff; write nothing.")

@@ -127,7 +127,7 @@ def dream(
         typer.Option(
             "--day",
             metavar="DATE",
-            help="An ended day. [default: yesterday, and anything new since the last dream]",
+            help="A past day. [default: yesterday, and anything new since the last dream]",
         ),
     ] = None,
     propose: Annotated[
@@ -145,7 +145,7 @@ def dream(
     ] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Consolidate the logs of ended days into curated memory.
+    """Consolidate the logs of past days into curated memory.
 
     Each entry is compared with current memory: it is added, replaces a fact, or is skipped.
     Uncertain facts become proposals (mdmem accept); without --apply (or dream = "apply" in your own

@@ -163,7 +163,7 @@ def reject(
 ) -> Answer:
     """Reject parts of a proposal, or all its open parts.
 
-    A rejected text is not proposed again, unless you use --again or state it yourself.
+    Rejected text is not proposed again, unless you use --again or state it yourself.
     """
     decision = open_memory(call).proposals.reject(
         Reject(proposal, tuple(parts or ()), write_options(shared))

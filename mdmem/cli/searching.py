@@ -194,16 +194,16 @@ def facts(
 def recall(
     call: Call,
     tags: Annotated[
-        list[str], typer.Option("--tag", metavar="TAG", help="A label; may be given several times.")
+        list[str], typer.Option("--tag", metavar="TAG", help="A tag; may be given several times.")
     ],
     limit: Annotated[
         int, typer.Option("-n", metavar="N", help="Maximum number of facts; 0 for all.")
     ] = 100,
     as_json: Json = False,
 ) -> Answer:
-    """List the facts with one of these labels.
+    """List facts that have any of the given tags.
 
-    Facts with most of the labels come first, then the newest.
+    Facts with most of the tags come first, then the newest.
     """
     listed = open_memory(call).recall(tuple(tags), limit)
     return Answer(
@@ -215,9 +215,9 @@ def recall(
 
 
 def tags(call: Call, as_json: Json = False) -> Answer:
-    """List the labels (#tag) in use, to recall facts by.
+    """List the tags in use, to recall facts by.
 
-    The most used come first. Only the first three labels of each fact count.
+    The most used come first. Only the first three tags of each fact count.
     """
     catalogue = open_memory(call).tags()
     count = len(catalogue.tags)

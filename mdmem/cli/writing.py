@@ -284,7 +284,14 @@ def forget(
     yes: Annotated[
         bool, typer.Option("--yes", help="With --purge: do not ask for confirmation.")
     ] = False,
-    supersedes: Supersedes = None,
+    supersedes: Annotated[
+        str | None,
+        typer.Option(
+            "--supersedes",
+            metavar="FACT",
+            help="Also mark this entry of a daily log as no longer current.",
+        ),
+    ] = None,
     propose: Propose = False,
     to: To = None,
     again: Again = False,

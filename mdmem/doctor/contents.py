@@ -166,7 +166,7 @@ def check_secrets(inspection: Inspection) -> Iterator[Finding]:
                 level=Level.ERROR,
                 message=f"{secret.kind} in {path}:{secret.line}",
                 hint=(
-                    "Remove it and revoke it. False alarm? Add <!-- mdmem: allow secret --> to its"
+                    "Remove it and revoke it. False alarm? Add <!-- mdmem: allow secret --> to the"
                     " line."
                 ),
             )

@@ -1,4 +1,4 @@
-"""Dreams: entries of ended days become curated memory, or are proposed.
+"""Dreams: entries of past days become curated memory, or are proposed.
 
 `due` says which days are due; `candidates` reads their entries, `curated` current memory. `cases`
 judges each entry by rules, `model_step` by a model; `policy` says which changes are applied and

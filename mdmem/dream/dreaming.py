@@ -20,7 +20,7 @@ STEP = "dream"
 
 
 def dream(workspace: Workspace, request: Dream, say: Say) -> DreamResult:
-    """Judge the entries of ended days, and apply or propose their changes.
+    """Judge the entries of past days, and apply or propose their changes.
 
     Raises: UsageProblem (a day has not ended), RepositoryProblem (`running`), WorkspaceProblem
     (`no-model`), PackageProblem (`missing-package`), MdmemError.
@@ -47,7 +47,7 @@ def _ended_day(workspace: Workspace, named: str) -> date:
     day = parse_day(named) if is_iso_day(named) else dates.past_day(workspace, named, "days")
     if day >= workspace.now().date():
         raise UsageProblem(
-            f"{field('days')}: {day} has not ended yet", "Only ended days are dreamt."
+            f"{field('days')}: {day} has not ended yet", "Only past days can be consolidated."
         )
     return day
 

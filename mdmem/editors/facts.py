@@ -15,7 +15,7 @@ from mdmem.model.writes import Action, EditSection, Remember
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import fact_names
-from mdmem.text.addresses import find_section, join_path, matching_sections
+from mdmem.text.addresses import create_remedy, find_section, join_path, matching_sections
 from mdmem.text.document import (
     Document,
     Section,
@@ -241,7 +241,7 @@ def _named_destination(document: Document, change: Remember) -> _Destination:
     if change.section is not None:
         if change.create and not matching_sections(document, change.section):
             return _Destination(None, change.section)
-        section = find_section(document, change.section, can_create=True)
+        section = find_section(document, change.section, file=change.file, remedy=create_remedy())
         return _Destination(section, change.section)
     address = _SECTION_OF_KIND.get((change.kind or "").casefold(), _SECTION_OF_OTHERS)
     return _Destination(
@@ -445,12 +445,14 @@ def replace_item(document: Document, item: Item, text: str) -> str:
     return _splice(document, item, [(item.end, text)])
 
 
-def items_named(document: Document, fact: str, section: str | None = None) -> tuple[Item, ...]:
+def items_named(
+    document: Document, fact: str, section: str | None = None, file: str | None = None
+) -> tuple[Item, ...]:
     """The items (of one section) that a text, a key, an id or a prefix names."""
     in_section = (
         items(document)
         if section is None
-        else section_items(document, find_section(document, section))
+        else section_items(document, find_section(document, section, file=file))
     )
     return fact_names.items_matching(in_section, fact, keys=True)
 

@@ -202,9 +202,9 @@ def create(document: Document, change: EditSection) -> EditResult:
         parent = (
             _single_title(document)
             if change.after is None
-            else _parent_of(document, _sibling(document, change.after, change.nth))
+            else _parent_of(document, _sibling(document, change.after, change))
         )
-    level, line = _level_and_line(document, parent, change.after, change.nth)
+    level, line = _level_and_line(document, parent, change)
     if level + len(missing) - 1 > _MAX_LEVEL:
         raise SectionProblem(
             "body-escapes-section", f"the section would be deeper than {_MAX_LEVEL} levels"
@@ -229,8 +229,8 @@ def _nearest_parent(document: Document, titles: list[str]) -> tuple[Section | No
     return None, titles
 
 
-def _sibling(document: Document, after: str, nth: int | None) -> Section:
-    return find_section(document, after, nth, purpose="to place it after")
+def _sibling(document: Document, after: str, change: EditSection) -> Section:
+    return find_section(document, after, change.nth, file=change.file, purpose="to place it after")
 
 
 def _single_title(document: Document) -> Section | None:
@@ -244,18 +244,19 @@ def _parent_of(document: Document, section: Section) -> Section | None:
 
 
 def _level_and_line(
-    document: Document, parent: Section | None, after: str | None, nth: int | None
+    document: Document, parent: Section | None, change: EditSection
 ) -> tuple[int, int]:
-    if after is None:
+    if change.after is None:
         if parent:
             return parent.level + 1, parent.tree_end
         return min(
             (s.level for s in document.sections if len(s.path) == 1), default=_DEFAULT_LEVEL
         ), len(document.lines)
-    sibling = _sibling(document, after, nth)
+    sibling = _sibling(document, change.after, change)
     if parent and sibling.path[:-1] != parent.path:
         raise SectionProblem(
-            "section-not-found", f"{after!r} is not directly below {join_path(parent.path)!r}"
+            "section-not-found",
+            f"{change.after!r} is not directly below {join_path(parent.path)!r}",
         )
     return sibling.level, sibling.tree_end
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 from mdmem.editors import EditResult
 from mdmem.editors.outline import (
@@ -18,7 +19,7 @@ from mdmem.errors import SectionProblem, TextProblem, UsageProblem
 from mdmem.model import Op, SectionPath
 from mdmem.model.writes import Action, EditSection
 from mdmem.startup.records import dataclass
-from mdmem.text.addresses import find_section, join_path, matching_sections
+from mdmem.text.addresses import create_remedy, find_section, join_path, matching_sections
 from mdmem.text.document import (
     Document,
     Section,
@@ -75,7 +76,9 @@ def edit(document: Document, change: EditSection) -> EditResult:
         )
     if change.create and not matching_sections(document, change.section) and change.expect is None:
         return create(document, change)
-    section = find_section(document, change.section, change.nth, can_create=True)
+    section = find_section(
+        document, change.section, change.nth, file=change.file, remedy=create_remedy()
+    )
     if change.after is not None and section.start < find_section(document, change.after).tree_end:
         raise UsageProblem(
             f"{join_path(section.path)!r} already exists, and is not after {change.after!r}",
@@ -348,6 +351,18 @@ def find_words(words: str, text: str) -> list[tuple[int, int]]:
     return [match.span(1) for match in re.finditer(f"(?=({pattern}))", text)]
 
 
+def _show_command(change: EditSection) -> str:
+    """The command that shows the text of a change's section."""
+    options = [] if change.section else ["preamble"]
+    return " ".join(
+        [
+            verb("show", *options),
+            *(shlex.quote(word) for word in (change.file, change.section) if word),
+            *([field("nth"), str(change.nth)] if change.nth else []),
+        ]
+    )
+
+
 def _replace_words(document: Document, target: _EditRange, change: EditSection) -> str:
     old = clean_input(change.text, "text to find")
     new = with_line_end(clean_input(change.replacement, "replacement"), document.line_end)
@@ -359,7 +374,9 @@ def _replace_words(document: Document, target: _EditRange, change: EditSection) 
     owner = repr(join_path(target.path)) if target.path else "the text before the first heading"
     if not spans:
         raise SectionProblem(
-            "text-not-found", f"{quoted} is not in {owner}", f"Its exact words: {verb('show')}."
+            "text-not-found",
+            f"{quoted} is not in {owner}",
+            f"To see the exact text: {_show_command(change)}",
         )
     if len(spans) > 1:
         message = f"{quoted} occurs {len(spans)} times in {owner}"

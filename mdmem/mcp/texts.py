@@ -83,7 +83,7 @@ def search_text(result: SearchResult) -> str:
 
 
 def facts_text(listed: FactList) -> str:
-    """Facts by their labels."""
+    """Facts by their tags."""
     left_out = (
         [f"{len(listed.facts)} of {listed.total}: memory_search with limit"]
         if 0 < len(listed.facts) < listed.total

@@ -106,7 +106,7 @@ _TAGS: Schema = {
     "type": "array",
     "items": {"type": "string"},
     "maxItems": _MOST_ITEMS,
-    "description": "labels",
+    "description": "tags",
 }
 _KIND = _text("fact, decision, preference, lesson, status, task")
 _SOURCE: Schema = {
@@ -125,13 +125,15 @@ TOOLS: Mapping[str, ToolDefinition] = {
         ToolDefinition(
             name="memory_search",
             description=(
-                "Search long-term memory by words, labels or days. Each line: path:line, text,"
-                " [id]."
+                "Search long-term memory by words, tags or days. Each line: path:line, text, [id]."
             ),
             arguments={
                 "query": _text("words or a question; without it, the newest entries"),
                 "limit": _number(8, 50),
-                "tags": {**_TAGS, "description": "labels; without query, facts with one of them"},
+                "tags": {
+                    **_TAGS,
+                    "description": "tags; without query, facts with any of them",
+                },
                 "since": _text("day, also in words: yesterday, last month"),
                 "until": _text(),
                 "history": _flag("include what is no longer current"),

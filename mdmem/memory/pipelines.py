@@ -73,7 +73,7 @@ class Pipelines:
         return result
 
     def dream(self, request: Dream) -> DreamResult:
-        """Add ended days' lasting facts to curated memory, or propose them. Raises MdmemError."""
+        """Add past days' lasting facts to curated memory, or propose them. Raises MdmemError."""
         with self.record_event("dream", WriteOptions(dry_run=request.dry_run)) as event:
             dreaming = module("dream.dreaming")
             result: DreamResult = dreaming.dream(self.workspace, request, self.say)

@@ -144,7 +144,7 @@ class DreamOp(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Dream:
-    """Move entries of ended days into curated memory.
+    """Move entries of past days into curated memory.
 
     - `days`: ISO dates or past days in words; empty: yesterday and what is new since the last
       dream.

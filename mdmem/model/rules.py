@@ -28,7 +28,7 @@ def require_single_tags(tags: Iterable[str]) -> None:
     for tag in tags:
         if "," in tag or len(tag.split()) > 1:
             raise UsageProblem(
-                f"{tag!r} cannot be a tag", f"Give {field('tags')} once for each label."
+                f"{tag!r} cannot be a tag", f"Give {field('tags')} once for each tag."
             )
 
 
@@ -61,7 +61,7 @@ def require_allowances(name: str, names: Iterable[str]) -> None:
     """Refuse names not in `ALLOWANCES`; `name` is their field; raises UsageProblem."""
     for unknown in sorted(set(names).difference(ALLOWANCES)):
         raise UsageProblem(
-            f"{name} is {unknown!r}, which cannot be allowed", f"It takes {', '.join(ALLOWANCES)}."
+            f"invalid value for {name}: {unknown!r} (choose from {', '.join(ALLOWANCES)})"
         )
 
 

@@ -17,7 +17,7 @@ from mdmem.model.history import Blame, BlamedLine, ShowBlame
 from mdmem.model.trail import Commit, Origin, Revision, TrailCommit
 from mdmem.queries import dates, lookup
 from mdmem.startup.records import dataclass
-from mdmem.text.addresses import find_section, join_path
+from mdmem.text.addresses import find_section, join_path, preamble_remedy
 from mdmem.text.document import Document, Section, parse_bytes, plain_title
 from mdmem.text.facts import items
 from mdmem.trail import Trail
@@ -55,7 +55,7 @@ def memory_file(workspace: Workspace, file: str | None) -> FilePath:
     path = layout.parse_path(file)
     if not workspace.kind_of(path).is_memory and files.path_on_disk(workspace.root, path).exists():
         hint = f"Ask git: git log -p -- {path}; git blame {path}"
-        raise PathProblem("not-memory", f"{path} is not memory, and has no trail", hint)
+        raise PathProblem("not-memory", f"{path} has no history: it is not a memory file", hint)
     return path
 
 
@@ -68,7 +68,8 @@ def section_on_disk(
         raise lookup.missing_file(workspace, path)
     document = parse_bytes(data)
     if address is not None:
-        return _on_disk(document, find_section(document, address, nth))
+        remedy = preamble_remedy(document)
+        return _on_disk(document, find_section(document, address, nth, file=path, remedy=remedy))
     if not document.slice(document.front, document.preamble_end).strip():
         raise SectionProblem("section-not-found", f"{path} has no text before the first heading")
     return _on_disk(document, None)
@@ -229,8 +230,10 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
                 or _blame_file(workspace, trail, word, file)
             ) is not None:
                 return other
-            if not isinstance(problem, SectionProblem):
+            if not isinstance(problem, SectionProblem) or request.nth is not None:
                 raise
+            message = f"no section or fact {word[:80]!r}"
+            problem = SectionProblem(problem.code, message, problem.hint, **problem.details)
             raise lookup.with_suggestions(
                 workspace,
                 lookup.with_similar_facts(
@@ -284,7 +287,7 @@ def _blame_file(
     path = lookup.file_named(workspace, word) if file is None else None
     if path is None:
         if file is None and is_markdown(word):
-            raise lookup.missing_file(workspace, word)
+            raise lookup.missing_file(workspace, memory_file(workspace, word))
         return None
     lines = _blamed_lines(workspace, trail, path, sections_on_disk(workspace, path))
     return Blame(path=path, section=(), lines=lines, notes=shallow_notes(workspace, trail))

@@ -1,4 +1,4 @@
-"""Facts by their labels, and the labels that there are."""
+"""Facts by their tags, and the tags in use."""
 
 from __future__ import annotations
 

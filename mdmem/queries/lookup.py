@@ -46,7 +46,7 @@ def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathPr
         path, paths, 3
     )
     hint = f"Did you mean {', '.join(near)}?" if near else otherwise
-    return PathProblem("file-not-found", f"there is no {path}", hint, near=near)
+    return PathProblem("file-not-found", f"no file {path!r}", hint, near=near)
 
 
 def with_suggestions(
@@ -222,7 +222,7 @@ def require_one_location(
 
 
 def _what_separates(locations: Sequence[FactLocation]) -> str:
-    """The hint that tells how to name one of several locations of a fact."""
+    """A sentence on the option that names one of several locations of a fact."""
     paths = {each.path for each in locations}
     sections = {each.document.path_at(each.item.start) for each in locations}
     both = {(each.path, each.document.path_at(each.item.start)) for each in locations}

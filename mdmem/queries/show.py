@@ -20,7 +20,7 @@ from mdmem.queries import dates, fact_changes, lookup
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.text import check
-from mdmem.text.addresses import find_section
+from mdmem.text.addresses import find_section, preamble_remedy
 from mdmem.text.document import (
     Document,
     Section,
@@ -262,7 +262,9 @@ def view_of(
 ) -> tuple[SectionView, Section | None]:
     """The part that is asked for, and its section, if it is one; raises SectionProblem."""
     section = (
-        find_section(document, request.section, request.nth)
+        find_section(
+            document, request.section, request.nth, file=path, remedy=preamble_remedy(document)
+        )
         if request.section is not None
         else None
     )

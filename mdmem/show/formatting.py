@@ -7,14 +7,14 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from mdmem.errors import printable
-from mdmem.model import CommitId, OtherReading, SectionPath, Source, Status
+from mdmem.model import CommitId, Op, OtherReading, SectionPath, Source, Status
 from mdmem.text.addresses import join_path
 from mdmem.wording import number_of
 
 if TYPE_CHECKING:
-    from mdmem.model.history import EndView, FactChange, FactLink, RevisionView
+    from mdmem.model.history import ChangeList, EndView, FactChange, FactLink, RevisionView
     from mdmem.model.reads import UnreadableProposal, Waiting
-    from mdmem.model.searches import BuildProgress, Hit
+    from mdmem.model.searches import BuildProgress, FactList, Hit, SearchResult
 
 _SHORT_ID = 10
 _MOST_NAMES = 10
@@ -73,6 +73,18 @@ def _short_reference(cited: str) -> str:
     return f"{client}/{session[:_SHORT_SESSION]}#{line}"
 
 
+def days_json(result: SearchResult | FactList | ChangeList) -> dict[str, str]:
+    """The first and the last day of a result, where words name them."""
+    days = (("since", result.since), ("until", result.until))
+    return {name: day.isoformat() for name, day in days if day is not None}
+
+
+def days_notes(result: SearchResult | FactList | ChangeList) -> tuple[str, ...]:
+    """A note on the days of a result, where words name them."""
+    days = " ".join(f"{name} {day}" for name, day in days_json(result).items())
+    return (f"showing results {days}",) if days else ()
+
+
 def iso(moment: date | None) -> str | None:
     """A day, or a time, as programs read it."""
     return moment.isoformat() if moment else None
@@ -107,6 +119,11 @@ def location(path: str, section: SectionPath) -> str:
     return f"{path}: {section_line(section)}" if section else path
 
 
+def _operation(op: str) -> str:
+    """An operation as its command is called."""
+    return Op.FORGET if op == Op.RETRACT else op
+
+
 def attribution(change: RevisionView | FactLink | FactChange | EndView) -> str:
     """The commit of a change, its operation or run, source, confidence, author and reason."""
     is_default = change.op is not None and (change.source, change.confidence) == (
@@ -117,7 +134,7 @@ def attribution(change: RevisionView | FactLink | FactChange | EndView) -> str:
     actor = "" if change.run else change.actor or (change.author if is_personal else "")
     claimant = f" (claimed by {change.claimed_by})" if change.claimed_by else ""
     parts = (
-        "by hand" if change.op is None else change.run or str(change.op),
+        "by hand" if change.op is None else change.run or _operation(change.op),
         "" if is_default or is_personal else f"{change.source}{claimant} {change.confidence:g}",
         f"by {actor}" if actor and not is_personal else actor,
     )

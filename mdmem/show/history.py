@@ -33,6 +33,8 @@ from mdmem.show.formatting import (
     also_json,
     attribution,
     cites_text,
+    days_json,
+    days_notes,
     dim,
     iso,
     location,
@@ -50,20 +52,13 @@ _MARGIN = " " * len("  09:30  ")
 
 def changes_json(listed: ChangeList) -> dict[str, Any]:
     """Changes by fact."""
-    days = {
-        name: day.isoformat()
-        for name, day in (("since", listed.since), ("until", listed.until))
-        if day
-    }
-    return {"changes": [_change_json(change) for change in listed.changes]} | days
+    return {"changes": [_change_json(change) for change in listed.changes]} | days_json(listed)
 
 
 def changes_notes(listed: ChangeList) -> tuple[str, ...]:
     """Notes on changes: the days that words mean, what is left out, and that there are none."""
-    days = " ".join(
-        f"{name} {day}" for name, day in (("since", listed.since), ("until", listed.until)) if day
-    )
-    return (*([days] if days else []), *listed.notes, *(() if listed.changes else ("no changes",)))
+    empty = () if listed.changes else ("no changes",)
+    return (*days_notes(listed), *listed.notes, *empty)
 
 
 def _change_json(change: FactChange) -> dict[str, Any]:

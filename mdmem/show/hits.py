@@ -1,9 +1,8 @@
-"""Results of search: hits, facts, labels, contradictions."""
+"""Results of search: hits, facts, tags, contradictions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
 from math import fsum
 from typing import Any
 
@@ -22,6 +21,8 @@ from mdmem.model.searches import (
 from mdmem.show.formatting import (
     PLAIN,
     cites_text,
+    days_json,
+    days_notes,
     dim,
     hit_remarks,
     iso,
@@ -155,19 +156,7 @@ def search_json(result: SearchResult) -> dict[str, Any]:
             *(_message_json(message, result.query) for message in result.messages),
         ],
     }
-    return answer | _days_json(result)
-
-
-def _days_json(result: SearchResult | FactList) -> dict[str, str]:
-    return {name: day.isoformat() for name, day in _days(result).items()}
-
-
-def _days(result: SearchResult | FactList) -> dict[str, date]:
-    return {
-        name: day
-        for name, day in (("since", result.since), ("until", result.until))
-        if day is not None
-    }
+    return answer | days_json(result)
 
 
 def answer_notes(
@@ -192,14 +181,9 @@ def search_notes(result: SearchResult) -> tuple[str, ...]:
     """Notes on a search's answer."""
     return (
         *(() if result.as_of is None else (f"Memory as of {result.as_of}",)),
-        *_days_notes(result),
+        *days_notes(result),
         *answer_notes("match", len(result.hits) + len(result.messages), result),
     )
-
-
-def _days_notes(result: SearchResult | FactList) -> tuple[str, ...]:
-    days = " ".join(f"{name} {day}" for name, day in _days(result).items())
-    return (days,) if days else ()
 
 
 def search_text(result: SearchResult, colour: bool) -> str:
@@ -344,7 +328,7 @@ def facts_json(listed: FactList) -> dict[str, Any]:
         }
         for hit in listed.facts
     )
-    return {"total": listed.total, "stale": listed.stale, "facts": list(rows)} | _days_json(listed)
+    return {"total": listed.total, "stale": listed.stale, "facts": list(rows)} | days_json(listed)
 
 
 def facts_text(listed: FactList) -> str:
@@ -360,7 +344,7 @@ def facts_notes(listed: FactList) -> tuple[str, ...]:
         if 0 < shown < listed.total
         else ()
     )
-    return (*_days_notes(listed), *answer_notes("facts", shown, listed), *left_out)
+    return (*days_notes(listed), *answer_notes("facts", shown, listed), *left_out)
 
 
 def _fact_text(hit: Hit) -> str:
@@ -374,7 +358,7 @@ def _fact_text(hit: Hit) -> str:
 
 
 def tags_json(catalogue: TagCatalogue) -> dict[str, Any]:
-    """The catalogue of labels."""
+    """The catalogue of tags."""
     return {
         "stale": catalogue.stale,
         "tags": [{"tag": tag.tag, "count": tag.count} for tag in catalogue.tags],
@@ -382,7 +366,7 @@ def tags_json(catalogue: TagCatalogue) -> dict[str, Any]:
 
 
 def tags_text(catalogue: TagCatalogue) -> str:
-    """The catalogue of labels, a line each with its count."""
+    """The catalogue of tags, a line each with its count."""
     return "\n".join(one_line(f"{tag.tag} {tag.count}") for tag in catalogue.tags)
 
 
@@ -407,7 +391,7 @@ def conflicts_text(listed: ConflictList) -> str:
                 one_line(
                     f"Two values for {conflict.key}:"
                     if conflict.key
-                    else "Marked, or made of one fact on two sides:"
+                    else "Marked as contradicting, or changed differently on two branches:"
                 ),
                 *map(_side, (conflict.first, conflict.second)),
             ]

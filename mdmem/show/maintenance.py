@@ -45,7 +45,7 @@ def found_text(found: Iterable[FoundWorkspace], adopted: Collection[str]) -> str
     rows = []
     for each in found:
         if each.path in adopted:
-            rows.append(one_line(f"Adopted {each.path}"))
+            rows.append(one_line(f"adopted {each.path}"))
         elif each.own:
             rows.append(f"not adopted: {found_line(each)}")
         else:

@@ -83,8 +83,7 @@ def write_notes(result: WriteResult) -> tuple[str, ...]:
         f"similar: {each.fact} {each.path}:{each.line} {one_line(each.text)[:_MAX_LIKE]}"
         for each in result.like
     )
-    also = (f"also: {'; '.join(some_of(result.also))}",) if result.also else ()
-    return (*also, *result.notes, *like, *((hint,) if hint else ()))
+    return (*result.notes, *like, *((hint,) if hint else ()))
 
 
 def like_hint(result: WriteResult) -> str:

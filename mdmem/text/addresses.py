@@ -90,22 +90,26 @@ def find_section(
     address: str,
     nth: int | None = None,
     *,
-    can_create: bool = False,
+    file: str | None = None,
+    remedy: str = "",
     purpose: str = "",
 ) -> Section:
     """The section that an address names; `nth` counts from 1.
 
-    Raises SectionProblem: of a missing one it says that `create` helps, if it does (`can_create`),
-    and the `purpose`.
+    Raises SectionProblem, in whose words `file` names the document, `remedy` is a sentence for
+    where none is similar, and `purpose` follows the address.
     """
     matches = matching_sections(document, address)
     if not matches:
-        raise _not_found(document, address, can_create, purpose)
+        raise _not_found(document, address, file, remedy, purpose)
     if nth is not None:
         if not 1 <= nth <= len(matches):
+            name = repr(address[:_MAX_QUOTED_CHARS])
             message = (
-                f"no number {nth} among the sections called {address[:_MAX_QUOTED_CHARS]!r}"
-                f" ({len(matches)} in all)"
+                f"{field('nth')} must be 1: only one section is called {name}"
+                if len(matches) == 1
+                else f"{field('nth')} must be between 1 and {len(matches)}:"
+                f" {len(matches)} sections are called {name}"
             )
             raise SectionProblem("section-not-found", message)
         return matches[nth - 1]
@@ -114,7 +118,19 @@ def find_section(
     return matches[0]
 
 
-def _not_found(document: Document, address: str, can_create: bool, purpose: str) -> SectionProblem:
+def create_remedy() -> str:
+    """The remedy for a missing section of a verb that can create it."""
+    return f"Add {field('create')} to create the section."
+
+
+def preamble_remedy(document: Document) -> str:
+    """The remedy for a missing section of a verb that can show the preamble."""
+    return "" if document.sections else f"Use {field('preamble')} for its text."
+
+
+def _not_found(
+    document: Document, address: str, file: str | None, remedy: str, purpose: str
+) -> SectionProblem:
     near = similar_paths(document, address)
     suggestions = near or tuple(
         join_path(section.path) for section in document.sections[:_MAX_LISTED]
@@ -122,14 +138,13 @@ def _not_found(document: Document, address: str, can_create: bool, purpose: str)
     listed = "; ".join(suggestions)
     if near:
         hint = f"Did you mean {listed}?"
-    elif listed:
-        hint = f"Its sections are: {listed}." + (
-            f" To create it, use {field('create')}." if can_create else ""
-        )
     else:
-        hint = f"The file has no headings. Use {field('preamble')} for its text" + (
-            f", or {field('create')} to create the section." if can_create else "."
+        there = (
+            f"Sections in {file or 'this file'}: {listed}."
+            if listed
+            else f"{file or 'This file'} has no headings."
         )
+        hint = " ".join(filter(None, (there, remedy)))
     message = " ".join(filter(None, (f"no section {address[:_MAX_QUOTED_CHARS]!r}", purpose)))
     return SectionProblem("section-not-found", message, hint, near=list(near))
 

@@ -62,7 +62,7 @@ def check(
     was_log: date | None = None,
     is_note: bool = False,
 ) -> tuple[Problem, ...]:
-    """The problems of a change to one file, by line.
+    """The problems of a change to one file that git is about to commit, by line.
 
     Args:
         path: after the change.
@@ -77,9 +77,8 @@ def check(
     if not kind.is_memory:
         return ()
     warnings = () if after is None else _new_warnings(path, before, after, settings)
-    return _by_line(
-        [*find_errors(path, before, after, kind, renamed_from, was_log, is_note), *warnings]
-    )
+    errors = find_errors(path, before, after, kind, renamed_from, was_log, is_note)
+    return _by_line([*map(_for_git, errors), *warnings])
 
 
 def find_errors(
@@ -131,8 +130,8 @@ def check_file(
         [
             *warnings,
             *_check_conflicts(path, lines, numbers),
-            *_check_name(path),
-            *_check_secrets(path, lines, numbers),
+            *_check_name(path, can_allow=False),
+            *_check_secrets(path, lines, numbers, can_allow=False),
         ]
     )
 
@@ -150,6 +149,14 @@ def added_secrets(
 
 def _error(path: str, line: int, code: str, message: str, hint: str) -> Problem:
     return Problem(path=path, line=line, code=code, level="error", message=message, hint=hint)
+
+
+def _for_git(problem: Problem) -> Problem:
+    """A problem whose hint overrides a check as `git commit` can."""
+    hint = problem.hint
+    for name in _ALLOWED_CODES:
+        hint = hint.replace(f"{field('allow')} {name}.", f"MDMEM_ALLOW={name} git commit …")
+    return replace(problem, hint=hint)
 
 
 def _warning(path: str, line: int, code: str, message: str, hint: str = "") -> Problem:
@@ -217,7 +224,7 @@ def _check_shrinking(path: str, old: list[str], new: list[str]) -> Iterator[Prob
     lost = _count_excessive_losses(old, new)
     if lost:
         message = f"{lost} of the file's {len(old)} lines would be gone"
-        hint = f"If that is meant: {field('allow')} shrink (MDMEM_ALLOW=shrink git commit …)."
+        hint = f"If that is meant: {field('allow')} shrink."
         yield _error(path, 1, "shrink", message, hint)
 
 
@@ -243,10 +250,7 @@ def _check_appending(path: str, old: list[str], new: list[str]) -> Iterator[Prob
     message = (
         f"an earlier entry of the daily log is lost or changed: {_quote(old[old_front + lost])}"
     )
-    hint = (
-        f"Put it back and add a new entry below. If it must go: {field('allow')} append"
-        " (MDMEM_ALLOW=append git commit …)."
-    )
+    hint = f"Put it back and add a new entry below. If it must go: {field('allow')} append."
     yield _error(path, min(new_front + expected_at + 1, max(len(new), 1)), "append", message, hint)
 
 
@@ -307,20 +311,21 @@ def _check_conflicts(path: str, new: list[str], added: set[int]) -> Iterator[Pro
         yield _error(path, start + 1, "conflict-markers", "unresolved conflict markers", hint)
 
 
-def _check_name(path: str) -> Iterator[Problem]:
+def _check_name(path: str, can_allow: bool = True) -> Iterator[Problem]:
     for secret in secrets.find(path):
         message = f"possible secret ({secret.kind}) in the name of the file"
-        hint = f"Rename it. False alarm? {field('allow')} secret (MDMEM_ALLOW=secret git commit …)."
+        hint = "Rename it." + (f" False alarm? Use {field('allow')} secret." if can_allow else "")
         yield replace(_error(path, 1, "secret-found", message, hint), kind=secret.kind)
 
 
-def _check_secrets(path: str, new: list[str], added: set[int]) -> Iterator[Problem]:
+def _check_secrets(
+    path: str, new: list[str], added: set[int], can_allow: bool = True
+) -> Iterator[Problem]:
     numbers = sorted(added)
     for secret in secrets.find("\n".join(new[number] for number in numbers)):
         message = f"possible secret ({secret.kind})"
-        hint = (
-            f"Remove it. False alarm? {secrets.ALLOW_COMMENT} on the line, or {field('allow')}"
-            " secret (MDMEM_ALLOW=secret git commit …)."
+        hint = f"Remove it. False alarm? Add {secrets.ALLOW_COMMENT} to the line" + (
+            f", or use {field('allow')} secret." if can_allow else "."
         )
         problem = _error(path, numbers[secret.line - 1] + 1, "secret-found", message, hint)
         yield replace(problem, kind=secret.kind)

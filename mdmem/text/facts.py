@@ -460,9 +460,7 @@ def add_labels(words: str, until: date | None, tags: Iterable[str]) -> str:
     names = [tag.removeprefix("#") for tag in tags]
     for name in names:
         if not _is_tag(name):
-            hint = (
-                f"Give {field('tags')} once for each label." if "," in name or " " in name else ""
-            )
+            hint = f"Give {field('tags')} once for each tag." if "," in name or " " in name else ""
             raise LabelProblem(
                 "bad-text",
                 f"{name!r} cannot be a tag: a tag is a letter, then letters, digits, _, - or /",

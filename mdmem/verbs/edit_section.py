@@ -10,6 +10,7 @@ from mdmem.folder import files, layout
 from mdmem.model import FilePath
 from mdmem.model.writes import Action, EditSection, Remember
 from mdmem.queries import lookup
+from mdmem.startup.records import replace
 from mdmem.text.document import Document, parse
 from mdmem.verbs import EditedText, Verb, named_file
 from mdmem.wording import field
@@ -23,7 +24,7 @@ def _edit(
         require_create(workspace, edit, path)
         document = parse(layout.NEW_TASKS if path == layout.TASKS_PATH else "")
     try:
-        return EditedText(result=section.edit(document, edit))
+        return EditedText(result=section.edit(document, replace(edit, file=path)))
     except SectionProblem as problem:
         if edit.after is not None:
             raise

@@ -27,7 +27,7 @@ def _edit(
         raise lookup.missing_file(workspace, path)
     locations = [
         lookup.FactLocation(path, document, item)
-        for item in fact_editor.items_named(document, edit.fact, edit.section)
+        for item in fact_editor.items_named(document, edit.fact, edit.section, path)
     ]
     if workspace.kind_of(path) is not FileKind.DAILY:
         location = lookup.require_one_location(

@@ -51,6 +51,7 @@ def _edit(
     if document is None:
         require_create(workspace, edit, path)
         document = parse("")
+    edit = replace(edit, file=path)
     similar = fact_editor.similar_items(document, edit)
     # In a proposal a value replaces another whatever the sources: a person is to decide.
     needs_foundations = (

@@ -568,7 +568,7 @@ def say_the_same(left: Candidate, right: Candidate) -> bool:
 
 
 def tags_part(counts: Sequence[TagCount], room: int) -> tuple[PartResult, Paragraph | None]:
-    """The most used labels with their counts on one line, as many as fit."""
+    """The most used tags with their counts on one line, as many as fit."""
     labels = [clean_line(f"{count.tag} {count.count}") for count in counts[:_MOST_TAGS]]
     shown = next(
         (
