@@ -61,7 +61,8 @@ def row(text: str, title: str, tag: str) -> IndexRow:
 def test_a_text_says_what_the_fields_say(texts: list[tuple[str, str, str]], language: str):
     rows = [row(*each) for each in texts]
     owner = labels.file_label("path", PATH)
-    lifetime = schema.lifetime_fields(ORIGIN, False, FileKind.EVERGREEN, Lifetime(begun=7), None)
+    life = Lifetime(begun=7)
+    lifetime = schema.lifetime_fields(ORIGIN, False, FileKind.EVERGREEN, life, None, False)
     text = schema.FileText(PATH, [each.entry for each in rows], FileKind.EVERGREEN, rows[0].about)
     documents = [
         document_text(fields) + lifetime_text(lifetime)

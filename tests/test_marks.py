@@ -15,7 +15,7 @@ def mark(number: int) -> str:
 
 @pytest.mark.parametrize("many", [2_000, 10])
 def test_what_is_kept_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: int):
-    monkeypatch.setattr(cursors, "_MANY", many)
+    monkeypatch.setattr(cursors, "_MANY_LOOKUPS", many)
     for part in range(3):
         kept = read_marks(tmp_path)
         for number in range(part * 100, part * 100 + 100):

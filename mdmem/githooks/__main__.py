@@ -2,4 +2,5 @@
 
 from mdmem.githooks import start
 
-start()
+if __name__ == "__main__":
+    start()
