@@ -9,10 +9,10 @@ from typing import Any
 
 import tantivy
 
-from mdmem.search import query, ranking
+from mdmem.search import labels, query, ranking
 from mdmem.search.engine import call_engine
 from mdmem.search.query import Clause
-from mdmem.search.schema import LENGTHS, IndexRow
+from mdmem.search.schema import LENGTHS, IndexRow, parse_row
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
@@ -101,8 +101,6 @@ def kept_length(length: int) -> int:
 
 
 _COUNTS_KEPT = 4096
-_TERMS_TRIED = 50
-"""Terms tried until one is in a document that has not been deleted."""
 _TOTAL = late.pattern(r'"value": ([0-9.]+),\s+"description": "N, ')
 _CLAUSE, _TIMES, _LENGTH, _VALUE = (
     '"description": "Boost x',
@@ -161,15 +159,14 @@ class TermStatistics:
     def _counted(self) -> float:
         if self._is_fresh:
             return self._searcher.num_docs
-        for term, _ in call_engine(
-            self._searcher.terms_with_prefix, "text", "", limit=_TERMS_TRIED
-        ):
-            asked = query.term_query(("text", term, 1.0, term))
-            for _, address in call_engine(self._searcher.search, asked, 1, count=False).hits:
-                if total := _TOTAL.search(
-                    call_engine(asked.explain, self._searcher, address).to_json()
-                ):
-                    return float(total[1])
+        # The engine counts what was deleted too, and says so only in an explanation.
+        every = tantivy.Query.all_query()
+        for _, address in call_engine(self._searcher.search, every, 1, count=False).hits:
+            row = parse_row(call_engine(self._searcher.doc, address)["row"][0])
+            asked = query.statement_term(labels.statement_label(row.entry))
+            account = call_engine(asked.explain, self._searcher, address).to_json()
+            if total := _TOTAL.search(account):
+                return float(total[1])
         return self._searcher.num_docs
 
     def adjusted(self, clauses: Sequence[Clause]) -> list[Clause]:

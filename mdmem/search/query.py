@@ -319,16 +319,16 @@ def file_query(path: str) -> Query:
     return Query.term_query(schema(), "label", file_label("path", path), index_option="basic")
 
 
+def statement_term(statement: str) -> Query:
+    """The query for all occurrences of a statement (by label), with a few others."""
+    return Query.term_query(schema(), "label", statement, index_option="basic")
+
+
 def statement_query(statements: Collection[str], passing_filter: Filter, today: date) -> Query:
     """The query for occurrences of statements (by label) that pass a filter, with a few others."""
     # For a set of terms the engine makes an automaton, which takes longer than a dozen terms.
     query = (
-        Query.boolean_query(
-            [
-                (Occur.Should, Query.term_query(schema(), "label", each, index_option="basic"))
-                for each in statements
-            ]
-        )
+        Query.boolean_query([(Occur.Should, statement_term(each)) for each in statements])
         if len(statements) <= _FEW_TERMS
         else Query.term_set_query(schema(), "label", list(statements))
     )
