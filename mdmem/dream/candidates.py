@@ -14,7 +14,7 @@ from mdmem.folder.trust import TextOrigin
 from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Source
-from mdmem.model.ranges import union
+from mdmem.model.ranges import EVERY_NUMBER, LAST_NUMBER, union
 from mdmem.model.trail import Occurrence, TrailCommit
 from mdmem.repo import first_parent
 from mdmem.startup.records import dataclass, replace
@@ -25,8 +25,6 @@ KINDS = frozenset({"preference", "decision", "fact", "lesson"})
 """The kinds of entries that may become curated memory."""
 WEEK = timedelta(days=7)
 """An entry that was not taken is judged once more, so long after its day."""
-_LAST_NUMBER = 2**62
-_ALL_COMMITS = ((1, _LAST_NUMBER),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +172,13 @@ def may_have_entries(workspace: Workspace, trail: Trail, night: Night) -> bool:
     """False if no log has an entry for a night; only the logs in question are read."""
     paths = {
         path
-        for path in trail.touched_by(_ALL_COMMITS)
+        for path in trail.touched_by(EVERY_NUMBER)
         if (day := layout.log_day(path, workspace.daily)) and night.judges_log_of(day)
     }
     if not night.days and night.seen_day is not None:
         seen = night.seen
         paths |= trail.touched_by(
-            union(seen.missing, ((seen.number + 1, _LAST_NUMBER),)) if seen else _ALL_COMMITS
+            union(seen.missing, ((seen.number + 1, LAST_NUMBER),)) if seen else EVERY_NUMBER
         )
     return any(
         (occurrence.entry.kind or "").casefold() in KINDS

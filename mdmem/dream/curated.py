@@ -9,6 +9,7 @@ from mdmem.catchup import entry_states
 from mdmem.errors import PathProblem
 from mdmem.extract.statements import SAME_KEYS
 from mdmem.folder import files, layout
+from mdmem.folder.listing import ListedFile
 from mdmem.history.notes import parse_message
 from mdmem.model import Fact, FactId, FileKind, FilePath, SectionPath, Source
 from mdmem.model.trail import Occurrence
@@ -84,11 +85,16 @@ def canonical_attribute(name: str | None) -> str | None:
     return SAME_KEYS.get(folded, folded) or None
 
 
-def read_curated(workspace: Workspace, trail: Trail, times: SaidTimes) -> CuratedMemory:
+def read_curated(
+    workspace: Workspace,
+    trail: Trail,
+    times: SaidTimes,
+    listing: Mapping[FilePath, ListedFile],
+) -> CuratedMemory:
     """Read the facts that count today. A file that cannot be read is left out."""
     today, facts = workspace.now().date(), []
     read: dict[FilePath, FileExtent] = {}
-    for path, listed in workspace.memory_files().items():
+    for path, listed in listing.items():
         kind = workspace.kind_of(path)
         if kind not in _KINDS or path == layout.TASKS_PATH:
             continue

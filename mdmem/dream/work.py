@@ -31,6 +31,7 @@ from mdmem.errors import (
     SectionProblem,
     TextProblem,
 )
+from mdmem.folder.listing import ListedFile
 from mdmem.model import CommitId, FactId, FilePath
 from mdmem.model.pipelines import (
     STANDS,
@@ -164,7 +165,8 @@ class NightWork:
         workspace.repository.require_ready(
             workspace.settings.allow_detached, workspace.repository.branch()
         )
-        stamps = _stamps(workspace)
+        listing = workspace.memory_files()
+        stamps = _stamps(listing)
         gone = removed_facts.facts_taken_out(workspace, self._say)
         with trails.fresh_trail(workspace, self._say) as trail:
             newest = trail.newest_commit
@@ -183,12 +185,15 @@ class NightWork:
 
             def judge(log: LogEntries) -> tuple[CuratedMemory, list[Suggestion]]:
                 times = SaidTimes(log.times_of_cites(), log.times_of_facts())
-                memory = read_curated(workspace, trail, times)
+                memory = read_curated(workspace, trail, times, listing)
                 candidates = self._night.choose(log.candidates)
                 return memory, cases.judge(candidates, memory, log, is_taken_out)
 
-            memory, by_rules = judge(LogEntries(()))
-            if by_rules or may_have_entries(workspace, trail, self._night):
+            log = LogEntries(())
+            if may_have_entries(workspace, trail, self._night):
+                log = read_log_entries(workspace, trail, self._last)
+            memory, by_rules = judge(log)
+            if by_rules and not log.entries:  # of duplicates it counts when they were said
                 memory, by_rules = judge(read_log_entries(workspace, trail, self._last))
         suggestions = self._with_model(by_rules, memory, is_taken_out)
         decided = policy.decide(suggestions, memory, self._limits())
@@ -251,7 +256,7 @@ class NightWork:
                     recover(self._workspace, self._say)
                     if (
                         self._workspace.repository.head() != head
-                        or _stamps(self._workspace) != stamps
+                        or _stamps(self._workspace.memory_files()) != stamps
                     ):
                         return False
                     edit = replace(edit, options=complete_options(self._workspace, edit.options))
@@ -267,7 +272,7 @@ class NightWork:
                 continue
             if result.notes or self._workspace.repository.commit_named(f"{result.commit}^") != head:
                 return False
-            head, after = result.commit, dict(_stamps(self._workspace))
+            head, after = result.commit, _stamps(self._workspace.memory_files())
             if {path: stamp for path, stamp in after.items() if path != result.path} != {
                 path: stamp for path, stamp in stamps.items() if path != result.path
             }:
@@ -426,10 +431,9 @@ def _night_of(workspace: Workspace, trail: Trail, day: date) -> Night:
     return Night(day, seen=commit, seen_day=min(seen.day, day))
 
 
-def _stamps(workspace: Workspace) -> dict[FilePath, tuple[int, int, int]]:
+def _stamps(listing: Mapping[FilePath, ListedFile]) -> dict[FilePath, tuple[int, int, int]]:
     """File stamps that tell of changes on disk."""
-    files = workspace.memory_files().items()
     return {
         path: (listed.status.st_mtime_ns, listed.status.st_size, listed.status.st_ino)
-        for path, listed in files
+        for path, listed in listing.items()
     }

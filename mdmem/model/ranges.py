@@ -7,6 +7,9 @@ from collections.abc import Iterable
 
 Ranges = tuple[tuple[int, int], ...]
 """Numbers from each first to each last one, ascending and not adjacent."""
+LAST_NUMBER = 2**62
+"""Greater than the number of every commit."""
+EVERY_NUMBER: Ranges = ((1, LAST_NUMBER),)
 
 
 def of_numbers(numbers: Iterable[int]) -> Ranges:

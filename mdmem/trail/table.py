@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
-from mdmem.model.ranges import Ranges, complement, holds, of_numbers
+from mdmem.model.ranges import LAST_NUMBER, Ranges, complement, holds, of_numbers
 from mdmem.model.trail import (
     Fate,
     Mark,
@@ -76,7 +76,6 @@ from mdmem.trail.steps import Step
 from mdmem.trail.storage import BrokenTrail, Store, broken_trail, parse_rows
 
 _NO_LIMIT = -1
-_LAST_NUMBER = 2**62
 _SECTION, _QUIET, _PREVIOUS = 5, 7, 8
 """Columns of a revision."""
 _LAST_CHARACTER = b"\xff"
@@ -503,7 +502,7 @@ class Trail:
             after,
         )
 
-    def occurrences_ended(self, after: int, upto: int = _LAST_NUMBER) -> tuple[Occurrence, ...]:
+    def occurrences_ended(self, after: int, upto: int = LAST_NUMBER) -> tuple[Occurrence, ...]:
         """The occurrences that commits after `after` and up to `upto` ended, in this order."""
         statement = f"{SELECT_OCCURRENCES} WHERE ended > ? AND ended <= ? ORDER BY ended, number"
         return self._store.all(parse_occurrence, statement, after, upto)
@@ -850,7 +849,7 @@ class Trail:
 
         A change of one of two contradicting facts concerns the file of the other.
         """
-        return self._paths(number + 1, _LAST_NUMBER)
+        return self._paths(number + 1, LAST_NUMBER)
 
     def _paths(self, first: int, last: int) -> set[FilePath]:
         paths = self._store.all(
