@@ -33,7 +33,7 @@ def base() -> str:
 
 
 def touched() -> Iterator[Path]:
-    """What differs from where the branch left `main`, in the work tree and in the index too."""
+    """Files changed since the branch left `main`: committed, staged or in the work tree."""
     for path in (
         *_git("diff", "--name-only", base()),
         *_git("ls-files", "--others", "--exclude-standard"),

@@ -32,6 +32,11 @@ _ESCAPES = {
 }
 _COMMITS_AT_ONCE = 500
 _FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%ae", "%B")
+_CHANGED_FILES = (
+    *("--stdin", "-r", "--root", "--raw", "-z", "-M", "--no-abbrev", "--relative"),
+    *("--", MARKDOWN),
+)
+"""Arguments of `git diff-tree` for the changed Markdown files of commits."""
 _FILE_MODES = (b"100644", b"100755")
 _OFFSET = late.pattern(r"([+-])(\d\d)(\d\d)")
 Parents = tuple[CommitId, ...]
@@ -204,17 +209,8 @@ def _changes_of_pairs(
     """The changes of commits, each against the named parent, else its own."""
     output = repository.git(
         "diff-tree",
-        "--stdin",
         "--always",
-        "-r",
-        "--root",
-        "--raw",
-        "-z",
-        "-M",
-        "--no-abbrev",
-        "--relative",
-        "--",
-        MARKDOWN,
+        *_CHANGED_FILES,
         text="".join(f"{name} {parent}".rstrip() + "\n" for name, parent in pairs).encode(),
     )
     changes: list[list[ChangedFile]] = []
@@ -299,18 +295,9 @@ def _messages(
 def _changes(repository: Repository, stdin: bytes) -> dict[CommitId, list[ChangedFile]]:
     output = repository.git(
         "diff-tree",
-        "--stdin",
-        "-r",
         "-m",
         "--diff-merges=first-parent",
-        "--root",
-        "--raw",
-        "-z",
-        "-M",
-        "--no-abbrev",
-        "--relative",
-        "--",
-        MARKDOWN,
+        *_CHANGED_FILES,
         text=stdin,
     )
     changes: dict[CommitId, list[ChangedFile]] = {}
