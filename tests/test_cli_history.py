@@ -529,10 +529,9 @@ class TestMarks:
         assert re.search(r"\n +[0-9a-f]{10}  forget  memory/2026-04-09\.md", told.out)
         assert year.now("changes", "-n", "1", "--json").answer["changes"][0]["op"] == "retract"
         assert ACTIONS not in year.now("facts").out
-        assert (
-            f"#ci (forgotten)  memory/2026-04-09.md:{log.splitlines().index('- [fact] deploys go through GitHub Actions #deploy #ci') + 1}"
-            in (year.now("facts", "--all").out)
-        )
+        line = log.splitlines().index("- [fact] deploys go through GitHub Actions #deploy #ci") + 1
+        told = f"#ci (forgotten)  memory/2026-04-09.md:{line}"
+        assert told in year.now("facts", "--all").out
 
     def test_what_takes_the_place_of_what_stands(self, year: Year):
         done = year.on(
@@ -547,7 +546,8 @@ class TestMarks:
             ACTIONS,
         )
         assert re.fullmatch(
-            rf"superseded {ACTIONS} in MEMORY.md: Memory > Work > Employer \(commit [0-9a-f]{{10}}\)\n",
+            rf"superseded {ACTIONS} in MEMORY.md: Memory > Work > Employer \(commit "
+            rf"[0-9a-f]{{10}}\)\n",
             done.out,
         )
         assert "Mdmem-Op: supersede\n" in year.shell.git("log", "-1", "--format=%B")
@@ -556,7 +556,8 @@ class TestMarks:
         before = (year.shell.folder / "MEMORY.md").read_bytes()
         marked = year.on("2026-05-10", "contradicts", "employer: works at Figma", ACTIONS)
         assert re.fullmatch(
-            r"marked as a contradiction in MEMORY.md: Memory > Work > Employer \(commit [0-9a-f]{10}\)\n",
+            r"marked as a contradiction in MEMORY.md: Memory > Work > Employer \(commit "
+            r"[0-9a-f]{10}\)\n",
             marked.out,
         )
         assert (year.shell.folder / "MEMORY.md").read_bytes() == before
@@ -570,7 +571,8 @@ class TestMarks:
             listed,
         )
         assert re.search(
-            rf"^Marked as contradicting, or changed differently on two branches:\n    {FIGMA}  employer: works at Figma  \(2026-05-01, user-stated 0.95, ",
+            rf"^Marked as contradicting, or changed differently on two branches:\n    {FIGMA}  "
+            rf"employer: works at Figma  \(2026-05-01, user-stated 0.95, ",
             listed,
             re.MULTILINE,
         )
@@ -758,7 +760,8 @@ class TestTasks:
         )
         again = shell.run("task", "start", "Move it", "to Postgres")
         assert re.fullmatch(
-            r"unchanged: memory/tasks.md: Tasks > Move it \(etag [0-9a-f]{12}\)\n- 2026-03-05 09:30 goal: to Redis\n- 09:30 half of it\n",
+            r"unchanged: memory/tasks.md: Tasks > Move it \(etag [0-9a-f]{12}\)\n- 2026-03-05 "
+            r"09:30 goal: to Redis\n- 09:30 half of it\n",
             again.out,
         )
         resumed = shell.run("task", "start", "Move it", "x", "--json").answer

@@ -83,7 +83,8 @@ class TestWrites:
             note
             for note in done.err.splitlines(keepends=True)
             if re.match(
-                "mdmem: weaker-source: (replaced something the user stated with an inferred value|an"
+                "mdmem: weaker-source: (replaced something the user stated with an inferred "
+                "value|an"
                 " inferred change removed something the user stated): [0-9a-f]{8} ",
                 note,
             )

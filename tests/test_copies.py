@@ -388,7 +388,8 @@ def test_it_counts_again_where_the_curated_line_only_goes(dated: DatedMemory):
     meet(dated)
     edit = EditSection(section="Work", action=Action.REPLACE, text=f"- {MEETING}", replacement="")
     assert dated.on("2026-03-03").apply(edit).notes == (
-        'the log entry "we meet every Tuesday in the blue room" is unchanged and still current: memory/2026-03-01.md:7',
+        'the log entry "we meet every Tuesday in the blue room" is unchanged and still '
+        "current: memory/2026-03-01.md:7",
     )
     assert meetings(dated) == ["memory/2026-03-01.md"]
 

@@ -117,7 +117,8 @@ class TestWrite:
                 ),
                 Op.REMEMBER,
                 "11111111",
-                "remembered in MEMORY.md: Memory > Work, against 33333333, with #t <!-- c --> - beneath [11111111]",
+                "remembered in MEMORY.md: Memory > Work, against 33333333, with #t <!-- c --> "
+                "- beneath [11111111]",
             ),
             (
                 replace(RESULT, kept=("x" * 99,)),
@@ -854,7 +855,8 @@ def test_a_review():
     )
     result = ReviewResult((advice,), ((advice, RESULT),))
     assert maintenance.reviewed_text(result) == (
-        "done: a.md:3: expired: 'x' held\ufffd (commit 0123456789)\na.md:3: expired: 'x' held\ufffd\n    mdmem forget 'an x'  (safe)"
+        "done: a.md:3: expired: 'x' held\ufffd (commit 0123456789)\na.md:3: expired: 'x' "
+        "held\ufffd\n    mdmem forget 'an x'  (safe)"
     )
     assert maintenance.reviewed_json(result)["applied"][0]["commit"] == COMMIT
 

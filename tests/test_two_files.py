@@ -341,7 +341,8 @@ class TestLeft:
         at.write("MEMORY.md", f"{SEED}\n{HAND}\n")
         at.write(OTHER, f"{OLD_OTHER}\n{HAND}\n")
         assert settle(at) == [
-            f"MEMORY.md and {OTHER} were changed after an interrupted write; they are kept unchanged"
+            f"MEMORY.md and {OTHER} were changed after an interrupted write; they are kept "
+            f"unchanged"
         ]
         assert contents(at) == (f"{SEED}\n{HAND}\n", f"{OLD_OTHER}\n{HAND}\n")
 

@@ -65,7 +65,8 @@ def test_inferred_replaces_what_a_person_wrote_and_says_so(at: Desk) -> None:
     done = put(at, "by: me", Source.INFERRED)
     assert (values(at, "by"), done.warnings) == (["by: me"], WEAKER)
     assert done.notes == (
-        f"weaker-source: replaced something the user stated with an inferred value: {fact_id('by: hand')} by: hand",
+        f"weaker-source: replaced something the user stated with an inferred value: "
+        f"{fact_id('by: hand')} by: hand",
     )
     again = put(at, "by: you", Source.INFERRED)
     assert (again.warnings, again.notes) == ((), ())
@@ -78,12 +79,14 @@ def test_what_an_agent_claims_is_guarded_and_counts_as_inferred(at: Desk) -> Non
     assert (inferred.warnings, inferred.notes) == (
         WEAKER,
         (
-            f"weaker-source: replaced something better supported with an inferred value: {fact_id('k: 1')} k: 1",
+            f"weaker-source: replaced something better supported with an inferred value: "
+            f"{fact_id('k: 1')} k: 1",
         ),
     )
     assert values(at) == ["k: 3"]
     assert put(at, "by: me", Source.USER_STATED, actor="bot").notes == (
-        f"weaker-source: replaced something the user stated with a claimed value: {fact_id('by: hand')} by: hand",
+        f"weaker-source: replaced something the user stated with a claimed value: "
+        f"{fact_id('by: hand')} by: hand",
     )
 
 
@@ -139,7 +142,8 @@ def test_the_users_own_word_and_pending_edits(at: Desk) -> None:
     removed = say(at, Forget("new"))
     assert (removed.warnings, removed.notes[-1]) == (
         WEAKER,
-        f"weaker-source: an inferred change removed something the user stated: {fact_id('new')} new",
+        f"weaker-source: an inferred change removed something the user stated: "
+        f"{fact_id('new')} new",
     )
     assert say(at, EditSection("Facts", Action.APPEND, "- mine")).changed
     assert say(at, EditSection("Facts", Action.REPLACE, "mine", replacement="ours")).warnings == ()
