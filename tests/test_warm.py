@@ -160,6 +160,22 @@ class TestKilled:
         assert served.sockets(), "of one that was killed"
         assert served.start() != server
 
+    def test_the_process_that_was_ready(self, served: Served, server: int):
+        served.mdmem("server", "stop")
+        path = str(next(served.run_folder.glob("mdmem/*.lock"))).removesuffix(".lock")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path)
+            listener.listen()
+            process = served.popen([*mdmem("redact")])
+            with listener.accept()[0] as connection, connection.makefile("rb") as request:
+                request.read(int.from_bytes(request.read(launcher.LENGTH_BYTES), "little"))
+                connection.sendall(launcher.READY)
+            assert process.wait(60) == launcher._LOST
+        assert process.stdout
+        assert process.stderr
+        assert process.stdout.read() == b"", "it was not run here, since it may have been begun"
+        assert b"it is unknown whether the command was done" in process.stderr.read()
+
     def test_the_server_ends_when_its_commands_have(
         self, served: Served, server: int, tmp_path: Path
     ):
@@ -459,13 +475,16 @@ class TestCommands:
 
 
 def test_the_launcher_loads_nothing():
-    code = "import sys; before = {*sys.modules}; import mdmem.warm.launcher; print(*{*sys.modules} - before)"
+    code = (
+        "import sys; before = {*sys.modules}; import mdmem.warm.launcher;"
+        " print(*{*sys.modules} - before)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert {*done.stdout.split()} <= {
         *("mdmem", "mdmem.warm", "mdmem.warm.launcher", "mdmem.warm.place"),
-        *("_imp", "_signal", "_socket", "marshal"),
+        *("_signal", "_socket", "marshal"),
     }
 
 
@@ -489,7 +508,10 @@ for name in server._LOADED:
     import_module(name)
 loaded = {*sys.modules}
 import mdmem.__main__
-mdmem.__main__.run(lambda: print("late:", *sorted({*sys.modules} - loaded - {"mdmem.__main__"}), flush=True))
+def tell():
+    print("late:", *sorted({*sys.modules} - loaded - {"mdmem.__main__"}), flush=True)
+
+mdmem.__main__.run(tell)
 """
 
 

@@ -27,19 +27,24 @@ def is_open(name):
     except OSError:  # of listdir itself
         return False
 
+def handled_by(handler):
+    return [n for n in sorted(signal.valid_signals()) if signal.getsignal(n) == handler]
+
 def state():
     return {
         "argv": sys.argv[1:], "path": sys.path, "cwd": os.getcwd(), "umask": os.umask(os.umask(0)),
-        "environment": dict(os.environ), "putenv": os.popen("env").read() if "ENV" in sys.argv else "",
-        "ignored": [n for n in sorted(signal.valid_signals()) if signal.getsignal(n) == signal.SIG_IGN],
-        "default": [n for n in sorted(signal.valid_signals()) if signal.getsignal(n) == signal.SIG_DFL],
+        "environment": dict(os.environ),
+        "putenv": os.popen("env").read() if "ENV" in sys.argv else "",
+        "ignored": handled_by(signal.SIG_IGN), "default": handled_by(signal.SIG_DFL),
         "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])),
         "streams": [
-            [s.encoding, s.errors, s.newlines, s.mode, s.name, s.line_buffering, s.write_through, s.fileno(),
-             type(s.buffer).__name__, s.buffer.name, s.buffer.mode, s.seekable(), s.isatty()]
+            [s.encoding, s.errors, s.newlines, s.mode, s.name, s.line_buffering, s.write_through,
+             s.fileno(), type(s.buffer).__name__, s.buffer.name, s.buffer.mode, s.seekable(), s.isatty()]
             for s in (sys.stdin, sys.stdout, sys.stderr)
         ],
-        "same": [sys.stdin is sys.__stdin__, sys.stdout is sys.__stdout__, sys.stderr is sys.__stderr__],
+        "same": [
+            sys.stdin is sys.__stdin__, sys.stdout is sys.__stdout__, sys.stderr is sys.__stderr__
+        ],
         "open": sorted(n for n in os.listdir("/proc/self/fd") if is_open(n)),
         "zone": [time.tzname, time.timezone],
         "niceness": os.getpriority(os.PRIO_PROCESS, 0),

@@ -6,8 +6,8 @@ command runs here, as without a server: until `_GO` is sent, and never after it.
 Python has loaded at its start, and modules in C.
 """
 
-import _signal  # type: ignore[import-not-found]
-import _socket
+import _signal  # type: ignore[import-not-found]  # `signal` takes 3 ms, for enums
+import _socket  # as in `place`
 import marshal
 import os
 import sys
@@ -112,7 +112,10 @@ def _hand_over(connection: _socket.socket, module: str) -> None:
             connection.settimeout(None)
             # not before: a server that sleeps would keep them open
             files = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2, here))
-            connection.sendmsg([GO], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, files)])
+            try:
+                connection.sendmsg([GO], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, files)])
+            except OSError:
+                _leave(None)
             _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
             _leave(_status(connection))
         finally:
