@@ -18,7 +18,7 @@ def run(at_end: "Callable[[], None] | None" = None) -> None:
     # 6 ms that a launcher is spared
     from importlib import import_module  # noqa: PLC0415
 
-    from mdmem.startup.launch import launch  # noqa: PLC0415
+    from mdmem.startup.launch import launch  # noqa: PLC0415 - as above
 
     name = (
         _DIRECT_COMMANDS.get(sys.argv[1])

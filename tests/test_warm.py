@@ -365,11 +365,11 @@ class TestServer:
         def size() -> tuple[int, int]:
             rows = Path(f"/proc/{server}/status").read_text().splitlines()
             memory = next(int(row.split()[1]) for row in rows if row.startswith("VmRSS"))
-            return memory, len(os.listdir(f"/proc/{server}/fd"))
+            return memory, len(list(Path(f"/proc/{server}/fd").iterdir()))
 
         def is_idle() -> bool:
             """No connection is open: one is closed a moment after its process has gone."""
-            links = [os.readlink(each) for each in Path(f"/proc/{server}/fd").iterdir()]
+            links = [str(each.readlink()) for each in Path(f"/proc/{server}/fd").iterdir()]
             return sum(link.startswith("socket:") for link in links) == 1
 
         for _ in range(5):

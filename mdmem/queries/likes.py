@@ -59,7 +59,7 @@ class LikeSearch:
     def _resembled(self, commit: CommitId) -> list[IndexRow]:
         # while git commits, and only where the index has seen all
         from mdmem.catchup.index import index_at  # noqa: PLC0415
-        from mdmem.editors import corrections  # noqa: PLC0415
+        from mdmem.editors import corrections  # noqa: PLC0415 - as above
 
         seen = index_at(self._workspace, commit)
         if seen is None:
