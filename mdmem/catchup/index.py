@@ -194,10 +194,18 @@ def _opened(workspace: Workspace, from_scratch: bool = False) -> SearchIndex:
     )
 
 
+def index_and_stamps(workspace: Workspace) -> tuple[SearchIndex, bool, Mapping[str, str]]:
+    """The index as it is, True if it has seen everything that is there, and what is there.
+
+    What is there: the files' stamps (`stamp_text`) by path.
+    """
+    index, survey = _open_index(workspace).index(workspace), _survey(workspace)
+    return index, _has_seen(index, survey), survey.stamps
+
+
 def index_as_is(workspace: Workspace) -> tuple[SearchIndex, bool]:
     """The index as it is, and True if it has seen everything that is there."""
-    index = _open_index(workspace).index(workspace)
-    return index, _has_seen(index, _survey(workspace))
+    return index_and_stamps(workspace)[:2]
 
 
 def index_at(workspace: Workspace, commit: CommitId) -> SearchIndex | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,8 +23,11 @@ _NAMED = 3
 _DAILY_NOTE = late.pattern(r"((?:.*/)?)\d{4}-\d{2}-\d{2}\.md")
 
 
-def other_markdown(workspace: Workspace) -> tuple[FilePath, ...]:
-    """Markdown files that the setting `paths` could add; raises RepositoryProblem."""
+def other_markdown(workspace: Workspace, memory: Container[str] = ()) -> tuple[FilePath, ...]:
+    """Markdown files that the setting `paths` could add; raises RepositoryProblem.
+
+    `memory`: paths that are known to be memory.
+    """
     kept: dict[str, bool] = {}
 
     def is_own(folder: str) -> bool:
@@ -41,7 +44,9 @@ def other_markdown(workspace: Workspace) -> tuple[FilePath, ...]:
     others = (
         path
         for path in paths
-        if not path.startswith(".") and workspace.kind_of(path) is FileKind.OTHER
+        if path not in memory
+        and not path.startswith(".")
+        and workspace.kind_of(path) is FileKind.OTHER
     )
     return tuple(
         path

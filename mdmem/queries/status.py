@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from mdmem import adoption
 from mdmem.catchup import replay, trail_update
-from mdmem.catchup.index import index_as_is
+from mdmem.catchup.index import index_and_stamps
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files, hook_files, layout
-from mdmem.folder.listing import ListedFile
 from mdmem.history.purged import holds_purged, parse_purged
 from mdmem.merge import setup
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.reads import WorkspaceStatus
 from mdmem.proposals import branches
 from mdmem.queries import folders
-from mdmem.search.snapshot import FileStamp, Snapshot
+from mdmem.search.snapshot import Snapshot
 from mdmem.text.document import parse_bytes
 from mdmem.text.facts import items
 from mdmem.trail import Trail
@@ -33,9 +32,8 @@ _EVER = datetime.fromtimestamp(0, UTC)
 
 def status(workspace: Workspace) -> WorkspaceStatus:
     """The files of a workspace and the freshness of its index; nothing is changed."""
-    listing = workspace.memory_files()
-    kinds = [workspace.kind_of(path) for path in listing]
-    index, is_fresh = index_as_is(workspace)
+    index, is_fresh, stamps = index_and_stamps(workspace)
+    kinds = [workspace.kind_of(path) for path in stamps]
     pending = tuple(
         path for path in workspace.repository.pending() if workspace.kind_of(path).is_memory
     )
@@ -45,12 +43,12 @@ def status(workspace: Workspace) -> WorkspaceStatus:
         commit=workspace.repository.head(),
         files={kind.value: kinds.count(kind) for kind in FileKind if kind.is_memory},
         paths={
-            glob: sum(layout.matches(path, (glob,)) and workspace.is_note(path) for path in listing)
+            glob: sum(layout.matches(path, (glob,)) and workspace.is_note(path) for path in stamps)
             for glob in workspace.settings.paths
         },
-        other_markdown=len(folders.other_markdown(workspace)),
+        other_markdown=len(folders.other_markdown(workspace, stamps)),
         uncommitted=pending,
-        skipped=tuple(_skipped_files(listing.values(), index.seen)),
+        skipped=tuple(_skipped_files(workspace, stamps, index.seen)),
         entries=index.count,
         indexed_commit=index.seen.commit,
         current=is_fresh,
@@ -62,18 +60,17 @@ def status(workspace: Workspace) -> WorkspaceStatus:
 
 
 def _skipped_files(
-    listed: Iterable[ListedFile], snapshot: Snapshot
+    workspace: Workspace, stamps: Mapping[str, str], seen: Snapshot
 ) -> Iterator[tuple[FilePath, str]]:
-    for file in listed:
-        indexed = snapshot.files.get(file.path)
-        if indexed is not None and indexed.stamp == FileStamp.of(file.status):
-            if indexed.skipped:
-                yield file.path, indexed.skipped
+    changed, skipped = set(seen.changed_paths(stamps)[0]), seen.skipped
+    for path in map(FilePath, sorted(changed.union(skipped).intersection(stamps))):
+        if path not in changed:
+            yield path, skipped[path]
             continue
         try:
-            parse_bytes(files.read(file.full_path) or b"")
+            parse_bytes(files.read(files.path_on_disk(workspace.root, path)) or b"")
         except PathProblem as problem:
-            yield file.path, problem.message
+            yield path, problem.message
 
 
 def _notes(workspace: Workspace) -> Iterator[str]:

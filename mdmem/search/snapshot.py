@@ -107,6 +107,13 @@ class Snapshot:
         """True for an unfinished index that can be searched already."""
         return self.settings == _PART
 
+    @property
+    def skipped(self) -> dict[str, str]:
+        """The files that could not be indexed: why, by path."""
+        if isinstance(self.files, _StoredFiles):
+            return self.files.skipped
+        return {path: file.skipped for path, file in self.files.items() if file.skipped}
+
     def changed_paths(self, stamps: Mapping[str, str]) -> tuple[list[str], list[str]]:
         """Paths whose stamps (`stamp_text`) are new or changed, and paths that are gone."""
         seen_stamps = (
@@ -138,6 +145,10 @@ class _StoredFiles(Mapping[str, SnapshotFile]):
     @cached_property
     def stamps(self) -> dict[str, str]:
         return {path: values[0] for path, values in self._files.items()}
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        return {path: values[3] for path, values in self._files.items() if values[3]}
 
     def __getitem__(self, path: str) -> SnapshotFile:
         stamp, digest, uncommitted, skipped = self._files[path]

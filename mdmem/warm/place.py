@@ -34,7 +34,7 @@ def socket_path() -> str | None:
 
 
 def _build() -> str:
-    """What makes a server another: version, interpreter, and the program's folder."""
+    """The name of this build: its version, the interpreter, and the program's folder."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     program, python = os.stat(package), os.lstat(sys.executable)
     told = (sys.hexversion, python.st_ino, program.st_ino, program.st_mtime_ns)
