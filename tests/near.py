@@ -3,7 +3,6 @@ near, the ones that name a function or class that differs. `make near` runs them
 conftest.py).
 """
 
-import ast
 import re
 import subprocess
 import sys
@@ -14,7 +13,11 @@ ROOT = Path(__file__).parents[1]
 TESTS = Path("tests")
 DEFINITION = re.compile(r"^(?:@@.*@@ |[+-])\s*(?:def|class) (\w+)", re.MULTILINE)
 """In a diff: a definition that a line adds or removes, or that a change is in."""
-LOADERS = {"import_module", "module"}
+IMPORT = re.compile(r"^ *import (.+)", re.MULTILINE)
+FROM_IMPORT = re.compile(r"^ *from ([\w.]+) import (\([^)]*\)|.+)", re.MULTILINE)
+NO_NAME = re.compile(r"#.*| as \w+")
+TEXT = re.compile(r"""["']([\w.]+)["']""")
+LOADER = re.compile(r"import_module\b|\bmodule\(")
 
 
 def name(path: Path) -> str:
@@ -57,28 +60,21 @@ def _git(*words: str, check: bool = True) -> list[str]:
     ).stdout.splitlines()
 
 
-def imported(tree: ast.AST, names: Set[str], package: str) -> Iterator[str]:
+def imported(source: str, names: Set[str], package: str) -> set[str]:
     """The modules among `names` that a module of `package` imports, at the top or late.
 
     A text counts that is a module's name; and in a module that calls `import_module`, or `module`
     of memory/modules.py, one that is such a name without `mdmem.` or without the package.
     """
-    loads = any(getattr(node, "id", "") in LOADERS for node in ast.walk(tree))
-    for node in ast.walk(tree):
-        match node:
-            case ast.Import(aliases):
-                found = [alias.name for alias in aliases]
-            case ast.ImportFrom(module=str(module), names=aliases):
-                found = [
-                    each if (each := f"{module}.{alias.name}") in names else module
-                    for alias in aliases
-                ]
-            case ast.Constant(str(text)):
-                found = [text] if "." in text else []
-                found += [f"mdmem.{text}", f"{package}.{text}"] if loads else []
-            case _:
-                continue
-        yield from names & set(found)
+    found = {each for line in IMPORT.findall(source) for each in re.findall(r"[\w.]+", line)}
+    for module, named in FROM_IMPORT.findall(source):
+        members = [f"{module}.{each}" for each in re.findall(r"\w+", NO_NAME.sub("", named))]
+        found |= {each if each in names else module for each in members}
+    texts = set(TEXT.findall(source))
+    found |= {text for text in texts if "." in text}
+    if LOADER.search(source):
+        found |= {f"{above}.{text}" for text in texts for above in ("mdmem", package)}
+    return found & names
 
 
 def steps_to(changed: Set[str], imports: dict[str, set[str]]) -> dict[str, int]:
@@ -104,7 +100,7 @@ def imports_of_modules() -> tuple[dict[str, Path], dict[str, set[str]]]:
     imports = {
         each: set(
             imported(
-                ast.parse((ROOT / path).read_text(encoding="utf-8")),
+                (ROOT / path).read_text(encoding="utf-8"),
                 modules.keys(),
                 name(path.parent / "__init__.py"),
             )
