@@ -159,11 +159,12 @@ class World:
 
 @pytest.fixture(autouse=True, scope="session")
 def _heard() -> None:
-    """Have this process and its children react to Ctrl-C and a hang-up, even if a shell in the
-    background or nohup had them ignored.
+    """Have this process and its children react to Ctrl-C, Ctrl-\\ and a hang-up, even if a shell in
+    the background or nohup had them ignored.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)

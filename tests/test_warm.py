@@ -26,19 +26,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is a serv
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
-@pytest.fixture(autouse=True)
-def _no_signal_is_ignored() -> Iterator[None]:
-    """A shell starts what runs behind it with INT and QUIT ignored, and children inherit that."""
-    before = {
-        number: signal.signal(number, signal.SIG_DFL)
-        for number in SIGNALS
-        if signal.getsignal(number) is signal.SIG_IGN
-    }
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
-
-
 @pytest.fixture
 def served(world: World, repository: Path) -> Iterator[Served]:
     with served_in(world, repository) as served:

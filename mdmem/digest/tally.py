@@ -32,6 +32,7 @@ class Tally:
     refused: int = 0
     surplus: int = 0
     skipped: int = 0
+    inside: int = 0
     outside: int = 0
     by_model: int = 0
     tokens: int = 0
@@ -50,6 +51,7 @@ class Tally:
     def add_news(self, news: News) -> None:
         """Count what was read of a transcript."""
         self.outside += news.outside
+        self.inside += not (news.outside or news.transcript.own)
         self.sessions += bool(news.messages)
         self.messages += len(news.messages)
         self.size += news.size
@@ -104,6 +106,7 @@ class Tally:
             surplus=self.surplus,
             commits=tuple(self.commits),
             left=tuple(self.left),
+            inside=self.inside,
             outside=self.outside,
             model=self._model_figures() if self.asks_model else None,
         )

@@ -145,6 +145,7 @@ class Work:
             return not self._is_every_project
         if problem:
             self.tally.left.append(LeftSession(file.path, problem))
+        self.tally.inside += 1
         return True
 
     @property

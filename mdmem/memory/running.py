@@ -79,4 +79,6 @@ def _tried(workspace: Workspace, name: str, work: _Work) -> StepResult:
             record=recorder.record, message=result.message if recorder.record.failed else ""
         )
     message = result.model.message if result.model and recorder.record.failed else ""
-    return StepResult(record=recorder.record, left=result.left, message=message)
+    return StepResult(
+        record=recorder.record, left=result.left, message=message, outside=result.only_outside
+    )

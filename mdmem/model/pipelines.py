@@ -96,7 +96,8 @@ class DigestResult:
 
     - `noise`: messages without content. `repeated`: already in that day's log.
     - `redacted`: messages with a secret. `refused`: forbidden entries. `surplus`: over the limit.
-    - `outside`: sessions of other folders. `model`: None where no model was asked.
+    - `inside`, `outside`: the known sessions of this folder, and of others. `model`: None where no
+      model was asked.
     """
 
     run: str
@@ -111,8 +112,14 @@ class DigestResult:
     surplus: int
     commits: tuple[CommitId, ...]
     left: tuple[LeftSession, ...]
+    inside: int = 0
     outside: int = 0
     model: ModelFigures | None = None
+
+    @property
+    def only_outside(self) -> int:
+        """The number of sessions of other folders, where none is of this one."""
+        return 0 if self.inside else self.outside
 
     @property
     def failed(self) -> bool:
@@ -261,12 +268,17 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """A step carried out by `run`; `message` and `hint`: why it failed, `left`: what is unread."""
+    """A step carried out by `run`.
+
+    `message` and `hint`: why it failed; `left`: what is unread; `outside`: the sessions of other
+    folders, where none is of this one.
+    """
 
     record: StepRecord
     message: str = ""
     hint: str = ""
     left: tuple[LeftSession, ...] = ()
+    outside: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,12 +89,16 @@ def _digest_lines(result: DigestResult) -> Iterator[str]:
     yield ", ".join(figures)
     if result.model is not None:
         yield from _model_lines(result.model)
-    if result.outside and not result.messages:
-        yield (
-            f"{number_of(result.outside, 'session')} of other folders left out; session_scope ="
-            ' "all" in your own settings has all count'
-        )
+    if result.only_outside:
+        yield _outside_line(result.only_outside)
     yield from (one_line(f"skipped: {left.session}: {left.why}") for left in result.left)
+
+
+def _outside_line(count: int) -> str:
+    return (
+        f"{number_of(count, 'session')} of other folders left out, and none is of this one; to read"
+        ' all: session_scope = "all" in your own settings'
+    )
 
 
 def _model_lines(figures: ModelFigures) -> Iterator[str]:
@@ -215,7 +219,13 @@ def run_json(result: RunResult) -> dict[str, Any]:
 
 def _step_json(step: StepResult) -> dict[str, Any]:
     left = [{"session": left.session, "why": left.why} for left in step.left]
-    return {**record_json(step.record), "left": left, "message": step.message, "hint": step.hint}
+    return {
+        **record_json(step.record),
+        "left": left,
+        "outside": step.outside,
+        "message": step.message,
+        "hint": step.hint,
+    }
 
 
 def run_text(result: RunResult, only_failures: bool) -> str:
@@ -255,6 +265,8 @@ def _step_lines(step: StepResult) -> Iterator[str]:
             f"{record.step}: {entries} of {sessions},"
             f" {number_of(record.messages, 'message')}{trouble} ({record.run})"
         )
+    if step.outside:
+        yield f"  warning: {_outside_line(step.outside)}"
     yield from (f"  skipped: {left.session}: {left.why}" for left in step.left)
 
 
