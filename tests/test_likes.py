@@ -18,7 +18,6 @@ from mdmem.editors.corrections import correction_likeness, ends_something
 from mdmem.memory import Memory
 from mdmem.model.searches import Search
 from mdmem.model.writes import Forget, LikeFact, Log, Remember, WriteOptions
-from mdmem.queries import likes
 from mdmem.repo.runner import converse
 from mdmem.show.writes import like_hint
 from mdmem.wording import plain
@@ -231,9 +230,23 @@ class TestAnswers:
         assert done.changed
         assert done.like == ()
 
-    def test_silent_where_it_takes_too_long(self, memory: Memory, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr(likes, "_SECONDS", 0.0)
-        assert _texts(memory, "The API listens on port 9090 now") == []
+    def test_no_more_is_compared_than_takes_milliseconds(
+        self, memory: Memory, monkeypatch: pytest.MonkeyPatch
+    ):
+        compared: list[int] = []
+
+        def measure(standing: str, new: str) -> float:
+            compared.append(len(standing) + len(new))
+            return 0.0
+
+        monkeypatch.setattr("mdmem.editors.corrections.correction_likeness", measure)
+        counts = []
+        for times in (1, 400, 1_000):
+            compared.clear()
+            _texts(memory, f"The API listens on port 9090 now {'and again ' * times}")
+            counts.append(len(compared))
+            assert sum(compared) <= 6_000
+        assert counts[0] > counts[1] > counts[2] == 0
 
     def test_a_line_that_somebody_has_just_taken_out_is_not_named(self, memory: Memory, at: Desk):
         path = f"memory/{_DAY}.md"

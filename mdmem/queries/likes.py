@@ -1,12 +1,11 @@
 """Current facts similar to a new line, so that its author can say what it replaces.
 
-They come from the index as it is: none if it is behind, or too slow. All of it is done while git
-commits, so that a write hardly waits for it.
+They come from the index as it is: none if it is behind. All of it is done while git commits, and
+little text is compared, so that a write hardly waits for it.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 _MOST = 3
 _NEAREST = 16
 """The entries of the index that are compared with the new line."""
-_SECONDS = 0.01
-"""Processor time for search and comparison, without loading modules."""
+_MOST_CHARACTERS = 6_000
+"""The characters that are compared, the nearest entries first: a few milliseconds."""
 
 
 class LikeSearch:
@@ -66,11 +65,12 @@ class LikeSearch:
             return []
         self._says_end = corrections.ends_something(self._text)
         words = corrections.words_to_search(self._text)
-        limit = time.thread_time() + _SECONDS
+        room = _MOST_CHARACTERS
         alike: list[tuple[float, IndexRow]] = []
         for row in self._nearest(seen, words):
-            if time.thread_time() > limit:
-                return []
+            room -= len(row.entry.text) + len(self._text)
+            if room < 0:
+                break
             likeness = corrections.correction_likeness(row.entry.text, self._text)
             alike += [(likeness, row)] if likeness else []
         return [row for _, row in sorted(alike, key=lambda pair: -pair[0])]
