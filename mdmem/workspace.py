@@ -211,7 +211,7 @@ class Workspace:
     def memory_files(self) -> dict[FilePath, listing.ListedFile]:
         """The memory files as they are on disk, in the order of their paths."""
         return {
-            FilePath(path): listing.list_file(self.root, path, status)
+            (name := FilePath(path)): listing.ListedFile(self.root, name, status)
             for path, status in sorted(self.memory_paths(lambda status: status).items())
         }
 

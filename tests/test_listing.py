@@ -150,7 +150,7 @@ class TestMarkdownFiles:
 
     def test_where_it_is_on_disk(self, root: Path):
         listed = listing.markdown_paths(root, ["memory"], lambda status: status)
-        file = listing.list_file(root, "memory/deep/er/f.md", listed["memory/deep/er/f.md"])
+        file = listing.ListedFile(root, "memory/deep/er/f.md", listed["memory/deep/er/f.md"])
         assert file.full_path == root / "memory/deep/er/f.md"
         assert file.status.st_size == len("memory/deep/er/f.md")
 

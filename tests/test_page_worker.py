@@ -99,7 +99,7 @@ def read_here(at: Desk) -> list[FileAnswer]:
         answers = []
         for path in paths_of(at):
             snapshot_file, page = reader.read(
-                listing.list_file(at.root, path, (at.root / path).lstat()), None
+                listing.ListedFile(at.root, path, (at.root / path).lstat()), None
             )
             assert page is not None
             answers.append((snapshot_file, file_fields(page, "english")))

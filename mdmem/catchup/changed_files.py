@@ -119,7 +119,7 @@ class ChangedFiles:
         """Read some files here; those removed since the survey are left to the next one."""
         for path in self._chunks.popleft():
             with suppress(FileNotFoundError, NotADirectoryError):
-                file = listing.list_file(
+                file = listing.ListedFile(
                     self._workspace.root, path, (self._workspace.root / path).lstat()
                 )
                 self._seen[path], page = self._reader.read(

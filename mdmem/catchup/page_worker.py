@@ -60,7 +60,7 @@ def prepare_page(
     which other files may contradict. Raises OSError where it does not exist.
     """
     file, now = (
-        listing.list_file(workspace.root, path, (workspace.root / path).lstat()),
+        listing.ListedFile(workspace.root, path, (workspace.root / path).lstat()),
         time.time_ns(),
     )
     if blob is None or layout.is_outside(path):
@@ -406,7 +406,7 @@ def _reading(workspace: Workspace, trail: Trail, total: int) -> _ReadFile:
     def read(path: FilePath) -> FileAnswer | None:
         with suppress(FileNotFoundError, NotADirectoryError):
             snapshot, page = reader().read(
-                listing.list_file(workspace.root, path, (workspace.root / path).lstat()), None
+                listing.ListedFile(workspace.root, path, (workspace.root / path).lstat()), None
             )
             assert page is not None  # there is no earlier one that it could equal
             return snapshot, file_fields(page, _language(workspace))

@@ -170,10 +170,11 @@ class LogEntries:
 
 def may_have_entries(workspace: Workspace, trail: Trail, night: Night) -> bool:
     """False if no log has an entry for a night; only the logs in question are read."""
+    daily = workspace.daily
     paths = {
         path
         for path in trail.touched_by(EVERY_NUMBER)
-        if (day := layout.log_day(path, workspace.daily)) and night.judges_log_of(day)
+        if (day := layout.log_day(path, daily)) and night.judges_log_of(day)
     }
     if not night.days and night.seen_day is not None:
         seen = night.seen

@@ -18,16 +18,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ListedFile:
-    """A Markdown file of a workspace with its path on disk and its stat (links not followed)."""
+    """A Markdown file of a workspace with its stat (links not followed)."""
 
+    root: Path
     path: FilePath
-    full_path: Path
     status: os.stat_result
 
-
-def list_file(root: Path, path: str, status: os.stat_result) -> ListedFile:
-    """The file at a path of a workspace, with a status that is already known."""
-    return ListedFile(FilePath(path), root / path, status)
+    @property
+    def full_path(self) -> Path:
+        """The path on disk."""
+        return self.root / self.path
 
 
 def markdown_paths(
