@@ -92,10 +92,10 @@ class ChangedFiles:
                 settings=settings,
                 has_pair_marks=bool(self._trail.pair_marks()),
             ),
-            (lambda n: progress(n, self._total)) if progress else None,
-            pages.ended_rows(self._workspace, self._trail, self._since, newest),
-            {name for name, _, _ in self._trail.dropped_commits()},
-            self._part,
+            progress=(lambda n: progress(n, self._total)) if progress else None,
+            past=pages.ended_rows(self._workspace, self._trail, self._since, newest),
+            dropped={name for name, _, _ in self._trail.dropped_commits()},
+            part=self._part,
         )
 
     def _read(self) -> Iterator[FileEntries | FileFields | FileTexts]:

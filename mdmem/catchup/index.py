@@ -404,7 +404,13 @@ def _update(
             ):
                 index, since = _opened(workspace, from_scratch=True), 0
             changed = changed_files.ChangedFiles(
-                workspace, index.seen, survey.stamps, trail_table, since or 0, worker, chunks
+                workspace,
+                seen=index.seen,
+                stamps=survey.stamps,
+                trail=trail_table,
+                since=since or 0,
+                worker=worker,
+                chunks=chunks,
             )
             changed.update(
                 index, survey.settings, _recording(workspace, progress) if is_new else progress

@@ -181,12 +181,12 @@ def merge_step(
         commit,
         files,
         parents,
-        past,
-        lines.order,
-        partial(is_log, workspace),
-        brought_by,
-        lambda paths: _combinations(workspace, read, paths),
-        trail.replaced_by_several(own),
+        trail=past,
+        order=lines.order,
+        is_log=partial(is_log, workspace),
+        brought_by=brought_by,
+        combinations=lambda paths: _combinations(workspace, read, paths),
+        replaced=trail.replaced_by_several(own),
     )
 
 
@@ -448,7 +448,9 @@ def _step(
     past = past_of(trail, commit)
     brought_by = partial(first_parent.commits_brought_by, workspace.repository)
     if commit.is_merge:
-        return merge_step(workspace, trail, lines, read, past, pages, brought_by)
+        return merge_step(
+            workspace, trail, lines, read, past=past, pages=pages, brought_by=brought_by
+        )
     (changed_files,) = read.changes.values() if read.changes else ((),)
     changes = [change for change in map(pages.change, changed_files) if change is not None]
     changes += _confirmed_files(past, commit, pages, {change.path for change in changes})

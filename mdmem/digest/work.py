@@ -165,10 +165,10 @@ class Work:
                 self._request,
                 file,
                 cursor,
-                seen,
-                self._zone,
-                self._ended,
-                permissive,
+                marks=seen,
+                zone=self._zone,
+                ended=self._ended,
+                permissive=permissive,
             )
         except TranscriptProblem as problem:
             self.tally.left.append(LeftSession(file.path, problem.code))

@@ -143,7 +143,9 @@ def note_paths(
         if not _leaves_by_link(root, folder) and not any(
             _is_left_out(root, each, skipped) for each in _folders_down_to(folder)
         ):
-            _scan_notes(root, folder, deep, skipped, read_status, listed, enter)
+            _scan_notes(
+                root, folder, deep, skipped, read_status=read_status, listed=listed, enter=enter
+            )
     return listed
 
 

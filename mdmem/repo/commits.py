@@ -260,9 +260,9 @@ def _run_commit(
         [*settings, "commit", *options],
         text,
         variables,
-        order.hook_timeout,
-        may_retry,
-        order.meanwhile,
+        seconds=order.hook_timeout,
+        may_retry=may_retry,
+        meanwhile=order.meanwhile,
         is_commit=True,
     )
 

@@ -77,7 +77,9 @@ def check(
     if not kind.is_memory:
         return ()
     warnings = () if after is None else _new_warnings(path, before, after, settings)
-    errors = find_errors(path, before, after, kind, renamed_from, was_log, is_note)
+    errors = find_errors(
+        path, before, after, kind, renamed_from=renamed_from, was_log=was_log, is_note=is_note
+    )
     return _by_line([*map(_for_git, errors), *warnings])
 
 
@@ -96,7 +98,13 @@ def find_errors(
     old, new = _lines(before), _lines(after)
     added = _added_lines(old, new)
     losses: Iterable[Problem] = _check_losses(
-        path, old, new, after is None, kind, renamed_from, was_log
+        path,
+        old,
+        new,
+        removed=after is None,
+        kind=kind,
+        renamed_from=renamed_from,
+        was_log=was_log,
     )
     if is_note:
         losses = [replace(problem, level="warning", hint="") for problem in losses]

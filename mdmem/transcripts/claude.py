@@ -239,7 +239,7 @@ def _queued_message(line: Line, record: dict[str, Any], header: SessionHeader) -
     typed = object_of(origin).get("kind") == "human" or (origin is None and not header.tells_origin)
     time = time_of(attachment.get("timestamp"))
     text = joined_text(attachment.get("prompt"))
-    return _raw(line, record, header, Speaker.USER, typed, text, time)
+    return _raw(line, record, header, Speaker.USER, typed=typed, text=text, time=time)
 
 
 def _raw(

@@ -134,7 +134,7 @@ def _build(
         )
         if carried:
             offers[ContextPart.FOUND] = offer
-    return _written(workspace, request, index, say, offers, wanted, block)
+    return _written(workspace, request, index, say, offers=offers, wanted=wanted, block=block)
 
 
 def _number_asked(tokens: int) -> int:
