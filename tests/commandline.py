@@ -117,6 +117,7 @@ HIT = [
     *(
         "superseded_by",
         "contradicts",
+        "later",
         "near",
         "commit",
         "uncommitted",

@@ -78,6 +78,7 @@ _UNIT = late.pattern(r"\d[\w.,:]*\s+([^\W\d_]+)")
 """A number and the word after it."""
 
 _FIRST_UNSPACED = "\u0e00"
+_BEGINNING = 4
 _ID_DIGITS = 3
 """A number with so many digits is a name: bug 4312."""
 _MIN_WEIGHT = 4.0
@@ -109,6 +110,7 @@ class _Reading:
     words: tuple[ContentWord, ...]
     sorts: tuple[_Sort, ...]
     is_unspaced: bool
+    beginnings: frozenset[str]
 
     @property
     def lead(self) -> int | None:
@@ -151,6 +153,7 @@ def _read(statement: str) -> _Reading:
         words=words,
         sorts=tuple(_sort(word, word.text in units) for word in words),
         is_unspaced=unspaced * 2 > len(words),
+        beginnings=frozenset(word.text[:_BEGINNING] for word in words),
     )
 
 
@@ -167,6 +170,16 @@ def _sort(word: ContentWord, is_unit: bool) -> _Sort:
 def ends_something(statement: str) -> bool:
     """True if a statement says that something ended without naming a successor: `stopped`."""
     return _ENDING.search(statement) is not None
+
+
+def reports_change(statement: str) -> bool:
+    """True if a statement says that something has become another: `now`, `moved`, `no longer`."""
+    return _Sort.CHANGE in _read(statement).sorts or _CHANGE.search(statement) is not None
+
+
+def may_correct(current: str, new: str) -> bool:
+    """True if a word begins alike in both, so that a comparison is worth its time."""
+    return not _read(current).beginnings.isdisjoint(_read(new).beginnings)
 
 
 def correction_likeness(current: str, new: str) -> float:
@@ -238,7 +251,7 @@ class _Comparison:
             - _THIRD_WORD * (self._topics > 2)
             + _APART * self._differ_in_subject()
         )
-        if _Sort.CHANGE in new.sorts or _CHANGE.search(new.text):
+        if reports_change(new.text):
             least -= _REPORTED
         return least - _ENDED * ends_something(new.text)
 

@@ -25,7 +25,7 @@ def run(workspace: Workspace, say: Say, progress: Progress | None = None) -> Run
     is_below = bool(workspace.environment.get(BELOW_RUN))
     is_digest_due = not is_below and digesting.is_due(workspace)
     if not is_digest_due and (is_below or not _has_night(workspace)):
-        return RunResult((StepResult(unrecorded(_DIGEST)),))
+        return RunResult((StepResult(record=unrecorded(_DIGEST)),))
     workspace.ensure_state()
     results: list[StepResult] = []
 

@@ -153,6 +153,7 @@ class Hit:
     `about`: matching words of the front matter. `also`: its copies in logs, as PATH:LINE;
     `promoted`: the curated fact that counts instead of this log line. `author`: None where it is
     the user (until the answer is complete: as in `Origin`, as are `cites` and `attribute`).
+    `later`: a newer statement that seems to correct it.
     """
 
     path: str
@@ -184,6 +185,7 @@ class Hit:
     also: tuple[str, ...] = ()
     promoted: FactId | None = None
     retracted: bool = False
+    later: FactId | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from mdmem.model.searches import (
     SearchResult,
     TagCatalogue,
 )
-from mdmem.queries import dates, folders
+from mdmem.queries import dates, folders, later
 from mdmem.search import results
 from mdmem.search.engine import BrokenIndex
 from mdmem.search.gate import answer_quality
@@ -86,10 +86,17 @@ def _search_now(
     say: Say,
     progress: Progress | None,
 ) -> SearchResult:
-    index, matches = _matches(workspace, index, request, query, say, progress)
+    wider = replace(query, limit=max(query.limit, later.LOOKED_AT))
+    asks_now = request.has_words and not request.history
+    index, matches = _matches(
+        workspace, index, request, wider if asks_now else query, say, progress
+    )
     if index.behind:
         background.start_catching_up(workspace)
-    hits = completed_hits(workspace, tuple(match.hit for match in matches), query.today, say)
+    hits = tuple(match.hit for match in matches)
+    if asks_now:
+        hits = later.put_later_first(hits, query.limit)
+    hits = completed_hits(workspace, hits, query.today, say)
     notes = (*index.notes, *_missing_past(workspace, request.history))
     return SearchResult(
         query=request.query,

@@ -162,6 +162,11 @@ def _name(word: str) -> int:
     return crc32(word.encode()) or 1
 
 
+def begins_with_a_speaker(text: str) -> bool:
+    """True for a turn of a dialogue, as transcripts have it: `Ada: …`."""
+    return bool(_speaker(text))
+
+
 def _speaker(text: str) -> int:
     """The first name of the speaker that a text begins with, as a number, or 0."""
     match = _SPEAKER.match(text) if ":" in text else None

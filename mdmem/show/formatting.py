@@ -150,6 +150,7 @@ def hit_remarks(hit: Hit) -> tuple[str, ...]:
         *([f"({hit.author})"] if hit.author else []),
         *([f"({status}{by})"] if hit.status is not Status.CURRENT else []),
         *([f"(contradicts {', '.join(hit.contradicts)})"] if hit.contradicts else []),
+        *([f"(later: {hit.later})"] if hit.later else []),
         *(["(uncommitted)"] if hit.uncommitted else []),
         *(["(near)"] if hit.near else []),
     )

@@ -116,7 +116,8 @@ no gain.
 class Candidate:
     """An entry that a part could show: `text` as printed, `id` of its content.
 
-    `position` orders the output, `worth` the choice. `author`: another person than the user.
+    `position` orders the output, `worth` the choice. `later`: as of `Hit`; without that one it is
+    not shown. `author`: another person than the user.
     """
 
     path: str
@@ -131,6 +132,7 @@ class Candidate:
     score: float | None = None
     cut: bool = False
     contradicts: tuple[FactId, ...] = ()
+    later: FactId | None = None
     author: str | None = None
 
     @property
@@ -364,6 +366,10 @@ def _choose(
         ):
             choice.alike.append(candidate)
             continue
+        if candidate.later and all(
+            other.fact != candidate.later for other in (*others, *choice.chosen)
+        ):
+            continue
         purse.pay(candidate)
         choice.chosen.append(candidate)
     return replace(choice, tokens=purse.spent)
@@ -411,11 +417,12 @@ def candidate(
     text, cut = shorten(clean_line(hit.text))
     kind = f"[{hit.kind}] " if hit.kind not in (None, _PLAIN_KIND) else ""
     contradicted = f" (contradicts {', '.join(hit.contradicts)})" if hit.contradicts else ""
+    later = f" (later: {hit.later})" if hit.later else ""
     return Candidate(
         path=hit.path,
         heading=f"{heading} · {clean_line(hit.path)}",
         line=hit.start_line,
-        text=f"{f'{time} ' if time else ''}{kind}{text}{contradicted}",
+        text=f"{f'{time} ' if time else ''}{kind}{text}{contradicted}{later}",
         id=entry_id(hit),
         fact=hit.fact,
         position=(position, hit.start_line),
@@ -424,6 +431,7 @@ def candidate(
         score=score,
         cut=cut,
         contradicts=hit.contradicts,
+        later=hit.later,
         author=hit.author and clean_line(hit.author),
     )
 
@@ -535,12 +543,18 @@ def _time(hit: Hit) -> str:
 
 
 def found_offer(hits: Sequence[Hit], kind_of: Callable[[str], FileKind]) -> Offer:
-    """The answer to a prompt: hits not much worse than the first, with a word of their own."""
+    """The answer to a prompt: hits not much worse than the first, with a word of their own.
+
+    A hit that seems to correct another is worth as much as that one.
+    """
     worth = {
         id(hit): hit.score * _LAYER_WORTH.get(kind_of(hit.path), 1.0)
         for hit in hits
         if not hit.near
     }
+    for older in [hit for hit in hits if hit.later and not hit.near]:
+        newer = next(id(hit) for hit in hits if hit.fact == older.later)
+        worth[newer] = max(worth[id(older)], worth.get(newer, 0.0))
     least = FLOOR * max(worth.values(), default=0.0)
     taken = sorted(
         (hit for hit in hits if worth.get(id(hit), -1.0) >= least), key=lambda hit: -worth[id(hit)]
