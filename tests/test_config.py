@@ -1,3 +1,4 @@
+import json
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,7 +21,7 @@ def folder(world: World, tmp_path: Path) -> Path:
 
 def own(world: World, text: str) -> None:
     settings_folder = world.home / ".config" / "mdmem"
-    settings_folder.mkdir(parents=True)
+    settings_folder.mkdir(parents=True, exist_ok=True)
     (settings_folder / "config.toml").write_text(text)
 
 
@@ -163,6 +164,24 @@ def test_what_only_the_users_own_settings_may_hold(folder: Path, name: str) -> N
 def test_every_other_setting_may_be_the_workspaces() -> None:
     assert set(Settings.__match_args__) > IN_WORKSPACES
     assert {"flush_prompt", "flush_system", "people", "model_command"} <= set(OF_THE_USER)
+
+
+def test_every_default_may_be_written(world: World, folder: Path) -> None:
+    defaults = {
+        name: value for name in OF_THE_USER if (value := getattr(Settings(), name)) is not None
+    }
+    assert defaults["server"] == "on"
+    own(world, "".join(f"{name} = {_toml(value)}\n" for name, value in defaults.items()))
+    assert load(folder, None, os.environ) == Settings()
+    own(world, 'server = "off"\n')
+    assert load(folder, None, os.environ).server == "off"
+    own(world, 'server = "no"\n')
+    with pytest.raises(WorkspaceProblem, match="on or off"):
+        load(folder, None, os.environ)
+
+
+def _toml(value: object) -> str:
+    return json.dumps(list(value) if isinstance(value, tuple) else value)
 
 
 def test_prompts_are_the_users_own(world: World, folder: Path) -> None:

@@ -51,6 +51,7 @@ _CHOICES = {
     "session_scope": ("project", "all"),
     "digest": ("rules", "model", "off"),
     "dream": ("off", "propose", "apply"),
+    "server": ("on", "off"),
 }
 _TEXTS = (
     "timezone",
@@ -68,6 +69,7 @@ _TEXTS = (
     "model_key_env",
     "dream",
     "dream_at",
+    "server",
 )
 _LONG_TEXTS = ("flush_prompt", "flush_system")
 _LISTS = ("people", "paths", "extra_paths", "adopt", "me", "sessions", "owner", "model_command")
