@@ -9,7 +9,7 @@ from conftest import World
 
 from mdmem.errors import UsageProblem, WorkspaceProblem
 from mdmem.folder import trust
-from mdmem.folder.config import Settings, load, now, user_settings_path, zone
+from mdmem.folder.config import Settings, load, must_propose, now, user_settings_path, zone
 
 
 @pytest.fixture
@@ -88,6 +88,7 @@ def test_the_workspace_goes_over_the_user(world: World, folder: Path) -> None:
         ("extra_paths = ['../x']", "outside the work tree"),
         ("extra_paths = ['/x']", "outside the work tree"),
         ("extra_paths = ['~/x']", "outside the work tree"),
+        ("agents_propose = 'yes'", "true or false"),
         ("a = ", "Correct the file"),
         ("[extra_paths]\nx = 1", "a list of texts"),
     ],
@@ -142,6 +143,77 @@ def test_tables_for_workspaces_that_are_refused(world: World, folder: Path, text
     with pytest.raises(WorkspaceProblem) as caught:
         load(folder, None, os.environ)
     assert caught.value.code == "bad-settings"
+
+
+HERE = '[in."{folder}"]'
+
+
+@pytest.mark.parametrize(
+    ("text", "workspace", "names"),
+    [
+        ("", "", ""),
+        ('write = "apply"', "", ""),
+        ('write = "propose"', "", "mcp/a b agent/c"),
+        ("", "agents_propose = true", "mcp/a b agent/c"),
+        ('write = "apply"\n[actor.a]\nwrite = "apply"', "agents_propose = true", "mcp/a b agent/c"),
+        ('[actor."a"]\nwrite = "propose"', "", "mcp/a"),
+        ('[actor."MCP/A "]\nwrite = "propose"', "", "mcp/a"),
+        ('[actor.mcp]\nwrite = "propose"', "", ""),
+        ('[actor.b]\nwrite = "propose"\n[actor.c]\nwrite = "propose"', "", "b agent/c"),
+        ('write = "propose"\n[actor.a]\nwrite = "apply"', "", "mcp/a b agent/c"),
+        ('write = "apply"\n[actor."*"]\nwrite = "propose"', "", "mcp/a b agent/c"),
+        (f'write = "propose"\n{HERE}\nwrite = "apply"', "agents_propose = false", ""),
+        (f'{HERE}\nwrite = "propose"', "", "mcp/a b agent/c"),
+        ('[in."/elsewhere"]\nwrite = "propose"', "", ""),
+        (f'{HERE}\nactor = "x"\n[actor.a]\nwrite = "propose"', "", "mcp/a"),
+        (
+            '[actor.a]\nwrite = "propose"\n[actor.b]\nwrite = "propose"\n'
+            '[in."{folder}".actor.a]\nwrite = "apply"',
+            "",
+            "b",
+        ),
+    ],
+)
+def test_whose_writes_become_proposals(
+    world: World, folder: Path, text: str, workspace: str, names: str
+) -> None:
+    own(world, text.replace("{folder}", str(folder)))
+    (folder / "mdmem.toml").write_text(workspace)
+    settings = load(folder, None, os.environ)
+    actors = ("mcp/a", "b", "agent/c")
+    assert [name for name in actors if must_propose(settings, [name, None])] == names.split()
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "words"),
+    [
+        ('write = "perhaps"', "bad-settings", "apply or propose"),
+        ("write = true", "bad-settings", "a one-line text"),
+        ('[actor.a]\nwrite = "no"', "bad-settings", "apply or propose"),
+        ('[actor.a]\nwirte = "propose"', "bad-settings", '[actor."claude-code"]'),
+        ("[actor.a]", "bad-settings", "write alone"),
+        ('[actor]\na = "propose"', "bad-settings", "write alone"),
+        ('[actor." "]\nwrite = "propose"', "bad-settings", "write alone"),
+        ("agents_propose = true", "not-here", 'write = "propose"'),
+        ('[in."/x"]\nagents_propose = true', "not-here", 'write = "propose"'),
+    ],
+)
+def test_words_on_who_writes_that_are_refused(
+    world: World, folder: Path, text: str, code: str, words: str
+) -> None:
+    own(world, text)
+    with pytest.raises(WorkspaceProblem) as caught:
+        load(folder, None, os.environ)
+    assert caught.value.code == code
+    assert words in caught.value.message + caught.value.hint
+
+
+def test_a_workspace_names_no_agent_that_proposes(folder: Path) -> None:
+    (folder / "mdmem.toml").write_text('[actor.a]\nwrite = "propose"\n')
+    with pytest.raises(WorkspaceProblem) as caught:
+        load(folder, None, os.environ)
+    assert caught.value.code == "not-here"
+    assert "[actor]" in caught.value.message
 
 
 IN_WORKSPACES = trust.trust(trust.TextOrigin.WORKSPACE_SETTINGS).settings

@@ -1,7 +1,7 @@
 """Settings: `mdmem.toml` over the user's own `config.toml` over the defaults; and the clock.
 
 In the user's own file a table `[in."PATH"]` holds settings for one workspace, which go over those
-around it.
+around it, and a table `[actor."NAME"]` holds `write` for one agent.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import os
 import posixpath
 import stat
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
 from mdmem.errors import UsageProblem, WorkspaceProblem
 from mdmem.folder import layout, trust
-from mdmem.model import SETTINGS_NAME
+from mdmem.model import SETTINGS_NAME, actors
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.wording import near_names
@@ -52,6 +52,7 @@ _CHOICES = {
     "digest": ("rules", "model", "off"),
     "dream": ("off", "propose", "apply"),
     "server": ("on", "off"),
+    "write": ("apply", "propose"),
 }
 _TEXTS = (
     "timezone",
@@ -70,13 +71,17 @@ _TEXTS = (
     "dream",
     "dream_at",
     "server",
+    "write",
 )
 _LONG_TEXTS = ("flush_prompt", "flush_system")
 _LISTS = ("people", "paths", "extra_paths", "adopt", "me", "sessions", "owner", "model_command")
-_FLAGS = ("allow_detached", "log_queries")
+_FLAGS = ("allow_detached", "log_queries", "agents_propose")
 _COUNTS = ("budget_lines", "budget_bytes", "model_tokens_day", "dream_changes")
 _MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")
 _BY_WORKSPACE = "in"
+_BY_ACTOR = "actor"
+EVERY_AGENT = "*"
+"""The name in `Settings.write` that means all agents."""
 _GONE = {
     "agents": (
         "Remove the line: every actor is an agent unless people, in your own settings, names it."
@@ -92,7 +97,10 @@ HOME_VARIABLES = ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a workspace. Times are in seconds, sizes in lines and bytes."""
+    """The settings of a workspace. Times are in seconds, sizes in lines and bytes.
+
+    `write` has the names of the agents that propose what they write.
+    """
 
     timezone: str | None = None
     author: str | None = None
@@ -129,6 +137,8 @@ class Settings:
     dream_at: str = "02:00"
     dream_changes: int = 20
     server: str = "on"
+    write: tuple[str, ...] = ()
+    agents_propose: bool = False
 
 
 _NAMES = Settings.__match_args__
@@ -319,9 +329,13 @@ def _local_settings(
         return {}
     whose = f"your own settings ({own_path})" if own_path else "your own settings"
     for name in (*_NAMES, _BY_WORKSPACE):
-        if name in values and name not in trust.trust(trust.TextOrigin.WORKSPACE_SETTINGS).settings:
+        is_table = name == _BY_ACTOR and isinstance(values.get(name), dict)
+        if name in values and (
+            is_table or name not in trust.trust(trust.TextOrigin.WORKSPACE_SETTINGS).settings
+        ):
             message = (
-                f"{SETTINGS_NAME} may not set {name}, which belongs in each user's own settings"
+                f"{SETTINGS_NAME} may not set {f'[{name}]' if is_table else name}, which belongs in"
+                " each user's own settings"
             )
             raise WorkspaceProblem("not-here", message, f"Remove it, or move it to {whose}.")
     settings = _checked(values, SETTINGS_NAME)
@@ -339,12 +353,52 @@ def _own_settings(
     name = own_path.name if own_path else ""
     by_workspace = _tables(values, name)
     values.pop(_BY_WORKSPACE, None)
-    settings = _checked(values, name)
+    settings, by_actor = _with_actors(values, name)
     for path, table in by_workspace.items():
-        here = _checked(table, name)
+        here, by_actor_here = _with_actors(table, name)
         if _with_home(path, environment, _BY_WORKSPACE).resolve() == workspace.resolve():
             settings |= here
-    return settings
+            by_actor |= by_actor_here
+    every = {EVERY_AGENT: settings.pop("write", "apply")}
+    proposing = [
+        actor for write in (every, by_actor) for actor in write if write[actor] == "propose"
+    ]
+    return settings | {"write": tuple(dict.fromkeys(proposing))}
+
+
+def _with_actors(
+    values: Mapping[str, Any], file_name: str
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The user's own settings, and `write` by the names of actors, folded."""
+    if "agents_propose" in values:
+        message = f"{file_name} may not set agents_propose, which is for {SETTINGS_NAME}"
+        raise WorkspaceProblem("not-here", message, 'Use write = "propose".')
+    tables = values.get(_BY_ACTOR)
+    if not isinstance(tables, dict):
+        return _checked(values, file_name), {}
+    by_actor = {}
+    for actor, table in tables.items():
+        if not isinstance(table, dict) or table.keys() != {"write"} or not actors.fold_actor(actor):
+            raise WorkspaceProblem(
+                "bad-settings",
+                f"{file_name}: [{_BY_ACTOR}.{_quoted(actor)}] must be a table with write alone",
+                f'Write [{_BY_ACTOR}."claude-code"], and below it write = "propose".',
+            )
+        by_actor[actors.fold_actor(actor)] = _check_value("write", table["write"], file_name)
+    return _checked({k: v for k, v in values.items() if k != _BY_ACTOR}, file_name), by_actor
+
+
+def must_propose(settings: Settings, names: Iterable[str | None]) -> bool:
+    """True if the settings have an agent with any of these names propose what it writes.
+
+    A setting names an actor, or the last segment of one: `claude-code` is `mcp/claude-code` too.
+    """
+    if settings.agents_propose or EVERY_AGENT in settings.write:
+        return True
+    folded = [actors.fold_actor(name) for name in names if name]
+    return any(
+        name in settings.write or name.rpartition("/")[2] in settings.write for name in folded
+    )
 
 
 def _tables(values: Mapping[str, Any], file_name: str) -> dict[str, dict[str, Any]]:

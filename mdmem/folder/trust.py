@@ -139,6 +139,7 @@ TABLE: Mapping[TextOrigin, Trust] = {
                 "budget_bytes",
                 "log_queries",
                 "context",
+                "agents_propose",
             }
         ),
     ),
