@@ -166,6 +166,17 @@ class Workspace:
         named = (*self.settings.me, *((author[2],) if author else ()))
         return frozenset(map(str.casefold, (*self.repository.user_addresses(), *named)))
 
+    def proposes(self, actor: str | None) -> bool:
+        """True if the settings make proposals of what an actor writes."""
+        return proposes(actor, self.settings, self.environment)
+
+    def require_writer(self, actor: str | None) -> None:
+        """Refuse what cannot be proposed to an actor who proposes.
+
+        Raises WorkspaceProblem (`not-allowed`).
+        """
+        require_writer(actor, self.settings, self.environment)
+
     def require_person(self, actor: str | None, does: str) -> None:
         """Refuse an actor who may not decide. Raises WorkspaceProblem (`not-allowed`)."""
         require_person(actor, self.settings.people, does)
@@ -310,6 +321,30 @@ def require_person(actor: str | None, people: Iterable[str], does: str) -> None:
             "not-allowed",
             f"{actor} is an agent and cannot {does}: a person decides",
             "Ask the user. Their own settings can name actors who are people (people).",
+        )
+
+
+def proposes(actor: str | None, settings: Settings, environment: Mapping[str, str]) -> bool:
+    """True if the settings make proposals of what an actor writes.
+
+    They may name the actor, MDMEM_ACTOR or the agents' host: a name of its own frees no agent.
+    """
+    if trust.trust(trust.origin_of_actor(actor, settings.people)).decides:
+        return False
+    names = (actor, environment.get("MDMEM_ACTOR"), trust.host_of(environment))
+    return config.must_propose(settings, names)
+
+
+def require_writer(actor: str | None, settings: Settings, environment: Mapping[str, str]) -> None:
+    """Refuse what cannot be proposed to an actor who proposes.
+
+    Raises WorkspaceProblem (`not-allowed`).
+    """
+    if proposes(actor, settings, environment):
+        raise WorkspaceProblem(
+            "not-allowed",
+            f"{actor} may only propose changes, and this one cannot be proposed",
+            "Ask the user to make it. The settings write and agents_propose say who proposes.",
         )
 
 

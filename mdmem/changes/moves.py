@@ -286,17 +286,26 @@ def apply(workspace: Workspace, change: WholeFileEdit | MovePath, say: Say) -> W
     """
     if isinstance(change, MovePath):
         return move(workspace, change, say)
-    path = layout.parse_any_path(change.path)
-    layout.require_no_host_file(path)
-    if isinstance(change, CreateFile):
-        layout.require_no_mark(path)
-    _require_kind(workspace, path, change)
+    path = require_possible(workspace, change)
     (result,) = apply_all(workspace, [change], change.options, say)
     return (
         replace(result, excerpt=_excerpt(workspace, path, change, result))
         if isinstance(change, ReplaceText)
         else result
     )
+
+
+def require_possible(workspace: Workspace, change: WholeFileEdit) -> FilePath:
+    """The path of a file that an agent's tool may change so.
+
+    Raises: PathProblem (`bad-path`, `file-not-found`, `file-exists`, `is-folder`).
+    """
+    path = layout.parse_any_path(change.path)
+    layout.require_no_host_file(path)
+    if isinstance(change, CreateFile):
+        layout.require_no_mark(path)
+    _require_kind(workspace, path, change)
+    return path
 
 
 def _require_kind(workspace: Workspace, path: FilePath, change: WholeFileEdit) -> None:

@@ -37,7 +37,7 @@ def task_start(
     """
     memory = open_memory(call)
     result = memory.tasks.start(name, read_argument(goal), write_options(shared))
-    if result.changed or result.diff is not None:
+    if result.changed or result.proposed or result.diff is not None:
         return write_answer(result)
     notes = memory.tasks.show(name)
     return Answer(

@@ -24,7 +24,7 @@ def write_options(shared: Mapping[str, Any], supersedes: str | None = None) -> W
 
 def write_answer(result: WriteResult, facts: Sequence[FactId] = ()) -> Answer:
     """The answer of a write; its id is the last of `facts`."""
-    hint = in_flags(writes.like_hint(result))
+    hint = in_flags(writes.write_hint(result))
     data = writes.write_json(result) | ({"hint": hint} if hint else {})
     return Answer(
         data, writes.write_text(result, facts[-1] if facts else None), writes.write_notes(result)

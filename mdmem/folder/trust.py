@@ -79,6 +79,14 @@ class Trust:
     settings: frozenset[str] = frozenset()
 
 
+class Ruling(StrEnum):
+    """The fate of a write by an agent that is to propose (`changes.write_policy`)."""
+
+    APPLY = "apply"
+    PROPOSE = "propose"
+    REFUSE = "refuse"
+
+
 TABLE: Mapping[TextOrigin, Trust] = {
     TextOrigin.PERSON: Trust(
         most=Source.USER_STATED,

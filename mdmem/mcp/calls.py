@@ -130,7 +130,7 @@ def _context(memory: Memory, call: ToolCall) -> str:
 
 
 def _written(result: WriteResult) -> str:
-    hint = in_arguments(writes.like_hint(result))
+    hint = in_arguments(writes.write_hint(result))
     like = tuple(replace(each, text=texts.clean(each.text)) for each in result.like)
     return json_line(
         writes.write_json(replace(result, like=like)) | ({"hint": hint} if hint else {})
@@ -208,7 +208,9 @@ def _task(memory: Memory, call: ToolCall) -> str:
     match call.values["action"]:
         case "start":
             result = memory.tasks.start(name, text, call.options)
-            notes = {} if result.changed else {"text": texts.clean(memory.tasks.show(name).text)}
+            if result.changed or result.proposed:
+                return _written(result)
+            notes = {"text": texts.clean(memory.tasks.show(name).text)}
             return json_line(writes.write_json(result) | notes)
         case "note":
             return _written(memory.tasks.note(name, text, call.options))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mdmem import secrets
 from mdmem.events import EventRecorder
+from mdmem.folder.trust import Ruling
 from mdmem.memory.modules import module
 from mdmem.model import RUNS_NAME, CommitId, FilePath, Problem
 from mdmem.model.writes import (
@@ -144,6 +145,7 @@ class Memory:
             verb,
             change.options,
             lambda: module("changes").carry_out(self.workspace, change, self._say),
+            change,
         )
 
     def change_file(self, change: WholeFileEdit | MovePath) -> WriteResult:
@@ -152,22 +154,44 @@ class Memory:
             "memory-tool",
             change.options,
             lambda: module("changes.moves").apply(self.workspace, change, self._say),
+            change,
         )
 
     def _write(
-        self, verb: str, options: WriteOptions, work: Callable[[], WriteResult]
+        self,
+        verb: str,
+        options: WriteOptions,
+        work: Callable[[], WriteResult],
+        change: Change | WholeFileEdit | MovePath | None = None,
     ) -> WriteResult:
         with self._record_event(verb, options) as event:
-            result = work()
+            result = (
+                module("changes.agent_proposals").propose(self.workspace, change, self._say)
+                if self._is_proposed(options, change)
+                else work()
+            )
             event.done(
                 result.changed and not options.dry_run,
                 result.path,
                 result.commit,
                 result.warnings if result.commit else (),
             )
-        if result.commit:
+        if result.commit and not result.proposed:
             _catch_up(self.workspace)
         return result
+
+    def _is_proposed(
+        self, options: WriteOptions, change: Change | WholeFileEdit | MovePath | None
+    ) -> bool:
+        """True if a write becomes a proposal. Raises WorkspaceProblem (`not-allowed`)."""
+        workspace = self.workspace
+        actor = workspace.given_actor(options.actor)
+        if not workspace.proposes(actor):
+            return False
+        ruling: Ruling = module("changes.write_policy").rule_on(workspace, change)
+        if ruling is Ruling.REFUSE:
+            workspace.require_writer(actor)
+        return ruling is Ruling.PROPOSE
 
     def plan_purge(self, request: Purge) -> PurgePlan:
         """Work out what a purge would change and what it cannot reach; nothing is changed.
@@ -201,8 +225,10 @@ class Memory:
         Raises RefusedChange (by the check), RepositoryProblem (git cannot take them now).
         """
         with self._record_event("save", WriteOptions(actor=request.actor)) as event:
+            workspace = self.workspace
+            workspace.require_writer(workspace.given_actor(request.actor))
             commit, paths = module("changes.pending").save(
-                self.workspace, request.message, self._say, request.allow, request.actor
+                workspace, request.message, self._say, request.allow, request.actor
             )
             event.done(commit is not None, commit=commit)
         if commit:
@@ -355,8 +381,10 @@ class Memory:
         Raises MdmemError (a change was refused; those before it are done).
         """
         with self._record_event("review-apply", options) as event:
+            workspace = self.workspace
+            workspace.require_writer(workspace.given_actor(options.actor))
             result = module("changes.review").apply_safe_advice(
-                self.workspace, options, self.apply, self._say
+                workspace, options, self.apply, self._say
             )
             event.done(bool(result.done))
         return result

@@ -35,7 +35,7 @@ from mdmem.repo.ignored import ignored
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
 from mdmem.wording import field
-from mdmem.workspace import Workspace, actor_in_shell, open_at
+from mdmem.workspace import Workspace, actor_in_shell, open_at, require_writer
 
 _SHARE_MESSAGE = """mdmem: memory files are merged by section and fact
 
@@ -124,6 +124,8 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
     # Whatever can fail is tried before anything is written.
     was_workspace, existing = is_marked(folder), _existing_repository(folder)
     settings = config.load(folder.resolve(), existing.root if existing else None, environment)
+    named = (environment.get("MDMEM_ACTOR"), settings.actor)
+    require_writer(actor_in_shell(named, settings.people, environment), settings, environment)
     if (agents_file := request.agents or request.no_agents) is not None:
         instructions.require_possible(folder.resolve(), agents_file, remove=request.agents is None)
     is_adopted, adopts = _adoption(folder, existing, settings, environment)

@@ -75,6 +75,8 @@ class Pipelines:
     def dream(self, request: Dream) -> DreamResult:
         """Add past days' lasting facts to curated memory, or propose them. Raises MdmemError."""
         with self.record_event("dream", WriteOptions(dry_run=request.dry_run)) as event:
+            if request.apply and not request.dry_run:
+                self.workspace.require_writer(self.workspace.actor)
             dreaming = module("dream.dreaming")
             result: DreamResult = dreaming.dream(self.workspace, request, self.say)
             event.done(bool(result.commits))

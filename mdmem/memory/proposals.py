@@ -18,12 +18,11 @@ from mdmem.model.proposals import (
     ProposedWrite,
     Reject,
 )
-from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.model.writes import WriteOptions
 from mdmem.proposals import branches, reading
 from mdmem.startup.records import dataclass
+from mdmem.verbs import name_of
 from mdmem.workspace import Say, Workspace
-
-_VERBS = {EditSection: "edit-section", Log: "log", Remember: "remember", Forget: "forget"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Proposals:
     def propose(self, request: Propose) -> ProposedWrite:
         """Propose an edit, committed on its own branch. Raises MdmemError (nothing is changed)."""
         options = request.edit.options
-        with self.record_event(f"propose-{_VERBS[type(request.edit)]}", options) as event:
+        with self.record_event(f"propose-{name_of(request.edit)}", options) as event:
             done = proposing.propose(self.workspace, request, self.say)
             event.done(
                 done.result.changed and not options.dry_run, done.result.path, done.result.commit

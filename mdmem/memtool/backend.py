@@ -17,7 +17,14 @@ from mdmem.memtool.commands import (
     refusal,
     workspace_path,
 )
-from mdmem.model.writes import CreateFile, InsertText, MovePath, ReplaceText, WriteOptions
+from mdmem.model.writes import (
+    CreateFile,
+    InsertText,
+    MovePath,
+    ReplaceText,
+    WholeFileEdit,
+    WriteOptions,
+)
 from mdmem.queries.folders import FolderView
 from mdmem.startup.records import dataclass
 
@@ -127,20 +134,23 @@ def _change(memory: Memory, command: Command, options: WriteOptions) -> str:
     values, path = command.values, _path(memory, command.path)
     if command.name in ("delete", "rename") and path == FOLDER:
         raise refusal("bad-path", f"Cannot {command.name} the {ROOT} directory itself")
+    change: WholeFileEdit | MovePath
     match command.name:
         case "create":
-            memory.change_file(CreateFile(path, values["file_text"], options))
+            change = CreateFile(path, values["file_text"], options)
         case "str_replace":
-            result = memory.change_file(
-                ReplaceText(path, values["old_str"], values["new_str"], options)
-            )
-            return texts.replaced_text(result.excerpt)
+            change = ReplaceText(path, values["old_str"], values["new_str"], options)
         case "insert":
-            memory.change_file(
-                InsertText(path, values["insert_line"], values["insert_text"], options)
-            )
+            change = InsertText(path, values["insert_line"], values["insert_text"], options)
         case "delete":
-            memory.change_file(MovePath(path, None, options))
-        case "rename":
-            memory.change_file(MovePath(path, _path(memory, values["new_path"]), options))
-    return texts.done_text(command)
+            change = MovePath(path, None, options)
+        case _:
+            change = MovePath(path, _path(memory, values["new_path"]), options)
+    result = memory.change_file(change)
+    if result.proposal is not None:
+        return texts.proposed_text(command, result.proposal)
+    return (
+        texts.replaced_text(result.excerpt)
+        if command.name == "str_replace"
+        else texts.done_text(command)
+    )

@@ -54,6 +54,15 @@ def done_text(command: Command) -> str:
     return secrets.redact(_DONE[command.name].format(**command.values))
 
 
+def proposed_text(command: Command, proposal: str) -> str:
+    """The answer to a command that only proposed a change."""
+    text = (
+        f"Proposed as {proposal}: {command.path} stays as it is until a person accepts the change"
+        f" ({wording.verb('proposals')} {proposal})."
+    )
+    return secrets.redact(in_commands(text))
+
+
 def replaced_text(excerpt: Iterable[tuple[int, str]]) -> str:
     """The answer to `str_replace`: the lines around the change."""
     shown = "\n".join(_numbered(number, line) for number, line in excerpt)

@@ -9,7 +9,16 @@ from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
 from mdmem.model.reads import UnreadableProposal, Waiting
 from mdmem.model.rules import require_no_trailer
-from mdmem.model.writes import Change, EditSection, Forget, Log, Remember, WriteOptions, WriteResult
+from mdmem.model.writes import (
+    Change,
+    EditSection,
+    Forget,
+    Log,
+    Remember,
+    WholeFileEdit,
+    WriteOptions,
+    WriteResult,
+)
 from mdmem.startup.records import dataclass, field
 from mdmem.wording import field as field_name
 
@@ -113,7 +122,7 @@ class Propose:
     `again`: even if rejected before. `own`: the id of a pipeline's proposal, created if missing.
     """
 
-    edit: EditSection | Log | Remember | Forget
+    edit: EditSection | Log | Remember | Forget | WholeFileEdit
     to: str | None = None
     again: bool = False
     own: str | None = None

@@ -383,6 +383,7 @@ class WriteResult:
     `excerpt`: numbered lines around a replacement. `like`: similar facts; `ends`: it says that
     something ended. `forgotten`, `also`: places (PATH:LINE) removed, and where the words still are.
     `fact`: the fact that the write states, or that a repeated one removed before.
+    `proposed`: an agent's write that became part of a `proposal` (None: of a dry run).
     """
 
     changed: bool
@@ -407,6 +408,8 @@ class WriteResult:
     forgotten: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     fact: FactId | None = None
+    proposed: bool = False
+    proposal: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

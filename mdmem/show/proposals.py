@@ -22,7 +22,7 @@ from mdmem.model.proposals import (
     ProposedWrite,
 )
 from mdmem.show.formatting import named_commit, unreadable_json, unreadable_line
-from mdmem.show.writes import place_text, write_json, write_text
+from mdmem.show.writes import proposed_line, write_json, write_text
 from mdmem.text.addresses import join_path
 from mdmem.wording import number_of
 
@@ -73,11 +73,9 @@ def proposed_json(done: ProposedWrite) -> dict[str, Any]:
 
 def proposed_text(done: ProposedWrite, fact: str | None = None) -> str:
     """The outcome in one line that names the proposal; the diff of a dry run."""
-    if done.repeats:
-        return f"already proposed in {done.proposal}: {place_text(done.result, fact)}"
-    if done.result.diff is not None or not done.result.changed:
+    if not done.repeats and (done.result.diff is not None or not done.result.changed):
         return write_text(done.result, fact)
-    return f"Proposed as {done.proposal}: {place_text(done.result, fact)} (nothing changed yet)"
+    return proposed_line(done.result, done.proposal, fact)
 
 
 # Proposals.

@@ -42,6 +42,8 @@ def write_json(result: WriteResult) -> dict[str, Any]:
         answer |= {"forgotten": list(result.forgotten), "also": list(result.also)}
     if result.day is not None:
         answer["day"] = result.day
+    if result.proposed:
+        answer |= {"proposed": True, "proposal": result.proposal}
     return answer if result.diff is None else answer | {"diff": result.diff}
 
 
@@ -53,9 +55,18 @@ def write_text(result: WriteResult, fact: str | None = None) -> str:
         return shown or (
             "no text changes, only a commit" if result.changed else "nothing to change"
         )
+    if result.proposed:
+        return proposed_line(result, result.proposal, fact)
     done = "unchanged:" if not result.changed else _done(result)
     kept = " (line kept)" if result.changed and result.op is Op.RETRACT else ""
     return f"{done} {place_text(result, fact)}{kept}"
+
+
+def proposed_line(result: WriteResult, proposal: str | None, fact: str | None) -> str:
+    """The outcome of a write that only proposed, in one line."""
+    if not result.changed:
+        return f"already proposed in {proposal}: {place_text(result, fact)}"
+    return f"Proposed as {proposal}: {place_text(result, fact)} (nothing changed yet)"
 
 
 def place_text(result: WriteResult, fact: str | None = None) -> str:
@@ -78,12 +89,19 @@ def _ending(result: WriteResult, fact: str | None) -> str:
 
 def write_notes(result: WriteResult) -> tuple[str, ...]:
     """The notes of a write, and the current facts that its line resembles."""
-    hint = like_hint(result)
+    hint = write_hint(result)
     like = (
         f"similar: {each.fact} {each.path}:{each.line} {one_line(each.text)[:_MAX_LIKE]}"
         for each in result.like
     )
     return (*result.notes, *like, *((hint,) if hint else ()))
+
+
+def write_hint(result: WriteResult) -> str:
+    """Advice on the next step after a write; empty if there is none."""
+    if result.proposal is not None:
+        return f"A person decides: {verb('proposals')} {result.proposal}"
+    return like_hint(result)
 
 
 def like_hint(result: WriteResult) -> str:

@@ -1,0 +1,744 @@
+"""Agents that propose: by no door does their write change a file, git's index or HEAD, but for
+days' logs.
+
+The tables are complete by construction: what the program lists (commands, tools, records, methods,
+events) and they do not have fails a test.
+"""
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+from inspect import getmembers
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from commandline import commands_built_once as commands_built_once
+from conftest import World, sealed_world
+from dreams import Said, digested, settings
+from session_files import claude
+from workspaces import Desk, TreeState, match_index
+
+from mdmem import agenthooks, memory
+from mdmem.cli import main
+from mdmem.cli.commands import COMMANDS
+from mdmem.folder.trust import HOST_MARKS
+from mdmem.mcp.door import Door
+from mdmem.mcp.tools import TOOLS
+from mdmem.memory import Memory
+from mdmem.memory.pipelines import Pipelines
+from mdmem.memory.proposals import Proposals
+from mdmem.memory.tasks import Tasks
+from mdmem.memtool import Backend
+from mdmem.memtool import commands as tool_commands
+from mdmem.model import writes
+from mdmem.model.pipelines import Digest, Dream
+from mdmem.model.proposals import Accept, Propose, ProposeBranch, Reject
+from mdmem.model.writes import (
+    Change,
+    Contradict,
+    CreateFile,
+    EditSection,
+    Forget,
+    InsertText,
+    Log,
+    MovePath,
+    Purge,
+    Remember,
+    ReplaceText,
+    Resolve,
+    Revert,
+    Save,
+    WholeFileEdit,
+    WriteOptions,
+)
+from mdmem.proposals import branches
+
+NOW, TODAY = "2026-03-05T10:00:00", "memory/2026-03-05.md"
+AGENT = "mcp/x"
+SEED = (
+    "# Memory\n\n## Facts\n\n- home: Oslo\n- likes tea\n- it rained\n\n"
+    "## Work\n\nThe office is at the harbour.\n\n- employer: Stripe\n- employer: Figma\n"
+)
+YESTERDAY = "memory/2026-03-04.md"
+FILES = {
+    "MEMORY.md": SEED,
+    YESTERDAY: "# 2026-03-04\n\n## 09:00\n\n- it rained\n- the key is under the mat\n",
+    "memory/house.md": "# House\n\n- two floors\n- one garden\n",
+    "memory/tasks.md": "# Tasks\n\n## Move\n\nGoal: to Redis.\n",
+    "notes.txt": "no memory\n",
+}
+PROPOSING = {
+    "for all agents": ('write = "propose"', ""),
+    "for one agent": ('[actor."x"]\nwrite = "propose"', ""),
+    "in one workspace": ('[in."{root}"]\nwrite = "propose"', ""),
+    "by the workspace": ('write = "apply"', "agents_propose = true"),
+}
+
+
+class Fate(Enum):
+    """What becomes of a write by an agent that proposes."""
+
+    PROPOSED = "proposed"
+    LOGGED = "logged"
+    REFUSED = "not-allowed"
+    APPEND_ONLY = "append-only"
+    IN_PLACE = "supersede-in-place"
+    NO_WRITE = "no write"
+    """Nothing of memory is written, by whomever."""
+    A_DOOR = "a door"
+    """Not carried out: a server or a hook that has a table of its own, or no work on memory."""
+
+
+PROPOSED, LOGGED, REFUSED = Fate.PROPOSED, Fate.LOGGED, Fate.REFUSED
+NO_WRITE, A_DOOR = Fate.NO_WRITE, Fate.A_DOOR
+
+
+@pytest.fixture(scope="session")
+def laid_out(tmp_path_factory: pytest.TempPathFactory, empty_repository: Path) -> Path:
+    """A workspace with an open proposal and a branch, made once."""
+    folder = tmp_path_factory.mktemp("laid_out")
+    repository = Path(shutil.copytree(empty_repository, folder / "repository"))
+    with pytest.MonkeyPatch.context() as patch:
+        at = Desk(sealed_world(folder, patch), repository)
+        patch.setenv("MDMEM_NOW", NOW)
+        for path, text in FILES.items():
+            at.write(path, text)
+        at.commit("files")
+        at.git("switch", "-q", "-c", "feature")
+        at.write("MEMORY.md", SEED.replace("likes tea", "likes coffee"))
+        at.commit("coffee")
+        at.git("switch", "-q", "main")
+        with closing(Memory.open(at.root, os.environ)) as opened:
+            edit = Remember("plays the cello", section="Facts", options=WriteOptions(actor="bot"))
+            opened.proposals.propose(Propose(edit))
+    return repository
+
+
+@pytest.fixture
+def at(world: World, repository: Path, laid_out: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """That workspace, with a person's edit that is not committed."""
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+    shutil.copytree(laid_out, repository, dirs_exist_ok=True)
+    match_index(repository)
+    at = Desk(world, repository)
+    at.write("memory/house.md", FILES["memory/house.md"] + "- a person's line\n")
+    monkeypatch.chdir(at.root)
+    return at
+
+
+def set_up(at: Desk, setting: str) -> None:
+    own, workspace = PROPOSING[setting]
+    settings(at.world, own.replace("{root}", str(at.root)))
+    if workspace:
+        at.write("mdmem.toml", f"{workspace}\n")
+        at.commit("settings", "mdmem.toml")
+
+
+def the_proposal(at: Desk) -> str:
+    (proposal,) = (
+        ref.id
+        for ref in branches.open_proposals(at.workspace.repository).values()
+        if ref.actor == "bot"
+    )
+    return proposal
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is in a workspace."""
+
+    tree: TreeState
+    commits: str
+    proposals: int
+
+
+def look(at: Desk) -> Seen:
+    proposals = len(at.git("for-each-ref", "refs/heads/mdmem/proposals").splitlines())
+    return Seen(at.tree_state(), at.git("rev-list", "HEAD"), proposals)
+
+
+def check(at: Desk, before: Seen, fate: Fate, text: str) -> None:
+    """Nothing of the workspace has changed, but for days' logs where the fate is to log."""
+    after = look(at)
+    if fate is LOGGED:
+        changed = at.git("diff", "--name-only", before.commits.split()[0], "HEAD").split()
+        assert changed, text
+        assert set(changed) <= {TODAY, YESTERDAY}
+        kept = {
+            path: data for path, data in before.tree.files.items() if path not in (TODAY, YESTERDAY)
+        }
+        assert {path: after.tree.files[path] for path in kept} == kept
+        assert set(after.tree.files) <= {*kept, TODAY, YESTERDAY}
+    else:
+        assert (after.tree, after.commits) == (before.tree, before.commits), text
+    assert after.proposals - before.proposals == (fate is PROPOSED), text
+
+
+# The command line.
+
+CLI: Mapping[str, list[tuple[str, Fate]]] = {
+    "init": [(".", REFUSED), ("--agents AGENTS.md", REFUSED), ("--shared", REFUSED)],
+    "status": [("", NO_WRITE)],
+    "help": [("errors", NO_WRITE)],
+    "log": [
+        ("'the sun shone'", LOGGED),
+        ("'it was warm' --fact --date 2026-03-04", LOGGED),
+        ("'it shone' --supersedes 'the key is under the mat'", LOGGED),
+        ("'likes coffee' --supersedes 'likes tea'", Fate.IN_PLACE),
+        ("'it snowed' --supersedes 'it rained'", Fate.IN_PLACE),
+        ("'the sun shone' --propose", PROPOSED),
+    ],
+    "remember": [
+        ("'has a cat' --section Facts", PROPOSED),
+        ("'Bergen' --key home --section Facts", PROPOSED),
+        ("'has a dog' --section Facts --supersedes 'likes tea'", PROPOSED),
+        ("--from 'the key is under the mat' --section Facts", PROPOSED),
+        ("'has a dog' --section Facts --propose", PROPOSED),
+        ("'a roof' --file memory/new.md --create", PROPOSED),
+        ("'a roof' --file README.md --create", REFUSED),
+        ("'a roof' --file memory/2026-03-05.md", Fate.APPEND_ONLY),
+    ],
+    "edit-section": [
+        ("Facts --append '- has a cat'", PROPOSED),
+        ("Facts --prepend 'All of them.'", PROPOSED),
+        ("Facts --body '- has a cat'", PROPOSED),
+        ("Facts --replace tea --with coffee", PROPOSED),
+        ("Facts --rename Truths", PROPOSED),
+        ("Facts --delete", PROPOSED),
+        ("Pets --body '- a cat' --create", PROPOSED),
+        ("--preamble --append 'Of Ada.'", PROPOSED),
+        ("Goals --file README.md --body text --create", REFUSED),
+        (f"09:00 --file {YESTERDAY} --append '- it shone'", LOGGED),
+        (f"09:00 --file {YESTERDAY} --delete", Fate.APPEND_ONLY),
+        (f"09:00 --file {YESTERDAY} --append '- it' --supersedes 'likes tea'", PROPOSED),
+    ],
+    "forget": [
+        ("'likes tea'", PROPOSED),
+        ("'two floors' --file memory/house.md", PROPOSED),
+        ("'the key is under the mat'", PROPOSED),
+        (f"'the key is under the mat' --file {YESTERDAY}", PROPOSED),
+        ("'likes tea' --all", REFUSED),
+        ("'likes tea' --purge --yes", REFUSED),
+    ],
+    "revert": [("HEAD", REFUSED)],
+    "save": [("", REFUSED)],
+    "task start": [("Paint white", PROPOSED)],
+    "task note": [("Move 'half is done'", PROPOSED)],
+    "task done": [("Move moved", REFUSED)],
+    "task show": [("Move", NO_WRITE)],
+    "search": [("tea", NO_WRITE)],
+    "show": [("Facts", NO_WRITE)],
+    "outline": [("", NO_WRITE)],
+    "facts": [("", NO_WRITE)],
+    "recall": [("--tag ops", NO_WRITE)],
+    "tags": [("", NO_WRITE)],
+    "context": [("tea", NO_WRITE)],
+    "sessions": [("", NO_WRITE)],
+    "digest": [("'{transcript}'", LOGGED)],
+    "dream": [("", NO_WRITE), ("--propose", NO_WRITE), ("--apply", REFUSED)],
+    "flush": [("--check --tokens 9 --cycle 1 --window 200000", NO_WRITE)],
+    "mcp": [("", A_DOOR)],
+    "memory-tool": [("", A_DOOR)],
+    "plugin": [("", NO_WRITE)],
+    "agent-hook": [("", A_DOOR)],
+    "proposals": [("", NO_WRITE), ("{proposal}", NO_WRITE)],
+    "accept": [("{proposal}", REFUSED)],
+    "reject": [("{proposal}", REFUSED)],
+    "propose": [("feature", PROPOSED)],
+    "history": [("Facts", NO_WRITE)],
+    "changes": [("", NO_WRITE)],
+    "blame": [("Facts", NO_WRITE)],
+    "when": [("tea", NO_WRITE)],
+    "review": [("", NO_WRITE), ("--apply", REFUSED)],
+    "conflicts": [("", NO_WRITE), ("--resolve 'home: Oslo' 'likes tea'", REFUSED)],
+    "contradicts": [("'home: Oslo' 'likes tea'", REFUSED)],
+    "check": [("", NO_WRITE)],
+    "redact": [("", NO_WRITE)],
+    "doctor": [("", NO_WRITE), ("--fix", NO_WRITE)],
+    "reindex": [("--full", NO_WRITE)],
+    "hooks install": [("", NO_WRITE)],
+    "hooks uninstall": [("", NO_WRITE)],
+    "hooks status": [("", NO_WRITE)],
+    "server status": [("", A_DOOR)],
+    "server stop": [("", A_DOOR)],
+    "merge-driver": [("", A_DOOR)],
+    "run": [("", NO_WRITE)],
+    "schedule": [("", NO_WRITE)],
+    "stats": [("", NO_WRITE)],
+}
+ROWS = [(name, words, fate) for name, rows in CLI.items() for words, fate in rows]
+WRITING = [row for row in ROWS if row[2] not in (NO_WRITE, A_DOOR)]
+"""What a person would have written with; in an agent's hands none of it changes memory."""
+BY_ACTOR = {name for name, _, _ in WRITING} - {"init", "digest", "dream"}
+
+
+def test_each_command_has_its_rows() -> None:
+    assert list(CLI) == list(COMMANDS)
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(
+    at: Desk,
+    commands_built_once: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Run:
+    def run(name: str, words: str, *more: str) -> tuple[int, str, str]:
+        transcript = claude(at.world.home, "remember that the ferry leaves at nine")
+        words = words.replace("{transcript}", str(transcript))
+        if "{proposal}" in words:
+            words = words.replace("{proposal}", the_proposal(at))
+        monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(b"")))
+        capsys.readouterr()
+        status = main([*name.split(), *shlex.split(words), *more])
+        return status, *capsys.readouterr()
+
+    return run
+
+
+def check_command(at: Desk, run: Run, row: tuple[str, str, Fate], *more: str) -> None:
+    name, words, fate = row
+    before = look(at)
+    status, out, err = run(name, words, *more, *(() if fate is NO_WRITE else ("--json",)))
+    check(at, before, fate, f"{out}{err}")
+    if fate in (PROPOSED, LOGGED):
+        assert status == 0, err
+        assert fate is LOGGED or json.loads(out)["proposal"]
+    elif fate is NO_WRITE:
+        assert status != 2, err
+    else:
+        assert (status, json.loads(err)["error"]) == (1, fate.value)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row[2] is not A_DOOR], ids=repr)
+def test_no_command_writes_past_it(
+    at: Desk, run: Run, row: tuple[str, str, Fate], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_up(at, "for one agent")
+    monkeypatch.setenv("MDMEM_ACTOR", AGENT)
+    check_command(at, run, row)
+
+
+@pytest.mark.parametrize("setting", [name for name in PROPOSING if name != "for one agent"])
+@pytest.mark.parametrize("name", [name for name in CLI if name in BY_ACTOR])
+def test_no_actor_writes_past_it(at: Desk, run: Run, name: str, setting: str) -> None:
+    """One row of each command that writes: what becomes of a write does not hang on the door."""
+    set_up(at, setting)
+    for words, fate in CLI[name]:
+        if fate in (PROPOSED, LOGGED, REFUSED):
+            check_command(at, run, (name, words, fate), "--actor", AGENT)
+            break
+
+
+@pytest.mark.parametrize(("variable", "host"), HOST_MARKS.items())
+def test_no_hosts_shell_writes_past_it(
+    at: Desk, run: Run, variable: str, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by another name either."""
+    settings(at.world, f'[actor."{host}"]\nwrite = "propose"')
+    monkeypatch.setenv(variable, "1")
+    for row in (
+        ("remember", "'has a cat' --section Facts", PROPOSED),
+        ("remember", "'has a dog' --section Facts --actor another", PROPOSED),
+        ("log", "'the sun shone'", LOGGED),
+        ("revert", "HEAD", REFUSED),
+        ("save", "--actor another", REFUSED),
+    ):
+        check_command(at, run, row)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in WRITING if row[2] in (PROPOSED, REFUSED) and "--propose" not in row[1]],
+    ids=repr,
+)
+def test_a_person_writes_as_ever(at: Desk, run: Run, row: tuple[str, str, Fate]) -> None:
+    """So each row is of something that writes."""
+    name, words, _ = row
+    settings(at.world, 'write = "propose"')
+    before = look(at)
+    status, _, err = run(name, words)
+    assert status == 0, err
+    after = look(at)
+    assert after.commits != before.commits or (name, words) in WITHOUT_A_COMMIT
+
+
+WITHOUT_A_COMMIT = {
+    ("propose", "feature"),
+    ("init", "."),
+    ("dream", "--apply"),
+    ("review", "--apply"),
+}
+
+
+def test_an_answer_says_that_it_is_proposed(at: Desk, run: Run) -> None:
+    settings(at.world, 'write = "propose"')
+    words = ("remember", "'has a cat' --section Facts", "--actor", AGENT)
+    answer = json.loads(run(*words, "--dry-run", "--json")[1])
+    assert (answer["proposed"], answer["proposal"], "has a cat" in answer["diff"]) == (
+        True,
+        None,
+        True,
+    )
+    _, out, err = run(*words)
+    proposal = out.split()[2].rstrip(":")
+    assert out.startswith(f"Proposed as {proposal}: MEMORY.md: Memory > Facts [")
+    assert out.endswith("] (nothing changed yet)\n")
+    assert err == f"mdmem: A person decides: mdmem proposals {proposal}\n"
+    answer = json.loads(run(*words, "--json")[1])
+    assert (answer["changed"], answer["proposed"], answer["proposal"]) == (False, True, proposal)
+    assert answer["hint"] == f"A person decides: mdmem proposals {proposal}"
+    assert run(*words)[1].startswith(f"already proposed in {proposal}: ")
+    _, out, _ = run("remember", "'likes tea' --section Facts", "--actor", AGENT, "--json")
+    assert "proposed" not in json.loads(out)
+
+
+def test_a_task_is_proposed_once(at: Desk, run: Run) -> None:
+    settings(at.world, 'write = "propose"')
+    for beginning in ("Proposed as", "already proposed in"):
+        assert run("task start", "Paint white", "--actor", AGENT)[1].startswith(beginning)
+
+
+# The server.
+
+SERVER: Mapping[str, list[tuple[dict[str, Any], Fate]]] = {
+    "memory_remember": [
+        ({"text": "has a cat", "section": "Facts"}, PROPOSED),
+        ({"text": "has a dog", "section": "Facts", "supersedes": "likes tea"}, PROPOSED),
+    ],
+    "memory_log": [
+        ({"text": "the sun shone"}, LOGGED),
+        ({"text": "it shone", "supersedes": "the key is under the mat"}, LOGGED),
+        ({"text": "likes coffee", "supersedes": "likes tea"}, Fate.IN_PLACE),
+    ],
+    "memory_edit": [
+        ({"section": "Facts", "append": "- has a cat"}, PROPOSED),
+        ({"section": "Facts", "replace": "tea", "with": "coffee"}, PROPOSED),
+        ({"section": "Facts", "body": "- has a cat", "expect": "{etag}"}, PROPOSED),
+        ({"section": "Facts", "delete": True, "expect": "{etag}"}, PROPOSED),
+    ],
+    "memory_forget": [({"fact": "likes tea"}, PROPOSED)],
+    "memory_task": [
+        ({"action": "start", "name": "Paint", "text": "white"}, PROPOSED),
+        ({"action": "note", "name": "Move", "text": "half is done"}, PROPOSED),
+        ({"action": "done", "name": "Move", "text": "moved"}, REFUSED),
+        ({"action": "show", "name": "Move"}, NO_WRITE),
+        ({"action": "list"}, NO_WRITE),
+    ],
+}
+
+
+def test_each_tool_that_writes_has_its_rows() -> None:
+    assert set(SERVER) == {name for name, tool in TOOLS.items() if tool.writes}
+    actions = {row["action"] for row, _ in SERVER["memory_task"]}
+    assert actions == set(TOOLS["memory_task"].arguments["action"]["enum"])
+
+
+@pytest.mark.parametrize("setting", ["for one agent", "by the workspace"])
+@pytest.mark.parametrize(
+    ("tool", "arguments", "fate"),
+    [(tool, *row) for tool, rows in SERVER.items() for row in rows],
+    ids=repr,
+)
+def test_no_tool_writes_past_it(
+    at: Desk, tool: str, arguments: dict[str, Any], fate: Fate, setting: str
+) -> None:
+    set_up(at, setting)
+    before = look(at)
+    with closing_door(at) as door:
+        if "expect" in arguments:
+            section, _ = door.call_tool("memory_get", {"name": "Facts"}, "x")
+            arguments = arguments | {"expect": section.split()[-1]}
+        text, failed = door.call_tool(tool, arguments, "x")
+    check(at, before, fate, text)
+    assert failed is (fate not in (PROPOSED, LOGGED, NO_WRITE))
+    if failed:
+        assert json.loads(text)["error"] == fate.value
+    elif fate is PROPOSED:
+        answer = json.loads(text)
+        assert (answer["changed"], answer["proposed"]) == (True, True)
+        assert answer["hint"] == f"A person decides: mdmem proposals {answer['proposal']}"
+    elif fate is LOGGED:
+        assert "proposed" not in json.loads(text)
+
+
+class closing_door:  # noqa: N801
+    def __init__(self, at: Desk) -> None:
+        self.door = Door(str(at.root), os.environ)
+
+    def __enter__(self) -> Door:
+        return self.door
+
+    def __exit__(self, *_: object) -> None:
+        self.door.close(1)
+
+
+# The memory tool.
+
+NEW = "# Cats\n\n- Miez\n"
+MEMORY_TOOL: Mapping[str, list[tuple[dict[str, Any], Fate]]] = {
+    "view": [({"path": "/memories/MEMORY.md"}, NO_WRITE)],
+    "create": [
+        ({"path": "/memories/cats.md", "file_text": NEW}, PROPOSED),
+        ({"path": "/memories/2026-03-05.md", "file_text": "# 2026-03-05\n\n- warm\n"}, LOGGED),
+        ({"path": "/memories/cats.txt", "file_text": NEW}, REFUSED),
+        ({"path": "/memories/empty.md", "file_text": ""}, REFUSED),
+    ],
+    "str_replace": [
+        ({"path": "/memories/MEMORY.md", "old_str": "tea", "new_str": "coffee"}, PROPOSED),
+        ({"path": "/memories/MEMORY.md", "old_str": "harbour", "new_str": "port"}, PROPOSED),
+        (
+            {
+                "path": "/memories/MEMORY.md",
+                "old_str": "- home: Oslo\n- likes tea",
+                "new_str": "- likes tea\n- home: Oslo",
+            },
+            REFUSED,
+        ),
+        (
+            {"path": "/memories/2026-03-04.md", "old_str": "rained", "new_str": "shone"},
+            Fate.APPEND_ONLY,
+        ),
+    ],
+    "insert": [
+        ({"path": "/memories/MEMORY.md", "insert_line": 5, "insert_text": "- a cat"}, PROPOSED),
+        ({"path": "/memories/2026-03-04.md", "insert_line": 6, "insert_text": "- warm"}, LOGGED),
+    ],
+    "delete": [
+        ({"path": "/memories/house.md"}, REFUSED),
+        ({"path": "/memories/MEMORY.md"}, REFUSED),
+        ({"path": "/memories/2026-03-04.md"}, REFUSED),
+    ],
+    "rename": [({"old_path": "/memories/house.md", "new_path": "/memories/home.md"}, REFUSED)],
+}
+
+
+def test_each_command_of_the_memory_tool_has_its_rows() -> None:
+    assert set(MEMORY_TOOL) == set(tool_commands._ARGUMENTS)
+
+
+@pytest.fixture
+def backend(at: Desk) -> Iterator[Backend]:
+    backend = Backend(Memory.open(at.root, os.environ))
+    yield backend
+    backend.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "values", "fate"),
+    [(command, *row) for command, rows in MEMORY_TOOL.items() for row in rows],
+    ids=repr,
+)
+def test_the_memory_tool_does_not_write_past_it(
+    at: Desk, backend: Backend, command: str, values: dict[str, Any], fate: Fate
+) -> None:
+    set_up(at, "for all agents")
+    before = look(at)
+    answer = backend.answer({"command": command, **values})
+    check(at, before, fate, answer.text)
+    assert answer.code == (None if fate in (PROPOSED, LOGGED, NO_WRITE) else fate.value)
+    if fate is PROPOSED:
+        proposal = answer.text.split()[2].rstrip(":")
+        assert answer.text == (
+            f"Proposed as {proposal}: {values['path']} stays as it is until a person accepts the"
+            f" change (mdmem proposals {proposal})."
+        )
+
+
+@pytest.mark.parametrize(
+    ("command", "values"),
+    [
+        (command, values)
+        for command, rows in MEMORY_TOOL.items()
+        for values, fate in rows
+        if fate is PROPOSED
+    ],
+    ids=repr,
+)
+def test_a_changed_file_that_is_accepted_is_as_the_tool_would_have_made_it(
+    at: Desk, backend: Backend, command: str, values: dict[str, Any]
+) -> None:
+    set_up(at, "for all agents")
+    path = "MEMORY.md" if "MEMORY" in values["path"] else "memory/cats.md"
+    proposal = backend.call({"command": command, **values}).split()[2].rstrip(":")
+    with closing(Memory.open(at.root, os.environ)) as opened:
+        opened.proposals.accept(Accept(proposal))
+    accepted = at.read(path)
+    at.git("reset", "-q", "--hard", "HEAD^")
+    settings(at.world)
+    backend.call({"command": command, **values})
+    assert accepted == at.read(path)
+
+
+# The facade.
+
+OPTIONS = WriteOptions(actor=AGENT)
+RECORDS: Mapping[type, tuple[Any, Fate]] = {
+    EditSection: (EditSection("Facts", writes.Action.APPEND, "- a cat", options=OPTIONS), PROPOSED),
+    Log: (Log("the sun shone", options=OPTIONS), LOGGED),
+    Remember: (Remember("has a cat", section="Facts", options=OPTIONS), PROPOSED),
+    Forget: (Forget("likes tea", options=OPTIONS), PROPOSED),
+    Revert: (Revert("HEAD", options=OPTIONS), REFUSED),
+    Contradict: (Contradict("home: Oslo", "likes tea", OPTIONS), REFUSED),
+    Resolve: (Resolve("home: Oslo", "likes tea", OPTIONS), REFUSED),
+    CreateFile: (CreateFile("memory/cats.md", NEW, OPTIONS), PROPOSED),
+    ReplaceText: (ReplaceText("MEMORY.md", "tea", "coffee", OPTIONS), PROPOSED),
+    InsertText: (InsertText("MEMORY.md", 5, "- a cat", OPTIONS), PROPOSED),
+    MovePath: (MovePath("memory/house.md", None, OPTIONS), REFUSED),
+}
+CALLS: Mapping[str, tuple[Callable[[Memory, str], object], Fate]] = {
+    "Memory.purge": (lambda at, _: at.purge(Purge("likes tea", actor=AGENT)), REFUSED),
+    "Memory.save": (lambda at, _: at.save(Save(actor=AGENT)), REFUSED),
+    "Memory.apply_advice": (lambda at, _: at.apply_advice(OPTIONS), REFUSED),
+    "Memory.examine": (lambda at, _: at.examine(fix=True), NO_WRITE),
+    "Memory.reindex": (lambda at, _: at.reindex(full=True), NO_WRITE),
+    "Tasks.start": (lambda at, _: at.tasks.start("Paint", "white", OPTIONS), PROPOSED),
+    "Tasks.note": (lambda at, _: at.tasks.note("Move", "half", OPTIONS), PROPOSED),
+    "Tasks.end": (lambda at, _: at.tasks.end("Move", "moved", OPTIONS), REFUSED),
+    "Proposals.propose": (
+        lambda at, _: at.proposals.propose(
+            Propose(Remember("a", section="Facts", options=OPTIONS))
+        ),
+        PROPOSED,
+    ),
+    "Proposals.propose_branch": (
+        lambda at, _: at.proposals.propose_branch(ProposeBranch("feature", actor=AGENT)),
+        PROPOSED,
+    ),
+    "Proposals.accept": (
+        lambda at, named: at.proposals.accept(Accept(named, options=OPTIONS)),
+        REFUSED,
+    ),
+    "Proposals.reject": (
+        lambda at, named: at.proposals.reject(Reject(named, options=OPTIONS)),
+        REFUSED,
+    ),
+}
+BY_RECORD = {"Memory.apply", "Memory.change_file"}
+PIPELINES = {"Pipelines.digest", "Pipelines.dream", "Pipelines.run"}
+"""They write for the user, by the user's settings; see below."""
+NOT_MEMORY = {
+    *(
+        f"Memory.{name}"
+        for name in [
+            "await_catch_up",
+            "blame",
+            "changes",
+            "check",
+            "close",
+            "conflicts",
+            "context",
+            "drop_given",
+            "empty_answer_notes",
+            "facts",
+            "flush",
+            "flush_prompts",
+            "history",
+            "look",
+            "open",
+            "open_in",
+            "outline",
+            "plan_purge",
+            "recall",
+            "record_call",
+            "review",
+            "search",
+            "show",
+            "show_as_of",
+            "show_named",
+            "status",
+            "tags",
+            "when",
+        ]
+    ),
+    *(f"Tasks.{name}" for name in ("names", "show")),
+    *(f"Proposals.{name}" for name in ("part_text", "search", "show", "standing")),
+    *(
+        f"Pipelines.{name}"
+        for name in (
+            ["add_status", "figures", "list_sessions", "schedule", "show_session", "start_digest"]
+        )
+    ),
+}
+
+
+def test_each_record_and_method_has_its_row() -> None:
+    assert set(RECORDS) == {*get_args(Change), *get_args(WholeFileEdit), MovePath}
+    methods = {
+        f"{kind.__name__}.{name}"
+        for kind in (Memory, Tasks, Proposals, Pipelines)
+        for name, member in getmembers(kind, callable)
+        if not name.startswith("_") and name not in getattr(kind, "__match_args__", ())
+    }
+    assert methods == {*CALLS, *BY_RECORD, *PIPELINES, *NOT_MEMORY}
+    functions = {name for name in memory.__all__ if name != "Memory"}
+    # `initialise` is the command `init`; `leave` and `adopt_found` write the user's own list
+    assert functions == {
+        *("adopt_found", "find_unadopted", "find_workspace", "initialise", "leave"),
+        "staged_problems",
+    }
+
+
+@pytest.mark.parametrize("row", [*RECORDS, *CALLS], ids=str)
+def test_no_call_writes_past_it(at: Desk, row: type | str) -> None:
+    set_up(at, "in one workspace")
+    before, proposal = look(at), the_proposal(at)
+    with closing(Memory.open(at.root, os.environ)) as opened:
+        if isinstance(row, str):
+            call, fate = CALLS[row]
+            work: Callable[[], object] = lambda: call(opened, proposal)  # noqa: E731
+        else:
+            record, fate = RECORDS[row]
+            does = opened.apply if row in get_args(Change) else opened.change_file
+            work = lambda: does(record)  # noqa: E731
+        if fate is REFUSED:
+            with pytest.raises(memory.module("errors").MdmemError) as caught:
+                work()
+            assert caught.value.code == "not-allowed"
+        else:
+            work()
+    check(at, before, fate, "")
+
+
+# Hooks of a host, and pipelines.
+
+SUMMARY = "Memory:\n- [decision] ship the beta on Fridays\n"
+
+
+@pytest.mark.parametrize("name", agenthooks._HANDLERS)
+def test_no_hook_of_a_host_writes_past_it(
+    at: Desk, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_up(at, "for all agents")
+    monkeypatch.setenv("CLAUDECODE", "1")
+    before = look(at)
+    event = agenthooks.HookEvent(
+        name=name, session="s1", folder=str(at.root), prompt="tea?", summary=SUMMARY
+    )
+    agenthooks.answer(event, os.environ)
+    check(at, before, LOGGED if name == "PostCompact" else NO_WRITE, name)
+
+
+def test_pipelines_write_for_the_user(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A digest writes days' logs, and a night is applied where the user's own settings say so."""
+    monkeypatch.setenv("CLAUDECODE", "1")
+    settings(at.world, 'write = "propose"', 'dream = "apply"')
+    before = look(at)
+    transcript = claude(at.world.home, "remember that the ferry leaves at nine")
+    with closing(Memory.open(at.root, os.environ)) as opened:
+        assert opened.pipelines.digest(Digest(sessions=(str(transcript),))).commits
+        check(at, before, LOGGED, "")
+        digested(at, Said("I work at Linear", key="employer", day=date(2026, 3, 4)))
+        assert opened.pipelines.dream(Dream(days=("2026-03-04",))).commits
