@@ -92,6 +92,8 @@ class Fate(Enum):
     REFUSED = "not-allowed"
     APPEND_ONLY = "append-only"
     IN_PLACE = "supersede-in-place"
+    BAD_PATH = "bad-path"
+    EXISTS = "file-exists"
     NO_WRITE = "no write"
     """Nothing of memory is written, by whomever."""
     A_DOOR = "a door"
@@ -131,6 +133,7 @@ def at(world: World, repository: Path, laid_out: Path, monkeypatch: pytest.Monke
     match_index(repository)
     at = Desk(world, repository)
     at.write("memory/house.md", FILES["memory/house.md"] + "- a person's line\n")
+    at.write("memory/draft.md", "# A person's draft\n")
     monkeypatch.chdir(at.root)
     return at
 
@@ -495,6 +498,10 @@ MEMORY_TOOL: Mapping[str, list[tuple[dict[str, Any], Fate]]] = {
         ({"path": "/memories/2026-03-05.md", "file_text": "# 2026-03-05\n\n- warm\n"}, LOGGED),
         ({"path": "/memories/cats.txt", "file_text": NEW}, REFUSED),
         ({"path": "/memories/empty.md", "file_text": ""}, REFUSED),
+        ({"path": "/memories/CLAUDE.md", "file_text": NEW}, Fate.BAD_PATH),
+        ({"path": "/memories/cats/MEMORY.md", "file_text": NEW}, Fate.BAD_PATH),
+        ({"path": "/memories/house.md", "file_text": NEW}, Fate.EXISTS),
+        ({"path": "/memories/draft.md", "file_text": NEW}, Fate.EXISTS),
     ],
     "str_replace": [
         ({"path": "/memories/MEMORY.md", "old_str": "tea", "new_str": "coffee"}, PROPOSED),
