@@ -564,6 +564,13 @@ def test_the_memory_tool_does_not_write_past_it(
         )
 
 
+def test_the_memory_tool_is_no_person(at: Desk, backend: Backend) -> None:
+    settings(at.world, 'people = ["ada"]\nactor = "ada"\nwrite = "propose"')
+    before = look(at)
+    answer = backend.answer({"command": "create", "path": "/memories/cats.md", "file_text": NEW})
+    check(at, before, PROPOSED, answer.text)
+
+
 @pytest.mark.parametrize(
     ("command", "values"),
     [

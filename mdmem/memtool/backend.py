@@ -28,7 +28,7 @@ from mdmem.model.writes import (
 from mdmem.queries.folders import FolderView
 from mdmem.startup.records import dataclass
 
-_ACTOR = "memory-tool"  # where neither MDMEM_ACTOR nor the settings name an actor
+_ACTOR = "memory-tool"  # where neither MDMEM_ACTOR nor the settings name an agent
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def answer(open_memory: Callable[[], Memory], read_command: Callable[[], object]
         if not adoption.is_adopted(workspace.repository, workspace.environment):
             raise hosts.not_adopted()
         options = WriteOptions(
-            actor=workspace.actor or _ACTOR,
+            actor=workspace.actor if workspace.is_agent(workspace.actor) else _ACTOR,
             session=workspace.environment.get("MDMEM_SESSION") or None,
         )
         with memory.record_call(
