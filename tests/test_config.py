@@ -241,7 +241,7 @@ def test_every_other_setting_may_be_the_workspaces() -> None:
 def test_every_default_may_be_written(world: World, folder: Path) -> None:
     defaults = {
         name: value for name in OF_THE_USER if (value := getattr(Settings(), name)) is not None
-    }
+    } | {"write": "apply"}
     assert defaults["server"] == "on"
     own(world, "".join(f"{name} = {_toml(value)}\n" for name, value in defaults.items()))
     assert load(folder, None, os.environ) == Settings()
