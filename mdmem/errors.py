@@ -26,7 +26,8 @@
     ├── TranscriptProblem     `unknown-format`, `ambiguous`, `bad-line`
     ├── ProposalProblem       `proposal-not-found`, `part-not-found`, `already-rejected`,
     │                         `overtaken`, `nothing-committed`, `nothing-to-propose`,
-    │                         `too-many-proposals`, `too-many-parts`, `checked-out`, `ambiguous`
+    │                         `too-many-proposals`, `too-many-parts`, `checked-out`, `ambiguous`,
+    │                         `list-not-found`, `proposals-moved`
     ├── RefusedChange         those of `check`: `conflict-markers`, `not-utf8`, `shrink`, `append`,
     │                         `secret-found`
     └── StorageProblem        `storage`: the disk is full, read-only or failing

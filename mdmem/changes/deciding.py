@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 
@@ -14,13 +14,14 @@ from mdmem.changes.plan import refuse_errors, secrets_in_options
 from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.errors import MdmemError, ProposalProblem
 from mdmem.folder import files
-from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source
+from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source
 from mdmem.model.proposals import Accept, Decision, PartName, PartOp, PartState, PartView, Reject
 from mdmem.model.writes import WriteOptions, WriteResult, is_night
 from mdmem.proposals import branches, reading, rewriting
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import FactPiece
 from mdmem.proposals.reading import Proposal
+from mdmem.proposals.rivals import OpenPart
 from mdmem.repo import branch_commits, commits
 from mdmem.repo.branch_commits import NewCommit
 from mdmem.startup.records import replace
@@ -75,7 +76,16 @@ def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
         ]
         _require_readable(proposal, chosen)
         edits = [
-            _edit(proposal, part, edited.get(part.name), request, options)
+            part_edit(
+                PartTaking(
+                    proposal=proposal.ref.id,
+                    part=part,
+                    text=edited.get(part.name),
+                    anyway=request.anyway,
+                ),
+                request.vouch,
+                options,
+            )
             for part in rewriting.in_order(chosen)
         ]
         if options.dry_run:
@@ -84,19 +94,13 @@ def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
         with Transaction() as transaction:
             results = [apply_edit(workspace, edit, say, transaction) for edit in edits]
         decision = _decision(proposal, edits, results)
-        return replace(decision, closed=_settle(workspace, proposal))
+        return replace(decision, closed=bool(settle(workspace, [proposal])))
 
 
-def _edit(
-    proposal: Proposal,
-    part: Part,
-    text: str | None,
-    request: Accept,
-    options: WriteOptions,
-) -> AcceptEdit:
+def part_edit(taking: PartTaking, vouch: bool, options: WriteOptions) -> AcceptEdit:
     """The source is the part's own, or the person's where they vouch for it or edit it."""
-    origin = part.view.origin
-    is_persons = request.vouch or text is not None
+    origin = taking.part.view.origin
+    is_persons = vouch or taking.text is not None
     source = Source.USER_STATED if is_persons else origin.source
     its_options = replace(
         options,
@@ -105,10 +109,7 @@ def _edit(
         session=options.session or origin.session,
         reason=options.reason or origin.reason,
     )
-    return AcceptEdit(
-        PartTaking(proposal=proposal.ref.id, part=part, text=text, anyway=request.anyway),
-        its_options,
-    )
+    return AcceptEdit(taking, its_options)
 
 
 def _decision(
@@ -178,32 +179,36 @@ def part_to_edit(workspace: Workspace, named: str, name: str, anyway: bool) -> P
 
 def _with_conflicts_marked(workspace: Workspace, proposal: Proposal) -> Proposal:
     """Mark fresh parts as overtaken if only merging one after the other shows a conflict."""
-    texts: dict[FilePath, Document | None] = {}
-    met: list[Part] = []
-    for part in rewriting.in_order(
+    fresh = rewriting.in_order(
         [part for part in proposal.parts if part.view.state is PartState.OPEN]
-    ):
-        path = part.view.path
-        if path not in texts:
-            data = files.read(files.path_on_disk(workspace.root, path))
-            texts[path] = None if data is None else parse_bytes(data)
-        try:
-            taken = take_part(
-                PartTaking(proposal=proposal.ref.id, part=part),
-                texts[path],
-                workspace.kind_of(path),
-            )
-        except ProposalProblem:
-            met.append(part)
-        except MdmemError:
-            pass  # reported when it is carried out
-        else:
-            texts[path] = parse(taken.result.text)
+    )
+    takings = [PartTaking(proposal=proposal.ref.id, part=part) for part in fresh]
+    met = [fresh[number] for number in find_conflicts(workspace, takings)]
     parts = (
         replace(part, view=replace(part.view, state=PartState.OVERTAKEN)) if part in met else part
         for part in proposal.parts
     )
     return replace(proposal, parts=tuple(parts))
+
+
+def find_conflicts(workspace: Workspace, takings: Iterable[PartTaking]) -> list[int]:
+    """The numbers, from 0, of those that would be overtaken by the ones before them."""
+    texts: dict[FilePath, Document | None] = {}
+    met = []
+    for number, taking in enumerate(takings):
+        path = taking.part.view.path
+        if path not in texts:
+            data = files.read(files.path_on_disk(workspace.root, path))
+            texts[path] = None if data is None else parse_bytes(data)
+        try:
+            taken = take_part(taking, texts[path], workspace.kind_of(path))
+        except ProposalProblem:
+            met.append(number)
+        except MdmemError:
+            pass  # reported when it is carried out
+        else:
+            texts[path] = parse(taken.result.text)
+    return met
 
 
 def _named(proposal: Proposal, name: str) -> list[Part]:
@@ -223,7 +228,7 @@ def _named(proposal: Proposal, name: str) -> list[Part]:
         raise ProposalProblem(
             "ambiguous", f"{name[:80]!r} matches several parts", f"They are {names}."
         )
-    _require_single(proposal, parts)
+    require_single(proposal, parts)
     return parts
 
 
@@ -236,7 +241,7 @@ def _is_fresh(part: Part, proposal: Proposal) -> bool:
     return part.view.state is PartState.OPEN and not is_overtaken
 
 
-def _require_single(proposal: Proposal, parts: Sequence[Part]) -> None:
+def require_single(proposal: Proposal, parts: Sequence[Part]) -> None:
     """Refuse one of several parts with one name: the decision would cover all of them."""
     waiting = [part.view for part in parts if part.view.state.waits]
     if len(waiting) > 1:
@@ -292,24 +297,31 @@ def reject(workspace: Workspace, request: Reject, say: Say) -> Decision:
         if options.dry_run:
             return Decision(
                 proposal=proposal.ref.id,
-                parts=tuple((view, _rejected(view, None)) for view in views),
+                parts=tuple((view, rejected(view, None)) for view in views),
                 dry_run=True,
             )
-        made: dict[PartName, CommitId] = {}
-        for group in _groups(chosen):
-            parent = workspace.repository.head()
-            commit = commit_note(
-                workspace, _rejection(workspace, proposal, group, options), _texts(group)
-            )
-            transaction.begin_write().add(partial(_withdraw, workspace, commit, parent))
-            made |= {part.name: commit for part in group}
-        closed = _settle(workspace, proposal)
+        own = [OpenPart(proposal, part) for part in chosen]
+        made = reject_parts(workspace, own, options, transaction)
+        closed = bool(settle(workspace, [proposal]))
         return Decision(
             proposal=proposal.ref.id,
-            parts=tuple((view, _rejected(view, made[view.name])) for view in views),
+            parts=tuple((e.part.view, rejected(e.part.view, made[e.pair])) for e in own),
             commits=tuple(dict.fromkeys(made.values())),
             closed=closed,
         )
+
+
+def reject_parts(
+    workspace: Workspace, parts: Sequence[OpenPart], options: WriteOptions, transaction: Transaction
+) -> dict[tuple[str, PartName], CommitId]:
+    """Reject parts as a part of a transaction; the commit of each. The caller holds the lock."""
+    made: dict[tuple[str, PartName], CommitId] = {}
+    for group in _groups(parts):
+        parent = workspace.repository.head()
+        commit = commit_note(workspace, _rejection(workspace, group, options), _texts(group))
+        transaction.begin_write().add(partial(_withdraw, workspace, commit, parent))
+        made |= {each.pair: commit for each in group}
+    return made
 
 
 def _withdraw(
@@ -318,15 +330,21 @@ def _withdraw(
     return commits.withdraw(workspace.repository, commit, parent)
 
 
-def _rejected(view: PartView, commit: CommitId | None) -> WriteResult:
+def rejected(view: PartView, commit: CommitId | None) -> WriteResult:
+    """The result of a rejection."""
     return WriteResult(
         changed=True, path=view.path, section=view.section, etag=None, commit=commit, op=Op.REJECT
     )
 
 
-def _groups(parts: Sequence[Part]) -> Iterator[list[Part]]:
-    ordered = sorted(parts, key=lambda part: (part.view.path, part.view.section))
-    for _, same in groupby(ordered, key=lambda part: (part.view.path, part.view.section)):
+def _groups(parts: Sequence[OpenPart]) -> Iterator[list[OpenPart]]:
+    """The parts for each commit: those of one section, proposed by one actor."""
+
+    def place(each: OpenPart) -> tuple[FilePath, SectionPath, str]:
+        view = each.part.view
+        return view.path, view.section, view.origin.actor or ""
+
+    for _, same in groupby(sorted(parts, key=place), key=place):
         group = list(same)
         yield from (
             group[start : start + _PARTS_A_COMMIT]
@@ -334,9 +352,9 @@ def _groups(parts: Sequence[Part]) -> Iterator[list[Part]]:
         )
 
 
-def _texts(group: Sequence[Part]) -> tuple[str, str]:
+def _texts(group: Sequence[OpenPart]) -> tuple[str, str]:
     """The lines of some parts: those rejected (quoted as removed), and those kept."""
-    pieces = [part.piece for part in group if isinstance(part.piece, FactPiece)]
+    pieces = [each.part.piece for each in group if isinstance(each.part.piece, FactPiece)]
     return (
         "".join(f"{piece.new.item.raw.rstrip()}\n" for piece in pieces if piece.new),
         "".join(f"{piece.old.item.raw.rstrip()}\n" for piece in pieces if piece.old),
@@ -344,16 +362,16 @@ def _texts(group: Sequence[Part]) -> tuple[str, str]:
 
 
 def _rejection(
-    workspace: Workspace, proposal: Proposal, group: Sequence[Part], options: WriteOptions
+    workspace: Workspace, group: Sequence[OpenPart], options: WriteOptions
 ) -> history.CommitNote:
-    view = group[0].view
+    view = group[0].part.view
     note = history.CommitNote(
         op=Op.REJECT,
         path=view.path,
         section=view.section,
         provenance=Provenance(),
         proposed_by=view.origin.actor,
-        rejects=tuple(dict.fromkeys((proposal.ref.id, part.name) for part in group)),
+        rejects=tuple(dict.fromkeys(each.pair for each in group)),
     )
     return with_provenance(workspace, note, options)
 
@@ -361,29 +379,38 @@ def _rejection(
 # The branch afterwards.
 
 
-def _settle(workspace: Workspace, proposal: Proposal) -> bool:
-    """Remove rejected parts from the branch, and the branch once nothing is open (True).
+def settle(workspace: Workspace, proposals: Sequence[Proposal]) -> tuple[str, ...]:
+    """Remove decided parts from branches, and branches without open parts; the ids of these.
 
     This completes what a killed process began. A branch checked out in a work tree is unchanged.
     """
-    repository, before = workspace.repository, proposal.ref
-    if branch_commits.checked_out_in(repository, before.name):
-        return False
-    (after,) = reading.read_proposals(workspace, [before])
+    repository = workspace.repository
+    refs = [
+        each.ref
+        for each in proposals
+        if not branch_commits.checked_out_in(repository, each.ref.name)
+    ]
+    settled = reading.read_proposals(workspace, refs) if refs else []
     branches.drop_old(repository)
+    return tuple(after.ref.id for after in settled if _settle(workspace, after))
+
+
+def _settle(workspace: Workspace, after: Proposal) -> bool:
     if after.problems:
         return False
+    repository, ref = workspace.repository, after.ref
     if not after.view.waits:
         if any(
-            reading.waits(open_at(folder, workspace.environment), before)
+            reading.waits(open_at(folder, workspace.environment), ref)
             for folder in after.branch.shared_with
         ):
             return False
-        return branches.close(repository, before, _closing_commit(workspace, before.id, before.tip))
+        return branches.close(repository, ref, _closing_commit(workspace, ref.id, ref.tip))
     gone = [
         part
         for part in after.parts
-        if part.view.state is PartState.REJECTED and (part.piece is not None or part.is_stated)
+        if part.view.state in (PartState.REJECTED, PartState.SUPERSEDED)
+        and (part.piece is not None or part.is_stated)
     ]
     return bool(gone) and withdraw_parts(workspace, after, gone)
 

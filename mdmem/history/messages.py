@@ -61,9 +61,9 @@ class CommitNote:
     sessions in which they were said, `run` names the run, `cites` tells where each fact was said,
     `keys` what it is about, `senders` who said it where that was not the user, and `reads` how far
     transcripts are read. Of a dream, too; `dreamt` is the commit through which it has judged what
-    came in. Of a decision: the `proposal` and the agent that it is `proposed_by`; `accepts` and
-    `rejects` are pairs of a proposal and a part. Of a proposal: `again` are the decisions on these
-    parts after which they are proposed once more.
+    came in. Of a decision: the `proposal` and the agent that it is `proposed_by`; `accepts`,
+    `closes` (rivals of what it accepts) and `rejects` are pairs of a proposal and a part. Of a
+    proposal: `again` are the decisions on these parts after which they are proposed once more.
     """
 
     op: Op
@@ -92,6 +92,7 @@ class CommitNote:
     proposal: str | None = None
     proposed_by: str | None = None
     accepts: tuple[tuple[str, str], ...] = ()
+    closes: tuple[tuple[str, str], ...] = ()
     rejects: tuple[tuple[str, str], ...] = ()
     again: tuple[CommitId, ...] = ()
 
@@ -227,6 +228,7 @@ def compose_message(note: CommitNote, *changes: tuple[str, str]) -> str:
         ("Proposal", note.proposal or ""),
         ("Proposed-By", note.proposed_by or ""),
         *(("Accepts", " ".join(pair)) for pair in note.accepts),
+        *(("Closes", " ".join(pair)) for pair in note.closes),
         *(("Rejects", " ".join(pair)) for pair in note.rejects),
         *(("Again", commit) for commit in note.again),
         ("Claimed-By", note.claimed_by or ""),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mdmem.changes import deciding, proposing
+from mdmem.changes import deciding, list_decisions, proposing
 from mdmem.errors import ProposalProblem
 from mdmem.events import EventRecorder
 from mdmem.model.proposals import (
     Accept,
+    Decide,
     Decision,
+    ItemChoice,
+    ListDecision,
     ProposalList,
     ProposalView,
     Propose,
@@ -19,7 +22,7 @@ from mdmem.model.proposals import (
     Reject,
 )
 from mdmem.model.writes import WriteOptions
-from mdmem.proposals import branches, reading
+from mdmem.proposals import branches, listings, reading
 from mdmem.startup.records import dataclass
 from mdmem.verbs import name_of
 from mdmem.workspace import Say, Workspace
@@ -58,12 +61,14 @@ class Proposals:
         return proposal.view
 
     def standing(self) -> ProposalList:
-        """The proposals that HEAD has not taken in."""
+        """The proposals that HEAD has not taken in, and their open parts as a numbered list."""
         with self.record_event("proposals", None):
-            read, unreadable = reading.read_open(self.workspace)
-        ahead = (each for each in read if each.branch.is_ahead)
-        views = tuple(each.view for each in ahead if each.view.waits or not each.branch.shared_with)
-        return ProposalList(views, unreadable)
+            read, unreadable = reading.read_standing(self.workspace)
+        return ProposalList(
+            tuple(each.view for each in read),
+            unreadable,
+            listings.number_items(self.workspace, read),
+        )
 
     def show(self, named: str) -> ProposalView:
         """One proposal with all of its parts.
@@ -85,6 +90,13 @@ class Proposals:
             raise ProposalProblem("part-not-found", f"{view.name} has no text to edit", "")
         return view.name, view.new
 
+    def item_text(self, choice: ItemChoice, stamp: str | None) -> str:
+        """The text of an item of a numbered list, to edit.
+
+        Raises ProposalProblem (`list-not-found`, `part-not-found`, `proposals-moved`).
+        """
+        return list_decisions.item_text(self.workspace, choice, stamp)
+
     def search(self, query: str, limit: int) -> tuple[ProposedHit, ...]:
         """The open parts with words of a query, best first."""
         with self.record_event("search-proposed", None):
@@ -101,6 +113,19 @@ class Proposals:
         """
         with self.record_event("accept", request.options) as event:
             decision = deciding.accept(self.workspace, request, self.say)
+            event.done(bool(decision.commits), commit=next(reversed(decision.commits), None))
+        if decision.commits:
+            self.catch_up(self.workspace)
+        return decision
+
+    def decide(self, request: Decide) -> ListDecision:
+        """Decide on items of a numbered list, one commit each: all or nothing.
+
+        Raises WorkspaceProblem (`not-allowed`), ProposalProblem (`list-not-found`,
+        `part-not-found`, `overtaken`), MdmemError as any write.
+        """
+        with self.record_event("accept" if request.accepts else "reject", request.options) as event:
+            decision = list_decisions.decide(self.workspace, request, self.say)
             event.done(bool(decision.commits), commit=next(reversed(decision.commits), None))
         if decision.commits:
             self.catch_up(self.workspace)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
 
@@ -19,6 +20,7 @@ from mdmem.model.writes import (
     WriteOptions,
     WriteResult,
 )
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
 from mdmem.wording import field as field_name
 
@@ -26,6 +28,9 @@ MOST_PROPOSALS, MOST_PARTS = 500, 1000
 """Maximum number of open proposals, and of open parts in one."""
 KEPT_DAYS = 90
 """Days for which a closed proposal can be looked up."""
+
+_NUMBER = late.pattern(r"(\d{1,3})(?:([a-z])|-(\d{1,3}))?")
+_AGE = late.pattern(r"(\d{1,5})d")
 
 PartName = str
 """The id of the fact added, else of the one removed; for other text `SECTION@ETAG`."""
@@ -43,12 +48,17 @@ class PartOp(StrEnum):
 
 
 class PartState(StrEnum):
-    """States of a part. `OVERTAKEN`: its target has changed since. `ACCEPTED`: memory has it."""
+    """States of a part.
+
+    `OVERTAKEN`: its target has changed since. `ACCEPTED`: memory has it. `SUPERSEDED`: a rival was
+    accepted.
+    """
 
     OPEN = "open"
     ACCEPTED = "accepted"
     REJECTED = "rejected"
     OVERTAKEN = "overtaken"
+    SUPERSEDED = "superseded"
 
     @property
     def waits(self) -> bool:
@@ -70,6 +80,14 @@ class PartOrigin:
 
 
 @dataclass(frozen=True, slots=True)
+class PlaceChange:
+    """The change that overtook a part: by an actor (None: the user), at a time, if committed."""
+
+    actor: str | None = None
+    time: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PartView:
     """A part as shown: `old` is removed, `new` added; `standing` is the current text there."""
 
@@ -84,6 +102,11 @@ class PartView:
     standing: str | None = None
     duplicate_of: FactId | None = None
     contradicts: FactId | None = None
+    key: str | None = None
+    since: datetime | None = None
+    """The time when it was proposed."""
+    changed: PlaceChange | None = None
+    """The change that overtook it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +131,59 @@ class ProposalView:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedPart:
+    """A part in the numbered list, with the id of its proposal and who proposed it when."""
+
+    proposal: str
+    actor: str
+    since: datetime
+    view: PartView
+
+
+@dataclass(frozen=True, slots=True)
+class ListedItem:
+    """A numbered item: the rival values for one place, newest first.
+
+    A value is one change, proposed by one actor or more: its parts, newest first.
+    """
+
+    number: int
+    values: tuple[tuple[ListedPart, ...], ...]
+
+    @property
+    def place(self) -> tuple[FilePath, SectionPath]:
+        """Its file and section."""
+        view = self.values[0][0].view
+        return view.path, view.section
+
+    @property
+    def is_rival(self) -> bool:
+        """True if it has several values."""
+        return len(self.values) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedList:
+    """Open parts as numbered items; `stamp` names the list.
+
+    `unlisted` counts the items above the maximum.
+    """
+
+    stamp: str = ""
+    items: tuple[ListedItem, ...] = ()
+    unlisted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ProposalList:
-    """The proposals that HEAD has not taken in, oldest first, and those that cannot be read."""
+    """The proposals that HEAD has not taken in, oldest first, and those that cannot be read.
+
+    `numbered` are their open parts.
+    """
 
     views: tuple[ProposalView, ...] = ()
     unreadable: tuple[UnreadableProposal, ...] = ()
+    numbered: NumberedList = NumberedList()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +233,15 @@ class Accept:
     def __post_init__(self) -> None:
         if self.anyway and not (self.parts or self.edited):
             raise UsageProblem(f"{field_name('anyway')} needs named parts")
-        if self.options.source is not Source.INFERRED or self.options.confidence is not None:
-            raise UsageProblem(
-                f"a part has a source of its own; {field_name('vouch')} makes it the user's"
-            )
+        require_own_source(self.options)
+
+
+def require_own_source(options: WriteOptions) -> None:
+    """Refuse a source for what has its own. Raises: UsageProblem."""
+    if options.source is not Source.INFERRED or options.confidence is not None:
+        raise UsageProblem(
+            f"a part has a source of its own; {field_name('vouch')} makes it the user's"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +251,132 @@ class Reject:
     proposal: str
     parts: tuple[PartName, ...] = ()
     options: WriteOptions = field(default_factory=WriteOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemChoice:
+    """A decision on one item of a list: accept or reject a value (from 0; None: see below).
+
+    Without a value the newest is accepted, and all are rejected. `text`: in these words. `keeps`:
+    keep what it replaces, and accept all of its values.
+    """
+
+    number: int
+    value: int | None = None
+    accepts: bool = True
+    text: str | None = None
+    keeps: bool = False
+
+    @property
+    def name(self) -> str:
+        """The item or value as a user names it: 1, 1b."""
+        return f"{self.number}{'' if self.value is None else chr(ord('a') + self.value)}"
+
+
+def is_number(word: str) -> bool:
+    """True for an item of a list: 1, 1b, 4-9; an id has more digits."""
+    return _NUMBER.fullmatch(word) is not None
+
+
+def parse_numbers(words: Iterable[str]) -> tuple[tuple[int, int | None], ...]:
+    """Items of a list, as a user names them, each with its value (from 0) if that is named.
+
+    Raises: UsageProblem.
+    """
+    numbers: list[tuple[int, int | None]] = []
+    for word in words:
+        match = _NUMBER.fullmatch(word)
+        if match is None:
+            raise UsageProblem(
+                f"{word[:80]!r} is not a number of the list", "Write numbers as 1, 1b or 4-9."
+            )
+        first, letter, last = match.groups()
+        if last is not None and int(last) < int(first):
+            raise UsageProblem(f"{word} is not a range: {last} comes before {first}")
+        value = ord(letter) - ord("a") if letter else None
+        numbers += [(number, value) for number in range(int(first), int(last or first) + 1)]
+    return tuple(dict.fromkeys(numbers))
+
+
+def parse_age(text: str) -> int:
+    """A number of days, as in 30d. Raises: UsageProblem."""
+    match = _AGE.fullmatch(text)
+    if match is None:
+        raise UsageProblem(f"{text[:80]!r} is not an age", "Write a number of days, as in 30d.")
+    return int(match[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Items of a list by where they are, who proposed them, and their age in days."""
+
+    section: str | None = None
+    file: str | None = None
+    actor: str | None = None
+    older: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """Decide on items of a list: the named ones, or those of a selection (`accepts` says how).
+
+    `stamp` None means the newest list of this user. `anyway`: accept what was overtaken since, and
+    removals that are overtaken.
+    `leaves`: leave what has changed since, instead of refusing everything.
+    """
+
+    choices: tuple[ItemChoice, ...] = ()
+    selection: Selection | None = None
+    accepts: bool = True
+    stamp: str | None = None
+    vouch: bool = False
+    anyway: bool = False
+    leaves: bool = False
+    options: WriteOptions = field(default_factory=WriteOptions)
+
+    def __post_init__(self) -> None:
+        require_own_source(self.options)
+        if bool(self.choices) is (self.selection is not None):
+            raise UsageProblem("name items by their numbers, or select them, not both")
+        if self.anyway and not self.choices:
+            raise UsageProblem(f"{field_name('anyway')} needs numbers")
+        accepted = [choice.number for choice in self.choices if choice.accepts]
+        if twice := next((each for each in accepted if accepted.count(each) > 1), None):
+            raise UsageProblem(f"only one value of {twice} can be accepted")
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedItem:
+    """A part decided by its number, with the result of its write."""
+
+    number: int
+    proposal: str
+    part: PartView
+    result: WriteResult
+
+
+@dataclass(frozen=True, slots=True)
+class LeftItem:
+    """An item that was left, and why; `anyway` if it is accepted only with that."""
+
+    number: int
+    why: str
+    anyway: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListDecision:
+    """The outcome of `Decide`. `moved` is the list as it is now, if nothing was done."""
+
+    accepted: tuple[DecidedItem, ...] = ()
+    rejected: tuple[DecidedItem, ...] = ()
+    superseded: tuple[tuple[str, PartView], ...] = ()
+    left: tuple[LeftItem, ...] = ()
+    commits: tuple[CommitId, ...] = ()
+    closed: tuple[str, ...] = ()
+    dry_run: bool = False
+    moved: NumberedList | None = None
+    stamp: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,12 @@ from mdmem.text.facts import parse_item
 from mdmem.workspace import Workspace
 
 _TRAILER = late.pattern(r"([0-9a-f]{8}) (\S.*)")
+_DECISIONS = {
+    "Accepts": PartState.ACCEPTED,
+    "Rejects": PartState.REJECTED,
+    "Closes": PartState.SUPERSEDED,
+}
+"""The state of the parts that each trailer names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +54,7 @@ def decisions(
     """All decisions in a commit's history by proposal and part; the newest of several."""
     decided: dict[tuple[str, PartName], DecidedPart] = {}
     for commit, time, message in branch_commits.messages_with(
-        repository, "^Mdmem-(Accepts|Rejects): [0-9a-f]{8} ", tip
+        repository, "^Mdmem-(Accepts|Rejects|Closes): [0-9a-f]{8} ", tip
     ):
         for part in _decided(commit, time, message):
             decided.setdefault((part.proposal, part.name), part)
@@ -69,7 +75,7 @@ def _decided(commit: CommitId, time: int, message: str) -> Iterator[DecidedPart]
         for line in message.split("\n")
         if line.startswith(("- ", "+ "))
     }
-    for name, state in (("Accepts", PartState.ACCEPTED), ("Rejects", PartState.REJECTED)):
+    for name, state in _DECISIONS.items():
         for value in trailers.get(name, ()):
             if match := _TRAILER.fullmatch(value):
                 quote = quotes.get(FactId(match[2]))

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from mdmem.editors.likeness import StatementIndex
 from mdmem.folder import files
 from mdmem.history.notes import parse_message
 from mdmem.model import Fact, FactId, FileKind, FilePath, Op, SectionPath, Source, Supersession
-from mdmem.model.proposals import PartName, PartOp, PartOrigin, PartState, PartView
+from mdmem.model.proposals import (
+    PartName,
+    PartOp,
+    PartOrigin,
+    PartState,
+    PartView,
+    PlaceChange,
+)
 from mdmem.model.trail import Occurrence
 from mdmem.proposals import pieces, taking
 from mdmem.proposals.origins import DecidedPart, ProposedNote, ProposedNotes, part_origin
@@ -18,7 +26,7 @@ from mdmem.proposals.taking import Freshness, Judgement
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.addresses import join_path
 from mdmem.text.document import parse_bytes
-from mdmem.text.facts import ids_of, item_text
+from mdmem.text.facts import Item, ids_of, item_text
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -108,6 +116,26 @@ class StandingMemory:
     def current(self, fact: FactId) -> list[Occurrence]:
         """The lines that state a fact and still count."""
         return [each for each in self.live(fact) if not self._trail.marks_of(each.number)]
+
+    def last_change(self, path: FilePath, goes: Sequence[Item], piece: FactPiece) -> PlaceChange:
+        """The change of the place of a fact: of what is there now, or its removal."""
+        for item in goes:
+            if place := next((e for e in self.live(item.fact.id) if e.entry.path == path), None):
+                origin = place.origin
+                actor = origin.claimed_by or origin.actor
+                return PlaceChange(self._agent(actor), self._workspace.local_time(origin.time))
+            return PlaceChange()
+        gone = self._trail.occurrences_of(piece.old.item.fact.id) if piece.old else ()
+        ends = [each.ended for each in gone if each.ended and each.entry.path == path]
+        commit = self._trail.commit_numbered(ends[-1]) if ends else None
+        if commit is None:
+            return PlaceChange()
+        note = parse_message(commit.message)
+        actor = note.claimed_by or note.provenance.actor
+        return PlaceChange(self._agent(actor), self._workspace.local_time(commit.time))
+
+    def _agent(self, actor: str | None) -> str | None:
+        return actor if actor and self._workspace.is_agent(actor) else None
 
     def is_persons(self, fact: Fact) -> bool:
         """True if a person's commit states a fact in a daily log, with or without its key."""
@@ -202,6 +230,13 @@ class PartReader:
             standing=judgement.standing,
             duplicate_of=self._duplicate(piece, path, {item.fact.id for item in judgement.goes}),
             contradicts=next((item.fact.id for item in rivals if item.start not in goes), None),
+            key=piece.place.item.fact.key,
+            since=self._since(proposed),
+            changed=(
+                self._memory.last_change(path, judgement.goes, piece)
+                if judgement.freshness is Freshness.OVERTAKEN
+                else None
+            ),
         )
         supersedes = self._notes.supersedes(fact) if piece.new else ()
         contradicts, keys = self._notes.contradicts(fact), self._notes.keys(fact)
@@ -261,8 +296,12 @@ class PartReader:
             origin=self._origin(proposed, None),
             state=self._state(piece.name, proposed, judgement.freshness),
             standing=judgement.standing,
+            since=self._since(proposed),
         )
         return Part(view=view, piece=piece)
+
+    def _since(self, proposed: ProposedNote | None) -> datetime | None:
+        return self._workspace.local_time(proposed.commit.time) if proposed else None
 
     def _origin(
         self, proposed: ProposedNote | None, fact: FactId | None, new: ItemPlace | None = None
@@ -319,6 +358,7 @@ class PartReader:
             origin=self._origin(proposed, fact),
             state=self._state(fact, proposed, Freshness.FRESH if is_open else Freshness.DONE),
             standing=text if is_open else None,
+            since=self._since(proposed),
         )
         return Part(
             view=view,

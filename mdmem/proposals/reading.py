@@ -94,6 +94,15 @@ def read_open(workspace: Workspace) -> tuple[list[Proposal], tuple[UnreadablePro
     return _judged(workspace, read, head), unreadable
 
 
+def read_standing(
+    workspace: Workspace,
+) -> tuple[list[Proposal], tuple[UnreadableProposal, ...]]:
+    """Read the proposals to decide here: not those merged, or for other workspaces only."""
+    read, unreadable = read_open(workspace)
+    ahead = (each for each in read if each.branch.is_ahead)
+    return [each for each in ahead if each.view.waits or not each.branch.shared_with], unreadable
+
+
 def read_proposals(workspace: Workspace, refs: Sequence[ProposalRef]) -> list[Proposal]:
     """Read proposals in one go, oldest first. Raises: RepositoryProblem."""
     head = workspace.repository.head()

@@ -235,7 +235,7 @@ def _part_by_part(
     modes = {change.path: change.mode for row in proposal.branch.commit_changes for change in row}
     texts: dict[FilePath, str] = {}
     commits = []
-    for part in sorted(parts, key=_order):
+    for part in sorted(parts, key=order):
         path = part.view.path
         before = texts.get(path, part.source.base.text if part.source else "")
         after = _with_part(before, part)
@@ -267,7 +267,7 @@ def _with_part(text: str, part: Part) -> str:
     return text if put.text is None else put.text
 
 
-def _order(part: Part) -> int:
+def order(part: Part) -> int:
     """Headings that others may need first, then facts, then texts and removals."""
     piece = part.piece
     if not isinstance(piece, SectionPiece):
@@ -278,4 +278,4 @@ def _order(part: Part) -> int:
 
 def in_order(parts: Sequence[Part]) -> list[Part]:
     """Parts in the order in which they can be applied."""
-    return sorted(parts, key=_order)
+    return sorted(parts, key=order)

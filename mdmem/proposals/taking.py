@@ -165,10 +165,12 @@ def put_fact(
     *,
     wording: str | None = None,
     is_forced: bool = False,
+    keeps: bool = False,
 ) -> PutText:
     """Merge a fact's change into the current file `now`, as a person's `wording` if any.
 
-    `source` is the file where the proposal began; `is_forced` overrides later changes.
+    `source` is the file where the proposal began; `is_forced` overrides later changes. `keeps`: add
+    the fact beside what it would replace.
     Raises: SectionProblem (`body-escapes-section`, `open-block`): other text would change.
     """
     (in_base,) = renamed_pieces([piece], {new: old for old, new in source.paths.items()})
@@ -180,6 +182,9 @@ def put_fact(
     judgement = judge_fact(as_now, base_facts, FileFacts(now), kind is FileKind.DAILY)
     if judgement.freshness is Freshness.DONE and wording is None:
         return PutText(now.text, section, judgement)
+    if keeps and piece.new is not None:
+        added = _take_fact(replace(as_now, old=None), (), now, kind is FileKind.DAILY, wording)
+        return PutText(*added, replace(judgement, goes=()))
     is_fresh, has_base = judgement.freshness is Freshness.FRESH, base_facts.has_section(section)
     if (
         is_fresh

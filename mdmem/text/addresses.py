@@ -66,6 +66,13 @@ def _ends_in(titles: Sequence[str], name: str) -> bool:
     return False
 
 
+def is_named(path: SectionPath, address: str) -> bool:
+    """True if an address may name a section: its title or the end of its path, loosely compared."""
+    loosely = MATCH_RULES[-1]
+    titles, name = [loosely(title) for title in path], loosely(address)
+    return bool(titles) and (titles[-1] == name or _ends_in(titles, name))
+
+
 def similar_paths(document: Document, address: str) -> tuple[str, ...]:
     """Up to three paths of the document that resemble an address."""
     name = plain_title(address).casefold()[:_MAX_COMPARED_CHARS]

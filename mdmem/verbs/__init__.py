@@ -55,12 +55,19 @@ class InstructionsEdit:
 
 @dataclass(frozen=True, slots=True)
 class PartTaking:
-    """A part to accept, in a person's own `text` if any, or `anyway`, despite later changes."""
+    """A part to accept, in a person's own `text` if any, or `anyway`, despite later changes.
+
+    `keeps`: beside what it would replace. `voices` are parts that propose the same, `closes` its
+    rivals: pairs of a proposal and a part.
+    """
 
     proposal: str
     part: Part
     text: str | None = None
     anyway: bool = False
+    keeps: bool = False
+    voices: tuple[tuple[str, str], ...] = ()
+    closes: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,15 @@ def edit(change: PartTaking, document: Document | None, kind: FileKind) -> Edite
 def _edit_fact(
     change: PartTaking, piece: FactPiece, source: FileSource, now: Document, kind: FileKind
 ) -> EditedText:
-    put = taking.put_fact(piece, source, now, kind, wording=change.text, is_forced=change.anyway)
+    put = taking.put_fact(
+        piece,
+        source,
+        now,
+        kind,
+        wording=change.text,
+        is_forced=change.anyway,
+        keeps=change.keeps,
+    )
     if put.text is None:
         raise overtaken(change, put.judgement.standing)
     new = _new_fact(change)
@@ -52,7 +60,13 @@ def _edit_fact(
         change, new, {item.fact.id for item in put.judgement.goes}, kind is FileKind.DAILY
     )
     return EditedText(
-        result=EditResult(text=put.text, op=Op.ACCEPT, section=put.section, supersedes=supersedes)
+        result=EditResult(
+            text=put.text,
+            op=Op.ACCEPT,
+            section=put.section,
+            supersedes=supersedes,
+            also=change.keeps,
+        )
     )
 
 
@@ -104,7 +118,8 @@ def _complete_note(note: CommitNote, edit: AcceptEdit, added: tuple[FactId, ...]
         note,
         proposal=change.proposal,
         proposed_by=part.view.origin.actor,
-        accepts=((change.proposal, part.name),),
+        accepts=((change.proposal, part.name), *change.voices),
+        closes=change.closes,
         cites=tuple((fact, cited) for cited in part.view.origin.cites),
         contradicts=part.contradicts if change.text is None else (),
         keys=part.keys if change.text is None else (),
