@@ -130,7 +130,7 @@ def shortened(shell: Shell) -> None:
     shell.write("memory/rooms.md", "# Rooms\n")
 
 
-PROPOSED = "0123abcd"
+PROPOSED, LISTED = "0123abcd", "aaaa"
 OVERTAKEN = "40d63cb5"
 """The id of the fact `k: x`."""
 
@@ -168,6 +168,25 @@ def proposed_and_overtaken(shell: Shell) -> None:
         shell.git("for-each-ref", "--format=%(refname)", "refs/heads/mdmem").strip(),
     )
     shell.run("remember", "y", "--key", "k")
+
+
+def listed(shell: Shell) -> None:
+    """A proposal in a list, whose stamp is known."""
+    proposed(shell)
+    shell.run("remember", "x", "--key", "k", "--section", "Work", "--propose", "--actor", "bot")
+    shell.run("proposals")
+    (path,) = (shell.folder / STATE / "lists").iterdir()
+    path.rename(path.with_name(f"{LISTED}{path.name[4:]}"))
+
+
+def listed_and_moved(shell: Shell) -> None:
+    listed(shell)
+    shell.run("remember", "z", "--key", "k", "--section", "Work", "--propose", "--actor", "codex")
+
+
+def listed_and_overtaken(shell: Shell) -> None:
+    listed(shell)
+    shell.run("remember", "y", "--key", "k", "--section", "Work")
 
 
 def many_proposals(shell: Shell) -> None:
@@ -675,6 +694,29 @@ FAILURES = [
     Failure(
         "part-not-found", ("accept", PROPOSED, "0000000"), prepare=proposed, hints="mdmem proposals"
     ),
+    Failure("usage", ("accept", "1", "--all"), prepare=listed),
+    Failure("usage", ("accept", "1", PROPOSED), prepare=listed, hints="1b"),
+    Failure("usage", ("accept", "1", "1b"), prepare=listed),
+    Failure("usage", ("accept", "2-1"), prepare=listed),
+    Failure("usage", ("accept",), prepare=listed),
+    Failure("usage", ("reject", "--older", "a month"), hints="30d"),
+    Failure("list-not-found", ("accept", "1"), prepare=proposed, hints="mdmem proposals"),
+    Failure(
+        "list-not-found",
+        ("accept", "--all", "--list", "bbbb"),
+        prepare=listed,
+        hints="mdmem proposals",
+    ),
+    Failure("part-not-found", ("accept", "7"), prepare=listed, hints="mdmem proposals"),
+    Failure("part-not-found", ("reject", "1c"), prepare=listed, hints="mdmem proposals"),
+    Failure(
+        "proposals-moved",
+        ("accept", "1", "--list", LISTED),
+        prepare=listed_and_moved,
+        hints="k: z",
+    ),
+    Failure("overtaken", ("accept", "1"), prepare=listed_and_overtaken, hints="accept 1 --anyway"),
+    Failure("not-allowed", ("accept", "1", "--actor", "bot"), prepare=listed, hints="people"),
     Failure("ambiguous", ("proposals", PROPOSED[:6]), prepare=proposed_twice, hints=PROPOSED),
     Failure(
         "not-allowed", ("accept", PROPOSED, "--actor", "bot"), prepare=proposed, hints="people"

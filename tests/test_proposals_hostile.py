@@ -12,12 +12,12 @@ from proposal_actions import BOT, accept, closed, fact, parts, problem, propose,
 from workspaces import TOKEN, Desk, desk
 
 from mdmem.changes import deciding, proposing
+from mdmem.cli.proposal_list import list_text
 from mdmem.errors import RepositoryProblem
 from mdmem.memory import Memory
 from mdmem.model.proposals import (
     MOST_PARTS,
     PartState,
-    ProposalList,
     ProposalView,
     ProposeBranch,
     Reject,
@@ -26,7 +26,7 @@ from mdmem.model.writes import Forget, Purge, Remember
 from mdmem.proposals import branches, origins, reading
 from mdmem.queries import removed_facts
 from mdmem.show.maintenance import reviewed_text
-from mdmem.show.proposals import proposal_text, proposals_json, proposals_text, visible
+from mdmem.show.proposals import proposal_text, proposals_json, visible
 from mdmem.show.reads import status_text
 from mdmem.text.facts import fact_id
 
@@ -70,7 +70,8 @@ def test_nothing_of_a_proposal_steers_a_terminal(at: Desk) -> None:
         SEED + "- \x1b[2Jgone\u202e #tag\n\n## He\u200bading\n\n- x\u200by\n",
         message="by \x1b[31mhand",
     )
-    text = proposal_text(view) + proposals_text(ProposalList((view,)), at.workspace.now())
+    listed = Memory(at.workspace).proposals.standing()
+    text = proposal_text(view) + list_text(listed, at.workspace.now(), 80)
     assert text.replace("\n", "").isprintable()
     assert "<U+001B>[2Jgone<U+202E>" in text
 
@@ -202,8 +203,8 @@ def test_one_that_cannot_be_read_is_named_and_the_others_are_answered(at: Desk, 
     ((each,)) = listed.unreadable
     assert (each.id, each.branch) == ("22222222", EVE)
     assert (
-        proposals_text(listed, at.workspace.now())
-        .splitlines()[-1]
+        list_text(listed, at.workspace.now(), 200)
+        .splitlines()[-2]
         .startswith("22222222 cannot be read: ")
     )
     assert proposals_json(listed, at.workspace.now())["unreadable"] == [

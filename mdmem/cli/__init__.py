@@ -87,7 +87,7 @@ def _progress(call: Call) -> AbstractContextManager[object]:
     commits = call.values.get("resolve") or call.values.get("apply")
     if call.as_json or call.quiet or commits or call.command not in _SLOW_COMMANDS:
         return nullcontext()
-    if call.values.get("found"):  # it asks, and shows its progress before that
+    if call.values.get("found") or call.command == "review":  # they ask, and show it before that
         return nullcontext()
     return shown(call.command, None) if call.command == "init" else shown(call.command)
 

@@ -103,9 +103,9 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "contexts", "agent_hook", "Brief an agent", "mdmem agent-hook < event.json"
     ),
     "proposals": CommandEntry("proposals", "proposals", "Decide", "mdmem proposals 5f2c0a11"),
-    "accept": CommandEntry("proposals", "accept", "Decide", "mdmem accept 5f2c0a11 75d0be72"),
+    "accept": CommandEntry("proposals", "accept", "Decide", "mdmem accept 1 4-9"),
     "reject": CommandEntry(
-        "proposals", "reject", "Decide", 'mdmem reject 5f2c0a11 75d0be72 --reason "only a trial"'
+        "proposals", "reject", "Decide", 'mdmem reject 1b --reason "only a trial"'
     ),
     "propose": CommandEntry(
         "proposals", "propose", "Decide", 'mdmem propose kitchen -m "what the fitter said"'

@@ -129,12 +129,28 @@ To = Annotated[
     str | None, typer.Option("--to", metavar="ID", help="With --propose: add it to this proposal.")
 ]
 Again = Annotated[bool, typer.Option("--again", help="Propose it even if it was rejected before.")]
-ProposalArgument = Annotated[
-    str, typer.Argument(metavar="ID", help="The proposal; the beginning of its id is enough.")
-]
-Parts = Annotated[
+Decided = Annotated[
     list[str] | None,
-    typer.Argument(metavar="PART", help="Its parts, by the ids of facts, or SECTION@ETAG."),
+    typer.Argument(
+        metavar="ITEM",
+        help="Numbers of the list (1 4-9, 1b), or the ID of a proposal, then any of its parts.",
+    ),
+]
+DecidedSection = Annotated[
+    str | None, typer.Option("--section", metavar="SECTION", help="What is for this section.")
+]
+DecidedFile = Annotated[
+    str | None, typer.Option("--file", metavar="FILE", help="What is for this file.")
+]
+DecidedActor = Annotated[
+    str | None, typer.Option("--from", metavar="ACTOR", help="What this actor proposed.")
+]
+DecidedAll = Annotated[
+    bool, typer.Option("--all", help="All that is neither outdated nor has several values.")
+]
+ListStamp = Annotated[
+    str | None,
+    typer.Option("--list", metavar="STAMP", help="The list. [default: the newest that you saw]"),
 ]
 FactArgument = Annotated[
     str,

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import shlex
+import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli import editor
+from mdmem.cli import editor, proposal_list, terminal
 from mdmem.cli.call import Answer, Call, open_memory
 from mdmem.cli.write_options import write_options
-from mdmem.errors import UsageProblem
+from mdmem.errors import ProposalProblem, UsageProblem
 from mdmem.memory import Memory
-from mdmem.model.proposals import Accept, Propose, ProposeBranch, Reject
+from mdmem.model.proposals import (
+    Accept,
+    Decide,
+    ItemChoice,
+    ListDecision,
+    NumberedList,
+    ProposalList,
+    Propose,
+    ProposeBranch,
+    Reject,
+    Selection,
+    is_number,
+    parse_age,
+    parse_numbers,
+)
 from mdmem.model.writes import EditSection, Forget, Log, Remember
 from mdmem.show import proposals as show
 from mdmem.show.proposals import proposed_json, proposed_text
@@ -23,9 +39,13 @@ if TYPE_CHECKING:
         Again,
         Allow,
         Committing,
+        Decided,
+        DecidedActor,
+        DecidedAll,
+        DecidedFile,
+        DecidedSection,
         Json,
-        Parts,
-        ProposalArgument,
+        ListStamp,
         Session,
     )
 
@@ -87,8 +107,9 @@ def proposals(
     ] = None,
     as_json: Json = False,
 ) -> Answer:
-    """List open proposals, or show one.
+    """List what is proposed, numbered, or show one proposal.
 
+    Rivals (two values of one key, two changes of one fact) have one number, the newest first.
     Control and invisible characters are shown as code points.
     """
     memory = open_memory(call)
@@ -98,21 +119,25 @@ def proposals(
     listed, now = memory.proposals.standing(), memory.workspace.now()
     return Answer(
         show.proposals_json(listed, now),
-        show.proposals_text(listed, now),
+        proposal_list.list_text(listed, now, terminal.size(sys.stdout)[0]),
         () if listed.views else ("no open proposals",),
     )
 
 
 def accept(
     call: Call,
-    proposal: ProposalArgument,
-    parts: Parts = None,
+    items: Decided = None,
+    section: DecidedSection = None,
+    file: DecidedFile = None,
+    from_actor: DecidedActor = None,
+    undisputed: DecidedAll = False,
+    stamp: ListStamp = None,
     edit: Annotated[
         list[str] | None,
         typer.Option(
             "--edit",
-            metavar="PART",
-            help="Edit this part in $EDITOR first; it then counts as yours.",
+            metavar="ITEM",
+            help="Edit this number or part in $EDITOR first; it then counts as yours.",
         ),
     ] = None,
     vouch: Annotated[
@@ -123,28 +148,39 @@ def accept(
     ] = False,
     **shared: Committing,
 ) -> Answer:
-    """Accept parts of a proposal into memory, one commit each.
+    """Accept what is proposed into memory, one commit each.
 
-    Without PART: all parts that are up to date. A part whose target has changed is outdated: name
-    it and add --anyway.
+    By the numbers of the list: of rivals, 1 is the newest and 1b the second; the others are closed.
+    By the ID of a proposal: its parts, or all that are up to date. A part whose target has changed
+    is outdated: name it and add --anyway. By number only a removal, and what has changed since the
+    list, needs that.
     """
     memory = open_memory(call)
-    edited = []
-    for name in edit or ():
-        part, text = memory.proposals.part_text(proposal, name, anyway)
-        changed = editor.edit_text(
-            f"{text}\n", "--edit", f"mdmem accept {proposal} {shlex.quote(part)}"
-        ).strip()
-        if not changed:
-            raise UsageProblem(
-                f"{part} is empty: nothing was changed",
-                f"To reject it: mdmem reject {proposal} {shlex.quote(part)}",
-            )
-        edited.append((part, changed))
+    words, edits = items or [], edit or []
+    selection = _selection(
+        words or edits, section=section, file=file, actor=from_actor, is_all=undisputed
+    )
+    if not words or is_number(words[0]):
+        edited = _edited_items(memory, edits, stamp)
+        return _decide(
+            memory,
+            Decide(
+                choices=tuple(
+                    ItemChoice(number=number, value=value, text=edited.get((number, value)))
+                    for number, value in dict.fromkeys((*parse_numbers(words), *edited))
+                ),
+                selection=selection,
+                stamp=stamp,
+                vouch=vouch,
+                anyway=anyway,
+                options=write_options(shared),
+            ),
+        )
+    proposal, *parts = words
     request = Accept(
         proposal=proposal,
-        parts=tuple(parts or ()),
-        edited=tuple(edited),
+        parts=tuple(parts),
+        edited=_edited_parts(memory, proposal, edits, anyway),
         vouch=vouch,
         anyway=anyway,
         options=write_options(shared),
@@ -157,17 +193,124 @@ def accept(
 
 def reject(
     call: Call,
-    proposal: ProposalArgument,
-    parts: Parts = None,
+    items: Decided = None,
+    section: DecidedSection = None,
+    file: DecidedFile = None,
+    from_actor: DecidedActor = None,
+    undisputed: DecidedAll = False,
+    older: Annotated[
+        str | None,
+        typer.Option("--older", metavar="AGE", help="What was proposed before that, as in 30d."),
+    ] = None,
+    stamp: ListStamp = None,
     **shared: Committing,
 ) -> Answer:
-    """Reject parts of a proposal, or all its open parts.
+    """Reject what is proposed, by its number or its proposal.
 
-    Rejected text is not proposed again, unless you use --again or state it yourself.
+    Of rivals, 1 rejects all and 1b the second. Rejected text is not proposed again, unless you use
+    --again or state it yourself.
     """
-    decision = open_memory(call).proposals.reject(
-        Reject(proposal, tuple(parts or ()), write_options(shared))
+    memory = open_memory(call)
+    words = items or []
+    selection = _selection(
+        words, section=section, file=file, actor=from_actor, older=older, is_all=undisputed
     )
+    if not words or is_number(words[0]):
+        return _decide(
+            memory,
+            Decide(
+                choices=tuple(
+                    ItemChoice(number=number, value=value, accepts=False)
+                    for number, value in parse_numbers(words)
+                ),
+                selection=selection,
+                accepts=False,
+                stamp=stamp,
+                options=write_options(shared),
+            ),
+        )
+    decision = memory.proposals.reject(Reject(words[0], tuple(words[1:]), write_options(shared)))
     return Answer(
         show.rejected_json(decision), show.rejected_text(decision), show.decision_notes(decision)
     )
+
+
+def _selection(
+    named: Sequence[str],
+    *,
+    section: str | None,
+    file: str | None,
+    actor: str | None,
+    older: str | None = None,
+    is_all: bool,
+) -> Selection | None:
+    """The selection by options; None if items are named. Raises: UsageProblem."""
+    selects = is_all or any(each is not None for each in (section, file, actor, older))
+    if selects and named:
+        raise UsageProblem(
+            "--section, --file, --from, --older and --all select items; name none beside them"
+        )
+    if not selects:
+        return None
+    return Selection(
+        section=section, file=file, actor=actor, older=None if older is None else parse_age(older)
+    )
+
+
+def _decide(memory: Memory, request: Decide) -> Answer:
+    decision = memory.proposals.decide(request)
+    if decision.moved is not None:
+        raise _moved(memory, decision)
+    return Answer(
+        show.list_decision_json(decision),
+        show.list_decision_text(decision, request.accepts),
+        show.list_decision_notes(decision, request.accepts),
+    )
+
+
+def _moved(memory: Memory, decision: ListDecision) -> ProposalProblem:
+    """The refusal of a decision on what has changed since it was listed, with the list again."""
+    moved = decision.moved or NumberedList()
+    text = proposal_list.list_text(
+        ProposalList(numbered=moved), memory.workspace.now(), terminal.size(sys.stdout)[0]
+    )
+    return ProposalProblem(
+        "proposals-moved",
+        f"the proposals have changed since list {decision.stamp}; nothing was done",
+        f"They are now:\n{text or 'none'}",
+        **show.numbered_json(moved),
+    )
+
+
+def _edited_items(
+    memory: Memory, names: Sequence[str], stamp: str | None
+) -> dict[tuple[int, int | None], str]:
+    """Numbers with the texts that the user makes of them."""
+    edited = {}
+    for number, value in parse_numbers(names):
+        choice = ItemChoice(number=number, value=value)
+        text = memory.proposals.item_text(choice, stamp)
+        edited[number, value] = _edited(text, choice.name, f"mdmem accept {choice.name}")
+    return edited
+
+
+def _edited_parts(
+    memory: Memory, proposal: str, names: Sequence[str], anyway: bool
+) -> tuple[tuple[str, str], ...]:
+    edited = []
+    for name in names:
+        part, text = memory.proposals.part_text(proposal, name, anyway)
+        words = f"{proposal} {shlex.quote(part)}"
+        edited.append((part, _edited(text, part, f"mdmem accept {words}")))
+    return tuple(edited)
+
+
+def _edited(text: str, name: str, without: str) -> str:
+    """A text as the user leaves it in their editor. Raises: UsageProblem (they left none)."""
+    changed = editor.edit_text(f"{text}\n", "--edit", without).strip()
+    if not changed:
+        raise UsageProblem(
+            f"{name} is empty: nothing was changed",
+            f"To reject it: {without.replace('accept', 'reject', 1)}",
+        )
+    return changed

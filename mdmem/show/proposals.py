@@ -12,7 +12,11 @@ from typing import Any
 from mdmem.history.differences import DiffKind, word_difference
 from mdmem.model.actors import BLANK
 from mdmem.model.proposals import (
+    DecidedItem,
     Decision,
+    ListDecision,
+    ListedPart,
+    NumberedList,
     PartOp,
     PartState,
     PartView,
@@ -21,7 +25,7 @@ from mdmem.model.proposals import (
     ProposedHit,
     ProposedWrite,
 )
-from mdmem.show.formatting import named_commit, unreadable_json, unreadable_line
+from mdmem.show.formatting import iso, named_commit, unreadable_json
 from mdmem.show.writes import proposed_line, write_json, write_text
 from mdmem.text.addresses import join_path
 from mdmem.wording import number_of
@@ -59,7 +63,8 @@ def _is_hidden(character: str) -> bool:
     ) or "VARIATION SELECTOR" in unicodedata.name(character, "")
 
 
-def _line(text: str) -> str:
+def shown_line(text: str) -> str:
+    """A text on one line, as `visible` shows it."""
     return visible(" ".join(text.splitlines()), keep="")
 
 
@@ -109,10 +114,47 @@ def proposal_json(view: ProposalView) -> dict[str, Any]:
 
 
 def proposals_json(listed: ProposalList, now: datetime) -> dict[str, Any]:
-    """The proposals that wait, without their texts."""
+    """The proposals that wait, without their texts, and their parts by number."""
     return {
         "proposals": [_summary_json(view, now) for view in listed.views],
         "unreadable": unreadable_json(listed.unreadable),
+        **numbered_json(listed.numbered),
+    }
+
+
+def numbered_json(numbered: NumberedList) -> dict[str, Any]:
+    """A list's stamp and its items, each with the newest value and its rivals."""
+    return {
+        "stamp": numbered.stamp or None,
+        "items": [
+            {
+                "number": item.number,
+                **_value_json(item.values[0]),
+                "rivals": [_value_json(value) for value in item.values[1:]],
+            }
+            for item in numbered.items
+        ],
+        "unlisted": numbered.unlisted,
+    }
+
+
+def _value_json(value: Sequence[ListedPart]) -> dict[str, Any]:
+    newest = value[0]
+    changed = newest.view.changed
+    return {
+        "proposal": newest.proposal,
+        **_part_json(newest.view),
+        "actor": newest.actor,
+        "since": newest.since.isoformat(),
+        "outdated": (
+            {"by": changed.actor, "since": iso(changed.time)}
+            if changed and newest.view.state is PartState.OVERTAKEN
+            else None
+        ),
+        "voices": [
+            {"proposal": part.proposal, "part": part.view.name, "actor": part.actor}
+            for part in value[1:]
+        ],
     }
 
 
@@ -144,43 +186,15 @@ def _days(since: datetime, now: datetime) -> int:
     return max(0, (now.date() - since.date()).days)
 
 
-def proposals_text(listed: ProposalList, now: datetime) -> str:
-    """The proposals that wait, then those that cannot be read: a line each, its id first."""
-    waiting = (_summary_text(view, now) for view in listed.views)
-    return "\n".join([*waiting, *map(unreadable_line, listed.unreadable)])
-
-
-def _summary_text(view: ProposalView, now: datetime) -> str:
-    summary = _summary_json(view, now)
-    if not summary["parts"]:
-        return (
-            f"{view.id} {_line(view.actor)}, {_age(summary['days'])}: nothing is open; to close it:"
-            f" mdmem accept {view.id}"
-        )
-    words = [
-        number_of(summary["parts"], "part"),
-        f"+{summary['added']} -{summary['removed']}",
-        f"{summary['overtaken']} outdated" if summary["overtaken"] else "up to date",
-        *([number_of(len(summary["duplicates"]), "duplicate")] if summary["duplicates"] else []),
-        *(
-            [number_of(len(summary["contradicts"]), "contradiction")]
-            if summary["contradicts"]
-            else []
-        ),
-    ]
-    reason = f": {_line(view.reason)}" if view.reason else ""
-    return f"{view.id} {_line(view.actor)}, {_age(summary['days'])}: {', '.join(words)}{reason}"
-
-
-def _age(days: int) -> str:
-    return "today" if days == 0 else f"{number_of(days, 'day')} old"
-
-
 def proposal_text(view: ProposalView) -> str:
     """Each part with its place, its changes word by word, and the current text there."""
-    head = f"{view.id} {_line(view.actor)}" + (f": {_line(view.reason)}" if view.reason else "")
+    head = f"{view.id} {shown_line(view.actor)}" + (
+        f": {shown_line(view.reason)}" if view.reason else ""
+    )
     others = (
-        [f"not memory, left alone: {', '.join(map(_line, view.others))}"] if view.others else []
+        [f"not memory, left alone: {', '.join(map(shown_line, view.others))}"]
+        if view.others
+        else []
     )
     return "\n".join([head, *(line for part in view.parts for line in _part_lines(part)), *others])
 
@@ -189,7 +203,7 @@ def _part_lines(part: PartView) -> Iterator[str]:
     where = f"{part.path}: {join_path(part.section)}" if part.section else part.path
     shown = "outdated" if part.state is PartState.OVERTAKEN else part.state
     state = "" if part.state is PartState.OPEN else f" ({shown})"
-    yield f"{_SIGNS[part.op]} {_line(part.name)} {_line(where)}{state}"
+    yield f"{_SIGNS[part.op]} {shown_line(part.name)} {shown_line(where)}{state}"
     if part.op is PartOp.UPDATE and part.old is not None and part.new is not None:
         yield from _indented(_words(part.old, part.new))
     else:
@@ -199,10 +213,10 @@ def _part_lines(part: PartView) -> Iterator[str]:
     origin = part.origin
     details = [
         f"{origin.source}, {origin.confidence:g}",
-        *([f"because {_line(origin.reason)}"] if origin.reason else []),
+        *([f"because {shown_line(origin.reason)}"] if origin.reason else []),
         *origin.cites,
     ]
-    yield f"{_INDENT}{_line('; '.join(details))}"
+    yield f"{_INDENT}{shown_line('; '.join(details))}"
     if part.state.waits and part.duplicate_of:
         yield f"{_INDENT}already in memory, as {part.duplicate_of}"
     if part.state.waits and part.contradicts:
@@ -250,7 +264,7 @@ def accepted_text(decision: Decision) -> str:
     if decision.dry_run:
         return "\n".join(write_text(result) for _, result in decision.parts) or "nothing to accept"
     lines = [
-        f"accepted {_line(_with_place(part))}{named_commit(result.commit)}"
+        f"accepted {shown_line(_with_place(part))}{named_commit(result.commit)}"
         for part, result in decision.parts
     ]
     return "\n".join(lines or [f"nothing to accept in {decision.proposal}"])
@@ -289,11 +303,82 @@ def rejected_text(decision: Decision) -> str:
     """The parts that were rejected, a line each."""
     verb = "would reject" if decision.dry_run else "rejected"
     lines = [
-        f"{verb} {_line(part.name)}: {_line(part.new or part.old or '')}"
-        f"{named_commit(result.commit)}"
-        for part, result in decision.parts
+        f"{verb} {_with_text(part)}{named_commit(result.commit)}" for part, result in decision.parts
     ]
     return "\n".join(lines or [f"nothing to reject in {decision.proposal}"])
+
+
+def _with_text(part: PartView) -> str:
+    return f"{shown_line(part.name)}: {shown_line(part.new or part.old or '')}"
+
+
+# Decisions by number.
+
+
+def list_decision_json(decision: ListDecision) -> dict[str, Any]:
+    """The parts that were decided by number, and the items that were left."""
+    return {
+        "changed": bool(decision.commits),
+        "accepted": [
+            {
+                "number": each.number,
+                "proposal": each.proposal,
+                "part": each.part.name,
+                **write_json(each.result),
+            }
+            for each in decision.accepted
+        ],
+        "rejected": [
+            {"number": each.number, "proposal": each.proposal, "part": each.part.name}
+            for each in decision.rejected
+        ],
+        "superseded": [
+            {"proposal": proposal, "part": part.name} for proposal, part in decision.superseded
+        ],
+        "left": [{"number": left.number or None, "reason": left.why} for left in decision.left],
+        "commits": list(decision.commits),
+        "closed": list(decision.closed),
+    }
+
+
+def list_decision_text(decision: ListDecision, accepts: bool) -> str:
+    """A line for each decided part, by its number; the diffs of a dry run."""
+    if decision.dry_run:
+        lines = [write_text(each.result) for each in decision.accepted]
+        lines += [f"would reject {_numbered_text(each)}" for each in decision.rejected]
+    else:
+        lines = [f"accepted {_numbered_text(each)}" for each in decision.accepted]
+        lines += [f"superseded {_short_text(part)}" for _, part in decision.superseded]
+        lines += [f"rejected {_numbered_text(each)}" for each in decision.rejected]
+    return "\n".join(dict.fromkeys(lines)) or f"nothing to {'accept' if accepts else 'reject'}"
+
+
+def _numbered_text(each: DecidedItem) -> str:
+    return f"{each.number} {_short_text(each.part)}{named_commit(each.result.commit)}"
+
+
+def _short_text(part: PartView) -> str:
+    """The line of a fact; of other text its section."""
+    is_section = part.op is PartOp.SECTION
+    return shown_line(join_path(part.section) if is_section else part.new or part.old or "")
+
+
+def list_decision_notes(decision: ListDecision, accepts: bool) -> tuple[str, ...]:
+    """Lines for standard error: what writes warn of, and what was left, with the way to it."""
+    command = "accept" if accepts else "reject"
+    lines = [note for each in decision.accepted for note in each.result.notes]
+    for why, anyway in dict.fromkeys((left.why, left.anyway) for left in decision.left):
+        same = [left for left in decision.left if (left.why, left.anyway) == (why, anyway)]
+        numbers = [str(left.number) for left in same if left.number]
+        if numbers:
+            lines.append(
+                f"left {', '.join(numbers)}: {why}. To {command} anyway: mdmem {command}"
+                f" {' '.join(numbers)}{' --anyway' if anyway else ''}"
+            )
+        else:
+            count = len(same)
+            lines.append(f"left {number_of(count, 'item')} {why}. To list them: mdmem proposals")
+    return tuple(lines)
 
 
 # Hits.
@@ -319,7 +404,7 @@ def hits_json(query: str, hits: Sequence[ProposedHit]) -> dict[str, Any]:
 def hits_text(hits: Sequence[ProposedHit]) -> str:
     """The parts that hold words of a query, a line each."""
     return "\n".join(
-        f"{hit.proposal} {_SIGNS[hit.part.op]} {_line(hit.part.name)} {_line(hit.part.path)}:"
-        f" {_line(hit.part.new or hit.part.old or '')}"
+        f"{hit.proposal} {_SIGNS[hit.part.op]} {shown_line(f'{hit.part.name} {hit.part.path}')}:"
+        f" {shown_line(hit.part.new or hit.part.old or '')}"
         for hit in hits
     )

@@ -1,0 +1,123 @@
+"""`accept` and `reject` by number at the command line: what they print, and their JSON."""
+
+import pytest
+from commandline import NOW, Shell
+
+MEMORY = "# Memory\n\n## Facts\n\n- home: Oslo\n- employer: Stripe\n"
+
+
+@pytest.fixture
+def at(shell: Shell) -> Shell:
+    """Rivals, two plain items and an outdated one, listed."""
+    shell.write("MEMORY.md", MEMORY)
+    shell.git("add", "-A")
+    shell.git("commit", "-q", "-m", "a memory")
+    propose(shell, 6, "Bergen", "--key", "home")
+    propose(shell, 7, "Linear", "--key", "employer", actor="codex")
+    propose(shell, 8, "Figma", "--key", "employer", actor="claude")
+    propose(shell, 9, "plays the cello")
+    propose(shell, 10, "plays chess")
+    shell.run("remember", "Trondheim", "--key", "home", "--section", "Facts")
+    assert [item["number"] for item in items(shell)] == [1, 2, 3, 4]
+    return shell
+
+
+def items(shell: Shell) -> list[dict[str, object]]:
+    listed: list[dict[str, object]] = shell.run("proposals", "--json").answer["items"]
+    return listed
+
+
+def propose(shell: Shell, hour: int, text: str, *words: str, actor: str = "bot") -> None:
+    shell.patch.setenv("MDMEM_NOW", f"2026-03-04T{hour:02}:00:00+00:00")
+    shell.run("remember", text, *words, "--section", "Facts", "--propose", "--actor", actor)
+    shell.patch.setenv("MDMEM_NOW", NOW)
+
+
+def test_the_text(at: Shell) -> None:
+    done = at.run("accept", "2", "4")
+    first, second, third = done.out.splitlines()
+    assert first.startswith("accepted 2 employer: Figma (commit ")
+    assert second.startswith("accepted 4 plays chess (commit ")
+    assert third == "superseded employer: Linear"
+    assert at.run("reject", "3").out.startswith("rejected 3 plays the cello (commit ")
+
+
+def test_the_json(at: Shell) -> None:
+    answer = at.run("accept", "2b", "--json").answer
+    assert list(answer) == [
+        "changed",
+        "accepted",
+        "rejected",
+        "superseded",
+        "left",
+        "commits",
+        "closed",
+    ]
+    (accepted,) = answer["accepted"]
+    assert (accepted["number"], accepted["changed"]) == (2, True)
+    assert len(answer["superseded"]) == len(answer["commits"]) == 1
+    assert len(answer["closed"]) == 2
+    (rejected,) = at.run("reject", "4", "--json").answer["rejected"]
+    assert rejected["number"] == 4
+
+
+def test_what_a_selection_leaves_is_named_with_the_command(at: Shell) -> None:
+    done = at.run("accept", "--all")
+    assert [line.split()[:2] for line in done.out.splitlines()] == [
+        ["accepted", "3"],
+        ["accepted", "4"],
+    ]
+    assert done.err.splitlines() == [
+        "mdmem: left 1: outdated. To accept anyway: mdmem accept 1",
+        "mdmem: left 2: several values. To accept anyway: mdmem accept 2",
+    ]
+    done = at.run("accept", "1", "2")
+    assert done.status == 0
+    text = (at.folder / "MEMORY.md").read_text()
+    assert "- home: Bergen\n" in text
+    assert "- employer: Figma\n" in text
+    assert at.run("accept", "--all").out == "nothing to accept\n"
+
+
+def test_an_outdated_removal_needs_anyway(shell: Shell) -> None:
+    shell.write("MEMORY.md", MEMORY)
+    shell.git("add", "-A")
+    shell.git("commit", "-q", "-m", "a memory")
+    shell.run("forget", "home: Oslo", "--propose", "--actor", "bot")
+    shell.run("remember", "Bergen", "--key", "home", "--section", "Facts")
+    shell.run("proposals")
+    assert shell.run("accept", "--all").err.splitlines() == [
+        "mdmem: left 1: outdated. To accept anyway: mdmem accept 1 --anyway"
+    ]
+    done = shell.run("accept", "1")
+    assert (done.status, done.out) == (1, "")
+    assert "1 is outdated: its target has changed since it was proposed" in done.err
+    assert "mdmem accept 1 --anyway" in done.err
+    assert "- home: Bergen\n" in (shell.folder / "MEMORY.md").read_text()
+    assert shell.run("accept", "1", "--anyway").out.startswith("accepted 1 home: Oslo (commit ")
+    assert "home" not in (shell.folder / "MEMORY.md").read_text()
+
+
+def test_a_dry_run_changes_nothing(at: Shell) -> None:
+    before = at.snapshot()
+    assert "+- plays the cello" in at.run("accept", "3", "--dry-run").out
+    assert at.run("reject", "3", "--dry-run").out == "would reject 3 plays the cello\n"
+    assert at.snapshot() == before
+
+
+def test_what_moved_is_listed_again(at: Shell) -> None:
+    propose(at, 11, "Apple", "--key", "employer", actor="third")
+    done = at.run("accept", "2")
+    assert (done.status, done.out) == (1, "")
+    assert "have changed since list" in done.err
+    assert "employer: Stripe -> Apple" in done.err
+    assert at.run("accept", "2").out.startswith("accepted 2 employer: Apple ")
+
+
+def test_a_vouched_item_is_the_users(at: Shell) -> None:
+    at.run("accept", "3", "--vouch")
+    assert "Mdmem-Source: user-stated" in at.git("log", "-1", "--format=%B")
+
+
+def test_eight_digits_are_an_id(at: Shell) -> None:
+    assert "no proposal" in at.run("accept", "12345678").err

@@ -1,0 +1,265 @@
+"""The numbered list of proposals: rivals, who and when and why, at three widths, and as JSON."""
+
+import os
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from conftest import World
+from proposal_actions import SEED, fact, parts, propose
+from workspaces import Desk, desk
+
+from mdmem.cli import terminal
+from mdmem.cli.proposal_list import day_text, list_text
+from mdmem.memory import Memory
+from mdmem.model.proposals import NumberedList
+from mdmem.model.writes import Action, EditSection, Forget, Remember
+from mdmem.proposals import listings
+from mdmem.show.proposals import proposals_json
+from mdmem.text.facts import fact_id
+
+LONG = (
+    "the boiler in the cellar is serviced each autumn by Nordic Heat, who have a key of their own"
+)
+WHY = "the invoice that came by post on Tuesday says so, and the fitter said it again on the phone"
+AT_100 = """\
+MEMORY.md > Facts
+ 1  - home: Oslo                       assistant, yesterday  (outdated: you changed this today)
+    now: home: Bergen
+ 2  + [decision] backups go to Porto   dream2, nightly, today
+ 3  + the boiler in the cellar is serviced each autumn by Nordic Heat, who have a key of their own
+    assistant, today   "the invoice that came by post on Tuesday says so, and the fitter said it a…"
+
+MEMORY.md > Work
+ 4  employer: Stripe -> Figma    claude, yesterday   "offer letter came"
+                     -> Linear   codex, 28 Feb
+ 5  # text
+    - The office is at the harbour.
+    + The office is at the station.
+    codex, yesterday
+list {stamp}"""
+AT_72 = """\
+MEMORY.md > Facts
+ 1  - home: Oslo
+    assistant, yesterday  (outdated: you changed this today)
+    now: home: Bergen
+ 2  + [decision] backups go to Porto   dream2, nightly, today
+ 3  + the boiler in the cellar is serviced each autumn by Nordic Heat,
+    who have a key of their own
+    assistant, today   "the invoice that came by post on Tuesday says…"
+
+MEMORY.md > Work
+ 4  employer: Stripe -> Figma    claude, yesterday   "offer letter came"
+                     -> Linear   codex, 28 Feb
+ 5  # text
+    - The office is at the harbour.
+    + The office is at the station.
+    codex, yesterday
+list {stamp}"""
+AT_40 = """\
+MEMORY.md > Facts
+ 1  - home: Oslo
+    assistant, yesterday
+    (outdated: you changed this today)
+    now: home: Bergen
+ 2  + [decision] backups go to Porto
+    dream2, nightly, today
+ 3  + the boiler in the cellar is
+    serviced each autumn by Nordic Heat,
+    who have a key of their own
+    assistant, today   "the invoice th…"
+
+MEMORY.md > Work
+ 4  employer: Stripe -> Figma
+    claude, yesterday   "offer letter…"
+                     -> Linear
+    codex, 28 Feb
+ 5  # text
+    - The office is at the harbour.
+    + The office is at the station.
+    codex, yesterday
+list {stamp}"""
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    return desk(world, repository, seed=SEED)
+
+
+def on(monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
+    monkeypatch.setenv("MDMEM_NOW", moment)
+
+
+def numbered(at: Desk) -> NumberedList:
+    return Memory(at.workspace).proposals.standing().numbered
+
+
+def shown(at: Desk, columns: int) -> str:
+    listed = Memory(at.workspace).proposals.standing()
+    return list_text(listed, at.workspace.now(), columns)
+
+
+def values(at: Desk) -> list[list[list[str]]]:
+    """The actors of each value of each item."""
+    return [
+        [[part.actor for part in value] for value in item.values] for item in numbered(at).items
+    ]
+
+
+@pytest.fixture
+def proposed(at: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    on(monkeypatch, "2026-02-28T10:00:00")
+    propose(at, fact("Linear", "Work", key="employer"), actor="codex")
+    on(monkeypatch, "2026-03-04T09:00:00")
+    propose(at, Forget("home: Oslo"), actor="assistant")
+    propose(at, EditSection("Work", Action.REPLACE, "harbour", "station"), actor="codex")
+    on(monkeypatch, "2026-03-04T10:00:00")
+    propose(at, fact("Figma", "Work", key="employer"), actor="claude", reason="offer letter came")
+    on(monkeypatch, "2026-03-05T09:00:00")
+    decision = Remember("backups go to Porto", section="Facts", kind="decision")
+    propose(at, decision, actor="nightly")
+    on(monkeypatch, "2026-03-05T09:10:00")
+    propose(at, fact(LONG), actor="assistant", reason=WHY)
+    at.apply(fact("Bergen", key="home"))
+    on(monkeypatch, "2026-03-05T09:30:00")
+    propose(at, decision, actor="dream2")
+    on(monkeypatch, "2026-03-05T10:00:00")
+    return at
+
+
+@pytest.mark.parametrize(("columns", "text"), [(100, AT_100), (72, AT_72), (40, AT_40)])
+def test_the_list(proposed: Desk, columns: int, text: str) -> None:
+    stamp = numbered(proposed).stamp
+    lines = shown(proposed, columns)
+    assert lines == text.format(stamp=stamp)
+    assert max(map(terminal.width, lines.split("\n"))) <= columns
+
+
+@pytest.mark.parametrize("columns", range(20, 120, 7))
+def test_nothing_is_cut_but_a_reason(proposed: Desk, columns: int) -> None:
+    words = " ".join(shown(proposed, columns).split())
+    for text in (LONG, "home: Oslo", "you changed this today", "employer: Stripe", "-> Linear"):
+        assert text in words
+    assert "codex, 28 Feb" in words
+
+
+def test_equal_lists_have_one_stamp_and_keep_no_text(proposed: Desk) -> None:
+    first, second = numbered(proposed), numbered(proposed)
+    assert first == second
+    (path,) = (proposed.workspace.state / listings.FOLDER).iterdir()
+    assert path.name == f"{first.stamp}-{os.getuid()}.json"
+    assert not any(word in path.read_text() for word in ("Porto", "employer", "Facts", "bot"))
+    propose(proposed, fact("plays chess"))
+    assert numbered(proposed).stamp != first.stamp
+
+
+def test_few_lists_are_kept(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listings, "_MOST_KEPT", 2)
+    for number in range(4):
+        propose(at, fact(f"fact number {number}"))
+        numbered(at)
+    assert len(list((at.workspace.state / listings.FOLDER).iterdir())) == 2
+
+
+def test_a_list_that_cannot_be_kept_is_shown_without_a_stamp(at: Desk) -> None:
+    propose(at, fact("plays the cello"))
+    at.workspace.ensure_state()
+    (at.workspace.state / listings.FOLDER).write_text("in the way")
+    assert shown(at, 80).split("\n")[1:] == [" 1  + plays the cello   bot, today"]
+
+
+def test_the_key_of_an_update_stands_once(at: Desk) -> None:
+    propose(at, fact("Bergen", key="home"))
+    propose(at, EditSection("Facts", Action.REPLACE, "likes tea", "likes coffee"), actor="two")
+    assert "  home: Oslo -> Bergen " in shown(at, 80)
+    assert "  likes tea -> likes coffee " in shown(at, 80)
+
+
+def test_headings_and_other_text(at: Desk) -> None:
+    propose(at, EditSection("Garden", Action.BODY, "Roses.", create=True))
+    propose(at, EditSection("Work", Action.RENAME, "Office"), actor="two")
+    propose(at, EditSection("Facts", Action.DELETE), actor="three")
+    lines = shown(at, 100).split("\n")
+    start = lines.index("MEMORY.md > Garden")
+    assert lines[start + 1 : start + 4] == [
+        next(line for line in lines if line.endswith("# new section")),
+        "    + Roses.",
+        "    bot, today",
+    ]
+    assert {"    - ## Work", "    + ## Office"} <= set(lines)
+    assert ["#", "section", "removed", "three,", "today"] in [line.split()[1:] for line in lines]
+
+
+def test_what_an_agent_listed_is_not_this_users_list(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    propose(at, fact("plays the cello"))
+    own = numbered(at).stamp
+    propose(at, fact("plays chess"))
+    monkeypatch.setenv("MDMEM_ACTOR", "bot")
+    theirs = numbered(at).stamp
+    newest = listings.find_shown(at.workspace, None)
+    named = listings.find_shown(at.workspace, theirs)
+    assert newest is not None
+    assert named is not None
+    assert (newest.stamp, len(newest.items)) == (own, 1)
+    assert (named.stamp, len(named.items)) == (theirs, 2)
+
+
+# Rivals.
+
+
+def test_values_of_a_key_changes_of_a_fact_and_equal_texts_are_one_item(at: Desk) -> None:
+    propose(at, fact("Linear", "Work", key="employer"), actor="one")
+    propose(at, Forget("employer: Stripe"), actor="two")
+    propose(at, fact("plays the cello"), actor="one")
+    propose(at, fact("plays the cello"), actor="two")
+    propose(at, fact("Norwegian", key="language"), actor="one")
+    propose(at, fact("English", key="language"), actor="two")
+    propose(at, fact("plays chess"), actor="three")
+    groups = sorted(sorted(sorted(actors) for actors in item) for item in values(at))
+    assert groups == [[["one"], ["two"]], [["one"], ["two"]], [["one", "two"]], [["three"]]]
+
+
+def test_several_values_of_a_key_in_one_proposal_are_no_rivals(at: Desk) -> None:
+    proposal = propose(at, fact("cat", key="pet"))
+    propose(at, Remember("dog", section="Facts", key="pet", also=True), to=proposal)
+    assert len(parts(at, proposal)) == 2
+    assert values(at) == [[["bot"]], [["bot"]]]
+
+
+def test_the_same_in_two_sections_is_two_items(at: Desk) -> None:
+    propose(at, fact("plays the cello"))
+    propose(at, fact("plays the cello", "Work"))
+    assert values(at) == [[["bot"]], [["bot"]]]
+
+
+def test_the_json_of_the_list(proposed: Desk) -> None:
+    memory = Memory(proposed.workspace)
+    answer = proposals_json(memory.proposals.standing(), proposed.workspace.now())
+    assert list(answer) == ["proposals", "unreadable", "stamp", "items", "unlisted"]
+    assert answer["stamp"] == numbered(proposed).stamp
+    assert [item["number"] for item in answer["items"]] == [1, 2, 3, 4, 5]
+    outdated, voices, _, rivals, _ = answer["items"]
+    assert (outdated["state"], outdated["standing"]) == ("overtaken", "home: Bergen")
+    assert outdated["outdated"]["by"] is None
+    assert [voice["actor"] for voice in voices["voices"]] == ["nightly"]
+    assert (rivals["old"], rivals["new"]) == ("employer: Stripe", "employer: Figma")
+    (other,) = rivals["rivals"]
+    assert (other["new"], other["actor"]) == ("employer: Linear", "codex")
+    assert other["part"] == fact_id("employer: Linear")
+    assert "rivals" not in other
+
+
+@pytest.mark.parametrize(
+    ("day", "text"),
+    [
+        ("2026-03-16", "today"),
+        ("2026-03-15", "yesterday"),
+        ("2026-03-14", "14 Mar"),
+        ("2026-01-01", "1 Jan"),
+        ("2025-12-31", "31 Dec 2025"),
+    ],
+)
+def test_days(day: str, text: str) -> None:
+    assert day_text(datetime.fromisoformat(day), datetime(2026, 3, 16, 12)) == text
