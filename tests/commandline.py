@@ -13,12 +13,13 @@ import subprocess
 import sys
 import tempfile
 import termios
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from select import select
 from typing import Any
 
 import pytest
@@ -263,17 +264,22 @@ def mdmem(*words: str) -> list[str]:
     return [sys.executable, "-m", "mdmem", *words]
 
 
+INTERRUPT = "\x03"
+
+
 def on_terminal(
     shell: Shell,
     *command: str,
     typed: bytes = b"",
+    keys: Sequence[str] = (),
     size: tuple[int, int] = (200, 50),
     **environment: str,
 ) -> Done:
     """A command with a terminal for all of its streams; what it printed there, and what was typed,
     with plain line ends.
 
-    `size` is that of the terminal, in columns and lines.
+    `size` is that of the terminal, in columns and lines. Each of `keys` is typed at a prompt that
+    ends in the keys it takes, as in `[y,n] `.
     """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
@@ -288,10 +294,18 @@ def on_terminal(
     )
     os.close(theirs)
     os.write(ours, typed)
-    printed = b""
+    printed, left = b"", list(keys)
     try:
         while chunk := _read(ours):
             printed += chunk
+            if keys and printed.endswith(b"] "):
+                assert left, f"a key more is asked for:\n{printed.decode()}"
+                key = left.pop(0)
+                if key == INTERRUPT:
+                    os.killpg(process.pid, signal.SIGINT)
+                else:
+                    os.write(ours, key.encode())
+        assert not left, printed.decode()
         return Done(process.wait(60), printed.decode().replace("\r\n", "\n"), "")
     finally:
         os.close(ours)
@@ -301,7 +315,8 @@ def on_terminal(
 
 
 def _read(descriptor: int) -> bytes:
+    """What a program prints next; nothing once it has ended, or is silent for a minute."""
     try:
-        return os.read(descriptor, 65_536)
+        return os.read(descriptor, 65_536) if select([descriptor], [], [], 60)[0] else b""
     except OSError:  # the other side is closed
         return b""

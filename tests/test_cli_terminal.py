@@ -112,7 +112,8 @@ class TestOnATerminal:
         ],
     )
     def test_nothing_is_wider(self, shell: Shell, words: str, columns: int):
-        done = on_terminal(shell, *mdmem(*words.split()), size=(columns, 500))
+        typed = b"?sq" if words == "review" else b""
+        done = on_terminal(shell, *mdmem(*words.split()), typed=typed, size=(columns, 500))
         assert done.out.strip()
         assert self.widest(done.out) <= columns
 

@@ -102,6 +102,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "agent-hook": CommandEntry(
         "contexts", "agent_hook", "Brief an agent", "mdmem agent-hook < event.json"
     ),
+    "review": CommandEntry("reviewing", "review", "Decide", "mdmem review"),
     "proposals": CommandEntry("proposals", "proposals", "Decide", "mdmem proposals 5f2c0a11"),
     "accept": CommandEntry("proposals", "accept", "Decide", "mdmem accept 1 4-9"),
     "reject": CommandEntry(
@@ -116,7 +117,6 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "blame": CommandEntry("history", "blame", "Look back", "mdmem blame Preferences"),
     "when": CommandEntry("history", "when", "Look back", 'mdmem when "black tea"'),
-    "review": CommandEntry("tasks", "review", "Tidy", "mdmem review --apply"),
     "conflicts": CommandEntry(
         "contradictions", "conflicts", "Tidy", "mdmem conflicts --resolve 75d0be72 5ddd57db"
     ),

@@ -252,6 +252,13 @@ TABLE: ParameterTable = {
     "agent-hook": (
         ("as_json", ("--json",), bool, False, False),
     ),
+    "review": (
+        ("apply", ("--apply",), bool, False, False),
+        ("actor", ("--actor",), str, None, False),
+        ("session", ("--session",), str, None, False),
+        ("reason", ("--reason",), str, None, False),
+        ("as_json", ("--json",), bool, False, False),
+    ),
     "proposals": (
         ("proposal", (), str, None, False),
         ("as_json", ("--json",), bool, False, False),
@@ -323,13 +330,6 @@ TABLE: ParameterTable = {
     ),
     "when": (
         ("text", (), str, None, True),
-        ("as_json", ("--json",), bool, False, False),
-    ),
-    "review": (
-        ("apply", ("--apply",), bool, False, False),
-        ("actor", ("--actor",), str, None, False),
-        ("session", ("--session",), str, None, False),
-        ("reason", ("--reason",), str, None, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "conflicts": (

@@ -9,14 +9,13 @@ from mdmem.cli.call import Answer, Call, open_memory, read_argument, use_colour
 from mdmem.cli.write_options import write_answer, write_options
 from mdmem.errors import UsageProblem
 from mdmem.model.reads import ShowFigures
-from mdmem.model.writes import WriteOptions
-from mdmem.show import figures, maintenance, reads, writes
+from mdmem.show import figures, reads, writes
 from mdmem.wording import near_names
 
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli.options import Actor, Json, Reason, Session, TaskName, Writing
+    from mdmem.cli.options import Json, TaskName, Writing
 
 
 _SEARCH, _CONTEXT, _RUNS = "search", "context", "runs"
@@ -93,38 +92,6 @@ def task_show(
         )
     view = memory.tasks.show(name)
     return Answer(reads.section_json(view), reads.section_text(view, sys.stdout.isatty()))
-
-
-def review(
-    call: Call,
-    apply: Annotated[
-        bool, typer.Option("--apply", help="Apply what is safe, one commit each.")
-    ] = False,
-    actor: Actor = None,
-    session: Session = None,
-    reason: Reason = None,
-    as_json: Json = False,
-) -> Answer:
-    """List what could be tidied: expired, duplicate or stale facts.
-
-    Expired or superseded facts that are still in a file, duplicates, contradictions, sections not
-    changed for months, files over their budget: each with the command that fixes it, or that shows
-    what to decide.
-    """
-    if not apply and (actor or session or reason):
-        raise UsageProblem("--actor, --session and --reason go with --apply")
-    memory = open_memory(call)
-    result = (
-        memory.apply_advice(WriteOptions(actor=actor, session=session, reason=reason))
-        if apply
-        else memory.review()
-    )
-    waits = result.waiting.proposals or result.waiting.unreadable
-    return Answer(
-        maintenance.reviewed_json(result),
-        maintenance.reviewed_text(result),
-        () if result.advice or waits else ("nothing to tidy",),
-    )
 
 
 def stats(

@@ -168,10 +168,11 @@ def reviewed_text(review: ReviewResult) -> str:
     waiting = waiting_line(review.waiting)
     decide = [f"waiting for review: {waiting}\n    mdmem proposals"] if waiting else []
     unreadable = [f"proposal {unreadable_line(each)}" for each in review.waiting.unreadable]
-    return "\n".join([*done, *map(_advice_text, review.advice), *decide, *unreadable])
+    return "\n".join([*done, *map(advice_text, review.advice), *decide, *unreadable])
 
 
-def _advice_text(advice: Advice) -> str:
+def advice_text(advice: Advice) -> str:
+    """Advice, with its command below."""
     return (
         f"{one_line(_where(advice))}\n   "
         f" {' '.join(map(_word, advice.command))}{'  (safe)' if advice.safe else ''}"

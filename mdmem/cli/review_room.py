@@ -1,0 +1,305 @@
+"""`mdmem review` on a terminal: one item at a time, decided by a key, as in `git add -p`.
+
+Nothing is changed before the end: `u` takes back a decision, and an interruption all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import termios
+import tty
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TypeAlias
+
+from mdmem.cli import editor, proposal_list, terminal
+from mdmem.cli.call import Answer
+from mdmem.cli.flags import in_flags
+from mdmem.errors import MdmemError, outcome_of
+from mdmem.memory import Memory
+from mdmem.model import FilePath, SectionPath
+from mdmem.model.proposals import (
+    Advice,
+    Decide,
+    ItemChoice,
+    ListDecision,
+    ListedItem,
+    NumberedList,
+    PartOp,
+    PartState,
+)
+from mdmem.model.searches import ConflictView
+from mdmem.model.writes import Change, Forget, Resolve
+from mdmem.show import maintenance
+from mdmem.show import proposals as show
+from mdmem.show.proposals import shown_line
+from mdmem.startup.records import dataclass
+from mdmem.wording import number_of
+
+_HELP = {
+    "y": "accept it (of rivals the newest; of a contradiction keep the second)",
+    "n": "reject it (of a contradiction keep the first)",
+    "2": "accept the second value, 3 the third",
+    "e": "edit it in $EDITOR and accept that",
+    "b": "keep both",
+    "s": "skip it: it stays as it is",
+    "A": "accept all of this section that is neither outdated nor has several values",
+    "u": "undo the last decision",
+    "q": "quit, and carry out what was decided (Ctrl-C: nothing)",
+}
+_EDIT, _ALL, _UNDO, _QUIT, _ASK = "e", "A", "u", "q", "?"
+_ORDER = "yn23456789ebsAuq?"
+_MOST_VALUES = 9
+
+Outcome: TypeAlias = "ItemChoice | Change | None"
+"""The choice or change that a decision leads to; None leaves things as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Card:
+    """Something to decide on, as it is shown, and what each key does.
+
+    `group` is what `A` accepts at once, if `is_plain`. `edited` is the item with a text to edit.
+    """
+
+    group: tuple[type, FilePath | str, SectionPath]
+    text: str
+    question: str
+    keys: Mapping[str, Outcome]
+    is_plain: bool = False
+    edited: ListedItem | None = None
+
+    @property
+    def all_keys(self) -> tuple[str, ...]:
+        """The keys, in the order of the help."""
+        named = {*self.keys, *([_EDIT] if self.edited else []), _UNDO, _QUIT, _ASK}
+        named |= {_ALL} if "y" in self.keys and self.group[0] is not ConflictView else set()
+        return tuple(sorted(named, key=_ORDER.index))
+
+    @property
+    def heading(self) -> str:
+        """Its file and section."""
+        return proposal_list.heading(FilePath(self.group[1]), self.group[2])
+
+
+def _item_card(item: ListedItem, text: str) -> _Card:
+    view = item.values[0][0].view
+    keys: dict[str, Outcome] = {
+        "y": ItemChoice(number=item.number),
+        "n": ItemChoice(number=item.number, accepts=False),
+    }
+    for value in range(1, min(_MOST_VALUES, len(item.values))):
+        keys[str(value + 1)] = ItemChoice(number=item.number, value=value)
+    several = sum(value[0].view.new is not None for value in item.values) > 1
+    if several or (view.op is PartOp.UPDATE and not item.is_rival):
+        keys["b"] = ItemChoice(number=item.number, keeps=True)
+    return _Card(
+        group=(ListedItem, *item.place),
+        text=text,
+        question="Accept?",
+        keys=keys | {"s": None},
+        is_plain=view.state is PartState.OPEN and not item.is_rival,
+        edited=item if view.new is not None else None,
+    )
+
+
+def _advice_card(advice: Advice) -> _Card:
+    keys: dict[str, Outcome] = {"y": advice.change, "n": None} if advice.change else {}
+    return _Card(
+        group=(Advice, advice.path, advice.section),
+        text=maintenance.advice_text(advice),
+        question="Do it?" if advice.change else "To decide by hand.",
+        keys=keys | {"s": None},
+        is_plain=advice.safe and advice.change is not None,
+    )
+
+
+def _conflict_card(conflict: ConflictView) -> _Card:
+    first, second = conflict.first, conflict.second
+    keys: dict[str, Outcome] = dict.fromkeys("ynb")
+    if first.fact is not None and second.fact is not None:
+        keys = {
+            "y": Forget(fact=first.fact, file=first.path),
+            "n": Forget(fact=second.fact, file=second.path),
+            "b": Resolve(first.fact, second.fact),
+        }
+    rows = (
+        f" {number}  {shown_line(hit.text)}   {hit.path}:{hit.start_line}"
+        for number, hit in enumerate((first, second), 1)
+    )
+    heading = proposal_list.heading(FilePath(first.path), first.section)
+    return _Card(
+        group=(ConflictView, first.path, first.section),
+        text="\n".join([heading, *rows]),
+        question="Keep the second (y), the first (n), or both (b)?",
+        keys=keys | {"s": None},
+    )
+
+
+class _Room:
+    """The cards, and the decisions so far: each on one card or more."""
+
+    def __init__(self, cards: Sequence[_Card], columns: int) -> None:
+        self._cards, self._columns = cards, columns
+        self._decided: list[dict[int, Outcome]] = []
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """The choices and changes that the decisions lead to."""
+        return [outcome for decided in self._decided for outcome in decided.values()]
+
+    def run(self) -> None:
+        """Ask for each card, until all are decided or the user quits."""
+        key = ""
+        while key != _QUIT and (left := self._left()):
+            card = self._cards[left[0]]
+            text = f"({left[0] + 1}/{len(self._cards)}) {card.text}"
+            _write(f"\n{terminal.fitted(text, self._columns)}\n")
+            while not self._decide(left, card, key := self._ask(card.question, *card.all_keys)):
+                pass
+
+    def _left(self) -> list[int]:
+        """The numbers of the cards to decide."""
+        covered = {number for decided in self._decided for number in decided}
+        return [number for number in range(len(self._cards)) if number not in covered]
+
+    def _ask(self, question: str, *keys: str) -> str:
+        room = self._columns - len(" y")
+        key = _read_key(terminal.fitted(f"{question} [{','.join(keys)}]", room))
+        _write(f"{key}\n")
+        return key
+
+    def _decide(self, left: Sequence[int], card: _Card, key: str) -> bool:
+        """Do what a key stands for; False to ask again."""
+        match key:
+            case "q":
+                return True
+            case "u" if self._decided:
+                self._decided.pop()
+                return True
+            case "u":
+                _write("nothing to undo\n")
+                return False
+            case "e" if card.edited:
+                decided = self._edited(left[0], card.edited)
+            case "A" if key in card.all_keys:
+                decided = self._all_like(left, card)
+            case _ if key in card.keys:
+                decided = {left[0]: card.keys[key]}
+            case _:
+                rows = "\n".join(f"{k}  {_HELP[k]}" for k in card.all_keys if k in _HELP)
+                _write(f"{terminal.fitted(rows, self._columns)}\n")
+                return False
+        self._decided += [decided] if decided else []
+        return bool(decided)
+
+    def _edited(self, number: int, item: ListedItem) -> dict[int, Outcome]:
+        text = f"{item.values[0][0].view.new}\n"
+        outcome = outcome_of(lambda: editor.edit_text(text, "e", "choose y or n").strip())
+        if isinstance(outcome, MdmemError):
+            _write(f"{outcome.message}\n")
+            return {}
+        if isinstance(outcome, Exception):
+            raise outcome
+        return {number: ItemChoice(number=item.number, text=outcome)} if outcome else {}
+
+    def _all_like(self, left: Sequence[int], card: _Card) -> dict[int, Outcome]:
+        """All that is left of the section of a card, if the user confirms."""
+        cards = {n: self._cards[n] for n in left if self._cards[n].group == card.group}
+        plain = {number: each.keys["y"] for number, each in cards.items() if each.is_plain}
+        if not plain:
+            _write("nothing here is without a choice to make\n")
+            return {}
+        question = f"Accept {number_of(len(plain), 'item')} of {card.heading}?"
+        return plain if self._ask(question, "y", "n") == "y" else {}
+
+
+def is_open(memory: Memory) -> bool:
+    """True for a person at a terminal: no actor is set, and no `CI`."""
+    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    return on_terminal and not os.environ.get("CI") and memory.workspace.actor is None
+
+
+def review(memory: Memory, numbered: NumberedList, advice: Sequence[Advice]) -> Answer:
+    """Let the user decide, then carry it out."""
+    columns, now = terminal.size(sys.stdout)[0], memory.workspace.now()
+    pairs = {
+        frozenset((each.first.fact, each.second.fact)): each
+        for each in memory.conflicts().conflicts
+    }
+    conflicts = [pairs.get(frozenset(each.facts)) for each in advice]
+    room = _Room(
+        [
+            *(_item_card(e, proposal_list.item_text(e, now, columns)) for e in numbered.items),
+            *(
+                _conflict_card(conflict) if conflict else _advice_card(each)
+                for each, conflict in zip(advice, conflicts, strict=True)
+            ),
+        ],
+        columns,
+    )
+    room.run()
+    choices = [each for each in room.outcomes if isinstance(each, ItemChoice)]
+    changes = [e for e in room.outcomes if e is not None and not isinstance(e, ItemChoice)]
+    lines, notes = list[str](), list[str]()
+    if choices or changes:
+        _write(f"Carrying out {number_of(len(choices) + len(changes), 'decision')} …\n")
+    if choices:
+        lines.append(_summary(list(_decisions(memory, choices, numbered.stamp, notes))))
+    for change in changes:
+        outcome = outcome_of(partial(memory.apply, change))
+        if isinstance(outcome, MdmemError):
+            notes.append(f"{in_flags(outcome.message)}; this was left")
+        elif isinstance(outcome, Exception):
+            raise outcome
+    if changes:
+        lines.append(f"carried out {number_of(len(changes), 'change')}")
+    return Answer({}, "\n".join(lines) or "nothing changed", notes)
+
+
+def _decisions(
+    memory: Memory, choices: Sequence[ItemChoice], stamp: str, notes: list[str]
+) -> Iterator[ListDecision]:
+    """Carry out choices at once, or if one is refused each by itself: none is lost by another."""
+    request = Decide(choices=tuple(choices), stamp=stamp, leaves=True)
+    outcome = outcome_of(partial(memory.proposals.decide, request))
+    if isinstance(outcome, ListDecision):
+        notes += show.list_decision_notes(outcome, accepts=True)
+        yield outcome
+    elif not isinstance(outcome, MdmemError):
+        raise outcome
+    elif len(choices) == 1:
+        notes.append(f"left {choices[0].number}: {in_flags(outcome.message)}")
+    else:
+        for choice in choices:
+            yield from _decisions(memory, [choice], stamp, notes)
+
+
+def _summary(decisions: Sequence[ListDecision]) -> str:
+    counts = {
+        name: sum(len(getattr(each, name)) for each in decisions)
+        for name in ("accepted", "superseded", "rejected", "left")
+    }
+    texts = [f"{name} {count}" for name, count in counts.items() if count]
+    return ", ".join(texts) or "nothing changed"
+
+
+def _write(text: str) -> None:
+    print(text, end="", flush=True)
+
+
+def _read_key(prompt: str) -> str:
+    """Prompt for a key, passed on at once; line ends are skipped, so that one may follow a key."""
+    terminal_input = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal_input)
+    try:
+        tty.setcbreak(terminal_input, termios.TCSADRAIN)
+        _write(f"{prompt} ")
+        while (byte := os.read(terminal_input, 1)) in (b"\r", b"\n"):
+            pass
+    finally:
+        termios.tcsetattr(terminal_input, termios.TCSADRAIN, before)
+    if byte in (b"", b"\x04"):
+        return _QUIT
+    return byte.decode() if b" " < byte < b"\x7f" else _ASK
