@@ -41,7 +41,7 @@ from mdmem.memtool import Backend
 from mdmem.memtool import commands as tool_commands
 from mdmem.model import writes
 from mdmem.model.pipelines import Digest, Dream
-from mdmem.model.proposals import Accept, Propose, ProposeBranch, Reject
+from mdmem.model.proposals import Accept, Decide, Propose, ProposeBranch, Reject, Selection
 from mdmem.model.writes import (
     Change,
     Contradict,
@@ -253,15 +253,15 @@ CLI: Mapping[str, list[tuple[str, Fate]]] = {
     "memory-tool": [("", A_DOOR)],
     "plugin": [("", NO_WRITE)],
     "agent-hook": [("", A_DOOR)],
+    "review": [("", NO_WRITE), ("--apply", REFUSED)],
     "proposals": [("", NO_WRITE), ("{proposal}", NO_WRITE)],
-    "accept": [("{proposal}", REFUSED)],
-    "reject": [("{proposal}", REFUSED)],
+    "accept": [("{proposal}", REFUSED), ("--all", REFUSED)],
+    "reject": [("{proposal}", REFUSED), ("--section Facts", REFUSED)],
     "propose": [("feature", PROPOSED)],
     "history": [("Facts", NO_WRITE)],
     "changes": [("", NO_WRITE)],
     "blame": [("Facts", NO_WRITE)],
     "when": [("tea", NO_WRITE)],
-    "review": [("", NO_WRITE), ("--apply", REFUSED)],
     "conflicts": [("", NO_WRITE), ("--resolve 'home: Oslo' 'likes tea'", REFUSED)],
     "contradicts": [("'home: Oslo' 'likes tea'", REFUSED)],
     "check": [("", NO_WRITE)],
@@ -639,6 +639,10 @@ CALLS: Mapping[str, tuple[Callable[[Memory, str], object], Fate]] = {
         lambda at, named: at.proposals.reject(Reject(named, options=OPTIONS)),
         REFUSED,
     ),
+    "Proposals.decide": (
+        lambda at, _: at.proposals.decide(Decide(selection=Selection(), options=OPTIONS)),
+        REFUSED,
+    ),
 }
 BY_RECORD = {"Memory.apply", "Memory.change_file"}
 PIPELINES = {"Pipelines.digest", "Pipelines.dream", "Pipelines.run"}
@@ -678,7 +682,7 @@ NOT_MEMORY = {
         ]
     ),
     *(f"Tasks.{name}" for name in ("names", "show")),
-    *(f"Proposals.{name}" for name in ("part_text", "search", "show", "standing")),
+    *(f"Proposals.{name}" for name in ("item_text", "part_text", "search", "show", "standing")),
     *(
         f"Pipelines.{name}"
         for name in (
