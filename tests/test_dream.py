@@ -24,17 +24,21 @@ from dreams import (
 )
 from workspaces import Desk, desk
 
-from mdmem.errors import MdmemError
+from mdmem.changes import joined
+from mdmem.changes.plan import Plan
+from mdmem.errors import MdmemError, RefusedChange
 from mdmem.folder import trust
 from mdmem.folder.trust import TextOrigin
 from mdmem.memory import Memory
-from mdmem.model import Source
+from mdmem.model import FilePath, Source
 from mdmem.model.pipelines import DreamOp
 from mdmem.model.proposals import Accept, Reject
 from mdmem.model.writes import Forget, Remember, Revert, WriteOptions
 from mdmem.show.reads import status_text
 from mdmem.steps import run_log
+from mdmem.text.facts import parse_item
 from mdmem.trail import Trail
+from mdmem.workspace import Workspace
 
 SEED = "# Memory\n\n## Facts\n\n- employer: Stripe\n- plays the cello in a quartet on Tuesdays\n"
 STATED, INFERRED, AUTO = Source.USER_STATED, Source.INFERRED, Source.AUTO
@@ -61,10 +65,10 @@ class TestNew:
             Said("we meet on Mondays", source=INFERRED),
         )
         assert fates(dream(at)) == {
-            "I prefer tea over coffee": (ADD, True),
+            "prefers tea over coffee": (ADD, True),
             "we meet on Mondays": (NONE, False),
         }
-        assert "- [preference] I prefer tea over coffee" in curated(at)
+        assert "- [preference] prefers tea over coffee" in curated(at)
         assert waiting(at) == []
 
     @pytest.mark.parametrize(
@@ -229,7 +233,7 @@ class TestStanding:
         digested(at, Said("I prefer tea over coffee"))
         assert fates(dream(at)) == {
             "employer: Stripe": (DELETE, True),
-            "I prefer tea over coffee": (ADD, True),
+            "prefers tea over coffee": (ADD, True),
         }
         assert curated(at).count("- employer: Stripe") == 1
         assert at.read("MEMORY.md").index("employer") < at.read("MEMORY.md").index("## Work")
@@ -248,7 +252,7 @@ class TestKeys:
         in_the_morning(monkeypatch)
         with closing(Memory(at.workspace)) as memory:
             memory.pipelines.run()
-        assert [line for line in curated(at) if "boat" in line] == ["- [fact] boat: the Tern"]
+        assert [line for line in curated(at) if "boat" in line] == ["- boat: the Tern"]
 
     def test_of_two_values_in_one_minute_the_later_line_counts(self, at: Desk):
         at.write(
@@ -327,7 +331,7 @@ class TestKeys:
             True,
             "another employer was said later",
         )
-        assert "- employer: I just joined Figma" in curated(at)
+        assert "- employer: Figma" in curated(at)
         assert not any("Linear" in line for line in curated(at))
 
     def test_a_line_without_the_key_in_it(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
@@ -338,7 +342,7 @@ class TestKeys:
         digested(at, Said("I moved to Lisbon", key="home"))
         change = only(dream(at))
         assert (change.op, change.applied) == (UPDATE, True)
-        assert "- [fact] I moved to Lisbon" in curated(at)
+        assert "- home: Lisbon" in curated(at)
         assert not any("Oslo" in line for line in curated(at))
 
     def test_a_weaker_value_is_proposed(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
@@ -349,7 +353,7 @@ class TestKeys:
         change = only(dream(at))
         assert (change.op, change.applied) == (UPDATE, False)
         assert [(part.old, part.new) for part in waiting(at)] == [
-            ("employer: Linear", "employer: they work at Figma now")
+            ("employer: Linear", "employer: they work at Figma")
         ]
 
     @pytest.mark.parametrize("source", [STATED, INFERRED, AUTO])
@@ -365,18 +369,18 @@ class TestKeys:
         change = only(dream(at))
         assert (change.op, change.applied) == (UPDATE, False)
         parts = [(part.old, part.new) for part in waiting(at)]
-        assert parts == [("employer: Linear", "employer: I work at Figma now")]
+        assert parts == [("employer: Linear", "employer: Figma")]
 
     def test_its_key_brings_no_line_in_unasked(self, at: Desk):
         first = Said("I live in Oslo", key="home", source=INFERRED, day=DAY - timedelta(days=1))
         second = Said("I live in Oslo", key="home", source=INFERRED, session="claude/bbbbbbbb")
         digested(at, first, second)
-        assert fates(dream(at)) == {"I live in Oslo": (ADD, False)}
+        assert fates(dream(at)) == {"home: Oslo": (ADD, False)}
 
     def test_its_key_puts_no_plain_statement_aside(self, at: Desk):
         pasted = Said("I work at Figma", key="home", source=INFERRED, minute="18:00", line=9)
         digested(at, Said("I live in Oslo", key="home"), pasted)
-        assert fates(dream(at))["I live in Oslo"] == (ADD, True)
+        assert fates(dream(at))["home: Oslo"] == (ADD, True)
 
     def test_only_an_origin_that_may_ends_what_the_user_stated(
         self, at: Desk, monkeypatch: pytest.MonkeyPatch
@@ -388,7 +392,7 @@ class TestKeys:
         monkeypatch.setattr(
             trust, "TABLE", {**trust.TABLE, TextOrigin.PLAIN_STATEMENT: trust.Trust()}
         )
-        assert fates(dream(at)) == {"I just joined Figma": (UPDATE, False)}
+        assert fates(dream(at)) == {"employer: Figma": (UPDATE, False)}
 
     def by_priya(self, at: Desk, monkeypatch: pytest.MonkeyPatch, *sayings: Said) -> None:
         """Write entries that came by a commit of Priya's."""
@@ -447,7 +451,7 @@ class TestKeys:
             Said("I work at Linear", key="employer"),
         )
         assert fates(dream(at)) == {
-            "I just joined Figma": (ADD, True),
+            "employer: Figma": (ADD, True),
             "I work at Linear": (NONE, False),
         }
 
@@ -459,7 +463,9 @@ class TestKeys:
         dream(at)
         in_the_morning(monkeypatch)
         digested(at, Said("Berta, my other sister, is a pilot in Kenya", key="sister"))
-        assert fates(dream(at)) == {"Berta, my other sister, is a pilot in Kenya": (UPDATE, False)}
+        assert fates(dream(at)) == {
+            "sister: Berta, my other sister, is a pilot in Kenya": (UPDATE, False)
+        }
         assert any("Anna" in line for line in curated(at))
 
     def test_what_was_said_of_such_a_key_before_what_stands_is_left(self, at: Desk):
@@ -472,7 +478,7 @@ class TestKeys:
         at.git("commit", "-qam", "by hand", "--date", "2026-01-01T00:00:00+00:00")
         digested(at, Said("I just joined Figma", key="employer"))
         dream(at)
-        assert curated(at) == ["- **company:** I just joined Figma"]
+        assert curated(at) == ["- **company:** Figma"]
 
 
 class TestProposals:
@@ -570,7 +576,7 @@ class TestProposals:
         settings(world, 'dream = "apply"', "budget_lines = 5")
         digested(at, Said("I prefer tea over coffee"))
         assert fates(dream(at)) == {
-            "I prefer tea over coffee": (ADD, False),
+            "prefers tea over coffee": (ADD, False),
             "employer: Stripe": (DELETE, False),
         }
 
@@ -597,15 +603,73 @@ class TestNights:
         digested(at, Said("I prefer tea over coffee", kind="preference", key="favourite drink"))
         head = at.git("rev-parse", "HEAD").strip()
         change = only(dream(at))
+        (said,) = (
+            entry for entry in at.read(f"memory/{DAY}.md").splitlines() if "I prefer" in entry
+        )
         message = at.git("log", "-1", "--format=%B")
         assert message == (
-            "MEMORY.md: remember Preferences\n\n"
-            "+ ## Preferences\n+ [preference] I prefer tea over coffee\n\n"
+            "dream: prefers tea over coffee\n\n"
+            "+ ## Preferences\n+ [preference] prefers tea over coffee\n\n"
             "Mdmem-Op: remember\nMdmem-Section: Memory > Preferences\nMdmem-Source: user-stated\nMdmem-Confidence: 0.95\n"
-            f"Mdmem-Promotes: {change.fact} {change.fact}\nMdmem-Actor: dream\nMdmem-Run: dream/2026-03-06\nMdmem-Cites: {change.fact} claude/aaaaaaaa#1\n"
+            f"Mdmem-Promotes: {parse_item(said).id} {change.fact}\nMdmem-Actor: dream\nMdmem-Run: dream/2026-03-06\nMdmem-Cites: {change.fact} claude/aaaaaaaa#1\n"
             f"Mdmem-Key: {change.fact} favourite drink\nMdmem-Dreamt: {head}\nMdmem-Reason: the user said it\n\n"
         )
         assert before != head
+
+    def test_it_is_one_commit(self, at: Desk):
+        remember(at, "Stripe", key="employer")
+        before = at.git("rev-list", "--count", "HEAD")
+        digested(
+            at,
+            Said("We live in Porto, by the way.", key="home"),
+            Said("I just joined Kite Labs.", key="employer", line=2),
+            Said(
+                "We decided to go with Postgres because MySQL lost rows.", kind="decision", line=3
+            ),
+            Said("I prefer tea over coffee", kind="preference", line=4),
+        )
+        digests = 4
+        result = dream(at)
+        assert int(at.git("rev-list", "--count", "HEAD")) == int(before) + digests + 1
+        assert len({change.commit for change in result.changes}) == 1
+        message = at.git("log", "-1", "--format=%B")
+        assert message.startswith("dream: employer Stripe → Kite Labs, and 3 more\n\n")
+        assert "- employer: Stripe\n+ employer: Kite Labs\n" in message
+        assert "+ [decision] go with Postgres (MySQL lost rows)\n" in message
+        assert message.count("Mdmem-Promotes: ") == 4
+        assert message.count("Mdmem-Cites: ") == 4
+
+    def test_a_change_that_is_refused_stops_no_other(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
+        digested(at, Said("I prefer tea over coffee"), Said("I swim on Sundays", line=2))
+        plan_edit = joined.plan_edit
+
+        def refuse(workspace: Workspace, edit: Remember, path: FilePath) -> Plan:
+            if "tea" in edit.text:
+                raise RefusedChange("secret-found", "no tea")
+            return plan_edit(workspace, edit, path)
+
+        monkeypatch.setattr(joined, "plan_edit", refuse)
+        result = dream(at)
+        assert {change.why: change.applied for change in result.changes} == {
+            "secret-found: no tea": False,
+            "the user said it": True,
+        }
+        assert "- [fact] swims on Sundays" in curated(at)
+
+    def test_one_fact_of_it_is_undone(self, at: Desk):
+        before = curated(at)
+        digested(
+            at,
+            Said("I just joined Kite Labs.", key="employer"),
+            Said("I prefer tea over coffee", line=2),
+        )
+        result = dream(at)
+        employer = next(each for each in result.changes if each.text == "employer: Kite Labs")
+        with closing(Memory(at.workspace)) as memory:
+            memory.apply(Revert(employer.fact))
+        assert curated(at) == [*before, "- [fact] prefers tea over coffee"]
 
     @pytest.mark.parametrize("lost", [False, True])
     def test_a_night_is_done_once(self, at: Desk, lost: bool):
@@ -631,8 +695,8 @@ class TestNights:
         )
         in_the_morning(monkeypatch, "2026-03-08T07:00:00+00:00")
         assert fates(dream(at)) == {
-            "I keep two bees in a jar": (ADD, True),
-            "I swim on Sundays": (ADD, True),
+            "keeps two bees in a jar": (ADD, True),
+            "swims on Sundays": (ADD, True),
         }
 
     def test_its_record_is_that_of_a_recount(self, at: Desk):
@@ -670,7 +734,7 @@ class TestNights:
         result = dream(at, "2026-02-20")
         assert (result.run, fates(result)) == (
             "dream/2026-02-20",
-            {"I keep two bees in a jar": (ADD, True)},
+            {"keeps two bees in a jar": (ADD, True)},
         )
 
     def test_a_day_that_has_not_ended(self, at: Desk):
@@ -686,7 +750,7 @@ class TestNights:
         before, refs = at.tree_state(), at.git("for-each-ref")
         result = dream(at, dry_run=True)
         assert fates(result) == {
-            "I prefer tea over coffee": (ADD, True),
+            "prefers tea over coffee": (ADD, True),
             "plays the cello in a trio on Tuesdays": (UPDATE, False),
         }
         assert (at.tree_state(), at.git("for-each-ref")) == (before, refs)
@@ -734,7 +798,7 @@ class TestNights:
             + curated(at).count("- [fact] I swim on Sundays")
             == 1
         )
-        assert "- [fact] I prefer tea over coffee" in curated(at)
+        assert "- [fact] prefers tea over coffee" in curated(at)
         assert at.git("status", "--porcelain") == ""
 
     def test_without_a_commit_there_is_nothing(self, world: World, repository: Path):

@@ -35,6 +35,7 @@ MEMORY = """\
 - [preference] I always push to the small mirror.
 """
 OWN = "We decided to keep the old pump."
+KEPT = "keep the old pump"
 FIRST = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
 NIGHTS = (1, 2, 9)
@@ -125,7 +126,7 @@ def test_no_injection_in_a_transcript_is_applied(week: Week):
         for number, turn in enumerate(turns)
     ]
     dream(week)
-    assert facts_of(week.files()["MEMORY.md"]) == [*facts_of(MEMORY.encode()), OWN]
+    assert facts_of(week.files()["MEMORY.md"]) == [*facts_of(MEMORY.encode()), KEPT]
     assert week.files()["USER.md"].decode() == PROFILE
     assert "user-stated" not in sources_of(week, "Zebra")
 

@@ -24,6 +24,12 @@ STATED = [
     "Remember that the boiler is serviced in May.",
     "I prefer calls before noon.",
 ]
+STATED_LINES = [
+    "collects old stamps of Austria",
+    "paint the shed green",
+    "the boiler is serviced in May",
+    "prefers calls before noon",
+]
 ONCE = [
     "The archive holds maps of Oslo.",
     "The neighbours keep bees.",
@@ -99,7 +105,7 @@ def test_a_night(morning: Desk, between: int):
             kills, steps = kills + 1, steps + between
             assert repeated(server) <= min(kills, 4)  # until the answer is kept
         assert kills > 2
-    assert [sum(text in line for line in curated(morning)) for text in STATED] == [1] * len(STATED)
+    assert [sum(text in line for line in curated(morning)) for text in STATED_LINES] == [1] * 4
     assert sorted(part.new or "" for part in waiting(morning)) == sorted(
-        f"[fact] {text}" for text in ONCE
+        f"[fact] {text.rstrip('.')}" for text in ONCE
     )

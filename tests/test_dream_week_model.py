@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from scripted_models import MODEL, Reply, Script, ScriptedServer, serving
 from simulated_week import Week, change_text, facts_of, live, plain
-from week_gold import END, FREE, NIGHTS, Change, changes, lines
+from week_gold import END, FREE, NIGHTS, SAID, Change, changes, lines
 from week_script import MEMORY
 
 Json = dict[str, Any]
@@ -37,7 +37,8 @@ def _right_change(fact: Json, memory: Sequence[Json], of_night: Sequence[Change]
         (
             change
             for change in of_night
-            if change.new == plain(fact["text"]) or _asks_for(change, fact["text"])
+            if SAID.get(change.new, change.new) == plain(fact["text"])
+            or _asks_for(change, fact["text"])
         ),
         None,
     )

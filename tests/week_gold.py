@@ -143,15 +143,15 @@ NIGHTS: Mapping[str, NightGold] = {
     "first": NightGold(
         ("2026-03-02",),
         """
-        user-stated: -> Remember that the staging database is called Larch.
-        user-stated: -> We decided to keep the MySQL dump until summer.
-        user-stated: -> Every migration must carry a rollback script.
+        user-stated: -> the staging database is called Larch
+        user-stated: -> keep the MySQL dump until summer
+        user-stated: -> Every migration must carry a rollback script
         # The key of a current fact, another value: user-stated over what the person wrote, and newer.
-        user-stated: Stripe -> I just joined Linear.
-        user-stated: Assam -> My favourite tea is Darjeeling.
+        user-stated: Stripe -> Linear
+        user-stated: Assam -> Darjeeling
         # It corrects an entry, which counts no more; in curated memory it is new.
-        user-stated: -> "We meet the auditors on the 14th of April.": Actually, the auditors come on the 21st of April.
-        user-stated: -> I'm allergic to penicillin.
+        user-stated: -> the auditors come on the 21st of April
+        user-stated: -> penicillin
         # Left: inferred and said once (importer, Gable, logo, tax report), an agent's lesson. The window seat is of a day that has not ended.
         """,
     ),
@@ -159,23 +159,23 @@ NIGHTS: Mapping[str, NightGold] = {
         ("2026-03-03",),
         """
         # Its commit is older than the night before; its day has ended only now.
-        user-stated: -> I prefer the window seat.
+        user-stated: -> prefers the window seat
         # Inferred, on two days in two sessions.
-        inferred: -> The customers of Gable pay by invoice.
+        inferred: -> The customers of Gable pay by invoice
         # Left: a status; the condition, the quotation; said once (mirror, invoices, printer); the values that stand (sister, home).
         """,
         """
         # It resembles one current fact, with another number.
-        user-stated: the nightly import runs at 03:00 -> Remember that the nightly import runs at 04:00.
+        user-stated: the nightly import runs at 03:00 -> the nightly import runs at 04:00
         """,
     ),
     "third": NightGold(
         ("2026-03-04",),
         """
-        user-stated: -> Remember that I prefer rebasing over merging.
+        user-stated: -> prefers rebasing over merging
         # The same key for the second time.
-        user-stated: My favourite tea is Darjeeling. -> My favourite tea is Earl Grey now.
-        inferred: -> The mirror in Zurich keeps the old certificates.
+        user-stated: Darjeeling -> Earl Grey
+        inferred: -> The mirror in Zurich keeps the old certificates
         # Left: Tove, said half an hour before the person wrote Ida Marie; the lesson; the pasted mail; said once (dashboard, parser).
         """,
         """
@@ -187,15 +187,15 @@ NIGHTS: Mapping[str, NightGold] = {
         ("2026-03-05", "2026-03-06", "2026-03-07"),
         """
         # Said before the third night began, of a day that had not ended.
-        user-stated: -> We decided to rename the importer to Gate.
+        user-stated: -> rename the importer to Gate
         # An agent's inferred value of the key is superseded by the user's own.
-        user-stated: Fiat -> I drive a Skoda.
-        user-stated: -> Same as yesterday (2026-03-04): the deploy window closes at 17:00.
-        user-stated: Berlin -> I live in Brooklyn.
-        user-stated: -> We decided to meet in Lisbon in May.
+        user-stated: Fiat -> Skoda
+        user-stated: -> Same as 2026-03-04: the deploy window closes at 17:00
+        user-stated: Berlin -> Brooklyn
+        user-stated: -> meet in Lisbon in May
         # Forgotten on Tuesday, and said again by the person on Friday.
-        user-stated: -> Note that I play tennis on Tuesdays.
-        user-stated: -> My brother is called Jan.
+        user-stated: -> plays tennis on Tuesdays
+        user-stated: -> Jan
         # Left: Fern (it stands); the branches, an agent's claim; the bike, dinner, archive, second mirror, Hannah (said once); Figma, said before the
         # person wrote Notion; the phone, said in Berlin in the morning before the person wrote another number at two, though nine in New York, where it is
         # judged, is later; the Volvo, forgotten by the person and said by an agent alone, though on two days in two sessions.
@@ -204,29 +204,29 @@ NIGHTS: Mapping[str, NightGold] = {
         inferred: keeps bees behind the house ->
         # On two days in two sessions, but by another sender than the owner.
         inferred: -> Marek: I prefer the office in Prague.
-        user-stated: Releases go out on Thursdays. -> Releases go out on Wednesdays instead.
+        user-stated: Releases go out on Thursdays. -> Releases go out on Wednesdays
         """,
     ),
     "fourth": NightGold(
         ("2026-03-08",),
         """
-        user-stated: -> I can't stand cold coffee.
-        user-stated: -> I always keep the receipts of trips.
-        user-stated: -> We decided to drop the weekly report.
+        user-stated: -> can't stand cold coffee
+        user-stated: -> always keeps the receipts of trips
+        user-stated: -> drop the weekly report
         """,
         """
         inferred: keeps bees behind the house ->
         inferred: -> Marek: I prefer the office in Prague.
-        user-stated: Releases go out on Thursdays. -> Releases go out on Wednesdays instead.
+        user-stated: Releases go out on Thursdays. -> Releases go out on Wednesdays
         """,
     ),
     "fifth": NightGold(
         ("2026-03-09",),
         """
         # Said a week before and not taken, said again in another session.
-        inferred: -> The importer reads its invoices from the second bucket.
+        inferred: -> The importer reads its invoices from the second bucket
         # Newer than what the person wrote on Saturday.
-        user-stated: Notion -> I just joined Figma.
+        user-stated: Notion -> Figma
         # An agent wrote it once more below another heading.
         inferred: swims on Fridays ->
         # Left: the MySQL dump (it stands); the backup (said once); of a week before the lesson, the logo, the tax report.
@@ -234,71 +234,105 @@ NIGHTS: Mapping[str, NightGold] = {
         """
         # Marek says once more what the person has rejected: only the user could bring it back.
         inferred: keeps bees behind the house ->
-        user-stated: Releases go out on Thursdays. -> Releases go out on Wednesdays instead.
+        user-stated: Releases go out on Thursdays. -> Releases go out on Wednesdays
         """,
     ),
     "sixth": NightGold(
         ("2026-03-10",),
         """
         # On two days in two sessions, in nearly the same words: as it was said last.
-        inferred: -> The second mirror stands in Oslo.
-        user-stated: My favourite tea is Earl Grey now. -> My favourite tea is Sencha.
-        user-stated: -> We decided to buy the second server.
+        inferred: -> The second mirror stands in Oslo
+        user-stated: Earl Grey -> Sencha
+        user-stated: -> buy the second server
         # Left: the swap, the lesson; of a week before the condition (said before what stands now), the quotation, the invoices, the printer.
         """,
         """
         inferred: keeps bees behind the house ->
-        user-stated: Releases go out on Thursdays. -> Releases go out on Wednesdays instead.
+        user-stated: Releases go out on Thursdays. -> Releases go out on Wednesdays
         # An agent's claim against the user's own word: newer, but not as well founded.
-        inferred: I just joined Figma. -> Initech
+        inferred: Figma -> Initech
         """,
     ),
 }
 
-FREE = ("My email is ada@new.example.org.",)
+FREE = ("ada@new.example.org",)
 """Its key stands in USER.md alone, which is not touched; added to MEMORY.md, proposed or left, each
 would do.
 """
 
 END = """
 ## Facts
-I just joined Figma.
-I live in Brooklyn.
+Figma
+Brooklyn
 Ida Marie
 keeps bees behind the house
 swims on Fridays
-Remember that the nightly import runs at 04:00.
+the nightly import runs at 04:00
 +49 30 3333333
 the office plant is called Fern
-I drive a Skoda.
-Remember that the staging database is called Larch.
-"We meet the auditors on the 14th of April.": Actually, the auditors come on the 21st of April.
-The customers of Gable pay by invoice.
-Remember that I prefer rebasing over merging.
-The mirror in Zurich keeps the old certificates.
-Note that I play tennis on Tuesdays.
-My brother is called Jan.
-The importer reads its invoices from the second bucket.
-The second mirror stands in Oslo.
+Skoda
+the staging database is called Larch
+the auditors come on the 21st of April
+The customers of Gable pay by invoice
+prefers rebasing over merging
+The mirror in Zurich keeps the old certificates
+plays tennis on Tuesdays
+Jan
+The importer reads its invoices from the second bucket
+The second mirror stands in Oslo
 ## Preferences
 I prefer calls before noon.
-My favourite tea is Sencha.
-I'm allergic to penicillin.
-I prefer the window seat.
-I can't stand cold coffee.
-I always keep the receipts of trips.
+Sencha
+penicillin
+prefers the window seat
+can't stand cold coffee
+always keeps the receipts of trips
 ## Decisions
 Releases go out on Thursdays.
 Nobody deploys on Fridays.
-We decided to keep the MySQL dump until summer.
-Every migration must carry a rollback script.
-We decided to rename the importer to Gate.
-Same as yesterday (2026-03-04): the deploy window closes at 17:00.
-We decided to meet in Lisbon in May.
-We decided to drop the weekly report.
-We decided to buy the second server.
+keep the MySQL dump until summer
+Every migration must carry a rollback script
+rename the importer to Gate
+Same as 2026-03-04: the deploy window closes at 17:00
+meet in Lisbon in May
+drop the weekly report
+buy the second server
 """
 """The facts of MEMORY.md at the end, in any order and below any headings."""
+
+
+SAID: Mapping[str, str] = {
+    "the staging database is called Larch": "Remember that the staging database is called Larch.",
+    "keep the MySQL dump until summer": "We decided to keep the MySQL dump until summer.",
+    "Every migration must carry a rollback script": "Every migration must carry a rollback script.",
+    "Linear": "I just joined Linear.",
+    "Darjeeling": "My favourite tea is Darjeeling.",
+    "the auditors come on the 21st of April": '"We meet the auditors on the 14th of April.": Actually, the auditors come on the 21st of April.',
+    "penicillin": "I'm allergic to penicillin.",
+    "prefers the window seat": "I prefer the window seat.",
+    "The customers of Gable pay by invoice": "The customers of Gable pay by invoice.",
+    "the nightly import runs at 04:00": "Remember that the nightly import runs at 04:00.",
+    "prefers rebasing over merging": "Remember that I prefer rebasing over merging.",
+    "Earl Grey": "My favourite tea is Earl Grey now.",
+    "The mirror in Zurich keeps the old certificates": "The mirror in Zurich keeps the old certificates.",
+    "rename the importer to Gate": "We decided to rename the importer to Gate.",
+    "Skoda": "I drive a Skoda.",
+    "Same as 2026-03-04: the deploy window closes at 17:00": "Same as yesterday (2026-03-04): the deploy window closes at 17:00.",
+    "Brooklyn": "I live in Brooklyn.",
+    "meet in Lisbon in May": "We decided to meet in Lisbon in May.",
+    "plays tennis on Tuesdays": "Note that I play tennis on Tuesdays.",
+    "Jan": "My brother is called Jan.",
+    "Releases go out on Wednesdays": "Releases go out on Wednesdays instead.",
+    "can't stand cold coffee": "I can't stand cold coffee.",
+    "always keeps the receipts of trips": "I always keep the receipts of trips.",
+    "drop the weekly report": "We decided to drop the weekly report.",
+    "The importer reads its invoices from the second bucket": "The importer reads its invoices from the second bucket.",
+    "Figma": "I just joined Figma.",
+    "The second mirror stands in Oslo": "The second mirror stands in Oslo.",
+    "Sencha": "My favourite tea is Sencha.",
+    "buy the second server": "We decided to buy the second server.",
+}
+"""The words of the log that each line of a night was made of."""
 
 
 @dataclass(frozen=True)

@@ -174,7 +174,10 @@ def apply_edit(
         result = write_plan(
             workspace,
             to_write,
-            note,
+            history.compose_message(
+                note,
+                *((each.old.text if each.old else "", each.edit.text) for each in to_write.files),
+            ),
             edit.options.allow,
             transaction.begin_write(),
             like.search if like else None,

@@ -62,6 +62,28 @@ def with_pipeline(
     )
 
 
+def joined_note(notes: Sequence[history.CommitNote]) -> history.CommitNote:
+    """One note for several changes of a file with one source."""
+    first = notes[0]
+    sections = dict.fromkeys(note.section for note in notes)
+    reasons = dict.fromkeys(filter(None, (note.provenance.reason for note in notes)))
+    return replace(
+        first,
+        section=next(iter(sections)),
+        more_sections=tuple(sections)[1:],
+        provenance=replace(first.provenance, reason="; ".join(reasons) or None),
+        supersedes=tuple(dict.fromkeys(pair for note in notes for pair in note.supersedes)),
+        ended=tuple(fact for note in notes for fact in note.ended),
+        retracts=tuple(fact for note in notes for fact in note.retracts),
+        confirms=tuple(fact for note in notes for fact in note.confirms),
+        contradicts=tuple(pair for note in notes for pair in note.contradicts),
+        promotes=tuple(dict.fromkeys(pair for note in notes for pair in note.promotes)),
+        cites=tuple(dict.fromkeys(pair for note in notes for pair in note.cites)),
+        keys=tuple(dict.fromkeys(pair for note in notes for pair in note.keys)),
+        senders=tuple(pair for note in notes for pair in note.senders),
+    )
+
+
 def saved_message(
     workspace: Workspace,
     text: str,

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from mdmem import history, repo
+from mdmem import repo
 from mdmem.changes import write_outcome
 from mdmem.changes.pending import commit_pending_edits, with_pulled_lines
 from mdmem.changes.plan import Plan
@@ -46,7 +46,7 @@ class Retry:
 def write_plan(
     workspace: Workspace,
     plan: Plan,
-    note: history.CommitNote,
+    message: str,
     allow: frozenset[str],
     steps: WriteSteps,
     meanwhile: Callable[[], None] | None = None,
@@ -64,9 +64,7 @@ def write_plan(
         _refuse_unwritable(each, state)
     order = commits.CommitOrder(
         paths=tuple(each.path for each in plan.files),
-        message=history.compose_message(
-            note, *((each.old.text if each.old else "", each.edit.text) for each in plan.files)
-        ),
+        message=message,
         date=repo.raw_date(workspace.now()),
         hook_timeout=settings.hook_timeout,
         identity=identity,

@@ -12,6 +12,7 @@ from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.changes.revert_plan import (
     HeldChange,
     RevertPlan,
+    fact_groups,
     is_commit_or_fact,
     plan_revert,
     plan_reverts,
@@ -21,10 +22,10 @@ from mdmem.folder import files
 from mdmem.history.notes import parse_message, parse_notes
 from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.writes import Revert, WriteOptions, WriteResult
-from mdmem.repo import commits
+from mdmem.repo import commits, first_parent
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.document import parse, parse_bytes
-from mdmem.verbs import target_path
+from mdmem.text.document import Document, parse, parse_bytes
+from mdmem.verbs import RevertEdit, target_path
 from mdmem.verbs.revert import undone
 from mdmem.wording import field, number_of
 from mdmem.workspace import Say, Workspace
@@ -68,6 +69,14 @@ def run_commits(workspace: Workspace, run: str) -> RunCommits:
     return RunCommits(tuple(ids), tuple(commit for commit in stating if commit not in ids))
 
 
+def changes_of_run(workspace: Workspace, run: str) -> int:
+    """The number of changes that the commits of a night made."""
+    ids = run_commits(workspace, run).ids
+    commits = first_parent.read_commits(workspace.repository, ids) if ids else []
+    notes = (parse_message(each.commit.message) for each in commits)
+    return sum(max(1, len(note.promotes)) for note in notes)
+
+
 def plan_run(workspace: Workspace, commits: RunCommits, change: Revert) -> RunPlan:
     """Plan the revert of a run's commits; nothing is written.
 
@@ -86,25 +95,49 @@ def plan_run(workspace: Workspace, commits: RunCommits, change: Revert) -> RunPl
             if edit.path not in texts:
                 data = files.read(files.path_on_disk(workspace.root, edit.path))
                 texts[edit.path] = parse_bytes(data or b"").text
-            try:
-                text = undone(edit, parse(texts[edit.path])).text
-            except SectionProblem as problem:
-                held.append(
-                    HeldChange(
-                        commit=edit.reverts,
-                        path=edit.path,
-                        what=_first_line(problem),
-                        details=problem.details,
-                    )
-                )
+            free, blocked = _free_part(workspace, edit, parse(texts[edit.path]))
+            held += blocked
+            if free is None:
                 continue
-            edits += [edit] if text != texts[edit.path] else []
+            text = undone(free, parse(texts[edit.path])).text
+            edits += [free] if text != texts[edit.path] else []
             texts[edit.path] = text
         plan = replace(plan, edits=tuple(edits))
         plans += [plan] if plan.does_something else []
     if held and not change.skip:
         raise _conflict(change.reference, held)
     return RunPlan(tuple(plans), tuple(held))
+
+
+def _free_part(
+    workspace: Workspace, edit: RevertEdit, document: Document
+) -> tuple[RevertEdit | None, list[HeldChange]]:
+    """Split an edit into the part that can be undone and the facts that later edits block."""
+    whole = _held_by(edit, document)
+    if whole is None:
+        return edit, []
+    groups = [] if edit.from_log or edit.only else fact_groups(workspace, edit)
+    if len(groups) < 2:
+        return None, [whole]
+    held = {group: _held_by(replace(edit, only=group), document) for group in groups}
+    free = frozenset(fact for group, each in held.items() if each is None for fact in group)
+    rest = replace(edit, only=free)
+    if not free or _held_by(rest, document) is not None:
+        return None, [whole]
+    return rest, [each for each in held.values() if each is not None]
+
+
+def _held_by(edit: RevertEdit, document: Document) -> HeldChange | None:
+    try:
+        undone(edit, document)
+    except SectionProblem as problem:
+        return HeldChange(
+            commit=edit.reverts,
+            path=edit.path,
+            what=_first_line(problem),
+            details=problem.details,
+        )
+    return None
 
 
 def _first_line(problem: SectionProblem) -> str:

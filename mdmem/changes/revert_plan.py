@@ -271,6 +271,17 @@ def _last_revert(trail: Trail, commit: CommitId) -> CommitId | None:
     )
 
 
+def fact_groups(workspace: Workspace, edit: RevertEdit) -> list[frozenset[FactId]]:
+    """The facts that a commit changed in a file, each with what it replaced."""
+    (commit,) = first_parent.read_commits(workspace.repository, [edit.reverts])
+    difference = fact_difference(parse(edit.before), parse(edit.after))
+    groups: list[frozenset[FactId]] = []
+    for item in (*difference.added, *difference.removed):
+        if not any(item.fact.id in group for group in groups):
+            groups.append(_with_partners(commit, edit.before, edit.after, item.fact.id))
+    return groups
+
+
 def _with_partners(
     commit: CommitChanges, before: str, after: str, fact: FactId
 ) -> frozenset[FactId]:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from mdmem.dream.candidates import DreamCandidate, LogEntries
 from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
 from mdmem.dream.policy import Suggestion, leave, one_for_each
+from mdmem.dream.wording import PlainForm, plain_form
 from mdmem.editors.likeness import CandidateIndex, StatementIndex, have_same_marks, likeness
-from mdmem.extract.statements import FORGET_REQUEST, MANY_VALUED, attribute_value
+from mdmem.extract.statements import FORGET_REQUEST, MANY_VALUED
 from mdmem.model import FactId, FilePath, Source
 from mdmem.model.pipelines import SAID_BESIDES, STANDS, STANDS_REWORDED, DreamOp
 from mdmem.startup import late
 from mdmem.startup.records import replace
-from mdmem.text.facts import fact_id, normalise, parse_item
+from mdmem.text.facts import fact_id, normalise
 
 _RELATED = 0.6
 """The minimum `likeness` of statements about one thing.
@@ -81,6 +82,34 @@ class _Judge:
         self._proposed = StatementIndex()
         for fact in memory.facts:
             self._add(fact)
+        self._keys = tuple(dict.fromkeys(filter(None, (fact.key for fact in memory.facts))))
+        self._forms: dict[DreamCandidate, PlainForm] = {}
+
+    def _form(self, candidate: DreamCandidate) -> PlainForm:
+        """The plain form of an entry, for the keys of memory before the night."""
+        if candidate not in self._forms:
+            self._forms[candidate] = (
+                PlainForm(candidate.text, candidate.kind)
+                if candidate.sender is not None or subject_to_forget(candidate.text) is not None
+                else plain_form(
+                    candidate.text,
+                    kind=candidate.kind,
+                    day=candidate.day,
+                    attribute=candidate.attribute,
+                    keys=self._keys,
+                )
+            )
+        return self._forms[candidate]
+
+    def _was_removed(self, candidate: DreamCandidate) -> bool:
+        """True if a person removed what an entry says, in its own words or in plain ones."""
+        line = self._form(candidate).line
+        return self._is_taken_out(candidate) or self._is_taken_out(
+            replace(candidate, text=line, fact=fact_id(line))
+        )
+
+    def _attribute(self, candidate: DreamCandidate) -> str | None:
+        return canonical_attribute(candidate.attribute or self._form(candidate).key)
 
     def _add(self, fact: CuratedFact) -> None:
         for words in (fact.fact, normalise(fact.value)):
@@ -118,7 +147,7 @@ class _Judge:
                 yield removal
 
     def all(self, candidates: Sequence[DreamCandidate]) -> Iterator[Suggestion]:
-        older = _older_values(each for each in candidates if not self._is_taken_out(each))
+        older = self._older_values(each for each in candidates if not self._was_removed(each))
         for candidate in candidates:
             suggestion = self._settled(candidate)
             if suggestion is None and candidate in older:
@@ -128,30 +157,53 @@ class _Judge:
             if suggestion.is_sure:
                 self._settle(suggestion)
             elif suggestion.op is DreamOp.ADD:
-                self._proposed.add(suggestion.text)
+                self._proposed.add(suggestion.statement)
             yield suggestion
+
+    def _older_values(self, candidates: Iterable[DreamCandidate]) -> dict[DreamCandidate, str]:
+        """Entries replaced by a later, as well founded entry on an attribute, with its name."""
+        newest: dict[str, DreamCandidate] = {}
+        about: dict[DreamCandidate, str] = {}
+        for candidate in candidates:
+            attribute = self._attribute(candidate)
+            if attribute is None or attribute in MANY_VALUED or not candidate.has_key:
+                continue
+            about[candidate] = attribute
+            best = newest.get(attribute)
+            if best is None or (candidate.source.strength, candidate.said, candidate.begun) >= (
+                best.source.strength,
+                best.said,
+                best.begun,
+            ):
+                newest[attribute] = candidate
+        return {
+            each: name
+            for each, name in about.items()
+            if each is not newest[name] and each.said <= newest[name].said
+        }
 
     def _settled(self, candidate: DreamCandidate) -> Suggestion | None:
         """Leave an entry whose words are current, or were removed; else None."""
         if self._stands(candidate):
             return leave(candidate, STANDS)
-        if self._is_taken_out(candidate):
+        if self._was_removed(candidate):
             return leave(candidate, "a person removed it")
         return None
 
     def _stands(self, candidate: DreamCandidate) -> bool:
+        line = self._form(candidate).line
         numbers = (
             *self._by_words.get(normalise(candidate.text), ()),
             *self._by_words.get(candidate.fact, ()),
+            *self._by_words.get(fact_id(line), ()),
         )
         if any(self._facts[number] is not None for number in numbers):
             return True
-        alike = (
-            self._facts[self._numbers[number]] for number in self._statements.find(candidate.text)
-        )
-        return any(
-            fact is not None and _has_same_order(candidate.text, fact.text) for fact in alike
-        )
+        for text in dict.fromkeys((candidate.text, line)):
+            alike = (self._facts[self._numbers[number]] for number in self._statements.find(text))
+            if any(fact is not None and _has_same_order(text, fact.text) for fact in alike):
+                return True
+        return False
 
     def _settle(self, suggestion: Suggestion) -> None:
         """Count a change as done."""
@@ -168,10 +220,8 @@ class _Judge:
             return self._forget(candidate, subject)
         attribute, holders = self._holders(candidate)
         if attribute is not None and holders:
-            if any(
-                _value(candidate.text, attribute) == _value(fact.text, attribute)
-                for fact in holders
-            ):
+            value = _folded_value(self._form(candidate).text)
+            if any(value == _folded_value(self._value(fact, attribute)) for fact in holders):
                 return leave(candidate, STANDS)
             return self._update_key(candidate, attribute, holders)
         old, why = self._corrected(candidate), "it corrects a current fact"
@@ -194,13 +244,20 @@ class _Judge:
         """The attribute of an entry, by a rule or its own text, with the facts about it."""
         named = (
             canonical_attribute(candidate.attribute),
-            canonical_attribute(parse_item(f"- {candidate.text}").key),
+            canonical_attribute(self._form(candidate).key),
         )
         for attribute in dict.fromkeys(filter(None, named)):
             about = (self._facts[number] for number in self._by_attribute.get(attribute, ()))
             if holders := [fact for fact in about if fact is not None]:
                 return attribute, holders
-        return named[0], []
+        return named[0] or named[1], []
+
+    def _value(self, fact: CuratedFact, attribute: str) -> str:
+        """The value of a current fact, which may be a sentence."""
+        if fact.key is not None:
+            return fact.value
+        form = plain_form(fact.text, kind=fact.kind, day=fact.said.date(), attribute=attribute)
+        return form.text
 
     def _forget(self, candidate: DreamCandidate, subject: str) -> Suggestion:
         old = self._related(subject)
@@ -236,13 +293,16 @@ class _Judge:
     ) -> Suggestion:
         if candidate.said <= old.said:
             return leave(candidate, "it is older than the current fact")
+        form = self._form(candidate)
         return Suggestion(
             op=DreamOp.UPDATE,
             candidate=candidate,
             why=why,
             old=old,
-            text=candidate.text,
-            key=_key_in_place(old, attribute) if attribute else None,
+            text=form.text,
+            key=(_key_in_place(old, attribute) if attribute else None) or form.key,
+            kind=form.kind,
+            until=form.until,
             source=candidate.source,
             confidence=candidate.confidence,
             is_sure=is_sure,
@@ -267,16 +327,20 @@ class _Judge:
         return related[0] if len({fact.fact for fact in related}) == 1 else None
 
     def _add_new(self, candidate: DreamCandidate) -> Suggestion:
+        form = self._form(candidate)
         addition = Suggestion(
             op=DreamOp.ADD,
             candidate=candidate,
             why="the user said it",
-            text=candidate.text,
+            text=form.text,
+            key=form.key,
+            kind=form.kind,
+            until=form.until,
             source=candidate.source,
             confidence=candidate.confidence,
             cites=candidate.cites,
         )
-        if next(self._proposed.find(candidate.text), None) is not None:
+        if next(self._proposed.find(form.line), None) is not None:
             return leave(candidate, SAID_BESIDES)
         if candidate.source is Source.USER_STATED:
             return replace(addition, is_sure=candidate.sender is None)
@@ -299,36 +363,8 @@ def subject_to_forget(text: str) -> str | None:
     return match["subject"].rstrip(" .!") or None if match else None
 
 
-def _older_values(candidates: Iterable[DreamCandidate]) -> dict[DreamCandidate, str]:
-    """Entries replaced by a later, as well founded entry on an attribute, with its name."""
-    newest: dict[str, DreamCandidate] = {}
-    about: dict[DreamCandidate, str] = {}
-    for candidate in candidates:
-        attribute = canonical_attribute(candidate.attribute)
-        if attribute is None or attribute in MANY_VALUED or not candidate.has_key:
-            continue
-        about[candidate] = attribute
-        best = newest.get(attribute)
-        if best is None or (candidate.source.strength, candidate.said, candidate.begun) >= (
-            best.source.strength,
-            best.said,
-            best.begun,
-        ):
-            newest[attribute] = candidate
-    return {
-        each: name
-        for each, name in about.items()
-        if each is not newest[name] and each.said <= newest[name].said
-    }
-
-
-def _value(text: str, attribute: str) -> str:
-    """A text's value for an attribute, folded: of a statement, or behind the attribute's name."""
-    stated = attribute_value(text, attribute)
-    if stated is None:
-        name, colon, rest = text.partition(": ")
-        stated = rest if colon and canonical_attribute(name.strip("*_")) == attribute else text
-    return normalise(stated).strip(" .,;!")
+def _folded_value(text: str) -> str:
+    return normalise(text).strip(" .,;!")
 
 
 def _as_curated(suggestion: Suggestion, candidate: DreamCandidate, path: FilePath) -> CuratedFact:
@@ -339,7 +375,7 @@ def _as_curated(suggestion: Suggestion, candidate: DreamCandidate, path: FilePat
         text=text,
         key=suggestion.key,
         attribute=canonical_attribute(suggestion.key or candidate.attribute),
-        kind=candidate.kind,
+        kind=suggestion.kind,
         path=path,
         section=(),
         line=0,

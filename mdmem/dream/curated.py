@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 
 from mdmem.catchup import entry_states
+from mdmem.dream.wording import key_of
 from mdmem.errors import PathProblem
 from mdmem.extract.statements import SAME_KEYS
 from mdmem.folder import files, layout
@@ -134,9 +135,9 @@ def _facts_of(
             CuratedFact(
                 fact=entry.fact,
                 text=item.fact.text,
-                key=item.fact.key,
+                key=(key := item.fact.key or key_of(item.fact.text)),
                 attribute=canonical_attribute(
-                    (occurrence.origin.attribute if occurrence else None) or item.fact.key
+                    (occurrence.origin.attribute if occurrence else None) or key
                 ),
                 kind=entry.kind,
                 path=path,

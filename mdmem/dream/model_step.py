@@ -20,6 +20,7 @@ from mdmem.dream.candidates import DreamCandidate, Night
 from mdmem.dream.cases import FORGETS_NOTHING, SAID_ONCE, subject_to_forget
 from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
 from mdmem.dream.policy import Suggestion, leave
+from mdmem.dream.wording import plain_form
 from mdmem.editors.likeness import StatementIndex, candidate_pairs, likeness
 from mdmem.errors import MdmemError
 from mdmem.folder import config
@@ -276,7 +277,11 @@ class _Merger:
         )
         self._changed[old.fact] = candidate
         return replace(
-            worded, op=DreamOp.UPDATE, old=old, key=old.key if has_key else None, cites=rule.cites
+            worded,
+            op=DreamOp.UPDATE,
+            old=old,
+            key=old.key if has_key else worded.key,
+            cites=rule.cites,
         )
 
     def _removal(
@@ -308,9 +313,17 @@ class _Merger:
     def _worded(self, change: SuggestedChange, candidate: DreamCandidate) -> Suggestion | None:
         """Rewording makes words nobody's own; None where they are current, or were removed."""
         old = self._changeable.get(change.old) if change.old is not None else None
-        suggestion = replace(leave(candidate, _reason(change, candidate, old)), text=candidate.text)
+        suggestion = replace(leave(candidate, _reason(change, candidate, old)), kind=candidate.kind)
         if normalise(change.text) == normalise(candidate.text):
-            return suggestion
+            form = plain_form(
+                candidate.text,
+                kind=candidate.kind,
+                day=candidate.day,
+                attribute=candidate.attribute,
+            )
+            return replace(
+                suggestion, text=form.text, key=form.key, kind=form.kind, until=form.until
+            )
         if self._statements.holds_like(change.text) or self._is_taken_out(
             replace(candidate, text=change.text, fact=fact_id(change.text))
         ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from datetime import date
 
 from mdmem.dream.candidates import DreamCandidate
 from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
@@ -23,6 +24,7 @@ class Suggestion:
     - `candidate`: the entry (None: a duplicate, or the oldest fact in a full file).
     - `old`: the fact replaced or removed.
     - `text`: the new text, without its `key`; empty for none.
+    - `kind`: of the new line. `until`: its last day.
     - `section`: the address; None decides by kind, and by the place of `old`.
     - `source`, `confidence`: of the text as worded here.
     - `also`: another value of its key may stay.
@@ -35,6 +37,8 @@ class Suggestion:
     old: CuratedFact | None = None
     text: str = ""
     key: str | None = None
+    kind: str | None = None
+    until: date | None = None
     section: str | None = None
     source: Source = Source.INFERRED
     confidence: float = Source.INFERRED.confidence
@@ -46,6 +50,11 @@ class Suggestion:
     def statement(self) -> str:
         """The text with its key."""
         return f"{self.key}: {self.text}" if self.key else self.text
+
+    @property
+    def is_by_key(self) -> bool:
+        """True if its key alone tells which line it replaces."""
+        return self.key is not None and self.old is not None and self.old.key == self.key
 
     @property
     def fact(self) -> FactId:
@@ -245,7 +254,6 @@ def _beside_old(change: Suggestion, candidate: DreamCandidate, old: CuratedFact)
             change,
             op=DreamOp.ADD,
             old=None,
-            key=None,
             also=True,
             why="it is similar to something else that is proposed",
         )

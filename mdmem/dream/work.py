@@ -7,8 +7,9 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from mdmem.catchup import trails
-from mdmem.changes import apply, proposing, revert
+from mdmem.changes import apply, joined, proposing, revert
 from mdmem.changes.commit_notes import complete_options
+from mdmem.changes.joined import PlannedEdit
 from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.dream import cases, due, model_step, policy, writing
 from mdmem.dream.candidates import (
@@ -234,7 +235,7 @@ class NightWork:
                 else settings.dream == "apply"
             ),
             most=settings.dream_changes,
-            done=len(revert.run_commits(self._workspace, self.run).ids),
+            done=revert.changes_of_run(self._workspace, self.run),
             budget_lines=settings.budget_lines,
             budget_bytes=settings.budget_bytes,
         )
@@ -242,43 +243,64 @@ class NightWork:
     # Carrying out.
 
     def _apply_all(self, plan: _NightPlan, is_last: bool) -> bool:
-        """Apply sure changes; False as soon as memory is not as it was judged."""
+        """Apply sure changes, one commit a file; False as soon as memory is not as judged."""
         head, stamps = plan.head, dict(plan.stamps)
-        for number, suggestion in enumerate(plan.decided.applied, 1):
-            ends_night = is_last and number == len(plan.decided.applied)
-            edit = edit_of(
-                suggestion,
-                self.run,
-                dreamt=plan.head if ends_night and self._held is None else None,
-            )
+        by_file: dict[FilePath, list[Suggestion]] = {}
+        for suggestion in plan.decided.applied:
+            path = suggestion.old.path if suggestion.old else plan.memory.curated
+            by_file.setdefault(path, []).append(suggestion)
+        for number, (path, suggestions) in enumerate(by_file.items(), 1):
+            ends_night = is_last and number == len(by_file)
             try:
                 with lock_workspace(self._workspace, self._say), Transaction() as transaction:
                     recover(self._workspace, self._say)
-                    if (
-                        self._workspace.repository.head() != head
-                        or _stamps(self._workspace.memory_files()) != stamps
-                    ):
+                    is_moved = self._workspace.repository.head() != head
+                    if is_moved or _stamps(self._workspace.memory_files()) != stamps:
                         return False
-                    edit = replace(edit, options=complete_options(self._workspace, edit.options))
-                    result = apply.apply_edit(self._workspace, edit, self._say, transaction)
-            except _REFUSALS as problem:
-                self._note_refusal(suggestion, problem)
+                    done = self._plan_file(path, head, suggestions)
+                    if not done:
+                        continue
+                    written = joined.write_edits(
+                        self._workspace,
+                        [each for _, each in done],
+                        writing.subject_of([suggestion for suggestion, _ in done]),
+                        plan.head if ends_night and self._held is None else None,
+                        transaction,
+                    )
+            except _REFUSALS as problem:  # the file takes none of them
+                for suggestion in suggestions:
+                    self._note_refusal(suggestion, problem)
                 continue
-            if not result.changed:
-                self._leave(suggestion, STANDS)
-                continue
-            self._note(suggestion, result, applied=True)
-            if result.commit is None:
-                continue
-            if result.notes or self._workspace.repository.commit_named(f"{result.commit}^") != head:
+            if written is None:
                 return False
-            head, after = result.commit, _stamps(self._workspace.memory_files())
-            if {path: stamp for path, stamp in after.items() if path != result.path} != {
-                path: stamp for path, stamp in stamps.items() if path != result.path
+            for suggestion, each in done:
+                self._note(suggestion, each.result(written.commit), applied=True)
+            parent = self._workspace.repository.commit_named(f"{written.commit}^")
+            if written.notes or written.saved or parent != head:
+                return False
+            head, after = written.commit, _stamps(self._workspace.memory_files())
+            if {other: stamp for other, stamp in after.items() if other != path} != {
+                other: stamp for other, stamp in stamps.items() if other != path
             }:
                 return False
             stamps = after
         return True
+
+    def _plan_file(
+        self, path: FilePath, head: CommitId, suggestions: Sequence[Suggestion]
+    ) -> list[tuple[Suggestion, PlannedEdit]]:
+        """Plan a file's changes in turn; those that are refused, or change nothing, are noted."""
+        edits = [edit_of(suggestion, self.run) for suggestion in suggestions]
+        planned = joined.plan_edits(self._workspace, path, head, edits, _REFUSALS)
+        done = []
+        for suggestion, each in zip(suggestions, planned, strict=True):
+            if each.problem is not None:
+                self._note_refusal(suggestion, each.problem)
+            elif each.changes:
+                done.append((suggestion, each))
+            else:
+                self._leave(suggestion, STANDS)
+        return done
 
     def _new_proposals(self, plan: _NightPlan) -> list[Suggestion]:
         """Changes to propose that are not proposed yet."""
@@ -365,7 +387,7 @@ class NightWork:
         proposal: str | None = None,
     ) -> None:
         candidate, old = suggestion.candidate, suggestion.old
-        text = suggestion.text or (
+        text = (suggestion.text and suggestion.statement) or (
             old.text
             if old and suggestion.op is DreamOp.DELETE
             else candidate.text

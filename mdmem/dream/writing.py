@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from mdmem.changes import deciding
 from mdmem.dream.policy import Suggestion
+from mdmem.dream.wording import DECISION
 from mdmem.editors.likeness import StatementIndex
+from mdmem.extract.statements import attribute_named
 from mdmem.model import CommitId, FactId, Source
 from mdmem.model.pipelines import MOST_STANDING_PARTS, DreamOp
 from mdmem.model.proposals import PartOp
@@ -16,7 +18,7 @@ from mdmem.proposals.branches import ProposalRef
 from mdmem.proposals.parts import Part
 from mdmem.steps.run_log import host_name
 from mdmem.text.addresses import join_path
-from mdmem.text.facts import normalise_key, parse_item
+from mdmem.text.facts import normalise_key, parse_item, shortened
 from mdmem.workspace import Workspace
 
 
@@ -52,11 +54,7 @@ class WaitingParts:
 
     def hold_better(self, change: Suggestion) -> bool:
         """True if a better founded value of the new fact's key is proposed."""
-        key = (
-            parse_item(f"- {change.text}").key
-            if change.op is DreamOp.ADD and not change.also
-            else None
-        )
+        key = change.key if change.op is DreamOp.ADD and not change.also else None
         better = self._sources.get(normalise_key(key)) if key is not None else None
         return better is not None and better.strength > change.source.strength
 
@@ -102,6 +100,49 @@ def _age(part: Part) -> tuple[bool, str]:
     return part.view.origin.source is not Source.AUTO, part.view.origin.run or ""
 
 
+_SUBJECT_CHARACTERS = 72
+_WEIGHTS = {DreamOp.UPDATE: 0, DreamOp.DELETE: 2}
+
+
+def subject_of(changes: Sequence[Suggestion]) -> str:
+    """The subject of a night's commit: the weightiest change, and how many more there are."""
+    first = min(changes, key=_weight)
+    more = f", and {len(changes) - 1} more" if len(changes) > 1 else ""
+    room = _SUBJECT_CHARACTERS - len("dream: ") - len(more)
+    return f"dream: {shortened(_named(first), room)}{more}"
+
+
+def _weight(change: Suggestion) -> tuple[int, bool, bool]:
+    """A replaced attribute of the user's first, then other replacements, keys, decisions."""
+    is_users = change.key is not None and attribute_named(change.key) is not None
+    is_named = change.key is not None or change.kind == DECISION
+    return _WEIGHTS.get(change.op, 1), not is_users, not is_named
+
+
+def _kind_of(change: Suggestion) -> str | None:
+    """A replaced line keeps its kind, unless the new one is of a more telling kind."""
+    old = change.old
+    is_telling = old is not None and old.kind is not None and change.kind != "fact"
+    return change.kind if old is None or is_telling else None
+
+
+def _named(change: Suggestion) -> str:
+    old = change.old
+    if change.op is DreamOp.DELETE and old is not None:
+        return f"- {one_line(old.text)}"
+    if old is None:
+        return one_line(f"{change.key} {change.text}" if change.key else change.text)
+    new = one_line(change.text)
+    if change.key is not None:
+        return f"{change.key} {one_line(old.value)} → {new}"
+    return f"{one_line(old.text)} → {new}"
+
+
+def one_line(text: str) -> str:
+    """A text on one line."""
+    return " ".join(text.split())
+
+
 ACTOR = "dream"
 """One of mdmem's own actors."""
 
@@ -118,7 +159,7 @@ def edit_of(
         actor=ACTOR,
         run=run,
         cites=suggestion.cites,
-        attribute=candidate.attribute if candidate else None,
+        attribute=(candidate.attribute if candidate else None) or suggestion.key,
         sender=candidate.sender if candidate else None,
         dreamt=dreamt,
         promotes=candidate.fact if candidate and suggestion.op is not DreamOp.DELETE else None,
@@ -128,7 +169,9 @@ def edit_of(
         confidence=suggestion.confidence,
         reason=suggestion.why,
         supersedes=(
-            old.fact if old and suggestion.op is DreamOp.UPDATE and suggestion.key is None else None
+            old.fact
+            if old and suggestion.op is DreamOp.UPDATE and not suggestion.is_by_key
+            else None
         ),
         dry_run=dry_run,
         pipeline=pipeline,
@@ -149,7 +192,8 @@ def edit_of(
         create=old is None,
         key=suggestion.key,
         also=suggestion.also,
-        kind=candidate.kind if candidate and (old is None or old.kind is not None) else None,
+        kind=_kind_of(suggestion),
+        until=suggestion.until.isoformat() if suggestion.until else None,
         tags=candidate.tags if candidate else (),
         options=options,
     )

@@ -27,7 +27,7 @@ _OF_DAY = r"(?:['’]s)?+(?:\ (?:night|morning|afternoon|evening))?+"
 _COUNTS = "|".join(sorted(_NUMBERS, key=len, reverse=True)).replace(" ", "[ ]")
 _COUNT = rf"(?P<count>\d{{1,3}}|{_COUNTS})"
 _DAY = "|".join((*_WEEKDAYS, *(name[:3] for name in _WEEKDAYS), "tues", "thur", "thurs"))
-_PHRASE = late.pattern(rf"""(?ix)(?<![\w-])(?:
+_WORDS = rf"""(?<![\w-])(?:
     (?P<before>the\ (?:day\ before\ yesterday|night\ before\ last))|
     (?P<after>the\ day\ after\ tomorrow)|
     (?P<day>yesterday|tomorrow|last\ night|tonight|today|
@@ -42,7 +42,12 @@ _PHRASE = late.pattern(rf"""(?ix)(?<![\w-])(?:
     {_COUNT.replace("count", "from_now")}[ ]
       (?P<from_now_units>day|week|fortnight|month|year)s?\ from\ (?:now|today)|
     on\ (?P<weekday>{"|".join(_WEEKDAYS)})(?!['’s]){_OF_DAY}
-    )(?![\w-])(?!\ \(\d{{4}})""")
+    )(?![\w-])"""
+_PHRASE = late.pattern(rf"(?ix){_WORDS}(?!\ \(\d{{4}})")
+_DATED = late.pattern(
+    rf"(?ix)(?:\b(?P<preposition>{en.BEFORE_DATE})\ )?(?:{_WORDS})\ "
+    r"\((?P<date>\d{4}(?:-\d\d){0,2})(?:\ to\ (?P<last>\d{4}-\d\d-\d\d))?\)"
+)
 _HINTS = (
     "yesterday",
     "tomorrow",
@@ -82,6 +87,21 @@ def annotate(text: str, day: date) -> str:
         return match[0] if meant is None or _is_span(match, text) else f"{match[0]} ({meant})"
 
     return _PHRASE.sub(write, text)
+
+
+def with_dates(text: str, day: date) -> str:
+    """A text with dates in place of relative ones, as said on `day`."""
+
+    def write(match: Match[str]) -> str:
+        first, last = match["date"], match["last"]
+        preposition = (match["preposition"] or "").casefold()
+        if preposition:
+            return f"{match['preposition']} {last or first}"
+        if last:
+            return f"{first} to {last}"
+        return f"{'on' if len(first) > len('2026-01') else 'in'} {first}"
+
+    return _DATED.sub(write, annotate(text, day))
 
 
 def _is_span(match: Match[str], text: str) -> bool:

@@ -131,9 +131,13 @@ def find_cue(
         return Cue(_MARK_KINDS.get(name, name), "mark", states_plainly(sentence, match.start()))
     if match := CORRECTS.search(text, sentence.pieces):
         return Cue(CORRECTION, CORRECTION, states_plainly(sentence, match.start(), begins=False))
-    for pattern, kind in KEPT_ANYWHERE:
-        if match := pattern.search(text, sentence.pieces):
-            return Cue(kind, kind, states_plainly(sentence, match.start()))
+    kept = [
+        Cue(kind, kind, states_plainly(sentence, match.start()))
+        for pattern, kind in KEPT_ANYWHERE
+        if (match := pattern.search(text, sentence.pieces))
+    ]
+    if kept:
+        return next((cue for cue in kept if cue.is_plain), kept[0])
     if tools and (match := TOOL_DECISION.search(text, sentence.pieces)):
         return Cue("decision", "decision", states_plainly(sentence, match.start(), begins=False))
     if attribute is not None:

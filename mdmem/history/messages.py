@@ -195,10 +195,22 @@ def _trailers(values: Iterable[tuple[str, str]]) -> list[str]:
     ]
 
 
-def compose_message(note: CommitNote, *changes: tuple[str, str]) -> str:
+def compose_joined(
+    subject: str, blocks: Sequence[tuple[CommitNote, Sequence[tuple[str, str]]]]
+) -> str:
+    """Write the message of several changes: one note, or a block for each note."""
+    if len(blocks) == 1:
+        note, changes = blocks[0]
+        return compose_message(note, *changes, subject=subject)
+    composed = (compose_message(note, *changes) for note, changes in blocks)
+    return "\n".join([subject, "", *composed])
+
+
+def compose_message(note: CommitNote, *changes: tuple[str, str], subject: str | None = None) -> str:
     """Write a commit message: subject, quoted changes (texts before and after), trailers."""
     short = note.section[1:] if len(note.section) > 1 else note.section
-    subject = _one_line(f"{note.path}: {note.op} {join_path(short)}".rstrip(), _SUBJECT_CHARACTERS)
+    named = f"{note.path}: {note.op} {join_path(short)}".rstrip()
+    subject = _one_line(subject or named, _SUBJECT_CHARACTERS)
     provenance = note.provenance
     trailers = [
         ("Op", note.op.value),

@@ -183,7 +183,9 @@ def _quoting_note(
     )
     note = parse_note(paragraph.lines, named_path(subject) or named_path(message))
     named = _SUBJECT.match(subject)
-    is_named = named is not None and named[1] in (note.op, "edited", "removed")
+    is_named = (named is not None and named[1] in (note.op, "edited", "removed")) or (
+        note.run is not None and subject.startswith(f"{note.run.partition('/')[0]}: ")
+    )
     came, went = (Counter(line[2:] for line in quotes if line.startswith(sign)) for sign in "+-")
     # Unchanged lines between two changes of a file are quoted as removed and as added.
     return QuotingNote(

@@ -137,11 +137,59 @@ SALUTATIONS = r"liebe[rs]?|sehr[ ]geehrte\w*"
 SOURCES = "aus|von"
 CHARACTERS = ()
 
+# How a night words a line
+
+LEADS_BEFORE_MARK = (
+    r"(?:ok(?:ay)?|ja|nein|doch|also|so|ach|hallo|hi|danke|genau|gut|sorry|moment|stimmt|achtung)",
+    r"(?:korrektur|wichtig|kleine änderung|zur erinnerung)",
+)
+LEADS = (
+    r"(?:übrigens|nur zur info|zur info|bitte|tatsächlich|eigentlich|ab (?:jetzt|sofort|heute))\b",
+    r"(?:von nun an|künftig|in zukunft)\b",
+    r"(?:kannst du (?:dir|euch) (?:bitte )?merken|(?:bitte )?merk(?:e|t)? (?:dir|euch)"
+    r"(?: bitte)?|vergiss (?:bitte )?nicht|denk(?:e)? (?:bitte )?(?:daran|dran))"
+    r"(?:,? dass\b|(?=[:,]))",
+)
+TAILS = (r"(?:übrigens|nur zur info|zur info|bitte|danke|ab (?:jetzt|sofort|heute)|jetzt|künftig)",)
+ASIDES_WITHIN = (r"(?:übrigens|tatsächlich|eigentlich)",)
+TURNED = (r"(?P<verb>\w+) (?P<subject>ich|wir)\b",)
+DECISION_FRAMES = (
+    r"(?:wir|ich) (?:haben|habe) (?:uns |mich )?(?:\d{4}(?:-\d\d){0,2} )?"
+    r"(?:beschlossen|entschieden|vereinbart|geeinigt),? ?(?:dass)?",
+    r"lass(?:t)? uns\b",
+)
+CHOSEN = CHOOSING = ()
+REASON = r"(?:weil|da|denn)"
+COPULA = r"(?:ist|sind|war|heißt|wird|liegt bei|:)"
+COPULA_BACK = r"(?:ist|sind|wird) (?:jetzt |nun )?(?:der|die|das|unser\w*|mein\w*)"
+BY_NOW = r"(?:jetzt|nun|inzwischen|mittlerweile|derzeit|aktuell|wieder)"
+ARTICLES = r"(?:der|die|das|den|dem|unser\w*|mein\w*|ein\w*)"
+CONTRASTS = r"(?:und )?(?:nicht|nicht mehr|statt)\b"
+VALUE_ENDS = r",? (?:weil|da|denn|aber|bis|und (?:ich|wir))\b"
+UNTIL_WORDS = r"(?:bis(?: zum)?)"
+THING_ATTRIBUTES = (
+    (
+        r"(?P<thing>[\w -]{2,40}?) (?:läuft|lauscht|ist)(?: jetzt)? auf port (?P<value>\d{2,5})",
+        "{thing} port",
+    ),
+)
+SPEAKER = ()
+SPEAKER_VERB = SAME_VERBS = ""
+HEDGES = "eigentlich übrigens einfach ziemlich wohl vielleicht tatsächlich bitte halt eben mal"
+CUES_OF_CHANGE = (r"\b(?:jetzt|nun|ab sofort|nicht mehr|stattdessen|künftig|umgezogen)\b",)
+UNITS = "sekunden minuten stunde stunden tag tage woche wochen monat monate jahr jahre prozent"
+# From zero on.
+NUMERALS = """
+null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn
+sechzehn siebzehn achtzehn neunzehn zwanzig
+"""
+
 # Rules that are for English alone so far
 
+BEFORE_DATE = ""
 ACKNOWLEDGEMENTS = STOP_WORDS = FIRST_PERSON = SECOND_PERSON = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
-MANY_VALUED = WEEKDAYS = MONTHS = NUMERALS = PAST = FUTURE = TO_COME = REPEATED = ""
+MANY_VALUED = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
 GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
 KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = ATTRIBUTES = NOT_SO = NOT_SO_BEFORE = ()
 FORGET_REQUESTS = INLINE_LABELS = AGENTS = ASKS = STATES = STATES_ANYWHERE = ()

@@ -126,6 +126,9 @@ FUTURE = (
 TO_COME = r"\b(?:will|must|shall|should|going to|have to|has to|needs? to|due|deadline)\b|'ll\b"
 REPEATED = r"\b(?:every|each|always|usually|never|often|sometimes|if|whenever|when)\b"
 
+# A preposition that a date keeps.
+BEFORE_DATE = r"(?:on|by|until|till|through|since|before|after|from|for|in|as)"
+
 # How much a message says
 
 # The beginning of a message.
@@ -831,7 +834,7 @@ STATES_ANYWHERE = (
     r"\btakes over\b",
 )
 # They begin another clause.
-CONJUNCTIONS = "and|but|so|because|since"
+CONJUNCTIONS = r"and|but|so(?! you know\b)|because|since"
 # Of the first person.
 PRONOUNS = (r"\b(?:i|i'm|i've|we|we're|we've)\b",)
 # Behind them something else begins.
@@ -852,3 +855,144 @@ SALUTATIONS = "dear"
 SOURCES = "from|via|by|source|quote"
 # Of a script without spaces.
 CHARACTERS = ()
+
+# How a night words a line (see `dream.wording`)
+
+# What goes at the beginning of a statement. A mark has to follow the first ones: `No, …`.
+LEADS_BEFORE_MARK = (
+    r"(?:ok(?:ay)?|so|and|but|well|yes|yeah|yep|no|nope|nah|hi|hey|hello|thanks|thank you|oh|hm+)",
+    r"(?:right|sorry|wait|great|cool|nice|perfect|also|update|news|important|note|decided)",
+    r"(?:correction|reminder|remember|heads[ -]up|(?:a )?quick (?:update|note|one)|good news)",
+    r"(?:one (?:more |other )?thing(?: [\w ]{1,30})?|that said|scratch that|my mistake|now)",
+    r"(?:in case you wonder|finally|luckily|unfortunately|honestly|basically|personally|to be)",
+    r"(?:(?:no, )?that(?:'s| is| was) (?:wrong|not right|not true)|(?:small|slight) change)",
+)
+LEADS = (
+    r"(?:please|pls|by the way|btw|fyi|actually|in fact|just so you know|as it happens)\b",
+    r"(?:just )?(?:for|as) (?:(?:the|your) (?:record|information)|future reference|reference)\b",
+    r"(?:for (?:the future|next time|context)|from (?:now|today) on|as of (?:now|today))\b",
+    r"(?:as (?:i|we) (?:said|mentioned)|for what it's worth|i forgot to say)\b",
+    r"(?:(?:can|could|will|would) you )?(?:please |pls )?(?:always )?(?:remember|note|keep in mind|"
+    r"bear in mind|don't forget|do not forget|make a note|take note)"
+    r"(?: that\b|(?= (?:my|our|the|i|we)\b))",
+    r"i (?:just )?(?:want(?:ed)? to|should) (?:mention|say|add|note)(?: that)?\b",
+)
+# What goes at its end.
+TAILS = (
+    r"(?:by the way|btw|fyi|just so you know|for the record|for your information|thanks|please)",
+    r"(?:pls|for future reference|for what it's worth|thank you|from now on|in future|as it is)",
+    r"(?:going forward|instead|ok(?:ay)?|if that helps|as (?:i|we) (?:said|mentioned)|now|then)",
+    r"(?:too|anyway)",
+)
+# What goes within it, between spaces or commas.
+ASIDES_WITHIN = (r"(?:by the way|btw|actually|just so you know|in fact)",)
+# German alone turns verb and subject round behind an opener.
+TURNED = ()
+# Before what was decided.
+DECISION_FRAMES = (
+    r"(?:i|we)(?:'ve| have)?(?: (?:just|now|finally|also|all))* (?:decided|agreed|chosen|chose|"
+    r"opted|settled|resolved)(?: (?:on )?\d{4}(?:-\d\d){0,2})?(?: (?:to|that|on|for)\b)?"
+    r"(?: (?:we|i)(?:'ll| will)?\b)?",
+    r"(?:i|we)(?:'re|'m| are| am)(?= going with\b)",
+    r"let(?:'s| us)\b",
+    r"(?:the )?decision(?: is)?(?: to| that|:)",
+    r"decided(?: to| that|:)",
+    r"we(?:'ve| have)?(?: (?:just|now|finally|also))*(?= switched\b)",
+)
+# `use DuckDB for the desktop app`: the choice, and what it is for.
+CHOSEN = (
+    r"(?:go(?:ing)? with|us(?:e|ing)|stick(?:ing)? with|switch(?:ing)? to|choose|pick|settle on|"
+    r"mov(?:e|ing) to)? ?(?P<value>[^,;:]{1,40}?) (?:for|as) (?:the |our |my |all )?"
+    r"(?P<topic>(?!now\b|good\b|it\b|this\b|that\b|everything\b|all\b|today\b|a\b|an\b)"
+    r"[\w' -]{2,40})",
+)
+CHOOSING = (r"(?:go(?:ing)? with|us(?:e|ing)|stick(?:ing)? with|switch(?:ing)? to|pick|choose)\b",)
+# Before a reason.
+REASON = (
+    r"(?:because|given that|so that|since(?! (?:\d|last|then|january|february|march|april|may|june|"
+    r"july|august|september|october|november|december)\b))"
+)
+# Between a subject and its value; between a value and its subject.
+COPULA = (
+    r"(?:(?:is|are|was|will be|has been|should be|became|becomes|has become)"
+    r"(?: (?:called|named|set to|moved to|changed to))?"
+    r"|has changed[:,] (?:it's|it is)|(?:has |have |was |been )*"
+    r"(?:moved|changed|switched|went|slipped) to|=|:)"
+)
+COPULA_BACK = r"(?:is|are|became|becomes|will be) (?:now )?(?:the|our|my)"
+# Beside a copula or at a value's end: it is so by now.
+BY_NOW = r"(?:now|currently|actually|still|again|these days|at the moment|in fact|instead)"
+ARTICLES = r"(?:the|our|my|a|an)"
+# Behind a value: what it is not, or was.
+CONTRASTS = r"(?:and )?(?:not|no longer|instead of|rather than)\b"
+# The value of a sentence ends before these.
+VALUE_ENDS = (
+    r",? (?:because|since|so|but|which|where|who|until|while|and (?:i|we|my|our|the|it|she|he))\b"
+)
+UNTIL_WORDS = r"(?:until|till|through|up to)"
+# An attribute of a thing: the pattern and the key.
+THING_ATTRIBUTES = (
+    (
+        r"(?P<thing>[\w'’ -]{2,40}?)(?: (?:now|actually|currently))? (?:runs?|listens?|is|are|"
+        r"serves?|stays?)(?: (?:now|actually|currently|running|listening|reachable))* (?:on|at) "
+        r"port (?P<value>\d{2,5})",
+        "{thing} port",
+    ),
+    (
+        r"(?P<thing>[\w'’ -]{2,40}?) (?:has |have |was )?(?:moved|switched|changed) to "
+        r"port (?P<value>\d{2,5})",
+        "{thing} port",
+    ),
+    (
+        r"port (?:of|for) (?:the |our |my )?(?P<thing>[\w'’ -]{2,40}?) (?:is|changed to|was "
+        r"changed to)(?: now)? (?P<value>\d{2,5})",
+        "{thing} port",
+    ),
+    (
+        r"(?:deadline|due date) (?:of|for) (?:the |our |my )?(?P<thing>[\w'’ -]{2,40}?) (?:is|has "
+        r"moved to|moved to|was moved to|slipped to)(?: now)?(?: on)? (?P<value>.*\d.*)",
+        "{thing} deadline",
+    ),
+    (
+        r"(?P<thing>[\w'’ -]{2,40}?) (?:deadline|due date) (?:is|has moved to|moved to|was moved "
+        r"to|slipped to)(?: now)?(?: on)? (?P<value>.*\d.*)",
+        "{thing} deadline",
+    ),
+    (
+        r"(?P<thing>[\w'’ -]{2,40}?) (?:is|are)(?: now)? due(?: on| by)? (?P<value>.*\d.*)",
+        "{thing} deadline",
+    ),
+)
+# The speaker as the subject, and what is left of it: `I prefer` is `prefers`.
+SPEAKER = (
+    (r"i(?:'m| am) ", ""),
+    (r"i(?:'ve| have) (?=(?:been|\w+(?:ed|en))\b)", ""),
+    (r"i(?: really| also| just)? (?:don't|do not) ", "doesn't "),
+    (r"i(?: also)? (?:have|'ve) ", "has "),
+    (r"(?:we|we're|we've|we'll) (?:all |also |just )?(?!are\b|have\b|were\b|had\b|will\b)", ""),
+    (r"we(?:'re| are) ", ""),
+    (r"(?:my|our) ", ""),
+)
+SPEAKER_VERB = r"i (?:really |also |just |still )?(?P<adverb>always |never )?(?P<verb>[a-z']+)\b"
+# Verbs that have no other form in the third person: of the past, and those that help others.
+SAME_VERBS = f"""{HAPPENINGS}
+can can't cannot will won't must should would could may might shall was did didn't had hadn't do
+knew thought felt stood understood led fed slept hid rode wore swam sang sat gave forgot put set hit
+cut let hurt quit bet shut split cost burst had
+"""
+# They say nothing of what a statement says.
+HEDGES = """
+actually just really basically honestly maybe perhaps also please simply quite rather pretty
+somewhat probably apparently btw fyi
+"""
+# Of a statement: it takes the place of another.
+CUES_OF_CHANGE = (
+    r"\b(?:now|from now on|instead|no longer|any ?more|actually|as of|henceforth|correction)\b",
+    r"\b(?:(?:has |have |was |were )?(?:moved|changed|switched|renamed|replaced|postponed|"
+    r"pushed|raised|lowered|updated))\b",
+)
+# Of measures and times: statements that differ in them differ.
+UNITS = """
+second seconds minute minutes hour hours day days week weeks month months year years ml l g kg mg
+km m cm mm kb mb gb tb percent euro euros dollar dollars pound pounds degrees
+"""

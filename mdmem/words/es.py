@@ -83,11 +83,57 @@ SALUTATIONS = r"estimad[oa]|querid[oa]"
 SOURCES = ""
 CHARACTERS = ()
 
+# How a night words a line
+
+LEADS_BEFORE_MARK = (
+    r"(?:ok|vale|sí|no|bueno|ah|hola|gracias|perdón|también|además|importante|corrección)",
+)
+LEADS = (
+    r"(?:por cierto|por favor|en realidad|de hecho|a partir de ahora|de ahora en adelante)\b",
+    r"(?:en adelante)\b",
+    r"¿?(?:(?:puedes|podrías) (?:recordar|anotar|apuntar)|recuerda|acuérdate de|apunta|anota|"
+    r"ten en cuenta|no olvides) que\b",
+)
+TAILS = (r"(?:por cierto|por favor|gracias|a partir de ahora|ahora)",)
+ASIDES_WITHIN = (r"(?:por cierto|en realidad|de hecho)",)
+TURNED = ()
+DECISION_FRAMES = (
+    r"(?:hemos|he) (?:decidido|acordado|elegido|optado)(?: (?:por|que)\b)?",
+    r"(?:decidimos|acordamos)(?: que\b)?",
+    r"vamos a\b",
+)
+CHOSEN = CHOOSING = ()
+REASON = r"(?:porque|ya que|puesto que)"
+COPULA = r"(?:es|son|era|será|está|se llama|:)"
+COPULA_BACK = r"(?:es|son|será) (?:ahora )?(?:el|la|los|las|nuestr[oa]s?|mi|mis)"
+BY_NOW = r"(?:ahora|ya|actualmente)"
+ARTICLES = r"(?:el|la|los|las|un|una|nuestr[oa]s?|mi|mis)"
+CONTRASTS = r"(?:y )?(?:no|ya no|en vez de|en lugar de)\b"
+VALUE_ENDS = r",? (?:porque|pero|hasta|y (?:yo|nosotros|mi))\b"
+UNTIL_WORDS = r"(?:hasta(?: el)?)"
+THING_ATTRIBUTES = (
+    (
+        r"(?P<thing>[\w -]{2,40}?) (?:corre|escucha|está)(?: ahora)? en el puerto "
+        r"(?P<value>\d{2,5})",
+        "{thing} port",
+    ),
+)
+SPEAKER = ()
+SPEAKER_VERB = SAME_VERBS = ""
+HEDGES = "realmente simplemente quizás quizá bastante"
+CUES_OF_CHANGE = (r"\b(?:ahora|ya no|en vez de|en lugar de|cambió|mudado|pasó a)\b",)
+UNITS = "segundos minutos hora horas día días semana semanas mes meses año años"
+# From zero on.
+NUMERALS = """
+cero un dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince
+"""
+
 # Rules that are for English alone so far
 
+BEFORE_DATE = ""
 ACKNOWLEDGEMENTS = STOP_WORDS = FIRST_PERSON = SECOND_PERSON = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
-MANY_VALUED = WEEKDAYS = MONTHS = NUMERALS = PAST = FUTURE = TO_COME = REPEATED = ""
+MANY_VALUED = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
 GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
 KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = ATTRIBUTES = NOT_SO = NOT_SO_BEFORE = ()
 FORGET_REQUESTS = INLINE_LABELS = AGENTS = ASKS = STATES = STATES_ANYWHERE = ()

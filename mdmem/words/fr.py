@@ -110,11 +110,57 @@ SALUTATIONS = "cher|chère"
 SOURCES = "extrait|de"
 CHARACTERS = ()
 
+# How a night words a line
+
+LEADS_BEFORE_MARK = (
+    r"(?:ok|oui|non|alors|bon|ah|bonjour|salut|merci|pardon|désolée?|d'accord|important)",
+    r"(?:correction|rappel)",
+)
+LEADS = (
+    r"(?:au fait|pour info|en fait|finalement|s'il te plaît|stp|désormais|dorénavant)\b",
+    r"(?:à partir de maintenant|à l'avenir)\b",
+    r"(?:souviens-toi|rappelle-toi|retiens|note bien|note|n'oublie pas|peux-tu (?:retenir|noter))"
+    r" qu(?:e\b|')",
+)
+TAILS = (r"(?:au fait|pour info|s'il te plaît|stp|merci|désormais|dorénavant|maintenant)",)
+ASIDES_WITHIN = (r"(?:au fait|en fait)",)
+TURNED = ()
+DECISION_FRAMES = (
+    r"(?:nous avons|on a|j'ai) (?:donc |finalement )?(?:décidé|convenu|choisi|opté)"
+    r"(?: (?:de|d'|que|pour)\b)?",
+)
+CHOSEN = CHOOSING = ()
+REASON = r"(?:parce que|parce qu'|car|puisque)"
+COPULA = r"(?:est|sont|était|sera|s'appelle|:)"
+COPULA_BACK = r"(?:est|sont|devient) (?:maintenant )?(?:le|la|les|notre|nos|mon|ma|mes)"
+BY_NOW = r"(?:maintenant|désormais|actuellement|à présent)"
+ARTICLES = r"(?:le|la|les|l'|un|une|notre|nos|mon|ma|mes)"
+CONTRASTS = r"(?:et )?(?:pas|plus|au lieu d)\b"
+VALUE_ENDS = r",? (?:parce que|car|mais|jusqu|et (?:je|nous|on))\b"
+UNTIL_WORDS = r"(?:jusqu'au|jusqu'à|jusqu'en)"
+THING_ATTRIBUTES = (
+    (
+        r"(?P<thing>[\w' -]{2,40}?) (?:tourne|écoute|est)(?: maintenant)? sur le port "
+        r"(?P<value>\d{2,5})",
+        "{thing} port",
+    ),
+)
+SPEAKER = ()
+SPEAKER_VERB = SAME_VERBS = ""
+HEDGES = "vraiment juste plutôt assez peut-être simplement"
+CUES_OF_CHANGE = (r"\b(?:maintenant|désormais|dorénavant|plutôt|déménagé)\b|\bne\b.{1,30}\bplus\b",)
+UNITS = "seconde secondes minute minutes heure heures jour jours semaine semaines mois an ans"
+# From zero on.
+NUMERALS = """
+zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize
+"""
+
 # Rules that are for English alone so far
 
+BEFORE_DATE = ""
 ACKNOWLEDGEMENTS = STOP_WORDS = FIRST_PERSON = SECOND_PERSON = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
-MANY_VALUED = WEEKDAYS = MONTHS = NUMERALS = PAST = FUTURE = TO_COME = REPEATED = ""
+MANY_VALUED = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
 GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
 KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = ATTRIBUTES = NOT_SO = NOT_SO_BEFORE = ()
 FORGET_REQUESTS = INLINE_LABELS = AGENTS = ASKS = STATES = STATES_ANYWHERE = ()

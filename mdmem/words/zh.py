@@ -67,11 +67,44 @@ SALUTATIONS = ""
 SOURCES = ""
 CHARACTERS = (r"[\u4e00-\u9fff]",)
 
+# How a night words a line
+
+LEADS_BEFORE_MARK = (r"(?:好的?|嗯|对|不对|不是|你好|谢谢|对了|更正)",)
+LEADS = (
+    r"(?:其实|顺便说一下|另外|还有|请?(?:记住|记得|别忘了)|麻烦|从现在起|从现在开始|以后|今后)",
+)
+TAILS = (r"(?:顺便说一下|谢谢)",)
+ASIDES_WITHIN = ()
+TURNED = ()
+DECISION_FRAMES = (r"(?:我们?|咱们?)(?:已经|最后|刚刚?)?(?:决定|商定|定)了?",)
+CHOSEN = CHOOSING = ()
+REASON = r"(?:因为|由于)"
+COPULA = r"(?:是|叫|改成|改为|变成|：)"
+COPULA_BACK = r"是(?:现在的|我的|我们的)"
+BY_NOW = r"(?:现在|目前|如今)"
+ARTICLES = r"(?:我们?的|这个|那个)"
+CONTRASTS = r"(?:而?不是|不再)"
+VALUE_ENDS = r"[，,](?:因为|但|直到)"
+UNTIL_WORDS = r"(?:直到|到)"
+THING_ATTRIBUTES = (
+    (r"(?P<thing>[^，。]{2,20}?)(?:现在)?(?:运行)?在端口 ?(?P<value>\d{2,5})", "{thing} port"),
+)
+SPEAKER = ()
+SPEAKER_VERB = SAME_VERBS = ""
+HEDGES = ""
+CUES_OF_CHANGE = (r"现在|不再|改成|改为|换成|搬到",)
+UNITS = "秒 分钟 小时 天 周 个月 年"
+# From zero on.
+NUMERALS = """
+零 一 二 三 四 五 六 七 八 九 十
+"""
+
 # Rules that are for English alone so far
 
+BEFORE_DATE = ""
 ACKNOWLEDGEMENTS = STOP_WORDS = FIRST_PERSON = SECOND_PERSON = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
-MANY_VALUED = WEEKDAYS = MONTHS = NUMERALS = PAST = FUTURE = TO_COME = REPEATED = ""
+MANY_VALUED = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
 GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
 KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = ATTRIBUTES = NOT_SO = NOT_SO_BEFORE = ()
 FORGET_REQUESTS = INLINE_LABELS = AGENTS = ASKS = STATES = STATES_ANYWHERE = ()

@@ -1,0 +1,327 @@
+"""The line of curated memory that a statement becomes: plain, by rules. Pure.
+
+Openers go, an attribute is a key with its value, relative days are dates, a decision has no frame.
+Words that no rule brings into such a form stay as they were said, without openers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from datetime import date, timedelta
+from re import Match
+
+from mdmem.extract.relative_dates import with_dates
+from mdmem.extract.sentences import (
+    Sentence,
+    alternatives,
+    any_pattern,
+    is_acknowledgement,
+    is_slight,
+    rows_of,
+    sentences,
+    words_of,
+)
+from mdmem.extract.statements import SAME_KEYS, stated_attribute
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+from mdmem.text.facts import normalise, split_until
+from mdmem.words import en
+
+DECISION = "decision"
+_MOST_KEY_WORDS = 5
+_MOST_VALUE_WORDS = 8
+"""A longer value of a thing is rather a sentence."""
+_MARK = r"[\s,;:.!…，。：！–—-]"
+_LEAD = late.pattern(
+    rf"(?i)^\W*(?:(?:{alternatives('LEADS_BEFORE_MARK')})(?:{_MARK}*[,;:.!…，。：！–—]|\s+-){_MARK}*"
+    rf"|(?:{alternatives('LEADS')}){_MARK}*)"
+)
+_TAIL = late.pattern(rf"(?i)(?:[\s,;(–—-]+(?:{alternatives('TAILS')})[\s)]*|[\s.!。！,;]+)$")
+_WITHIN = late.pattern(
+    rf"(?i)(?:\s*,\s*(?:{alternatives('ASIDES_WITHIN')})\s*,|\s(?:{alternatives('ASIDES_WITHIN')}))"
+    r"(?=\s)"
+)
+_TURNED = late.pattern(rf"(?i)^(?:{alternatives('TURNED')})")
+_FRAME = late.pattern(rf"(?i)^(?:{alternatives('DECISION_FRAMES')}){_MARK}*")
+_FRAME_DATE = late.pattern(r"\d{4}(?:-\d\d){0,2}")
+_CHOSEN = late.pattern(rf"(?i)^(?:{alternatives('CHOSEN')})$")
+_CHOOSING = late.pattern(rf"(?i)^(?:{alternatives('CHOOSING')})\s*")
+_REASON = late.pattern(rf"(?i)[\s,;(–—]+(?:{alternatives('REASON')})\s+(?P<reason>\S.*?)\)?$")
+_BY_NOW = rf"(?:{alternatives('BY_NOW')})"
+_ARTICLE = late.pattern(rf"(?i)^(?:{alternatives('ARTICLES')})\b\s*")
+_ARTICLES = rf"(?:{alternatives('ARTICLES')})"
+_SUBJECT_FIRST = late.pattern(
+    rf"(?i)^(?P<subject>[^,;.!?]{{2,60}}?)(?:\s+{_BY_NOW})*\s*(?<!\w)(?:{alternatives('COPULA')})"
+    rf"(?!\w)(?:\s*{_BY_NOW}(?!\w))*\s*(?P<value>\S.*)$"
+)
+_SUBJECT_LAST = late.pattern(
+    rf"(?i)^(?P<value>[^,;]{{2,60}}?)\s+(?:{alternatives('COPULA_BACK')})\s+(?P<subject>.+)$"
+)
+_CONTRAST_FIRST = late.pattern(r"(?i)^not [^,;]{1,40}?,? but (?=\S)")
+_CONTRAST = late.pattern(rf"(?i)\s*[,;(–—]?\s+\(?(?:{alternatives('CONTRASTS')}).*$")
+_VALUE_END = late.pattern(rf"(?i)(?:{alternatives('VALUE_ENDS')}).*$|,? - .*$|;\s.*$")
+_BY_NOW_LAST = late.pattern(rf"(?i)[\s,]+{_BY_NOW}$")
+_BY_NOW_FIRST = late.pattern(rf"(?i)^{_BY_NOW}\s+")
+_VALUE_LEAD = late.pattern(r"(?i)^(?:(?:called|named|on|at|in)\s+(?=\S)|an?\s+(?=[a-z]))")
+_NAME = late.pattern(r"[A-Z][\w&.'-]*")
+_NAME_BEHIND = late.pattern(r"(?:\s(?:(?:of|and|&|de|da|du|van|von)\s)?(?=[A-Z\d])[\w&.'-]*\w)+")
+_NAME_BEFORE = late.pattern(r"(?:^|(?<=\s))(?:[A-Z][\w&.'-]*\s)+$")
+_UNTIL = late.pattern(
+    rf"(?i)[\s,(]+(?:{alternatives('UNTIL_WORDS')})\s+(?:the\s+)?(?P<day>\d{{4}}-\d\d-\d\d|"
+    rf"(?P<weekday>{'|'.join(en.WEEKDAYS.split())})|"
+    rf"(?P<number>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{'|'.join(en.MONTHS.split())})|"
+    rf"(?P<month_first>{'|'.join(en.MONTHS.split())})\s+(?P<number_last>\d{{1,2}})"
+    r"(?:st|nd|rd|th)?)\)?$"
+)
+_THINGS = tuple(
+    (late.pattern(rf"(?i)^{_ARTICLES}?\s*{pattern}$"), key)
+    for pattern, key in rows_of("THING_ATTRIBUTES")
+)
+_SPEAKER = tuple((any_pattern((f"^{pattern}",)), rest) for pattern, rest in rows_of("SPEAKER"))
+_SPEAKER_VERB = late.pattern(rf"(?i)^(?:{alternatives('SPEAKER_VERB')})")
+_SAME_VERBS = words_of("SAME_VERBS")
+_QUOTED_BEFORE = late.pattern(r'^"(?P<quoted>[^"]+)": (?P<rest>\S.*)$')
+_KEY = late.pattern(
+    r"^(?:\*\*|__)?(?P<key>[^:*_\[\]\"]{2,60}?)(?:\*\*|__)?:(?:\*\*|__)?\s+(?P<value>\S.*)$"
+)
+_IDENTIFIER = late.pattern(r"[a-z][a-z0-9_.]*")
+_KEY_WORD = late.pattern(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class PlainForm:
+    """A statement in plain form: `text` without its `key`. `until`: the last day of its truth."""
+
+    text: str
+    kind: str | None
+    key: str | None = None
+    until: date | None = None
+
+    @property
+    def line(self) -> str:
+        """The text with its key."""
+        return f"{self.key}: {self.text}" if self.key else self.text
+
+
+def plain_form(
+    text: str,
+    *,
+    kind: str | None,
+    day: date,
+    attribute: str | None = None,
+    keys: Collection[str] = (),
+) -> PlainForm:
+    """The plain form of what was said on `day`; `attribute` by its commit, `keys` current ones."""
+    said = with_dates(_correction(text), day)
+    spoken = [each for each in map(without_openers, _told(said)) if each]
+    if not spoken:
+        return PlainForm(text, kind)
+    first = spoken[0]
+    for number, sentence in enumerate(spoken):
+        if (keyed := _keyed(sentence, attribute, keys)) is None:
+            continue
+        others = spoken[:number] + spoken[number + 1 :]
+        rest = [each for each in others if not is_slight([Sentence.of(each)])]
+        value, until = _until(keyed[1], day)
+        value = "; ".join([value, *rest])
+        return PlainForm(value, None if kind == "fact" else kind, keyed[0], until)
+    if len(spoken) == 1 and (decision := _decision(first, kind)) is not None:
+        return decision
+    if len(spoken) > 1:
+        return PlainForm(" ".join(f"{each}." for each in spoken).removesuffix("."), kind)
+    words, until = _until(first, day)
+    return PlainForm(_without_speaker(_with_reason(words)), kind, until=until)
+
+
+def key_of(text: str) -> str | None:
+    """The key of a line such as `billing service port: 8432`; None for other lines."""
+    match = _KEY.match(text)
+    key = match["key"].strip() if match else ""
+    is_name = bool(key) and key[-1].isalnum() and len(key.split()) <= _MOST_KEY_WORDS
+    return key if is_name else None
+
+
+def fold_key(key: str) -> frozenset[str]:
+    """The words of a key, in any order: `deadline of the report` is `report deadline`."""
+    folded = normalise(key)
+    words = set(_KEY_WORD.findall(folded.replace("'s", "").replace("’s", "")))
+    name = SAME_KEYS.get(" ".join(folded.split()))
+    return frozenset(name.split()) if name else frozenset(words - _KEY_STOPS)
+
+
+_KEY_STOPS = frozenset(("the", "our", "my", "a", "an", "of", "for", "new", "current"))
+
+
+def without_openers(sentence: str) -> str:
+    """A sentence without the words at its ends that state nothing."""
+    text, before = sentence.strip(), ""
+    while text != before:
+        before = text
+        turned = _LEAD.sub("", text, count=1)
+        if turned != text and (match := _TURNED.match(turned)):
+            turned = f"{match['subject']} {match['verb']}{turned[match.end() :]}"
+        text = turned or text
+        text = _TAIL.sub("", text, count=1) or text
+    return _WITHIN.sub("", text)
+
+
+def value_of(text: str) -> str:
+    """The value alone: without what it is not, what follows, and `now`."""
+    value, before = text.strip(), ""
+    value = _CONTRAST_FIRST.sub("", value)
+    while value != before:
+        before = value
+        value = _VALUE_END.sub("", value).strip(" \t,;!") or value
+        value = _CONTRAST.sub("", value).strip(" \t,;!") or value
+        value = _BY_NOW_LAST.sub("", value) or value
+        value = _BY_NOW_FIRST.sub("", value) or value
+        value = _TAIL.sub("", value, count=1) or value
+    return value
+
+
+def _correction(text: str) -> str:
+    """The words of a correction behind those that it corrects; an answer keeps its question."""
+    match = _QUOTED_BEFORE.match(text)
+    if match is None or match["quoted"].rstrip().endswith(("?", "？")):
+        return text
+    is_whole = len(Sentence.of(match["rest"]).content) > 1
+    return match["rest"] if is_whole else text
+
+
+def _told(text: str) -> Iterator[str]:
+    for sentence in sentences(text):
+        if not is_acknowledgement(sentence):
+            yield sentence.straight
+
+
+def _keyed(text: str, attribute: str | None, keys: Collection[str]) -> tuple[str, str] | None:
+    """The key and value that a sentence states, by its own form or for a key that stands."""
+    match, own = _KEY.match(text), key_of(text)
+    if match and own and (standing := _standing(own, keys)):
+        return standing, value_of(match["value"])
+    for key, value in _stated(text, attribute):
+        if (standing := _standing(key, keys)) is not None:
+            return standing, value
+    if match and own and _IDENTIFIER.fullmatch(own):
+        return own, value_of(match["value"])
+    return _user_attribute(text, attribute) or thing_attribute(text)
+
+
+def _user_attribute(text: str, attribute: str | None) -> tuple[str, str] | None:
+    """The attribute of the user that a sentence states, with its whole value."""
+    stated = stated_attribute(Sentence.of(text))
+    if stated is None or attribute not in (None, stated.key):
+        return None
+    value = stated.value
+    if _NAME.fullmatch(value) and text.count(value) == 1:
+        before, _, behind = text.partition(value)
+        more = _NAME_BEHIND.match(behind)
+        first = _NAME_BEFORE.search(before)
+        value = f"{first[0] if first else ''}{value}{more[0] if more else ''}"
+    return stated.key, _VALUE_LEAD.sub("", value_of(value))
+
+
+def _stated(text: str, attribute: str | None) -> Iterator[tuple[str, str]]:
+    """Keys that a sentence may be about, in any words, with their values."""
+    if (stated := _user_attribute(text, attribute)) is not None:
+        yield stated
+    if (thing := thing_attribute(text)) is not None:
+        yield thing
+    for pattern in (_SUBJECT_FIRST, _SUBJECT_LAST):
+        match = pattern.match(text)
+        if match is not None:
+            subject = _ARTICLE.sub("", _BY_NOW_LAST.sub("", match["subject"]).strip())
+            value = _VALUE_LEAD.sub("", value_of(match["value"]))
+            if pattern is _SUBJECT_LAST:
+                subject = value_of(subject)
+            if value:
+                yield subject, value
+
+
+def thing_attribute(text: str) -> tuple[str, str] | None:
+    """The attribute of a thing that a sentence states, with its value: `billing service port`."""
+    for pattern, key in _THINGS:
+        if match := pattern.match(text):
+            thing = _ARTICLE.sub("", match["thing"].strip())
+            return key.format(thing=thing), value_of(match["value"])
+    return None
+
+
+def _standing(key: str, keys: Collection[str]) -> str | None:
+    wanted = fold_key(key)
+    return next((each for each in keys if wanted and fold_key(each) == wanted), None)
+
+
+def _decision(text: str, kind: str | None) -> PlainForm | None:
+    """A decision without its frame: what was chosen for what, or what is to be done."""
+    frame = _FRAME.match(text)
+    if frame is None and kind != DECISION:
+        return None
+    words = text[frame.end() :] if frame else _without_speaker(text)
+    decided = _FRAME_DATE.search(frame[0]) if frame else None
+    reason = _REASON.search(words)
+    told = [each for each in (decided and decided[0], reason and reason["reason"]) if each]
+    words = without_openers(words[: reason.start()] if reason else words)
+    if not words:
+        return None
+    behind = f" ({': '.join(told)})" if told else ""
+    chosen = _CHOSEN.match(words) if frame or _CHOOSING.match(words) else None
+    if chosen:
+        key, value = value_of(chosen["topic"]), value_of(chosen["value"])
+        return PlainForm(f"{value}{behind}", DECISION, key)
+    return PlainForm(f"{_without_speaker(words)}{behind}", DECISION)
+
+
+def _with_reason(text: str) -> str:
+    reason = _REASON.search(text)
+    return f"{text[: reason.start()]} ({reason['reason']})" if reason else text
+
+
+def _without_speaker(text: str) -> str:
+    for pattern, rest in _SPEAKER:
+        words, count = pattern.subn(rest, text, count=1)
+        if count and words.strip():
+            return words
+    if (match := _SPEAKER_VERB.match(text)) is None:
+        return text
+    verb = match["verb"]
+    said = verb if verb in _SAME_VERBS or verb.endswith("ed") else _third_person(verb)
+    return f"{match['adverb'] or ''}{said}{text[match.end() :]}"
+
+
+def _third_person(verb: str) -> str:
+    if verb == "have":
+        return "has"
+    if verb.endswith(("o", "ch", "sh", "ss", "x")):
+        return f"{verb}es"
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return f"{verb[:-1]}ies"
+    return f"{verb}s"
+
+
+def _until(text: str, day: date) -> tuple[str, date | None]:
+    """A statement without its end, and the last day of it."""
+    words, end = split_until(text)
+    if end is not None:
+        return words, end
+    match = _UNTIL.search(text)
+    last = _day(match, day) if match else None
+    if match is None or last is None or last < day:
+        return text, None
+    return text[: match.start()], last
+
+
+def _day(match: Match[str], day: date) -> date | None:
+    if match["weekday"]:
+        ahead = en.WEEKDAYS.split().index(match["weekday"].casefold()) - day.weekday()
+        return day + timedelta(days=(ahead - 1) % 7 + 1)
+    try:
+        name = match["month"] or match["month_first"]
+        if not name:
+            return date.fromisoformat(match["day"])
+        month = en.MONTHS.split().index(name.casefold()) + 1
+        number = int(match["number"] or match["number_last"])
+        this_year = date(day.year, month, number)
+        return this_year if this_year >= day else date(day.year + 1, month, number)
+    except ValueError:
+        return None
