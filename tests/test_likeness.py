@@ -7,14 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.editors.fact_difference import fact_difference
-from mdmem.editors.likeness import (
-    CandidateIndex,
-    StatementIndex,
-    candidate_pairs,
-    likeness,
-    resemble,
-    word_overlap,
-)
+from mdmem.editors.likeness import CandidateIndex, candidate_pairs, likeness
+from mdmem.editors.sameness import StatementIndex, resemble, word_overlap
 from mdmem.text.document import parse
 from mdmem.text.facts import items
 

@@ -15,6 +15,7 @@ from conftest import World
 from workspaces import Desk, desk
 
 from mdmem.editors.corrections import correction_likeness, ends_something
+from mdmem.editors.sameness import resemble
 from mdmem.memory import Memory
 from mdmem.model.searches import Search
 from mdmem.model.writes import Forget, LikeFact, Log, Remember, WriteOptions
@@ -305,3 +306,50 @@ def test_a_failure_meanwhile_ends_the_process(tmp_path: Path):
 def test_the_hint_names_fields_and_verbs(memory: Memory):
     result = memory.apply(Log("I no longer use Emacs"))
     assert plain(like_hint(result)) == f"If that is no longer true: forget {result.like[0].fact}"
+
+
+_NIGHT, _NIGHT_LOOK_ALIKES = _pairs("night_corrections"), _pairs("night_look_alikes")
+_HELD_OUT_NIGHT = _pairs("held_out_night_corrections")
+_HELD_OUT_NIGHT_LOOK_ALIKES = _pairs("held_out_night_look_alikes")
+
+
+@pytest.mark.parametrize(
+    ("corrections", "look_alikes"),
+    [(_NIGHT, _NIGHT_LOOK_ALIKES), (_HELD_OUT_NIGHT, _HELD_OUT_NIGHT_LOOK_ALIKES)],
+    ids=["tuned on", "held out"],
+)
+def test_a_night_tells_corrections_from_look_alikes(
+    corrections: list[tuple[str, str]], look_alikes: list[tuple[str, str]]
+):
+    named = [bool(correction_likeness(standing, new)) for standing, new in corrections]
+    silent = [not correction_likeness(standing, new) for standing, new in look_alikes]
+    assert sum(named) >= 0.9 * len(corrections)
+    assert sum(silent) >= 0.85 * len(look_alikes)
+    assert not any(resemble(standing, new) for standing, new in corrections)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("the backup needs nine hours", "the backup needs two hours"),
+        ("the backup needs nine hours", "the backup needs nine days"),
+        ("the lease ends in June", "the lease ends in August"),
+        ("the shop opens on Sundays", "the shop doesn't open on Sundays"),
+        ("die Sicherung dauert neun Stunden", "die Sicherung dauert zwei Stunden"),
+        ("备份需要九小时", "备份需要两小时"),
+    ],
+)
+def test_other_measures_are_other_words(left: str, right: str):
+    assert not resemble(left, right)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("the backup needs nine hours", "By the way, the backup needs 9 hours."),
+        ("the CI server is called Puffin", "Our CI server is called Puffin, just so you know."),
+        ("releases go out on Thursdays", "Actually, releases really go out on Thursdays"),
+    ],
+)
+def test_openers_and_hedges_are_no_content(left: str, right: str):
+    assert resemble(left, right)

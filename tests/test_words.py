@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from program_source import modules
 
-from mdmem.extract.sentences import LANGUAGES
+from mdmem.text.languages import LANGUAGES
 from mdmem.words import en
 
 

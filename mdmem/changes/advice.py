@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 
 from mdmem.editors import section as section_editor
-from mdmem.editors.likeness import candidate_pairs, word_overlap
+from mdmem.editors.likeness import candidate_pairs
+from mdmem.editors.sameness import word_overlap
 from mdmem.errors import SectionProblem
 from mdmem.folder.layout import CURATED_NAMES
 from mdmem.model import FactId, FilePath, SectionPath, Status

@@ -10,7 +10,7 @@ from mdmem.changes.apply import change_note, plan_diff, write_result
 from mdmem.changes.commit_notes import complete_options, with_provenance
 from mdmem.changes.plan import Plan, plan_edit, refuse_errors, refuse_recalled, secrets_in_options
 from mdmem.changes.recover import lock_workspace, recover
-from mdmem.editors import likeness
+from mdmem.editors import sameness
 from mdmem.errors import ProposalProblem, RepositoryProblem
 from mdmem.model import CommitId, FactId, Op, Provenance, Source
 from mdmem.model.proposals import (
@@ -238,7 +238,7 @@ def is_said_anew(trail: Trail, part: DecidedPart, text: str | None) -> bool:
     facts = {FactId(part.name)} | {
         each.entry.fact
         for each in trail.fact_occurrences()
-        if each.entry.fact and text and likeness.resemble(text, each.entry.text)
+        if each.entry.fact and text and sameness.resemble(text, each.entry.text)
     }
     for fact in facts:
         for occurrence in trail.occurrences_of(fact):

@@ -8,7 +8,7 @@ from datetime import date, tzinfo
 from enum import Enum, auto
 
 from mdmem.catchup.index import FreshIndex, fresh_index
-from mdmem.editors.likeness import StatementIndex
+from mdmem.editors.sameness import StatementIndex
 from mdmem.extract.drafts import MODEL_RULE, Draft
 from mdmem.folder import files
 from mdmem.given import guard

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 
 from mdmem.editors.daily import is_minute_title
-from mdmem.editors.likeness import StatementIndex
+from mdmem.editors.sameness import StatementIndex
 from mdmem.extract.statements import attribute_named
 from mdmem.folder import config, layout, trust
 from mdmem.folder.trust import TextOrigin
@@ -134,6 +134,10 @@ class LogEntries:
     def candidates(self) -> Iterator[DreamCandidate]:
         """Entries of the kinds that may become curated memory."""
         return (entry for entry in self.entries if (entry.kind or "").casefold() in KINDS)
+
+    def states_any(self, facts: Iterable[FactId]) -> bool:
+        """True if a current entry states one of these facts."""
+        return any(fact in self._by_fact for fact in facts)
 
     def saying(self, candidate: DreamCandidate) -> list[DreamCandidate]:
         """The entries that say nearly what a candidate says, itself included."""

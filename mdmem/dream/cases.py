@@ -7,20 +7,31 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from mdmem.dream.candidates import DreamCandidate, LogEntries
 from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
 from mdmem.dream.policy import Suggestion, leave, one_for_each
-from mdmem.dream.wording import PlainForm, plain_form
-from mdmem.editors.likeness import CandidateIndex, StatementIndex, have_same_marks, likeness
-from mdmem.extract.statements import FORGET_REQUEST, MANY_VALUED
+from mdmem.dream.wording import PlainForm, core, plain_form
+from mdmem.editors.corrections import correction_likeness
+from mdmem.editors.likeness import CandidateIndex, likeness
+from mdmem.editors.sameness import StatementIndex, have_same_marks
+from mdmem.extract.sentences import Sentence
+from mdmem.extract.statements import (
+    CORRECTS,
+    FORGET_REQUEST,
+    MANY_VALUED,
+    attribute_named,
+)
 from mdmem.model import FactId, FilePath, Source
 from mdmem.model.pipelines import SAID_BESIDES, STANDS, STANDS_REWORDED, DreamOp
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.text.facts import fact_id, normalise
+from mdmem.text.languages import without_openers
 
 _RELATED = 0.6
 """The minimum `likeness` of statements about one thing.
 
 From 0.8 on, with the same names and numbers, they say the same.
 """
+_AHEAD = 0.2
+_MOST_NAMED = 3
 SAID_ONCE, FORGETS_NOTHING = (
     "it was said only once",
     "it asks to forget something that is not in memory",
@@ -184,7 +195,7 @@ class _Judge:
 
     def _settled(self, candidate: DreamCandidate) -> Suggestion | None:
         """Leave an entry whose words are current, or were removed; else None."""
-        if self._stands(candidate):
+        if subject_to_forget(candidate.text) is None and self._stands(candidate):
             return leave(candidate, STANDS)
         if self._was_removed(candidate):
             return leave(candidate, "a person removed it")
@@ -224,21 +235,22 @@ class _Judge:
             if any(value == _folded_value(self._value(fact, attribute)) for fact in holders):
                 return leave(candidate, STANDS)
             return self._update_key(candidate, attribute, holders)
-        old, why = self._corrected(candidate), "it corrects a current fact"
-        if old is None:
-            old, why = (
-                self._related(candidate.text),
-                "it is similar to a current fact, but says something else",
-            )
-            if (
-                old is not None
-                and not candidate.is_own
-                and have_same_marks(candidate.text, old.value)
-            ):
-                return leave(candidate, STANDS_REWORDED)
+        old = self._corrected(candidate)
         if old is not None:
+            return self._update(candidate, old, "it corrects a current fact", is_sure=False)
+        alike = self._alike(candidate)
+        if len(alike) == 1:
+            (old,) = alike
+            if not candidate.is_own and have_same_marks(candidate.text, old.value):
+                return leave(candidate, STANDS_REWORDED)
+            why = "it is similar to a current fact, but says something else"
             return self._update(candidate, old, why, is_sure=False)
-        return self._add_new(candidate)
+        addition = self._add_new(candidate)
+        if addition.op is DreamOp.ADD and self._corrects_unknown(candidate):
+            named = "; ".join(" ".join(fact.text.split()) for fact in alike[:_MOST_NAMED])
+            why = f"it may correct: {named}" if named else "what it corrects is not in memory"
+            return replace(addition, is_sure=False, why=why)
+        return addition
 
     def _holders(self, candidate: DreamCandidate) -> tuple[str | None, list[CuratedFact]]:
         """The attribute of an entry, by a rule or its own text, with the facts about it."""
@@ -317,6 +329,33 @@ class _Judge:
             fact for fact in self._current if candidate.corrects & {fact.fact, fact_id(fact.value)}
         ]
         return corrected[0] if len(corrected) == 1 else None
+
+    def _alike(self, candidate: DreamCandidate) -> list[CuratedFact]:
+        """The facts that an entry may correct, by its words; one alone if it is far ahead.
+
+        What an agent says corrects only what is nearly the same. Attributes of the user are told by
+        their keys alone.
+        """
+        said = {without_openers(candidate.text), core(candidate.text)} if candidate.is_own else ()
+        alike: dict[FactId, tuple[float, CuratedFact]] = {}
+        for number in self._values.find(candidate.text):
+            fact = self._facts[number]
+            if fact is None or (fact.key is not None and attribute_named(fact.key) is not None):
+                continue
+            share = max((correction_likeness(fact.text, words) for words in said), default=0.0)
+            if (related := likeness(candidate.text, fact.value)) >= _RELATED:
+                share = max(share, related)
+            if share:
+                alike[fact.fact] = share, fact
+        ranked = sorted(alike.values(), key=lambda pair: -pair[0])
+        is_clear = len(ranked) > 1 and ranked[0][0] - ranked[1][0] >= _AHEAD
+        return [fact for _, fact in (ranked[:1] if is_clear else ranked)]
+
+    def _corrects_unknown(self, candidate: DreamCandidate) -> bool:
+        """True if an entry corrects something, and no entry tells what that was."""
+        sentence = Sentence.of(candidate.text)
+        is_cued = CORRECTS.search(sentence.outside_quotations, sentence.pieces) is not None
+        return is_cued and (not candidate.corrects or self._log.states_any(candidate.corrects))
 
     def _related(self, text: str) -> CuratedFact | None:
         """The only fact that a text resembles."""

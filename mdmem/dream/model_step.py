@@ -21,7 +21,8 @@ from mdmem.dream.cases import FORGETS_NOTHING, SAID_ONCE, subject_to_forget
 from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
 from mdmem.dream.policy import Suggestion, leave
 from mdmem.dream.wording import plain_form
-from mdmem.editors.likeness import StatementIndex, candidate_pairs, likeness
+from mdmem.editors.likeness import candidate_pairs, likeness
+from mdmem.editors.sameness import StatementIndex
 from mdmem.errors import MdmemError
 from mdmem.folder import config
 from mdmem.llm import asking, endpoints

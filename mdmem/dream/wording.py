@@ -13,18 +13,16 @@ from re import Match
 from mdmem.extract.relative_dates import with_dates
 from mdmem.extract.sentences import (
     Sentence,
-    alternatives,
     any_pattern,
     is_acknowledgement,
     is_slight,
-    rows_of,
     sentences,
-    words_of,
 )
 from mdmem.extract.statements import SAME_KEYS, stated_attribute
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.facts import normalise, split_until
+from mdmem.text.languages import alternatives, rows_of, without_openers, without_tail, words_of
 from mdmem.words import en
 
 DECISION = "decision"
@@ -32,16 +30,6 @@ _MOST_KEY_WORDS = 5
 _MOST_VALUE_WORDS = 8
 """A longer value of a thing is rather a sentence."""
 _MARK = r"[\s,;:.!…，。：！–—-]"
-_LEAD = late.pattern(
-    rf"(?i)^\W*(?:(?:{alternatives('LEADS_BEFORE_MARK')})(?:{_MARK}*[,;:.!…，。：！–—]|\s+-){_MARK}*"
-    rf"|(?:{alternatives('LEADS')}){_MARK}*)"
-)
-_TAIL = late.pattern(rf"(?i)(?:[\s,;(–—-]+(?:{alternatives('TAILS')})[\s)]*|[\s.!。！,;]+)$")
-_WITHIN = late.pattern(
-    rf"(?i)(?:\s*,\s*(?:{alternatives('ASIDES_WITHIN')})\s*,|\s(?:{alternatives('ASIDES_WITHIN')}))"
-    r"(?=\s)"
-)
-_TURNED = late.pattern(rf"(?i)^(?:{alternatives('TURNED')})")
 _FRAME = late.pattern(rf"(?i)^(?:{alternatives('DECISION_FRAMES')}){_MARK}*")
 _FRAME_DATE = late.pattern(r"\d{4}(?:-\d\d){0,2}")
 _CHOSEN = late.pattern(rf"(?i)^(?:{alternatives('CHOSEN')})$")
@@ -133,6 +121,15 @@ def plain_form(
     return PlainForm(_without_speaker(_with_reason(words)), kind, until=until)
 
 
+def core(text: str) -> str:
+    """A sentence without openers, the frame of a decision, and its reason."""
+    words = without_openers(text)
+    reason = _REASON.search(words)
+    words = without_openers(words[: reason.start()]) if reason else words
+    frame = _FRAME.match(words)
+    return words[frame.end() :] or words if frame else words
+
+
 def key_of(text: str) -> str | None:
     """The key of a line such as `billing service port: 8432`; None for other lines."""
     match = _KEY.match(text)
@@ -152,19 +149,6 @@ def fold_key(key: str) -> frozenset[str]:
 _KEY_STOPS = frozenset(("the", "our", "my", "a", "an", "of", "for", "new", "current"))
 
 
-def without_openers(sentence: str) -> str:
-    """A sentence without the words at its ends that state nothing."""
-    text, before = sentence.strip(), ""
-    while text != before:
-        before = text
-        turned = _LEAD.sub("", text, count=1)
-        if turned != text and (match := _TURNED.match(turned)):
-            turned = f"{match['subject']} {match['verb']}{turned[match.end() :]}"
-        text = turned or text
-        text = _TAIL.sub("", text, count=1) or text
-    return _WITHIN.sub("", text)
-
-
 def value_of(text: str) -> str:
     """The value alone: without what it is not, what follows, and `now`."""
     value, before = text.strip(), ""
@@ -175,7 +159,7 @@ def value_of(text: str) -> str:
         value = _CONTRAST.sub("", value).strip(" \t,;!") or value
         value = _BY_NOW_LAST.sub("", value) or value
         value = _BY_NOW_FIRST.sub("", value) or value
-        value = _TAIL.sub("", value, count=1) or value
+        value = without_tail(value)
     return value
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import product
 from math import fsum
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -70,27 +70,6 @@ _WORD = late.pattern(r"\w+(?:[.'’]\w+)*")
 _FIRST_UNSPACED = "\u0e00"
 _PARTICLES = late.pattern("[\u3041-\u309f的了在是到和与我你他她也不有就都用户]")
 """Hiragana and the most frequent function characters of Chinese."""
-_NEGATIONS = frozenset(
-    (
-        "no",
-        "not",
-        "never",
-        "don't",
-        "nicht",
-        "nie",
-        "kein",
-        "keine",
-        "keinen",
-        "pas",
-        "jamais",
-        "nunca",
-        "não",
-        "non",
-        "не",
-    )
-)
-_NEGATION_UNSPACED = late.pattern("[不没沒別]|ない|ません|않|안 ")
-
 _MAX_CHARS = 2000
 _MAX_WORDS = 200
 """The rest of a longer statement is not compared."""
@@ -106,9 +85,7 @@ _CHANGED_NAME, _SHARED_NAME, _NUMBER = 0.25, 0.5, 0.25
 """An update changes names and numbers, and one name is in many statements."""
 _SAME_CHANGE = 0.5
 """The kinship of two words for the same kind of change."""
-_RESEMBLANCE = 0.8
-"""Minimum likeness of two statements that say the same."""
-_SUBJECT = 1.5
+SUBJECT_FACTOR = 1.5
 """The factor of the first word where both begin with it: it is their subject."""
 _MAX_ALL_PAIRS = 400
 _MAX_HOLDERS = 32
@@ -138,7 +115,8 @@ class ContentWord:
         return self.weight * (_NUMBER if self.number else _CHANGED_NAME if self.name else 1.0)
 
 
-def _fold(word: str) -> str:
+def fold(word: str) -> str:
+    """A word without case and accents."""
     if word.isascii():
         return word.casefold()
     decomposed = unicodedata.normalize("NFKD", word.casefold())
@@ -154,7 +132,7 @@ def change_groups() -> dict[str, set[int]]:
     groups: dict[str, set[int]] = defaultdict(set)
     for number, words in enumerate(_CHANGE_VERBS):
         for word in words.split():
-            groups[word if word[0] >= _FIRST_UNSPACED else _fold(word)].add(number)
+            groups[word if word[0] >= _FIRST_UNSPACED else fold(word)].add(number)
     return dict(groups)
 
 
@@ -205,7 +183,7 @@ def _spaced_words(text: str, start: int) -> Iterator[ContentWord]:
         )
         has_digit = any(character.isdigit() for character in word)
         yield ContentWord(
-            _fold(word),
+            fold(word),
             min(len(word), _MAX_WEIGHT),
             name=has_capital and not begins_sentence,
             number=has_digit,
@@ -243,17 +221,18 @@ def kinship(left: str, right: str) -> float:
     )
 
 
-def _stems(word: str) -> Iterator[str]:
+def stems(word: str) -> Iterator[str]:
     """All kin of a word share one of these: its first letters and change verbs."""
     yield word[:_MIN_STEM]
     yield from (f"\0{group}" for group in change_groups().get(word, _NO_GROUPS))
 
 
-_Matches = Mapping[int, tuple[int, float]]
+Matches = Mapping[int, tuple[int, float]]
 """Left words (by number) with their counterpart and kinship."""
 
 
-def _match_words(left: Sequence[ContentWord], right: Sequence[ContentWord]) -> _Matches:
+def match_words(left: Sequence[ContentWord], right: Sequence[ContentWord]) -> Matches:
+    """Pair the words of two statements: equal ones first, then the closest kin."""
     numbers = {word.text: number for number, word in enumerate(right)}
     matches = {
         number: (numbers[word.text], 1.0)
@@ -263,13 +242,13 @@ def _match_words(left: Sequence[ContentWord], right: Sequence[ContentWord]) -> _
     matched_right = {b for b, _ in matches.values()}
     by_stem: dict[str, list[int]] = defaultdict(list)
     for b, word in enumerate(right):
-        for stem in _stems(word.text) if b not in matched_right else ():
+        for stem in stems(word.text) if b not in matched_right else ():
             by_stem[stem].append(b)
     candidates = {
         (a, b)
         for a, word in enumerate(left)
         if a not in matches
-        for stem in _stems(word.text)
+        for stem in stems(word.text)
         for b in by_stem.get(stem, ())
     }
     for distance, a, b in sorted(
@@ -282,7 +261,7 @@ def _match_words(left: Sequence[ContentWord], right: Sequence[ContentWord]) -> _
 
 
 def _differ_in_subject(
-    left: Sequence[ContentWord], right: Sequence[ContentWord], matches: _Matches
+    left: Sequence[ContentWord], right: Sequence[ContentWord], matches: Matches
 ) -> bool:
     """True if statements differ both before and after what they share."""
     matched_right = {b for b, _ in matches.values()}
@@ -308,14 +287,14 @@ def likeness(left: str, right: str) -> float:
     0 also for different subjects (`Ana works at Stripe`, `Ben works at Linear`).
     """
     a, b = content_words(left), content_words(right)
-    matches = _match_words(a, b)
+    matches = match_words(a, b)
     if not matches or _differ_in_subject(a, b, matches):
         return 0.0
     shared = fsum(
         share * (a[i].weight_shared + b[j].weight_shared) for i, (j, share) in matches.items()
     )
     if matches.get(0) == (0, 1.0):
-        shared += (_SUBJECT - 1) * (a[0].weight_shared + b[0].weight_shared)
+        shared += (SUBJECT_FACTOR - 1) * (a[0].weight_shared + b[0].weight_shared)
     rest = fsum(
         (1 - share) * (a[i].weight_shared + b[j].weight_shared) for i, (j, share) in matches.items()
     )
@@ -323,126 +302,6 @@ def likeness(left: str, right: str) -> float:
     rest += fsum(word.weight_changed for i, word in enumerate(a) if i not in matches)
     rest += fsum(word.weight_changed for j, word in enumerate(b) if j not in matched_right)
     return shared / (shared + rest)
-
-
-def word_overlap(left: str, right: str) -> float:
-    """The share of words in both, from 0 to 1; names count in full.
-
-    0 where numbers differ, or one negates what the other states.
-    """
-    a, b = content_words(left), content_words(right)
-    left_numbers, right_numbers = ({word.text for word in words if word.number} for words in (a, b))
-    if not a or not b or left_numbers != right_numbers or _is_negated(left) != _is_negated(right):
-        return 0.0
-    shared = fsum(
-        share * (a[i].weight + b[j].weight) for i, (j, share) in _match_words(a, b).items()
-    )
-    return shared / fsum(word.weight for word in (*a, *b))
-
-
-def resemble(left: str, right: str) -> bool:
-    """True for nearly the same words with the same numbers, names and negation."""
-    a, b = _profile(left), _profile(right)
-    return (
-        have_same_marks(left, right)
-        and _may_be_alike(a, b)
-        and likeness(left, right) >= _RESEMBLANCE
-    )
-
-
-def have_same_marks(left: str, right: str) -> bool:
-    """True for two statements with the same numbers and names, both or neither of which negate."""
-    return _profile(left).marks == _profile(right).marks
-
-
-@dataclass(frozen=True, slots=True)
-class _Profile:
-    """The features of a statement, for a quick test of likeness.
-
-    `marks` (numbers, names, negation) are equal in statements that say the same; `shared`,
-    `changed`, `total` are weights of words, by stem where another statement has them.
-    """
-
-    marks: tuple[frozenset[str], frozenset[str], bool]
-    shared: Mapping[str, float]
-    changed: Mapping[str, float]
-    total: float
-
-
-@lru_cache(maxsize=4096)
-def _profile(statement: str) -> _Profile:
-    words = content_words(statement)
-    numbers, names = (
-        frozenset(word.text for word in words if which(word)) for which in (_BY_NUMBER, _BY_NAME)
-    )
-    shared: dict[str, float] = defaultdict(float)
-    changed: dict[str, float] = defaultdict(float)
-    for word in words:
-        for stem in _stems(word.text):
-            shared[stem] += word.weight_shared
-            changed[stem] += word.weight_changed
-    total = fsum(word.weight_changed for word in words)
-    return _Profile(
-        marks=(numbers, names, _is_negated(statement)),
-        shared=dict(shared),
-        changed=dict(changed),
-        total=total,
-    )
-
-
-_BY_NUMBER, _BY_NAME = attrgetter("number"), attrgetter("name")
-_ROUNDING = 1e-6
-
-
-def _may_be_alike(a: _Profile, b: _Profile) -> bool:
-    """False if the maximum weight of shared stems is too low."""
-    stems = a.shared.keys() & b.shared.keys()
-    shared = _SUBJECT * sum([a.shared[stem] + b.shared[stem] for stem in stems])
-    rest = max(a.total - sum([a.changed[stem] for stem in stems]), 0) + max(
-        b.total - sum([b.changed[stem] for stem in stems]), 0
-    )
-    return shared > 0 and shared >= (_RESEMBLANCE - _ROUNDING) * (shared + rest)
-
-
-class StatementIndex:
-    """Numbered statements, for `resemble` with many at once."""
-
-    def __init__(self, statements: Iterable[str] = ()) -> None:
-        self._statements: list[tuple[str, _Profile]] = []
-        self._holders: dict[tuple[frozenset[str], frozenset[str], bool], dict[str, list[int]]] = {}
-        """Statements by their marks and each of their stems."""
-        for statement in statements:
-            self.add(statement)
-
-    def add(self, statement: str) -> None:
-        """Add a statement."""
-        profile = _profile(statement)
-        holders = self._holders.setdefault(profile.marks, {})
-        for stem in profile.shared:
-            holders.setdefault(stem, []).append(len(self._statements))
-        self._statements.append((statement, profile))
-
-    def find(self, statement: str) -> Iterator[int]:
-        """The numbers of the statements that resemble one."""
-        if not self._statements:
-            return
-        profile = _profile(statement)
-        holders = self._holders.get(profile.marks, {})
-        for number in sorted(
-            {number for stem in profile.shared for number in holders.get(stem, ())}
-        ):
-            other, other_profile = self._statements[number]
-            if _may_be_alike(profile, other_profile) and likeness(statement, other) >= _RESEMBLANCE:
-                yield number
-
-    def holds_like(self, statement: str) -> bool:
-        """True if there is a statement that resembles one."""
-        return next(self.find(statement), None) is not None
-
-
-def _is_negated(statement: str) -> bool:
-    words = {match[0].casefold() for match in _WORD.finditer(statement)}
-    return not _NEGATIONS.isdisjoint(words) or bool(_NEGATION_UNSPACED.search(statement))
 
 
 def candidate_pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -498,4 +357,4 @@ class CandidateIndex:
 
 
 def _all_stems(statement: str) -> set[str]:
-    return {stem for word in content_words(statement) for stem in _stems(word.text)}
+    return {stem for word in content_words(statement) for stem in stems(word.text)}

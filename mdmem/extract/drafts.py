@@ -23,7 +23,6 @@ from mdmem.extract.sentences import (
     is_noise,
     is_slight,
     pattern_of,
-    rows_of,
     sentences,
     sentences_with,
     strip_pasted,
@@ -46,6 +45,7 @@ from mdmem.model.sessions import Message, Speaker
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
 from mdmem.text.facts import fact_id, shortened
+from mdmem.text.languages import rows_of
 
 MOST_CHARACTERS = 400
 """Maximum of an entry, with its question or the words that it corrects."""

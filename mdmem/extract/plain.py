@@ -12,14 +12,12 @@ from collections.abc import Iterable, Iterator
 
 from mdmem.extract.sentences import (
     FENCE,
-    LANGUAGES,
     OPENERS,
     OWN,
     QUOTED,
     REPORTED,
     TIME_WORDS,
     Sentence,
-    alternatives,
     any_pattern,
     is_acknowledgement,
     is_list_item,
@@ -28,10 +26,10 @@ from mdmem.extract.sentences import (
     sentences,
     strip_pasted,
     without_openers,
-    words_of,
 )
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.text.languages import LANGUAGES, alternatives, words_of
 
 _OWN_BY_LANGUAGE = tuple(any_pattern(each.OWN) for each in LANGUAGES)
 _REQUESTS = pattern_of("REQUESTS")

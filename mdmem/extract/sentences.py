@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from math import log
 from re import Match, Pattern
-from typing import Any, Self
+from typing import Self
 
 from mdmem import secrets
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.words import de, en, es, fr, zh
-
-LANGUAGES = (en, de, fr, es, zh)
+from mdmem.text.languages import LANGUAGES, alternatives, rows_of, words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,27 +38,9 @@ def any_pattern(patterns: tuple[str, ...]) -> Pattern[str]:
     return late.pattern("(?i)" + "|".join(f"(?:{pattern})" for pattern in patterns))
 
 
-def rows_of(name: str) -> tuple[Any, ...]:
-    """The rows of the tables of this name of all languages: patterns, or pairs of a pattern and a
-    value.
-    """
-    return tuple(row for each in LANGUAGES for row in getattr(each, name))
-
-
-def alternatives(name: str) -> str:
-    """The patterns of this name of all languages as alternatives; a table may be one string."""
-    tables = filter(None, (getattr(each, name) for each in LANGUAGES))
-    return "|".join(each if isinstance(each, str) else "|".join(each) for each in tables)
-
-
 def pattern_of(name: str) -> Pattern[str]:
     """One pattern of those of this name of all languages."""
     return any_pattern(rows_of(name))
-
-
-def words_of(name: str) -> frozenset[str]:
-    """The words of this name of all languages."""
-    return frozenset(word for each in LANGUAGES for word in getattr(each, name).split())
 
 
 def worded_of(name: str) -> WordedPattern:

@@ -17,19 +17,17 @@ from mdmem.extract.plain import (
 )
 from mdmem.extract.sentences import (
     FIRST_PERSON,
-    LANGUAGES,
     REPORTED,
     Sentence,
     WordedPattern,
     any_pattern,
     pattern_of,
-    rows_of,
     sentences,
     worded_of,
-    words_of,
 )
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.text.languages import LANGUAGES, alternatives, rows_of, words_of
 
 MANY_VALUED = words_of("MANY_VALUED")
 FORGET_REQUEST = pattern_of("FORGET_REQUESTS")
@@ -55,6 +53,7 @@ _ATTRIBUTE_WORDS = frozenset(word for words, _, _ in _ROWS for word in words.spl
 _SINGLE_KEYS = frozenset(key for _, _, key in _ROWS if "{" not in key)
 _KEYS = _SINGLE_KEYS | words_of("RELATIVES") | words_of("BELONGINGS")
 _NOT_SO, _NOT_SO_BEFORE = pattern_of("NOT_SO"), pattern_of("NOT_SO_BEFORE")
+_OF_ANOTHER = late.pattern(rf"(?i)^(?:{alternatives('OF_ANOTHER')})")
 _LIKINGS = frozenset({"allergy", "diet"})
 _FAVOURITE = "favourite "
 _AROUND = " \t.,;!"
@@ -108,6 +107,11 @@ def attribute_named(name: str) -> str | None:
     if key in _KEYS or (key.startswith(_FAVOURITE) and len(key) > len(_FAVOURITE)):
         return key
     return None
+
+
+def speaks_of_another(text: str) -> bool:
+    """True if a statement is about another person than its speaker."""
+    return _OF_ANOTHER.match(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 from mdmem import secrets
-from mdmem.editors import likeness
+from mdmem.editors import sameness
 from mdmem.model import FactId
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -50,7 +50,7 @@ def restates(text: str, entry: str) -> bool:
             return False
         value = split_key(claim.text, claim.key)[1]
         return normalise(value) == normalise(split_key(current.text, current.key)[1])
-    return likeness.resemble(claim.text, current.text)
+    return sameness.resemble(claim.text, current.text)
 
 
 def drop_given(

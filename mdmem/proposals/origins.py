@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from mdmem import history
-from mdmem.editors import likeness
+from mdmem.editors import sameness
 from mdmem.folder import trust
 from mdmem.folder.trust import TextOrigin
 from mdmem.history.messages import ParsedNote, quoted_line
@@ -99,7 +99,7 @@ def _decided(commit: CommitId, time: int, message: str) -> Iterator[DecidedPart]
 
 def says_the_same(part: DecidedPart, fact: FactId, text: str) -> bool:
     """True if a rejected part says nearly what a fact says."""
-    return part.name == fact or (part.text is not None and likeness.resemble(text, part.text))
+    return part.name == fact or (part.text is not None and sameness.resemble(text, part.text))
 
 
 _PROPOSED_BRANCH = "propose"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from mdmem.editors.likeness import StatementIndex
+from mdmem.editors.sameness import StatementIndex
 from mdmem.folder import files
 from mdmem.history.notes import parse_message
 from mdmem.model import Fact, FactId, FileKind, FilePath, Op, SectionPath, Source, Supersession

@@ -73,7 +73,16 @@ class LikeSearch:
                 break
             likeness = corrections.correction_likeness(row.entry.text, self._text)
             alike += [(likeness, row)] if likeness else []
-        return [row for _, row in sorted(alike, key=lambda pair: -pair[0])]
+        ranked = [row for _, row in sorted(alike, key=lambda pair: -pair[0])]
+        return [row for row in ranked if row.entry.key is None or self._may_concern(row.entry.key)]
+
+    def _may_concern(self, key: str) -> bool:
+        """False for an attribute of the user where the new line is about somebody else."""
+        # only where something alike has a key
+        from mdmem.extract import statements  # noqa: PLC0415
+
+        is_of_another = statements.speaks_of_another(self._text)
+        return not (is_of_another and statements.attribute_named(key) is not None)
 
     def _nearest(self, seen: SearchIndex, words: str) -> Iterator[IndexRow]:
         read_only = self._workspace.settings.extra_paths

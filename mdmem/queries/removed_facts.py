@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from mdmem.catchup import trails
-from mdmem.editors import likeness
+from mdmem.editors import sameness
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.errors import PathProblem
 from mdmem.folder import files
@@ -50,7 +50,7 @@ class TakenOutFacts:
         self._purged = purged
         self._times: dict[FactId, datetime] = {}
         self._facts = tuple(facts)
-        self._statements = likeness.StatementIndex(each.text for each in self._facts)
+        self._statements = sameness.StatementIndex(each.text for each in self._facts)
         for each in self._facts:
             self._times[each.fact] = max(each.time, self._times.get(each.fact, each.time))
 

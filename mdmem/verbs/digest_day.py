@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import lru_cache
 
-from mdmem.editors import EditResult, daily, likeness
+from mdmem.editors import EditResult, daily, sameness
 from mdmem.editors import facts as fact_editor
 from mdmem.folder import installed
 from mdmem.history import CommitNote
@@ -26,7 +26,7 @@ def edit(document: Document, change: DigestDay) -> EditResult:
     entries: dict[str, list[str]] = {}
     supersedes: list[Supersession] = []
     facts = {item.fact.id: item.fact.text for item in items(document)}
-    statements = likeness.StatementIndex(facts.values())
+    statements = sameness.StatementIndex(facts.values())
     for entry in change.entries:
         fact = entry_fact(entry)
         if fact in facts or statements.holds_like(entry.text):

@@ -111,6 +111,8 @@ NUMERALS = """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
 sixteen seventeen eighteen nineteen twenty
 """
+# Ten, twenty and so on, to a hundred.
+TENS = "ten twenty thirty forty fifty sixty seventy eighty ninety hundred"
 # A clause with it tells what happened; what is to come, perhaps; what is surely to come; what
 # comes again and again.
 PAST = (
@@ -832,6 +834,7 @@ STATES_ANYWHERE = (
     r"cluster|backup|backups|wiki)\b[^.!?]*\b"
     r"(?:is|are|runs?|listens?|lives?|uses?|stays?)\b",
     r"\btakes over\b",
+    r"^\W*(?:the|our|my) (?:[\w'-]+ ){1,4}?(?:is|are) (?:now\b|[^.!?,:]{1,40} now\b)",
 )
 # They begin another clause.
 CONJUNCTIONS = r"and|but|so(?! you know\b)|because|since"
@@ -985,6 +988,14 @@ HEDGES = """
 actually just really basically honestly maybe perhaps also please simply quite rather pretty
 somewhat probably apparently btw fyi
 """
+# It begins a statement about somebody else.
+OF_ANOTHER = (
+    rf"(?:my|our) (?:\w+ )?(?:{'|'.join(PEOPLE.split())})\b",
+    r"(?-i:[A-Z])[\w'’-]*(?<!['’]s) (?:(?-i:[A-Z])[\w-]+ )?(?:has |have |just |now |also )*"
+    r"(?:works?|worked|lives?|lived|joined|moved|started|left)\b",
+    r"(?-i:[A-Z])[\w-]+['’]s \w+",
+    r"(?:he|she|they)\b",
+)
 # Of a statement: it takes the place of another.
 CUES_OF_CHANGE = (
     r"\b(?:now|from now on|instead|no longer|any ?more|actually|as of|henceforth|correction)\b",

@@ -118,11 +118,12 @@ THING_ATTRIBUTES = (
         "{thing} port",
     ),
 )
-SPEAKER = ()
+SPEAKER = OF_ANOTHER = ()
 SPEAKER_VERB = SAME_VERBS = ""
 HEDGES = "realmente simplemente quizás quizá bastante"
 CUES_OF_CHANGE = (r"\b(?:ahora|ya no|en vez de|en lugar de|cambió|mudado|pasó a)\b",)
 UNITS = "segundos minutos hora horas día días semana semanas mes meses año años"
+TENS = "diez veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa cien"
 # From zero on.
 NUMERALS = """
 cero un dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince

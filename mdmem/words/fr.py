@@ -145,11 +145,12 @@ THING_ATTRIBUTES = (
         "{thing} port",
     ),
 )
-SPEAKER = ()
+SPEAKER = OF_ANOTHER = ()
 SPEAKER_VERB = SAME_VERBS = ""
 HEDGES = "vraiment juste plutôt assez peut-être simplement"
 CUES_OF_CHANGE = (r"\b(?:maintenant|désormais|dorénavant|plutôt|déménagé)\b|\bne\b.{1,30}\bplus\b",)
 UNITS = "seconde secondes minute minutes heure heures jour jours semaine semaines mois an ans"
+TENS = "dix vingt trente quarante cinquante soixante septante huitante nonante cent"
 # From zero on.
 NUMERALS = """
 zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize

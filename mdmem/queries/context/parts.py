@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 
 from mdmem import secrets
-from mdmem.editors import likeness
+from mdmem.editors import sameness
 from mdmem.errors import printable
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.prompts import (
@@ -578,7 +578,7 @@ def say_the_same(left: Candidate, right: Candidate) -> bool:
     left_words, right_words = (set(normalise(each.text).split()) for each in (left, right))
     if 2 * len(left_words & right_words) < _FEW_SAME_WORDS * (len(left_words) + len(right_words)):
         return False
-    return likeness.word_overlap(left.text, right.text) >= _SAME_WORDS
+    return sameness.word_overlap(left.text, right.text) >= _SAME_WORDS
 
 
 def tags_part(counts: Sequence[TagCount], room: int) -> tuple[PartResult, Paragraph | None]:

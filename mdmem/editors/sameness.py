@@ -1,0 +1,222 @@
+"""Statements that say the same: nearly the same words, and the same measures and names.
+
+Words that open a statement, and hedges, are no content. Numbers (nine is 9), units, days and
+months, and negations are: statements that differ in one of them say different things.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from math import fsum
+
+from mdmem.editors.likeness import (
+    SUBJECT_FACTOR,
+    ContentWord,
+    content_words,
+    fold,
+    likeness,
+    match_words,
+    stems,
+)
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+from mdmem.text.languages import LANGUAGES, without_openers, words_of
+
+_NEGATIONS = frozenset(
+    (
+        "no",
+        "not",
+        "never",
+        "cannot",
+        "without",
+        "nicht",
+        "nie",
+        "kein",
+        "keine",
+        "keinen",
+        "pas",
+        "jamais",
+        "nunca",
+        "sin",
+        "ohne",
+        "sans",
+        "não",
+        "non",
+        "не",
+    )
+)
+_NEGATION_UNSPACED = late.pattern("[不没沒別]|ない|ません|않|안 ")
+_WORD = late.pattern(r"\w+(?:[.'’]\w+)*")
+_NOT = ("n't", "n’t")
+_HEDGES = words_of("HEDGES")
+_FIRST_NUMERAL = 2
+"""One is an article in most languages."""
+_NUMERALS = {
+    fold(word): str(number)
+    for language in LANGUAGES
+    for number, word in enumerate(language.NUMERALS.split())
+    if number >= _FIRST_NUMERAL
+} | {
+    fold(word): str(number * 10)
+    for language in LANGUAGES
+    for number, word in enumerate(language.TENS.split(), 1)
+}
+_MEASURES = frozenset(
+    fold(word.removesuffix("s"))
+    for name in ("UNITS", "WEEKDAYS", "MONTHS")
+    for word in words_of(name)
+)
+_UNSPACED_MEASURE = late.pattern("(?:星期|周|[0-9]|[一二三四五六七八九十百千两])+")
+_RESEMBLANCE = 0.8
+"""Minimum likeness of two statements that say the same."""
+
+
+def word_overlap(left: str, right: str) -> float:
+    """The share of words in both, from 0 to 1; names count in full.
+
+    0 where measures differ, or one negates what the other states.
+    """
+    a, b = _content(left), _content(right)
+    differ = _measures(left, a) != _measures(right, b) or _is_negated(left) != _is_negated(right)
+    if not a or not b or differ:
+        return 0.0
+    shared = fsum(
+        share * (a[i].weight + b[j].weight) for i, (j, share) in match_words(a, b).items()
+    )
+    return shared / fsum(word.weight for word in (*a, *b))
+
+
+def resemble(left: str, right: str) -> bool:
+    """True for nearly the same words with the same measures, names and negation."""
+    a, b = _profile(left), _profile(right)
+    return (
+        have_same_marks(left, right)
+        and _may_be_alike(a, b)
+        and likeness(_bare(left), _bare(right)) >= _RESEMBLANCE
+    )
+
+
+def have_same_marks(left: str, right: str) -> bool:
+    """True for two statements with the same measures and names, both or neither of which negate."""
+    return _profile(left).marks == _profile(right).marks
+
+
+@dataclass(frozen=True, slots=True)
+class _Profile:
+    """The features of a statement, for a quick test of likeness.
+
+    `marks` (measures, names, negation) are equal in statements that say the same; `shared`,
+    `changed`, `total` are weights of words, by stem where another statement has them.
+    """
+
+    marks: tuple[frozenset[str], frozenset[str], bool]
+    shared: Mapping[str, float]
+    changed: Mapping[str, float]
+    total: float
+
+
+@lru_cache(maxsize=4096)
+def _profile(statement: str) -> _Profile:
+    words = _content(statement)
+    names = frozenset(word.text for word in words if word.name)
+    shared: dict[str, float] = defaultdict(float)
+    changed: dict[str, float] = defaultdict(float)
+    for word in words:
+        for stem in stems(word.text):
+            shared[stem] += word.weight_shared
+            changed[stem] += word.weight_changed
+    total = fsum(word.weight_changed for word in words)
+    return _Profile(
+        marks=(_measures(statement, words), names, _is_negated(statement)),
+        shared=dict(shared),
+        changed=dict(changed),
+        total=total,
+    )
+
+
+_ROUNDING = 1e-6
+
+
+def _may_be_alike(a: _Profile, b: _Profile) -> bool:
+    """False if the maximum weight of shared stems is too low."""
+    stems = a.shared.keys() & b.shared.keys()
+    shared = SUBJECT_FACTOR * sum([a.shared[stem] + b.shared[stem] for stem in stems])
+    rest = max(a.total - sum([a.changed[stem] for stem in stems]), 0) + max(
+        b.total - sum([b.changed[stem] for stem in stems]), 0
+    )
+    return shared > 0 and shared >= (_RESEMBLANCE - _ROUNDING) * (shared + rest)
+
+
+class StatementIndex:
+    """Numbered statements, for `resemble` with many at once."""
+
+    def __init__(self, statements: Iterable[str] = ()) -> None:
+        self._statements: list[tuple[str, _Profile]] = []
+        self._holders: dict[tuple[frozenset[str], frozenset[str], bool], dict[str, list[int]]] = {}
+        """Statements by their marks and each of their stems."""
+        for statement in statements:
+            self.add(statement)
+
+    def add(self, statement: str) -> None:
+        """Add a statement."""
+        profile = _profile(statement)
+        holders = self._holders.setdefault(profile.marks, {})
+        for stem in profile.shared:
+            holders.setdefault(stem, []).append(len(self._statements))
+        self._statements.append((statement, profile))
+
+    def find(self, statement: str) -> Iterator[int]:
+        """The numbers of the statements that resemble one."""
+        if not self._statements:
+            return
+        profile, bare = _profile(statement), _bare(statement)
+        holders = self._holders.get(profile.marks, {})
+        for number in sorted(
+            {number for stem in profile.shared for number in holders.get(stem, ())}
+        ):
+            other, other_profile = self._statements[number]
+            if (
+                _may_be_alike(profile, other_profile)
+                and likeness(bare, _bare(other)) >= _RESEMBLANCE
+            ):
+                yield number
+
+    def holds_like(self, statement: str) -> bool:
+        """True if there is a statement that resembles one."""
+        return next(self.find(statement), None) is not None
+
+
+def _is_negated(statement: str) -> bool:
+    words = {match[0].casefold() for match in _WORD.finditer(_bare(statement))}
+    if any(word.endswith(_NOT) for word in words):
+        return True
+    return not _NEGATIONS.isdisjoint(words) or bool(_NEGATION_UNSPACED.search(statement))
+
+
+@lru_cache(maxsize=4096)
+def _bare(statement: str) -> str:
+    return without_openers(statement)
+
+
+def _content(statement: str) -> tuple[ContentWord, ...]:
+    """The content words of a statement; of one that is all openers and hedges, these."""
+    words = content_words(_bare(statement))
+    return tuple(word for word in words if word.text not in _HEDGES) or words
+
+
+def _measures(statement: str, words: Iterable[ContentWord]) -> frozenset[str]:
+    """The numbers, units, days and months of a statement, numerals as digits."""
+    measures = set()
+    for word in words:
+        text = word.text
+        if word.number:
+            measures.add(text)
+        elif text in _NUMERALS:
+            measures.add(_NUMERALS[text])
+        elif text.removesuffix("s") in _MEASURES:
+            measures.add(text.removesuffix("s"))
+    if not statement.isascii():
+        measures.update(_UNSPACED_MEASURE.findall(statement))
+    return frozenset(measures)

@@ -1,0 +1,58 @@
+"""The words of all languages together, and statements without the words that open them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mdmem.startup import late
+from mdmem.words import de, en, es, fr, zh
+
+LANGUAGES = (en, de, fr, es, zh)
+
+
+def rows_of(name: str) -> tuple[Any, ...]:
+    """The rows of the tables of this name of all languages: patterns, or pairs of a pattern and a
+    value.
+    """
+    return tuple(row for each in LANGUAGES for row in getattr(each, name))
+
+
+def alternatives(name: str) -> str:
+    """The patterns of this name of all languages as alternatives; a table may be one string."""
+    tables = filter(None, (getattr(each, name) for each in LANGUAGES))
+    return "|".join(each if isinstance(each, str) else "|".join(each) for each in tables)
+
+
+def words_of(name: str) -> frozenset[str]:
+    """The words of this name of all languages."""
+    return frozenset(word for each in LANGUAGES for word in getattr(each, name).split())
+
+
+_MARK = r"[\s,;:.!…，。：！–—-]"
+_LEAD = late.pattern(
+    rf"(?i)^\W*(?:(?:{alternatives('LEADS_BEFORE_MARK')})(?:{_MARK}*[,;:.!…，。：！–—]|\s+-){_MARK}*"
+    rf"|(?:{alternatives('LEADS')}){_MARK}*)"
+)
+_TAIL = late.pattern(rf"(?i)(?:[\s,;(–—-]+(?:{alternatives('TAILS')})[\s)]*|[\s.!。！,;]+)$")
+_WITHIN = late.pattern(
+    rf"(?i)(?:\s*,\s*(?:{alternatives('ASIDES_WITHIN')})\s*,|\s(?:{alternatives('ASIDES_WITHIN')}))"
+    r"(?=\s)"
+)
+_TURNED = late.pattern(rf"(?i)^(?:{alternatives('TURNED')})")
+
+
+def without_tail(text: str) -> str:
+    """A text without one of the words at its end that state nothing."""
+    return _TAIL.sub("", text, count=1) or text
+
+
+def without_openers(sentence: str) -> str:
+    """A sentence without the words at its ends that state nothing."""
+    text, before = sentence.strip(), ""
+    while text != before:
+        before = text
+        rest = _LEAD.sub("", text, count=1)
+        if rest != text and (turned := _TURNED.match(rest)):
+            rest = f"{turned['subject']} {turned['verb']}{rest[turned.end() :]}"
+        text = without_tail(rest or text)
+    return _WITHIN.sub("", text)
