@@ -4,6 +4,8 @@ and where it is silent.
 
 import json
 import os
+import re
+import shlex
 import sys
 from dataclasses import replace
 from datetime import date
@@ -266,18 +268,24 @@ def test_words_of_the_command_line(
     shell = Shell(world, at.root, monkeypatch, capsys)
     text = "Backups go to Hetzner storage instead of S3"
     named, hint = shell.run("log", text, "--time", "08:00").err.splitlines()
-    line = next(
-        number
-        for number, each in enumerate(at.read(f"memory/{_DAY}.md").splitlines(), 1)
-        if "Backups go to an S3" in each
-    )
     fact = named.split()[2]
-    assert (
-        named
-        == f"mdmem: similar: {fact} memory/{_DAY}.md:{line} Backups go to an S3 bucket in Frankfurt"
-    )
-    assert hint == f'mdmem: To replace it: mdmem log --supersedes {fact} "the new text"'
-    assert shell.run("log", text, "--time", "08:00", "--supersedes", fact).status == 0
+    assert named == f"mdmem: similar: {fact} Backups go to an S3 bucket in Frankfurt"
+    command = f'mdmem log --supersedes {fact} "{text}"'
+    assert hint == f"mdmem: To replace it: {command}"
+    assert shell.run(*shlex.split(command)[1:]).status == 0
+
+    assert sum(text in path.read_text() for path in at.root.glob("memory/*.md")) == 1
+    memory.search(Search("anything"))
+    curated = "The API listens on port 8080"
+    named, hint = shell.run("log", "The API listens on port 9090 now").err.splitlines()
+    fact = named.split()[2]
+    assert named == f"mdmem: similar: {fact} {curated}"
+    command = hint.removeprefix("mdmem: To replace it: ")
+    assert re.fullmatch(f"mdmem remember --from [0-9a-f]{{8}} --supersedes {fact}", command)
+    assert shell.run(*shlex.split(command)[1:]).status == 0
+    memory_text = at.read("MEMORY.md")
+    assert "- The API listens on port 9090 now\n" in memory_text
+    assert curated not in memory_text
     memory.search(Search("anything"))
     answer = json.loads(shell.run("remember", "I no longer use Emacs", "--json").out)
     assert answer["like"][0].keys() == {"fact", "text", "path", "line"}

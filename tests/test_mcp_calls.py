@@ -268,6 +268,20 @@ class TestWriting:
             assert caller.failure(tool, **arguments)["error"] == "bad-path"
         assert at.read("AGENTS.md").endswith("- the door is green\n- **wall**: is white\n")
 
+    def test_an_entry_just_logged_replaces_a_line_in_place(self, at: Desk, caller: Caller):
+        at.write("MEMORY.md", "# Memory\n\n## Facts\n\n- the cat's dose is 2 ml\n")
+        at.commit()
+        old, new = "the cat's dose is 2 ml", "the cat's dose is 3 ml"
+        refused = caller.failure("memory_log", text=new, supersedes=old)
+        assert refused["error"] == "supersede-in-place"
+        assert caller.written("memory_log", text=new)["changed"] is True
+        answer = caller.written("memory_log", text=new, supersedes=old)
+        assert (answer["path"], answer["changed"]) == ("MEMORY.md", True)
+        assert f"- {new}\n" in at.read("MEMORY.md")
+        assert old not in at.read("MEMORY.md")
+        logs = [path.read_text() for path in at.root.glob("memory/*.md")]
+        assert sum(text.count(new) for text in logs) == 1
+
     def test_notes_of_other_names_are_edited(self, at: Desk, caller: Caller):
         at.write("memory/tools.md", "# Tools\n")
         assert (

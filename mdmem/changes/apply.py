@@ -233,7 +233,8 @@ def _with_likes(result: WriteResult, plan: Plan, like: likes.LikeSearch) -> Writ
     if result.supersedes:
         return result
     facts = like.facts(plan.path, plan.new, {*result.added, *result.removed, *result.contradicts})
-    return replace(result, like=facts, ends=bool(facts) and like.ends_something)
+    ends = bool(facts) and like.ends_something
+    return replace(result, like=facts, ends=ends, text=like.text if facts else "")
 
 
 def _only_companion(plan: Plan, companion: Plan) -> Plan:

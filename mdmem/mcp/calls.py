@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from posixpath import normpath
 from typing import Any
 
-from mdmem.errors import PathProblem, json_line
+from mdmem.errors import FactProblem, PathProblem, json_line
 from mdmem.folder import layout
 from mdmem.mcp import texts
 from mdmem.mcp.arguments import in_arguments
@@ -130,7 +130,7 @@ def _context(memory: Memory, call: ToolCall) -> str:
 
 
 def _written(result: WriteResult) -> str:
-    hint = in_arguments(writes.write_hint(result))
+    hint = in_arguments(writes.write_hint(result, may_promote=False))
     like = tuple(replace(each, text=texts.clean(each.text)) for each in result.like)
     return json_line(
         writes.write_json(replace(result, like=like)) | ({"hint": hint} if hint else {})
@@ -161,7 +161,28 @@ def _log(memory: Memory, call: ToolCall) -> str:
         tags=tuple(values.get("tags", ())),
         options=call.options,
     )
-    return _written(memory.apply(change))
+    try:
+        return _written(memory.apply(change))
+    except FactProblem as problem:
+        if problem.code != "supersede-in-place":
+            raise
+        return _written(_promote(memory, change, problem))
+
+
+def _promote(memory: Memory, change: Log, problem: FactProblem) -> WriteResult:
+    """Have an entry that was just logged replace a line of a file that is edited in place."""
+    promotion = Remember(
+        text="",
+        file=str(problem.details["path"]),
+        entry=change.text,
+        kind=change.kind,
+        tags=change.tags,
+        options=change.options,
+    )
+    try:
+        return memory.apply(promotion)
+    except FactProblem:
+        raise problem from None
 
 
 def _edit(memory: Memory, call: ToolCall) -> str:

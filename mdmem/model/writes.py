@@ -381,9 +381,10 @@ class WriteResult:
     `ended`: facts superseded without a successor. `kept`: text around a replaced one, which stays.
     `diff`: of a dry run. `warnings`: codes of `check`. `day`: the given words as an ISO date.
     `excerpt`: numbered lines around a replacement. `like`: similar facts; `ends`: it says that
-    something ended. `forgotten`, `also`: places (PATH:LINE) removed, and where the words still are.
-    `fact`: the fact that the write states, or that a repeated one removed before.
-    `proposed`: an agent's write that became part of a `proposal` (None: of a dry run).
+    something ended; `text`: the line's words then. `forgotten`, `also`: places (PATH:LINE) removed,
+    and where the words still are. `fact`: the fact that the write states, or that a repeated one
+    removed before. `proposed`: an agent's write that became part of a `proposal` (None: of a dry
+    run).
     """
 
     changed: bool
@@ -405,6 +406,7 @@ class WriteResult:
     excerpt: tuple[tuple[int, str], ...] = ()
     like: tuple[LikeFact, ...] = ()
     ends: bool = False
+    text: str = ""
     forgotten: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     fact: FactId | None = None

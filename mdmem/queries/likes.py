@@ -39,6 +39,11 @@ class LikeSearch:
         self._says_end = False
 
     @property
+    def text(self) -> str:
+        """The new line."""
+        return self._text
+
+    @property
     def ends_something(self) -> bool:
         """True if facts are resembled, and the text says that something ended."""
         return bool(self._rows) and self._says_end

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
 from mdmem.errors import printable
+from mdmem.folder.layout import CURATED_NAMES
 from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.writes import WriteResult
 from mdmem.show.formatting import named_commit, one_line, section_line, some_of
+from mdmem.startup import late
 from mdmem.text.addresses import join_path
-from mdmem.wording import verb
+from mdmem.wording import field, verb
 
+_SHELL_SIGNS = late.pattern(r'["$`\\!\r\n]')
 _MAX_KEPT = 60
 _MAX_LIKE = 100
 
@@ -90,29 +94,38 @@ def _ending(result: WriteResult, fact: str | None) -> str:
 def write_notes(result: WriteResult) -> tuple[str, ...]:
     """The notes of a write, and the current facts that its line resembles."""
     hint = write_hint(result)
-    like = (
-        f"similar: {each.fact} {each.path}:{each.line} {one_line(each.text)[:_MAX_LIKE]}"
-        for each in result.like
-    )
+    like = (f"similar: {each.fact} {one_line(each.text)[:_MAX_LIKE]}" for each in result.like)
     return (*result.notes, *like, *((hint,) if hint else ()))
 
 
-def write_hint(result: WriteResult) -> str:
+def write_hint(result: WriteResult, may_promote: bool = True) -> str:
     """Advice on the next step after a write; empty if there is none."""
     if result.proposal is not None:
         return f"A person decides: {verb('proposals')} {result.proposal}"
-    return like_hint(result)
+    return like_hint(result, may_promote)
 
 
-def like_hint(result: WriteResult) -> str:
-    """Advice on the first fact similar to a new line; empty if there is none."""
+def like_hint(result: WriteResult, may_promote: bool = True) -> str:
+    """The command that replaces the first fact similar to a new line; empty if there is none.
+
+    `may_promote`: the door can take an entry of a log into a file that is edited in place.
+    """
     if not result.like:
         return ""
     first = result.like[0]
     if result.ends:
         return f"If that is no longer true: {verb('forget')} {first.fact}"
-    again = verb("log" if first.in_log else "remember", "supersedes")
-    return f'To replace it: {again} {first.fact} "the new text"'
+    if result.op is Op.LOG and may_promote and not first.in_log and result.added:
+        file = "" if first.path in CURATED_NAMES else f" {field('file')} {shlex.quote(first.path)}"
+        promotion = f"{verb('remember', 'entry')} {result.added[-1]}{file}"
+        return f"To replace it: {promotion} {field('supersedes')} {first.fact}"
+    again = verb("log" if result.op is Op.LOG else "remember", "supersedes")
+    return f"To replace it: {again} {first.fact} {_quoted(result.text)}"
+
+
+def _quoted(text: str) -> str:
+    """A text for a shell: in double quotes where nothing in it has a meaning there."""
+    return shlex.quote(text) if _SHELL_SIGNS.search(text) else f'"{text}"'
 
 
 def _remarks(result: WriteResult) -> str:
