@@ -230,7 +230,9 @@ class EntryJudge:
             return Verdict.REPEATED
         if not self._has_room(day, log):
             return Verdict.SURPLUS
-        if log.statements.holds_like(draft.text) or (
+        # a correction quotes what it corrects, and so is like it
+        corrects = draft.supersedes is not None or bool(draft.contradicts)
+        if (not corrects and log.statements.holds_like(draft.text)) or (
             draft.speaker is Speaker.AGENT and self._restates(draft.text)
         ):
             return Verdict.REPEATED

@@ -29,7 +29,8 @@ def edit(document: Document, change: DigestDay) -> EditResult:
     statements = sameness.StatementIndex(facts.values())
     for entry in change.entries:
         fact = entry_fact(entry)
-        if fact in facts or statements.holds_like(entry.text):
+        corrects = entry.supersedes is not None or bool(entry.contradicts)
+        if fact in facts or (not corrects and statements.holds_like(entry.text)):
             continue
         entries.setdefault(entry.minute, []).append(_item(entry))
         facts[fact] = entry.text

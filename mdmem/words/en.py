@@ -834,7 +834,7 @@ STATES_ANYWHERE = (
     r"cluster|backup|backups|wiki)\b[^.!?]*\b"
     r"(?:is|are|runs?|listens?|lives?|uses?|stays?)\b",
     r"\btakes over\b",
-    r"^\W*(?:the|our|my) (?:[\w'-]+ ){1,4}?(?:is|are) (?:now\b|[^.!?,:]{1,40} now\b)",
+    r"^\W*the (?:[\w'-]+ ){1,4}?(?:is|are) (?:now\b|[^.!?,:]{1,40} now\b)",
 )
 # They begin another clause.
 CONJUNCTIONS = r"and|but|so(?! you know\b)|because|since"
