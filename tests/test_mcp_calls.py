@@ -39,11 +39,14 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 class Caller:
     """A client of one door."""
 
-    def __init__(self, folder: Path | None, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Path | None, environment: Mapping[str, str], client: str = "probe"
+    ) -> None:
         self.door = Door(str(folder) if folder else None, environment)
+        self.client = client
 
     def text(self, tool: str, **arguments: Any) -> str:
-        text, failed = self.door.call_tool(tool, arguments, "probe")
+        text, failed = self.door.call_tool(tool, arguments, self.client)
         assert not failed, text
         return text
 
@@ -51,7 +54,7 @@ class Caller:
         return json.loads(self.text(tool, **arguments))
 
     def failure(self, tool: str, **arguments: Any) -> Any:
-        text, failed = self.door.call_tool(tool, arguments, "probe")
+        text, failed = self.door.call_tool(tool, arguments, self.client)
         assert failed, text
         return json.loads(text)
 
@@ -59,6 +62,10 @@ class Caller:
 @pytest.fixture
 def caller(at: Desk) -> Caller:
     return Caller(at.root, os.environ)
+
+
+def logged(at: Desk) -> str:
+    return "".join(path.read_text() for path in at.root.glob("memory/*.md"))
 
 
 class TestReading:
@@ -279,8 +286,33 @@ class TestWriting:
         assert (answer["path"], answer["changed"]) == ("MEMORY.md", True)
         assert f"- {new}\n" in at.read("MEMORY.md")
         assert old not in at.read("MEMORY.md")
-        logs = [path.read_text() for path in at.root.glob("memory/*.md")]
-        assert sum(text.count(new) for text in logs) == 1
+        assert logged(at).count(new) == 1
+
+    def test_an_entry_just_logged_replaces_an_entry(self, at: Desk, caller: Caller):
+        caller.written("memory_log", text="the gate code is 1234")
+        new = caller.written("memory_log", text="the gate code is 4321")["added"]
+        answer = caller.written(
+            "memory_log", text="the gate code is 4321", supersedes="the gate code is 1234"
+        )
+        assert (answer["added"], [each["new"] for each in answer["supersedes"]]) == ([], new)
+        assert logged(at).count("4321") == 1
+
+    @pytest.mark.parametrize(("client", "session"), [("other", "s-1"), ("probe", "s-2")])
+    def test_only_its_own_actor_in_its_session_marks_an_entry(
+        self, at: Desk, caller: Caller, client: str, session: str
+    ):
+        caller.written("memory_log", text="the gate code is 1234")
+        for new in ("the gate code is 4321", "works at Figma"):
+            caller.written("memory_log", text=new)
+        another = Caller(at.root, {**os.environ, "MDMEM_SESSION": session}, client)
+        answer = another.written(
+            "memory_log", text="the gate code is 4321", supersedes="the gate code is 1234"
+        )
+        assert (len(answer["added"]), len(answer["supersedes"])) == (1, 1)
+        assert logged(at).count("4321") == 2
+        refused = another.failure("memory_log", text="works at Figma", supersedes="works at Stripe")
+        assert refused["error"] == "supersede-in-place"
+        assert "works at Stripe" in at.read("MEMORY.md")
 
     def test_notes_of_other_names_are_edited(self, at: Desk, caller: Caller):
         at.write("memory/tools.md", "# Tools\n")

@@ -164,25 +164,25 @@ def _log(memory: Memory, call: ToolCall) -> str:
     try:
         return _written(memory.apply(change))
     except FactProblem as problem:
-        if problem.code != "supersede-in-place":
+        logged = _just_logged(memory, change) if problem.code == "supersede-in-place" else []
+        if not logged:
             raise
-        return _written(_promote(memory, change, problem))
+        # The entry takes the place of the line, as `remember --from` has it.
+        promotion = Remember(
+            text="",
+            file=str(problem.details["path"]),
+            entry=logged[-1].item.fact.id,
+            options=change.options,
+        )
+        return _written(memory.apply(promotion))
 
 
-def _promote(memory: Memory, change: Log, problem: FactProblem) -> WriteResult:
-    """Have an entry that was just logged replace a line of a file that is edited in place."""
-    promotion = Remember(
-        text="",
-        file=str(problem.details["path"]),
-        entry=change.text,
-        kind=change.kind,
-        tags=change.tags,
-        options=change.options,
-    )
-    try:
-        return memory.apply(promotion)
-    except FactProblem:
-        raise problem from None
+def _just_logged(memory: Memory, change: Log) -> list[lookup.FactLocation]:
+    """The current log entries with the text of a call, by its actor in its session."""
+    workspace, options = memory.workspace, change.options
+    entries = lookup.locate_fact(workspace, change.text, (FileKind.DAILY,))
+    current = lookup.current_locations(workspace, entries)
+    return lookup.written_by(workspace, current, options.actor, options.session)
 
 
 def _edit(memory: Memory, call: ToolCall) -> str:

@@ -364,6 +364,25 @@ def current_locations(
     ]
 
 
+def written_by(
+    workspace: Workspace, locations: Sequence[FactLocation], actor: str | None, session: str | None
+) -> list[FactLocation]:
+    """The locations of entries that an actor wrote in a session."""
+    written: set[tuple[FilePath, int]] = set()
+    with trails.fresh_trail(workspace) as trail:
+        for path, document in {location.path: location.document for location in locations}.items():
+            in_file = entries(document, path)
+            states, _ = entry_states.match_entries(trail, path, in_file)
+            written |= {
+                (path, entry.start_line - 1)
+                for entry, state in zip(in_file, states, strict=True)
+                if state.occurrence
+                and state.occurrence.origin.actor == actor
+                and state.occurrence.origin.session == session
+            }
+    return [each for each in locations if (each.path, each.item.start) in written]
+
+
 def log_copies(workspace: Workspace, fact: FactId) -> list[FactLocation]:
     """Copies of a fact in logs, reworded ones too, newest first; raises RepositoryProblem."""
     with trails.fresh_trail(workspace) as trail:

@@ -47,7 +47,7 @@ def _with_entry(
     stated = (
         None
         if edit.again or find_same_item(start, item) is None
-        else _stated_item(workspace, path, start, fact)
+        else _stated_item(workspace, edit, path, start, fact)
     )
     minute = workspace.now().strftime("%H:%M") if edit.time is None else edit.time
     result = daily.log(start, minute, item, again=stated is None)
@@ -59,9 +59,12 @@ def _with_entry(
 
 
 def _stated_item(
-    workspace: Workspace, path: FilePath, document: Document, fact: FactId
+    workspace: Workspace, edit: Log, path: FilePath, document: Document, fact: FactId
 ) -> Item | None:
-    """The log entry of a fact that is not superseded, retracted or expired."""
+    """The log entry of a fact that is not superseded, retracted or expired.
+
+    As the successor of another fact it has to be of the same actor and session.
+    """
     today = workspace.now().date()
     same = [
         each
@@ -71,6 +74,9 @@ def _stated_item(
     current = lookup.current_locations(
         workspace, [lookup.FactLocation(path, document, each) for each in same]
     )
+    options = edit.options
+    if current and options.supersedes is not None:
+        current = lookup.written_by(workspace, current, options.actor, options.session)
     return current[0].item if current else None
 
 
