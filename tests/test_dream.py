@@ -65,10 +65,10 @@ class TestNew:
             Said("we meet on Mondays", source=INFERRED),
         )
         assert fates(dream(at)) == {
-            "prefers tea over coffee": (ADD, True),
+            "prefer tea over coffee": (ADD, True),
             "we meet on Mondays": (NONE, False),
         }
-        assert "- [preference] prefers tea over coffee" in curated(at)
+        assert "- [preference] prefer tea over coffee" in curated(at)
         assert waiting(at) == []
 
     @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ class TestStanding:
         digested(at, Said("I prefer tea over coffee"))
         assert fates(dream(at)) == {
             "employer: Stripe": (DELETE, True),
-            "prefers tea over coffee": (ADD, True),
+            "I prefer tea over coffee": (ADD, True),
         }
         assert curated(at).count("- employer: Stripe") == 1
         assert at.read("MEMORY.md").index("employer") < at.read("MEMORY.md").index("## Work")
@@ -576,7 +576,7 @@ class TestProposals:
         settings(world, 'dream = "apply"', "budget_lines = 5")
         digested(at, Said("I prefer tea over coffee"))
         assert fates(dream(at)) == {
-            "prefers tea over coffee": (ADD, False),
+            "I prefer tea over coffee": (ADD, False),
             "employer: Stripe": (DELETE, False),
         }
 
@@ -608,8 +608,8 @@ class TestNights:
         )
         message = at.git("log", "-1", "--format=%B")
         assert message == (
-            "dream: prefers tea over coffee\n\n"
-            "+ ## Preferences\n+ [preference] prefers tea over coffee\n\n"
+            "dream: prefer tea over coffee\n\n"
+            "+ ## Preferences\n+ [preference] prefer tea over coffee\n\n"
             "Mdmem-Op: remember\nMdmem-Section: Memory > Preferences\nMdmem-Source: user-stated\nMdmem-Confidence: 0.95\n"
             f"Mdmem-Promotes: {parse_item(said).id} {change.fact}\nMdmem-Actor: dream\nMdmem-Run: dream/2026-03-06\nMdmem-Cites: {change.fact} claude/aaaaaaaa#1\n"
             f"Mdmem-Key: {change.fact} favourite drink\nMdmem-Dreamt: {head}\nMdmem-Reason: the user said it\n\n"
@@ -656,7 +656,7 @@ class TestNights:
             "secret-found: no tea": False,
             "the user said it": True,
         }
-        assert "- [fact] swims on Sundays" in curated(at)
+        assert "- [fact] I swim on Sundays" in curated(at)
 
     def test_one_fact_of_it_is_undone(self, at: Desk):
         before = curated(at)
@@ -669,7 +669,7 @@ class TestNights:
         employer = next(each for each in result.changes if each.text == "employer: Kite Labs")
         with closing(Memory(at.workspace)) as memory:
             memory.apply(Revert(employer.fact))
-        assert curated(at) == [*before, "- [fact] prefers tea over coffee"]
+        assert curated(at) == [*before, "- [fact] I prefer tea over coffee"]
 
     @pytest.mark.parametrize("lost", [False, True])
     def test_a_night_is_done_once(self, at: Desk, lost: bool):
@@ -695,8 +695,8 @@ class TestNights:
         )
         in_the_morning(monkeypatch, "2026-03-08T07:00:00+00:00")
         assert fates(dream(at)) == {
-            "keeps two bees in a jar": (ADD, True),
-            "swims on Sundays": (ADD, True),
+            "I keep two bees in a jar": (ADD, True),
+            "I swim on Sundays": (ADD, True),
         }
 
     def test_its_record_is_that_of_a_recount(self, at: Desk):
@@ -734,7 +734,7 @@ class TestNights:
         result = dream(at, "2026-02-20")
         assert (result.run, fates(result)) == (
             "dream/2026-02-20",
-            {"keeps two bees in a jar": (ADD, True)},
+            {"I keep two bees in a jar": (ADD, True)},
         )
 
     def test_a_day_that_has_not_ended(self, at: Desk):
@@ -750,7 +750,7 @@ class TestNights:
         before, refs = at.tree_state(), at.git("for-each-ref")
         result = dream(at, dry_run=True)
         assert fates(result) == {
-            "prefers tea over coffee": (ADD, True),
+            "I prefer tea over coffee": (ADD, True),
             "plays the cello in a trio on Tuesdays": (UPDATE, False),
         }
         assert (at.tree_state(), at.git("for-each-ref")) == (before, refs)
@@ -798,7 +798,7 @@ class TestNights:
             + curated(at).count("- [fact] I swim on Sundays")
             == 1
         )
-        assert "- [fact] prefers tea over coffee" in curated(at)
+        assert "- [fact] I prefer tea over coffee" in curated(at)
         assert at.git("status", "--porcelain") == ""
 
     def test_without_a_commit_there_is_nothing(self, world: World, repository: Path):

@@ -25,10 +25,10 @@ STATED = [
     "I prefer calls before noon.",
 ]
 STATED_LINES = [
-    "collects old stamps of Austria",
+    "I collect old stamps of Austria",
     "paint the shed green",
     "the boiler is serviced in May",
-    "prefers calls before noon",
+    "I prefer calls before noon",
 ]
 ONCE = [
     "The archive holds maps of Oslo.",

@@ -45,7 +45,7 @@ def test_a_value_is_a_value(said: str, plain: str):
 @pytest.mark.parametrize(
     ("said", "plain"),
     [
-        ("I'm staying in Lisbon until Friday.", "[fact] staying in Lisbon (until 2026-04-24)"),
+        ("I'm staying in Lisbon until Friday.", "[fact] I'm staying in Lisbon (until 2026-04-24)"),
         ("winter timetable until 27 April", "[fact] winter timetable (until 2026-04-27)"),
         ("The report was sent yesterday.", "[fact] The report was sent on 2026-04-16"),
         ("The freeze starts next Friday", "[fact] The freeze starts on 2026-04-24"),
@@ -84,11 +84,8 @@ def test_a_decision_has_no_frame(said: str, plain: str):
 @pytest.mark.parametrize(
     ("said", "plain"),
     [
-        ("Just so you know, I prefer the window seat.", "prefers the window seat"),
-        ("I always keep the receipts of trips.", "always keeps the receipts of trips"),
-        ("I never eat mushrooms.", "never eats mushrooms"),
-        ("I don't drink coffee", "doesn't drink coffee"),
-        ("I bought a bike in 2025", "bought a bike in 2025"),
+        ("Just so you know, I bought a bike in 2025", "I bought a bike in 2025"),
+        ("FYI: we all moved to the second floor.", "we all moved to the second floor"),
         ("Our CI server is called Puffin, just so you know.", "CI server is called Puffin"),
         ("Remember to buy milk", "Remember to buy milk"),
         ("Ich wohne übrigens in Köln.", "Ich wohne in Köln"),
@@ -105,6 +102,22 @@ def test_a_decision_has_no_frame(said: str, plain: str):
 )
 def test_openers_go(said: str, plain: str):
     assert line(said) == f"[fact] {plain}"
+
+
+@pytest.mark.parametrize(
+    ("said", "plain"),
+    [
+        ("Just so you know, I prefer the window seat.", "prefer the window seat"),
+        ("I always keep the receipts of trips.", "always keep the receipts of trips"),
+        ("I don't drink coffee", "don't drink coffee"),
+        ("I am fond of long walks", "I am fond of long walks"),
+        ("Ich mag keinen Kaffee", "mag keinen Kaffee"),
+        ("Je préfère le thé", "préfère le thé"),
+        ("我喜欢茶", "喜欢茶"),
+    ],
+)
+def test_a_preference_has_no_subject(said: str, plain: str):
+    assert line(said, "preference") == f"[preference] {plain}"
 
 
 def test_a_plain_line_stays_as_it_is():

@@ -159,7 +159,7 @@ NIGHTS: Mapping[str, NightGold] = {
         ("2026-03-03",),
         """
         # Its commit is older than the night before; its day has ended only now.
-        user-stated: -> prefers the window seat
+        user-stated: -> prefer the window seat
         # Inferred, on two days in two sessions.
         inferred: -> The customers of Gable pay by invoice
         # Left: a status; the condition, the quotation; said once (mirror, invoices, printer); the values that stand (sister, home).
@@ -172,7 +172,7 @@ NIGHTS: Mapping[str, NightGold] = {
     "third": NightGold(
         ("2026-03-04",),
         """
-        user-stated: -> prefers rebasing over merging
+        user-stated: -> I prefer rebasing over merging
         # The same key for the second time.
         user-stated: Darjeeling -> Earl Grey
         inferred: -> The mirror in Zurich keeps the old certificates
@@ -194,7 +194,7 @@ NIGHTS: Mapping[str, NightGold] = {
         user-stated: Berlin -> Brooklyn
         user-stated: -> meet in Lisbon in May
         # Forgotten on Tuesday, and said again by the person on Friday.
-        user-stated: -> plays tennis on Tuesdays
+        user-stated: -> I play tennis on Tuesdays
         user-stated: -> Jan
         # Left: Fern (it stands); the branches, an agent's claim; the bike, dinner, archive, second mirror, Hannah (said once); Figma, said before the
         # person wrote Notion; the phone, said in Berlin in the morning before the person wrote another number at two, though nine in New York, where it is
@@ -211,7 +211,7 @@ NIGHTS: Mapping[str, NightGold] = {
         ("2026-03-08",),
         """
         user-stated: -> can't stand cold coffee
-        user-stated: -> always keeps the receipts of trips
+        user-stated: -> always keep the receipts of trips
         user-stated: -> drop the weekly report
         """,
         """
@@ -274,9 +274,9 @@ Skoda
 the staging database is called Larch
 the auditors come on the 21st of April
 The customers of Gable pay by invoice
-prefers rebasing over merging
+I prefer rebasing over merging
 The mirror in Zurich keeps the old certificates
-plays tennis on Tuesdays
+I play tennis on Tuesdays
 Jan
 The importer reads its invoices from the second bucket
 The second mirror stands in Oslo
@@ -284,9 +284,9 @@ The second mirror stands in Oslo
 I prefer calls before noon.
 Sencha
 penicillin
-prefers the window seat
+prefer the window seat
 can't stand cold coffee
-always keeps the receipts of trips
+always keep the receipts of trips
 ## Decisions
 Releases go out on Thursdays.
 Nobody deploys on Fridays.
@@ -309,10 +309,10 @@ SAID: Mapping[str, str] = {
     "Darjeeling": "My favourite tea is Darjeeling.",
     "the auditors come on the 21st of April": '"We meet the auditors on the 14th of April.": Actually, the auditors come on the 21st of April.',
     "penicillin": "I'm allergic to penicillin.",
-    "prefers the window seat": "I prefer the window seat.",
+    "prefer the window seat": "I prefer the window seat.",
     "The customers of Gable pay by invoice": "The customers of Gable pay by invoice.",
     "the nightly import runs at 04:00": "Remember that the nightly import runs at 04:00.",
-    "prefers rebasing over merging": "Remember that I prefer rebasing over merging.",
+    "I prefer rebasing over merging": "Remember that I prefer rebasing over merging.",
     "Earl Grey": "My favourite tea is Earl Grey now.",
     "The mirror in Zurich keeps the old certificates": "The mirror in Zurich keeps the old certificates.",
     "rename the importer to Gate": "We decided to rename the importer to Gate.",
@@ -320,11 +320,11 @@ SAID: Mapping[str, str] = {
     "Same as 2026-03-04: the deploy window closes at 17:00": "Same as yesterday (2026-03-04): the deploy window closes at 17:00.",
     "Brooklyn": "I live in Brooklyn.",
     "meet in Lisbon in May": "We decided to meet in Lisbon in May.",
-    "plays tennis on Tuesdays": "Note that I play tennis on Tuesdays.",
+    "I play tennis on Tuesdays": "Note that I play tennis on Tuesdays.",
     "Jan": "My brother is called Jan.",
     "Releases go out on Wednesdays": "Releases go out on Wednesdays instead.",
     "can't stand cold coffee": "I can't stand cold coffee.",
-    "always keeps the receipts of trips": "I always keep the receipts of trips.",
+    "always keep the receipts of trips": "I always keep the receipts of trips.",
     "drop the weekly report": "We decided to drop the weekly report.",
     "The importer reads its invoices from the second bucket": "The importer reads its invoices from the second bucket.",
     "Figma": "I just joined Figma.",

@@ -1,7 +1,8 @@
 """The line of curated memory that a statement becomes: plain, by rules. Pure.
 
-Openers go, an attribute is a key with its value, relative days are dates, a decision has no frame.
-Words that no rule brings into such a form stay as they were said, without openers.
+Openers go, an attribute is a key with its value, relative days are dates, a decision has no frame,
+and a preference no subject. Words that no rule brings into such a form stay as they were said,
+without openers.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from re import Match
 from mdmem.extract.relative_dates import with_dates
 from mdmem.extract.sentences import (
     Sentence,
-    any_pattern,
     is_acknowledgement,
     is_slight,
     sentences,
@@ -22,10 +22,10 @@ from mdmem.extract.statements import SAME_KEYS, stated_attribute
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.facts import normalise, split_until
-from mdmem.text.languages import alternatives, rows_of, without_openers, without_tail, words_of
+from mdmem.text.languages import alternatives, rows_of, without_openers, without_tail
 from mdmem.words import en
 
-DECISION = "decision"
+DECISION, PREFERENCE = "decision", "preference"
 _MOST_KEY_WORDS = 5
 _MOST_VALUE_WORDS = 8
 """A longer value of a thing is rather a sentence."""
@@ -65,9 +65,8 @@ _THINGS = tuple(
     (late.pattern(rf"(?i)^{_ARTICLES}?\s*{pattern}$"), key)
     for pattern, key in rows_of("THING_ATTRIBUTES")
 )
-_SPEAKER = tuple((any_pattern((f"^{pattern}",)), rest) for pattern, rest in rows_of("SPEAKER"))
-_SPEAKER_VERB = late.pattern(rf"(?i)^(?:{alternatives('SPEAKER_VERB')})")
-_SAME_VERBS = words_of("SAME_VERBS")
+_POSSESSIVE = late.pattern(rf"(?i)^(?:{alternatives('POSSESSIVES')})\s*")
+_SPEAKER = late.pattern(rf"(?i)^(?:{alternatives('SPEAKERS')})\s*")
 _QUOTED_BEFORE = late.pattern(r'^"(?P<quoted>[^"]+)": (?P<rest>\S.*)$')
 _KEY = late.pattern(
     r"^(?:\*\*|__)?(?P<key>[^:*_\[\]\"]{2,60}?)(?:\*\*|__)?:(?:\*\*|__)?\s+(?P<value>\S.*)$"
@@ -118,7 +117,10 @@ def plain_form(
     if len(spoken) > 1:
         return PlainForm(" ".join(f"{each}." for each in spoken).removesuffix("."), kind)
     words, until = _until(first, day)
-    return PlainForm(_without_speaker(_with_reason(words)), kind, until=until)
+    line = _with_reason(words)
+    if kind == PREFERENCE:
+        line = _SPEAKER.sub("", line)
+    return PlainForm(_POSSESSIVE.sub("", line) or words, kind, until=until)
 
 
 def core(text: str) -> str:
@@ -241,7 +243,7 @@ def _decision(text: str, kind: str | None) -> PlainForm | None:
     frame = _FRAME.match(text)
     if frame is None and kind != DECISION:
         return None
-    words = text[frame.end() :] if frame else _without_speaker(text)
+    words = text[frame.end() :] if frame else text
     decided = _FRAME_DATE.search(frame[0]) if frame else None
     reason = _REASON.search(words)
     told = [each for each in (decided and decided[0], reason and reason["reason"]) if each]
@@ -253,34 +255,12 @@ def _decision(text: str, kind: str | None) -> PlainForm | None:
     if chosen:
         key, value = value_of(chosen["topic"]), value_of(chosen["value"])
         return PlainForm(f"{value}{behind}", DECISION, key)
-    return PlainForm(f"{_without_speaker(words)}{behind}", DECISION)
+    return PlainForm(f"{_POSSESSIVE.sub('', words)}{behind}", DECISION)
 
 
 def _with_reason(text: str) -> str:
     reason = _REASON.search(text)
     return f"{text[: reason.start()]} ({reason['reason']})" if reason else text
-
-
-def _without_speaker(text: str) -> str:
-    for pattern, rest in _SPEAKER:
-        words, count = pattern.subn(rest, text, count=1)
-        if count and words.strip():
-            return words
-    if (match := _SPEAKER_VERB.match(text)) is None:
-        return text
-    verb = match["verb"]
-    said = verb if verb in _SAME_VERBS or verb.endswith("ed") else _third_person(verb)
-    return f"{match['adverb'] or ''}{said}{text[match.end() :]}"
-
-
-def _third_person(verb: str) -> str:
-    if verb == "have":
-        return "has"
-    if verb.endswith(("o", "ch", "sh", "ss", "x")):
-        return f"{verb}es"
-    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
-        return f"{verb[:-1]}ies"
-    return f"{verb}s"
 
 
 def _until(text: str, day: date) -> tuple[str, date | None]:

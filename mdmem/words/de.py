@@ -173,10 +173,10 @@ THING_ATTRIBUTES = (
         "{thing} port",
     ),
 )
-SPEAKER = OF_ANOTHER = ()
-SPEAKER_VERB = SAME_VERBS = ""
+POSSESSIVES = r"(?:mein|unser)e?\b"
+SPEAKERS = r"(?:ich|wir)\b"
+OF_ANOTHER = ()
 HEDGES = "eigentlich übrigens einfach ziemlich wohl vielleicht tatsächlich bitte halt eben mal"
-CUES_OF_CHANGE = (r"\b(?:jetzt|nun|ab sofort|nicht mehr|stattdessen|künftig|umgezogen)\b",)
 UNITS = "sekunden minuten stunde stunden tag tage woche wochen monat monate jahr jahre prozent"
 TENS = "zehn zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig hundert"
 # From zero on.

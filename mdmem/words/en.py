@@ -902,14 +902,16 @@ DECISION_FRAMES = (
     r"decided(?: to| that|:)",
     r"we(?:'ve| have)?(?: (?:just|now|finally|also))*(?= switched\b)",
 )
-# `use DuckDB for the desktop app`: the choice, and what it is for.
+# `use DuckDB for the desktop app`: verbs of a choice; what was chosen, and what it is for.
+CHOOSING = (
+    r"(?:we )?(?:go(?:ing)? with|us(?:e|ing)|stick(?:ing)? with|switch(?:ing)? to|settle on|"
+    r"choose|pick|mov(?:e|ing) to)\b",
+)
 CHOSEN = (
-    r"(?:go(?:ing)? with|us(?:e|ing)|stick(?:ing)? with|switch(?:ing)? to|choose|pick|settle on|"
-    r"mov(?:e|ing) to)? ?(?P<value>[^,;:]{1,40}?) (?:for|as) (?:the |our |my |all )?"
+    rf"(?:{CHOOSING[0]})? ?(?P<value>[^,;:]{{1,40}}?) (?:for|as) (?:the |our |my |all )?"
     r"(?P<topic>(?!now\b|good\b|it\b|this\b|that\b|everything\b|all\b|today\b|a\b|an\b)"
     r"[\w' -]{2,40})",
 )
-CHOOSING = (r"(?:go(?:ing)? with|us(?:e|ing)|stick(?:ing)? with|switch(?:ing)? to|pick|choose)\b",)
 # Before a reason.
 REASON = (
     r"(?:because|given that|so that|since(?! (?:\d|last|then|january|february|march|april|may|june|"
@@ -966,23 +968,10 @@ THING_ATTRIBUTES = (
         "{thing} deadline",
     ),
 )
-# The speaker as the subject, and what is left of it: `I prefer` is `prefers`.
-SPEAKER = (
-    (r"i(?:'m| am) ", ""),
-    (r"i(?:'ve| have) (?=(?:been|\w+(?:ed|en))\b)", ""),
-    (r"i(?: really| also| just)? (?:don't|do not) ", "doesn't "),
-    (r"i(?: also)? (?:have|'ve) ", "has "),
-    (r"(?:we|we're|we've|we'll) (?:all |also |just )?(?!are\b|have\b|were\b|had\b|will\b)", ""),
-    (r"we(?:'re| are) ", ""),
-    (r"(?:my|our) ", ""),
-)
-SPEAKER_VERB = r"i (?:really |also |just |still )?(?P<adverb>always |never )?(?P<verb>[a-z']+)\b"
-# Verbs that have no other form in the third person: of the past, and those that help others.
-SAME_VERBS = f"""{HAPPENINGS}
-can can't cannot will won't must should would could may might shall was did didn't had hadn't do
-knew thought felt stood understood led fed slept hid rode wore swam sang sat gave forgot put set hit
-cut let hurt quit bet shut split cost burst had
-"""
+# They go at the beginning of a line: `our CI server` is `CI server`.
+POSSESSIVES = r"(?:my|our)\b"
+# They go where a label says whose preference it is.
+SPEAKERS = r"(?:i|we) (?!am\b|are\b|have\b|was\b|were\b)"
 # They say nothing of what a statement says.
 HEDGES = """
 actually just really basically honestly maybe perhaps also please simply quite rather pretty
@@ -995,12 +984,6 @@ OF_ANOTHER = (
     r"(?:works?|worked|lives?|lived|joined|moved|started|left)\b",
     r"(?-i:[A-Z])[\w-]+['’]s \w+",
     r"(?:he|she|they)\b",
-)
-# Of a statement: it takes the place of another.
-CUES_OF_CHANGE = (
-    r"\b(?:now|from now on|instead|no longer|any ?more|actually|as of|henceforth|correction)\b",
-    r"\b(?:(?:has |have |was |were )?(?:moved|changed|switched|renamed|replaced|postponed|"
-    r"pushed|raised|lowered|updated))\b",
 )
 # Of measures and times: statements that differ in them differ.
 UNITS = """

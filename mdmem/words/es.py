@@ -118,10 +118,10 @@ THING_ATTRIBUTES = (
         "{thing} port",
     ),
 )
-SPEAKER = OF_ANOTHER = ()
-SPEAKER_VERB = SAME_VERBS = ""
+POSSESSIVES = r"(?:mis?|nuestr[oa]s?)\b"
+SPEAKERS = r"(?:yo|nosotr[oa]s)\b"
+OF_ANOTHER = ()
 HEDGES = "realmente simplemente quizás quizá bastante"
-CUES_OF_CHANGE = (r"\b(?:ahora|ya no|en vez de|en lugar de|cambió|mudado|pasó a)\b",)
 UNITS = "segundos minutos hora horas día días semana semanas mes meses año años"
 TENS = "diez veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa cien"
 # From zero on.

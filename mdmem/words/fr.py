@@ -145,10 +145,10 @@ THING_ATTRIBUTES = (
         "{thing} port",
     ),
 )
-SPEAKER = OF_ANOTHER = ()
-SPEAKER_VERB = SAME_VERBS = ""
+POSSESSIVES = r"(?:mon|ma|mes|notre|nos)\b"
+SPEAKERS = r"(?:je\b|nous\b|j')"
+OF_ANOTHER = ()
 HEDGES = "vraiment juste plutôt assez peut-être simplement"
-CUES_OF_CHANGE = (r"\b(?:maintenant|désormais|dorénavant|plutôt|déménagé)\b|\bne\b.{1,30}\bplus\b",)
 UNITS = "seconde secondes minute minutes heure heures jour jours semaine semaines mois an ans"
 TENS = "dix vingt trente quarante cinquante soixante septante huitante nonante cent"
 # From zero on.

@@ -89,10 +89,10 @@ UNTIL_WORDS = r"(?:直到|到)"
 THING_ATTRIBUTES = (
     (r"(?P<thing>[^，。]{2,20}?)(?:现在)?(?:运行)?在端口 ?(?P<value>\d{2,5})", "{thing} port"),
 )
-SPEAKER = OF_ANOTHER = ()
-SPEAKER_VERB = SAME_VERBS = ""
+POSSESSIVES = r"(?:我们?的|咱们?的)"
+SPEAKERS = r"我们?"
+OF_ANOTHER = ()
 HEDGES = ""
-CUES_OF_CHANGE = (r"现在|不再|改成|改为|换成|搬到",)
 UNITS = "秒 分钟 小时 天 周 个月 年"
 TENS = ""
 # From zero on.
