@@ -31,6 +31,7 @@ from mdmem.folder import trust
 from mdmem.folder.trust import TextOrigin
 from mdmem.memory import Memory
 from mdmem.model import FilePath, Source
+from mdmem.model.history import FactHistory, ShowHistory
 from mdmem.model.pipelines import DreamOp
 from mdmem.model.proposals import Accept, Reject
 from mdmem.model.writes import Forget, Remember, Revert, WriteOptions
@@ -638,6 +639,15 @@ class TestNights:
         assert "+ [decision] go with Postgres (MySQL lost rows)\n" in message
         assert message.count("Mdmem-Promotes: ") == 4
         assert message.count("Mdmem-Cites: ") == 4
+        reasons = {"another employer was said later": 1, "the user said it": 1}
+        assert {each: message.count(f"Mdmem-Reason: {each}\n") for each in reasons} == reasons
+        with closing(Memory(at.workspace)) as memory:
+            for change in result.changes:
+                assert change.why in reasons
+                past = memory.history(ShowHistory(change.fact))
+                assert isinstance(past, FactHistory)
+                reason = next(each.reason for each in past.chain if each.id == change.fact)
+                assert reason == change.why
 
     def test_a_change_that_is_refused_stops_no_other(
         self, at: Desk, monkeypatch: pytest.MonkeyPatch

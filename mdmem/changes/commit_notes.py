@@ -63,15 +63,12 @@ def with_pipeline(
 
 
 def joined_note(notes: Sequence[history.CommitNote]) -> history.CommitNote:
-    """One note for several changes of a file with one source."""
-    first = notes[0]
-    sections = dict.fromkeys(note.section for note in notes)
-    reasons = dict.fromkeys(filter(None, (note.provenance.reason for note in notes)))
+    """One note for several changes of a file with one provenance."""
+    section, *more = dict.fromkeys(note.section for note in notes)
     return replace(
-        first,
-        section=next(iter(sections)),
-        more_sections=tuple(sections)[1:],
-        provenance=replace(first.provenance, reason="; ".join(reasons) or None),
+        notes[0],
+        section=section,
+        more_sections=tuple(more),
         supersedes=tuple(dict.fromkeys(pair for note in notes for pair in note.supersedes)),
         ended=tuple(fact for note in notes for fact in note.ended),
         retracts=tuple(fact for note in notes for fact in note.retracts),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Hashable, Iterable, Sequence
 
 from mdmem import history
 from mdmem.changes.apply import change_note, write_result
@@ -110,7 +109,7 @@ def write_edits(
             joined_note([note for note, _ in rows]),
             [(each.old.text if each.old else "", each.edit.text) for _, each in rows],
         )
-        for rows in _by_source(list(zip(notes, plans, strict=True)))
+        for rows in _by_provenance(zip(notes, plans, strict=True))
     ]
     last, texts = blocks[-1]
     blocks[-1] = replace(last, dreamt=dreamt), texts
@@ -124,15 +123,12 @@ def write_edits(
     return written if isinstance(written, WrittenChange) else None
 
 
-def _by_source(
-    rows: Sequence[tuple[history.CommitNote, Plan]],
+def _by_provenance(
+    rows: Iterable[tuple[history.CommitNote, Plan]],
 ) -> list[list[tuple[history.CommitNote, Plan]]]:
-    """Edits in groups that one note can state."""
-
-    def key(row: tuple[history.CommitNote, Plan]) -> tuple[object, ...]:
-        note = row[0]
-        return (note.op, note.also, note.only, note.provenance.source, note.provenance.confidence)
-
-    return [
-        list(group) for _, group in groupby(sorted(rows, key=lambda row: str(key(row))), key=key)
-    ]
+    """Edits in groups that one note can state, with one source and one reason."""
+    groups: dict[Hashable, list[tuple[history.CommitNote, Plan]]] = {}
+    for note, plan in rows:
+        key = (note.op, note.also, note.only, note.provenance)
+        groups.setdefault(key, []).append((note, plan))
+    return list(groups.values())
