@@ -4,7 +4,6 @@ and where it is silent.
 
 import json
 import os
-import re
 import shlex
 import sys
 from dataclasses import replace
@@ -23,6 +22,7 @@ from mdmem.model.searches import Search
 from mdmem.model.writes import Forget, LikeFact, Log, Remember, WriteOptions
 from mdmem.repo.runner import converse
 from mdmem.show.writes import like_hint
+from mdmem.text.facts import fact_id
 from mdmem.wording import plain
 
 _DATA = Path(__file__).parent / "data" / "like"
@@ -266,26 +266,29 @@ def test_words_of_the_command_line(
 ):
     monkeypatch.chdir(at.root)
     shell = Shell(world, at.root, monkeypatch, capsys)
-    text = "Backups go to Hetzner storage instead of S3"
+    logged = "Backups go to an S3 bucket in Frankfurt"
+    text, fact = "Backups go to Hetzner storage instead of S3", fact_id(logged)
+    like = json.loads(shell.run("log", text, "--dry-run", "--json").out)["like"]
+    path = f"memory/{_DAY}.md"
+    line = at.read(path).splitlines().index(f"- {logged}") + 1
+    assert like == [{"fact": fact, "text": logged, "path": path, "line": line}]
     named, hint = shell.run("log", text, "--time", "08:00").err.splitlines()
-    fact = named.split()[2]
-    assert named == f"mdmem: similar: {fact} Backups go to an S3 bucket in Frankfurt"
+    assert named == f"mdmem: similar: {fact} {logged}"
     command = f'mdmem log --supersedes {fact} "{text}"'
     assert hint == f"mdmem: To replace it: {command}"
-    assert shell.run(*shlex.split(command)[1:]).status == 0
+    answer = json.loads(shell.run(*shlex.split(command)[1:], "--json").out)
+    assert answer["supersedes"] == [{"old": fact, "new": fact_id(text)}]
+    assert sum(path.read_text().count(text) for path in at.root.glob("memory/*.md")) == 1
 
-    assert sum(text in path.read_text() for path in at.root.glob("memory/*.md")) == 1
     memory.search(Search("anything"))
-    curated = "The API listens on port 8080"
-    named, hint = shell.run("log", "The API listens on port 9090 now").err.splitlines()
-    fact = named.split()[2]
-    assert named == f"mdmem: similar: {fact} {curated}"
-    command = hint.removeprefix("mdmem: To replace it: ")
-    assert re.fullmatch(f"mdmem remember --from [0-9a-f]{{8}} --supersedes {fact}", command)
+    curated, text = "The API listens on port 8080", "The API listens on port 9090 now"
+    named, hint = shell.run("log", text).err.splitlines()
+    assert named == f"mdmem: similar: {fact_id(curated)} {curated}"
+    command = f"mdmem remember --from {fact_id(text)} --supersedes {fact_id(curated)}"
+    assert hint == f"mdmem: To replace it: {command}"
     assert shell.run(*shlex.split(command)[1:]).status == 0
-    memory_text = at.read("MEMORY.md")
-    assert "- The API listens on port 9090 now\n" in memory_text
-    assert curated not in memory_text
+    assert f"- {text}\n" in at.read("MEMORY.md")
+    assert curated not in at.read("MEMORY.md")
     memory.search(Search("anything"))
     answer = json.loads(shell.run("remember", "I no longer use Emacs", "--json").out)
     assert answer["like"][0].keys() == {"fact", "text", "path", "line"}
