@@ -201,6 +201,7 @@ KEPT_ANYWHERE = (
             r"\b(?:don't|do not|never) forget\b",
             r"\bfor (?:the future|future reference|next time|the record)\b",
             r"\bfrom (?:now|today|tomorrow|this point|here) on\b|\bas of (?:now|today)\b",
+            r"^\W*the (?:[\w'-]+ ){1,4}?(?:is|are) (?=[^.!?,:]*(?-i:[A-Z0-9]))[^.!?,:]{1,40} now\b",
         ),
         "fact",
     ),
@@ -218,7 +219,7 @@ KEPT_ANYWHERE = (
             rf"\b{_PERSON}{_HAVE}{_ADVERB} switched (?:over )?(?:to|from)\b",
             r"\bsettled on\b",
             r"^(?:(?:ok|okay|so|and|right),? )*decided\b",
-            r"\blet(?:'s| us) (?:use|go with|stick with|keep|switch to|drop|move to)\b",
+            r"\blet(?:'s| us) (?:use|go with|stick with|keep|switch to|drop|move to|name|call)\b",
             r"\bthe decision is\b",
             r"^(?:please )?(?:never|always) (?:use|answer|reply|respond|write|give|ask|show|format|"
             r"explain|call|address)\b",
@@ -834,7 +835,6 @@ STATES_ANYWHERE = (
     r"cluster|backup|backups|wiki)\b[^.!?]*\b"
     r"(?:is|are|runs?|listens?|lives?|uses?|stays?)\b",
     r"\btakes over\b",
-    r"^\W*the (?:[\w'-]+ ){1,4}?(?:is|are) (?:now\b|[^.!?,:]{1,40} now\b)",
 )
 # They begin another clause.
 CONJUNCTIONS = r"and|but|so(?! you know\b)|because|since"
@@ -877,7 +877,7 @@ LEADS = (
     r"(?:as (?:i|we) (?:said|mentioned)|for what it's worth|i forgot to say)\b",
     r"(?:(?:can|could|will|would) you )?(?:please |pls )?(?:always )?(?:remember|note|keep in mind|"
     r"bear in mind|don't forget|do not forget|make a note|take note)"
-    r"(?: that\b|(?= (?:my|our|the|i|we)\b))",
+    r"(?: (?:that|to)\b|(?= (?:my|our|the|i|we)\b))",
     r"i (?:just )?(?:want(?:ed)? to|should) (?:mention|say|add|note)(?: that)?\b",
 )
 # What goes at its end.
