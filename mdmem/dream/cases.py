@@ -23,7 +23,7 @@ from mdmem.model.pipelines import SAID_BESIDES, STANDS, STANDS_REWORDED, DreamOp
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.text.facts import fact_id, normalise
-from mdmem.text.languages import without_openers
+from mdmem.text.languages import bare_statement
 
 _RELATED = 0.6
 """The minimum `likeness` of statements about one thing.
@@ -336,7 +336,7 @@ class _Judge:
         What an agent says corrects only what is nearly the same. Attributes of the user are told by
         their keys alone.
         """
-        said = {without_openers(candidate.text), core(candidate.text)} if candidate.is_own else ()
+        said = {bare_statement(candidate.text), core(candidate.text)} if candidate.is_own else ()
         alike: dict[FactId, tuple[float, CuratedFact]] = {}
         for number in self._values.find(candidate.text):
             fact = self._facts[number]

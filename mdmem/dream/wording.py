@@ -22,7 +22,7 @@ from mdmem.extract.statements import SAME_KEYS, stated_attribute
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.facts import normalise, split_until
-from mdmem.text.languages import alternatives, rows_of, without_openers, without_tail
+from mdmem.text.languages import alternatives, bare_statement, rows_of, without_tail
 from mdmem.words import en
 
 DECISION, PREFERENCE = "decision", "preference"
@@ -100,7 +100,7 @@ def plain_form(
 ) -> PlainForm:
     """The plain form of what was said on `day`; `attribute` by its commit, `keys` current ones."""
     said = with_dates(_correction(text), day)
-    spoken = [each for each in map(without_openers, _told(said)) if each]
+    spoken = [each for each in map(bare_statement, _told(said)) if each]
     if not spoken:
         return PlainForm(text, kind)
     first = spoken[0]
@@ -125,9 +125,9 @@ def plain_form(
 
 def core(text: str) -> str:
     """A sentence without openers, the frame of a decision, and its reason."""
-    words = without_openers(text)
+    words = bare_statement(text)
     reason = _REASON.search(words)
-    words = without_openers(words[: reason.start()]) if reason else words
+    words = bare_statement(words[: reason.start()]) if reason else words
     frame = _FRAME.match(words)
     return words[frame.end() :] or words if frame else words
 
@@ -247,7 +247,7 @@ def _decision(text: str, kind: str | None) -> PlainForm | None:
     decided = _FRAME_DATE.search(frame[0]) if frame else None
     reason = _REASON.search(words)
     told = [each for each in (decided and decided[0], reason and reason["reason"]) if each]
-    words = without_openers(words[: reason.start()] if reason else words)
+    words = bare_statement(words[: reason.start()] if reason else words)
     if not words:
         return None
     behind = f" ({': '.join(told)})" if told else ""

@@ -22,31 +22,12 @@ from mdmem.editors.likeness import (
 )
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.text.languages import LANGUAGES, without_openers, words_of
+from mdmem.text.languages import LANGUAGES, bare_statement, words_of
 
-_NEGATIONS = frozenset(
-    (
-        "no",
-        "not",
-        "never",
-        "cannot",
-        "without",
-        "nicht",
-        "nie",
-        "kein",
-        "keine",
-        "keinen",
-        "pas",
-        "jamais",
-        "nunca",
-        "sin",
-        "ohne",
-        "sans",
-        "não",
-        "non",
-        "не",
-    )
-)
+_NEGATION_TEXT = """
+no not never cannot without nicht nie kein keine keinen ohne pas jamais sans nunca sin não non не
+"""
+_NEGATIONS = frozenset(_NEGATION_TEXT.split())
 _NEGATION_UNSPACED = late.pattern("[不没沒別]|ない|ません|않|안 ")
 _WORD = late.pattern(r"\w+(?:[.'’]\w+)*")
 _NOT = ("n't", "n’t")
@@ -197,7 +178,7 @@ def _is_negated(statement: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _bare(statement: str) -> str:
-    return without_openers(statement)
+    return bare_statement(statement)
 
 
 def _content(statement: str) -> tuple[ContentWord, ...]:

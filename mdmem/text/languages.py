@@ -30,7 +30,7 @@ def words_of(name: str) -> frozenset[str]:
 
 _MARK = r"[\s,;:.!…，。：！–—-]"
 _LEAD = late.pattern(
-    rf"(?i)^\W*(?:(?:{alternatives('LEADS_BEFORE_MARK')})(?:{_MARK}*[,;:.!…，。：！–—]|\s+-){_MARK}*"
+    rf"(?i)^\W*(?:(?:{alternatives('INTERJECTIONS')})(?:{_MARK}*[,;:.!…，。：！–—]|\s+-){_MARK}*"
     rf"|(?:{alternatives('LEADS')}){_MARK}*)"
 )
 _TAIL = late.pattern(rf"(?i)(?:[\s,;(–—-]+(?:{alternatives('TAILS')})[\s)]*|[\s.!。！,;]+)$")
@@ -46,7 +46,7 @@ def without_tail(text: str) -> str:
     return _TAIL.sub("", text, count=1) or text
 
 
-def without_openers(sentence: str) -> str:
+def bare_statement(sentence: str) -> str:
     """A sentence without the words at its ends that state nothing."""
     text, before = sentence.strip(), ""
     while text != before:

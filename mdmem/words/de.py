@@ -35,11 +35,12 @@ TEXT_WORK = (
     r"trinkst|lebst|bist) du\b",
     r"^\W*(?:kürzer|länger|höflicher|freundlicher|netter|förmlicher|lockerer)(?: bitte)?\W*$",
 )
-OPENERS = (
-    r"(?:ok(?:ay)?|ja|nein|doch|und|aber|also|so|ach|übrigens|nur zur info|zur info)\b",
-    r"(?:hallo|hi|danke|bitte|tatsächlich|eigentlich|genau|gut|sorry|moment|stimmt)\b",
-    r"(?:außerdem|derzeit|momentan|aktuell)\b",
+_ASIDE = r"übrigens|(?:nur )?zur info|tatsächlich|eigentlich"
+INTERJECTIONS = (
+    r"(?:ok(?:ay)?|ja|nein|doch|also|so|ach|hallo|hi|danke|genau|gut|sorry|moment|stimmt)\b",
+    r"(?:achtung|korrektur|wichtig|kleine änderung|zur erinnerung)\b",
 )
+OPENERS = (*INTERJECTIONS, rf"(?:{_ASIDE}|bitte|und|aber|außerdem|derzeit|momentan|aktuell)\b")
 OWN = (
     r"(?:ich|wir|mein(?:e[mnrs]?)?|unser(?:e[mnrs]?)?|mir|mich|uns)\b",
     r"(?:merk(?:e)? (?:dir|euch)|(?:kannst|könntest) du (?:dir|euch) (?:bitte )?merken)\b",
@@ -139,19 +140,14 @@ CHARACTERS = ()
 
 # How a night words a line
 
-LEADS_BEFORE_MARK = (
-    r"(?:ok(?:ay)?|ja|nein|doch|also|so|ach|hallo|hi|danke|genau|gut|sorry|moment|stimmt|achtung)",
-    r"(?:korrektur|wichtig|kleine änderung|zur erinnerung)",
-)
 LEADS = (
-    r"(?:übrigens|nur zur info|zur info|bitte|tatsächlich|eigentlich|ab (?:jetzt|sofort|heute))\b",
-    r"(?:von nun an|künftig|in zukunft)\b",
+    rf"(?:{_ASIDE}|bitte|ab (?:jetzt|sofort|heute)|von nun an|künftig|in zukunft)\b",
     r"(?:kannst du (?:dir|euch) (?:bitte )?merken|(?:bitte )?merk(?:e|t)? (?:dir|euch)"
     r"(?: bitte)?|vergiss (?:bitte )?nicht|denk(?:e)? (?:bitte )?(?:daran|dran))"
     r"(?:,? dass\b|(?=[:,]))",
 )
-TAILS = (r"(?:übrigens|nur zur info|zur info|bitte|danke|ab (?:jetzt|sofort|heute)|jetzt|künftig)",)
-ASIDES_WITHIN = (r"(?:übrigens|tatsächlich|eigentlich)",)
+TAILS = (rf"(?:{_ASIDE}|bitte|danke|ab (?:jetzt|sofort|heute)|jetzt|künftig)",)
+ASIDES_WITHIN = (rf"(?:{_ASIDE})",)
 TURNED = (r"(?P<verb>\w+) (?P<subject>ich|wir)\b",)
 DECISION_FRAMES = (
     r"(?:wir|ich) (?:haben|habe) (?:uns |mich )?(?:\d{4}(?:-\d\d){0,2} )?"

@@ -656,23 +656,30 @@ TEXT_WORK = (
     r"\b(?:what|where|when|which|how)(?: \w+)? (?:do|did|are|were|have) you (?:do|live|lived|"
     r"work|worked|come|from|based|eat|drink|like|prefer|study|born|start|been)\b",
 )
+_ASIDE = r"by the way|btw|fyi|just so you know|actually|in fact"
+_LEAD_ASIDES = (
+    rf"(?:{_ASIDE}|please|pls|as it happens|for what it's worth|i forgot to say)\b",
+    r"(?:just )?(?:for|as) (?:(?:the|your) (?:record|information)|future reference|reference)\b",
+    r"(?:for (?:the future|next time|context)|as (?:i|we) (?:said|mentioned))\b",
+)
+# They state nothing where a mark follows: `No, …`.
+INTERJECTIONS = (
+    r"(?:ok(?:ay)?|so|and|but|well|yes|yeah|yep|no|nope|nah|hi|hey|hello|thanks|thank you)\b",
+    r"(?:oh|hm+|right|sorry|wait|great|cool|nice|perfect|also|update|news|important|note)\b",
+    r"(?:correction|reminder|remember|heads[ -]up|(?:a )?quick (?:update|note|one)|good news)\b",
+    r"(?:one (?:more |other )?thing(?: (?:for|about) [\w ]{1,30})?|that said|now)\b",
+    r"(?:scratch that|my mistake|in case you wonder|finally|luckily|unfortunately|honestly)\b",
+    r"(?:basically|personally|(?:no, )?that(?:'s| is| was) (?:wrong|not right|not true)|decided)\b",
+    r"(?:small|slight) change\b",
+)
 # They may stand before a statement in its clause, with signs between them.
 OPENERS = (
-    r"(?:ok(?:ay)?|so|and|but|also|well|yes|yeah|yep|no|nope|nah|hi|hey|hello|thanks)\b",
-    r"(?:thank you|please|pls|by the way|btw|fyi|actually|oh|hm+|right|now|then)\b",
-    r"(?:just so you know|(?:for|just for) the record)\b",
-    r"for (?:the future|future reference|next time|your information|context|reference)\b",
-    r"for what it's worth\b",
-    r"(?:sorry|wait|one (?:more |other )?thing(?: for [\w ]{1,30})?|heads[ -]up)\b",
-    r"(?:in general|generally|in future|going forward|as (?:i|we) (?:said|mentioned))\b",
-    r"(?:currently|at the moment|these days|good news|(?:a )?quick (?:update|note))\b",
-    r"(?:(?:an? )?update|news|today|tomorrow|yesterday)\b",
-    r"(?:good (?:morning|evening|afternoon|day)|great|cool|nice|perfect|decided)\b",
-    r"(?:important)\b",
+    *INTERJECTIONS,
+    *_LEAD_ASIDES,
+    r"(?:in general|generally|in future|going forward|currently|at the moment|these days)\b",
+    r"(?:an update|today|tomorrow|yesterday|good (?:morning|evening|afternoon|day)|then)\b",
     r"(?:(?:last|this|next|since last) (?:week|month|year|summer|winter|spring|autumn|fall))\b",
-    r"(?:because|since|as|that said|honestly|personally|basically|in case you wonder)\b",
-    r"(?:correction|reminder|remember|note|finally|luckily|unfortunately|usually)\b",
-    r"(?:normally|mostly|there|everyone|all|done)\b",
+    r"(?:because|since|as|usually|normally|mostly|there|everyone|all|done)\b",
     r"(?:can|could|will|would) you(?= (?:(?:please|pls) )?(?:remember|note|keep in mind) that\b|"
     r" (?:(?:please|pls) )?$)",
     r"i(?:'d like| would like| want| need) you to(?= (?:remember|note|keep in mind)\b| ?$)",
@@ -861,20 +868,10 @@ CHARACTERS = ()
 
 # How a night words a line (see `dream.wording`)
 
-# What goes at the beginning of a statement. A mark has to follow the first ones: `No, …`.
-LEADS_BEFORE_MARK = (
-    r"(?:ok(?:ay)?|so|and|but|well|yes|yeah|yep|no|nope|nah|hi|hey|hello|thanks|thank you|oh|hm+)",
-    r"(?:right|sorry|wait|great|cool|nice|perfect|also|update|news|important|note|decided)",
-    r"(?:correction|reminder|remember|heads[ -]up|(?:a )?quick (?:update|note|one)|good news)",
-    r"(?:one (?:more |other )?thing(?: [\w ]{1,30})?|that said|scratch that|my mistake|now)",
-    r"(?:in case you wonder|finally|luckily|unfortunately|honestly|basically|personally|to be)",
-    r"(?:(?:no, )?that(?:'s| is| was) (?:wrong|not right|not true)|(?:small|slight) change)",
-)
+# What goes at the beginning of a statement, besides interjections.
 LEADS = (
-    r"(?:please|pls|by the way|btw|fyi|actually|in fact|just so you know|as it happens)\b",
-    r"(?:just )?(?:for|as) (?:(?:the|your) (?:record|information)|future reference|reference)\b",
-    r"(?:for (?:the future|next time|context)|from (?:now|today) on|as of (?:now|today))\b",
-    r"(?:as (?:i|we) (?:said|mentioned)|for what it's worth|i forgot to say)\b",
+    *_LEAD_ASIDES,
+    r"(?:from (?:now|today) on|as of (?:now|today))\b",
     r"(?:(?:can|could|will|would) you )?(?:please |pls )?(?:always )?(?:remember|note|keep in mind|"
     r"bear in mind|don't forget|do not forget|make a note|take note)"
     r"(?: (?:that|to)\b|(?= (?:my|our|the|i|we)\b))",
@@ -882,13 +879,12 @@ LEADS = (
 )
 # What goes at its end.
 TAILS = (
-    r"(?:by the way|btw|fyi|just so you know|for the record|for your information|thanks|please)",
-    r"(?:pls|for future reference|for what it's worth|thank you|from now on|in future|as it is)",
-    r"(?:going forward|instead|ok(?:ay)?|if that helps|as (?:i|we) (?:said|mentioned)|now|then)",
-    r"(?:too|anyway)",
+    rf"(?:{_ASIDE}|for the record|for your information|for future reference|thanks|thank you)",
+    r"(?:please|pls|for what it's worth|from now on|in future|as it is|going forward|instead)",
+    r"(?:ok(?:ay)?|if that helps|as (?:i|we) (?:said|mentioned)|now|then|too|anyway)",
 )
 # What goes within it, between spaces or commas.
-ASIDES_WITHIN = (r"(?:by the way|btw|actually|just so you know|in fact)",)
+ASIDES_WITHIN = (rf"(?:{_ASIDE})",)
 # German alone turns verb and subject round behind an opener.
 TURNED = ()
 # Before what was decided.

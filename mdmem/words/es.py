@@ -20,10 +20,11 @@ TEXT_WORK = (
     r"\breenviado\b|\b(?:imagina|finge|haz como si|eres un|eres una|al estilo)\b",
     r"\b(?:dónde|qué|cómo|de dónde) (?:vives|haces|eres|comes|trabajas|te llamas)\b",
 )
-OPENERS = (
-    r"(?:ok|vale|sí|no|y|pero|así que|bueno|ah|por cierto|hola|gracias|por favor)\b",
-    r"(?:en realidad|de hecho|perdón|también|además|ahora|actualmente)\b",
+_ASIDE = r"por cierto|en realidad|de hecho"
+INTERJECTIONS = (
+    r"(?:ok|vale|sí|no|bueno|ah|hola|gracias|perdón|también|además|importante|corrección)\b",
 )
+OPENERS = (*INTERJECTIONS, rf"(?:{_ASIDE}|por favor|y|pero|así que|ahora|actualmente)\b")
 OWN = (
     r"(?:yo|nosotros|nosotras|mi|mis|nuestr[oa]s?|me|nos|vivo|trabajo|prefiero|soy)\b",
     r"(?:tengo|estoy|hemos|he|vivimos|usamos|recuerda|acuérdate|apunta|anota|no olvides)\b",
@@ -85,17 +86,13 @@ CHARACTERS = ()
 
 # How a night words a line
 
-LEADS_BEFORE_MARK = (
-    r"(?:ok|vale|sí|no|bueno|ah|hola|gracias|perdón|también|además|importante|corrección)",
-)
 LEADS = (
-    r"(?:por cierto|por favor|en realidad|de hecho|a partir de ahora|de ahora en adelante)\b",
-    r"(?:en adelante)\b",
+    rf"(?:{_ASIDE}|por favor|a partir de ahora|de ahora en adelante|en adelante)\b",
     r"¿?(?:(?:puedes|podrías) (?:recordar|anotar|apuntar)|recuerda|acuérdate de|apunta|anota|"
     r"ten en cuenta|no olvides) que\b",
 )
-TAILS = (r"(?:por cierto|por favor|gracias|a partir de ahora|ahora)",)
-ASIDES_WITHIN = (r"(?:por cierto|en realidad|de hecho)",)
+TAILS = (rf"(?:{_ASIDE}|por favor|gracias|a partir de ahora|ahora)",)
+ASIDES_WITHIN = (rf"(?:{_ASIDE})",)
 TURNED = ()
 DECISION_FRAMES = (
     r"(?:hemos|he) (?:decidido|acordado|elegido|optado)(?: (?:por|que)\b)?",

@@ -27,11 +27,13 @@ TEXT_WORK = (
     r"\b(?:où|que|comment|d'où) (?:habites|fais|viens|manges|t'appelles|travailles|vis)-tu\b",
     r"\bquel\w* est (?:ton|ta|votre)\b",
 )
-OPENERS = (
-    r"(?:ok|oui|non|et|mais|donc|alors|bon|ah|au fait|pour info|bonjour|salut|merci)\b",
-    r"(?:s'il te plaît|stp|en fait|finalement|désolée?|pardon|aussi|actuellement)\b",
-    r"(?:d'accord)\b",
+_ASIDE = r"au fait|pour info|en fait"
+INTERJECTIONS = (
+    r"(?:ok|oui|non|alors|bon|ah|bonjour|salut|merci|pardon|désolée?|d'accord|important)\b",
+    r"(?:correction|rappel)\b",
 )
+_PLEASE = r"finalement|s'il te plaît|stp"
+OPENERS = (*INTERJECTIONS, rf"(?:{_ASIDE}|{_PLEASE}|et|mais|donc|aussi|actuellement)\b")
 OWN = (
     r"(?:je|j'\w+|nous|on (?:a|va|utilise|garde|est|reste|passe|prend|déploie)|mon|ma)\b",
     r"(?:mes|notre|nos|moi|souviens-toi|rappelle-toi|retiens|note|n'oublie pas)\b",
@@ -112,18 +114,13 @@ CHARACTERS = ()
 
 # How a night words a line
 
-LEADS_BEFORE_MARK = (
-    r"(?:ok|oui|non|alors|bon|ah|bonjour|salut|merci|pardon|désolée?|d'accord|important)",
-    r"(?:correction|rappel)",
-)
 LEADS = (
-    r"(?:au fait|pour info|en fait|finalement|s'il te plaît|stp|désormais|dorénavant)\b",
-    r"(?:à partir de maintenant|à l'avenir)\b",
+    rf"(?:{_ASIDE}|{_PLEASE}|désormais|dorénavant|à partir de maintenant|à l'avenir)\b",
     r"(?:souviens-toi|rappelle-toi|retiens|note bien|note|n'oublie pas|peux-tu (?:retenir|noter))"
     r" qu(?:e\b|')",
 )
-TAILS = (r"(?:au fait|pour info|s'il te plaît|stp|merci|désormais|dorénavant|maintenant)",)
-ASIDES_WITHIN = (r"(?:au fait|en fait)",)
+TAILS = (rf"(?:{_ASIDE}|{_PLEASE}|merci|désormais|dorénavant|maintenant)",)
+ASIDES_WITHIN = (rf"(?:{_ASIDE})",)
 TURNED = ()
 DECISION_FRAMES = (
     r"(?:nous avons|on a|j'ai) (?:donc |finalement )?(?:décidé|convenu|choisi|opté)"
