@@ -357,6 +357,24 @@ class TestKeys:
             ("employer: Linear", "employer: they work at Figma")
         ]
 
+    @pytest.mark.parametrize(
+        ("text", "proposed"),
+        [
+            ("Proofread this please: Dear team, I work at Figma now", False),
+            ("Bitte verbessern: I work at Figma now", False),
+            ("write a mail to my colleagues, I work at Figma now", True),
+        ],
+    )
+    def test_nothing_is_proposed_of_a_text_to_be_worked_on(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch, text: str, proposed: bool
+    ):
+        in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")
+        remember(at, "Linear", key="employer")
+        in_the_morning(monkeypatch)
+        digested(at, Said(text, key="employer", source=INFERRED))
+        assert only(dream(at)).op is (UPDATE if proposed else NONE)
+        assert len(waiting(at)) == proposed
+
     @pytest.mark.parametrize("source", [STATED, INFERRED, AUTO])
     def test_text_that_is_not_stated_plainly_replaces_nothing_unasked(
         self, at: Desk, monkeypatch: pytest.MonkeyPatch, source: Source

@@ -11,6 +11,7 @@ from mdmem.dream.wording import PlainForm, core, plain_form
 from mdmem.editors.corrections import correction_likeness
 from mdmem.editors.likeness import CandidateIndex, likeness
 from mdmem.editors.sameness import StatementIndex, have_same_marks
+from mdmem.extract.plain import is_about_a_text
 from mdmem.extract.sentences import Sentence
 from mdmem.extract.statements import (
     CORRECTS,
@@ -32,9 +33,10 @@ From 0.8 on, with the same names and numbers, they say the same.
 """
 _AHEAD = 0.2
 _MOST_NAMED = 3
-SAID_ONCE, FORGETS_NOTHING = (
+SAID_ONCE, FORGETS_NOTHING, OF_A_TEXT = (
     "it was said only once",
     "it asks to forget something that is not in memory",
+    "it asks for work on a text, whose words may be another's",
 )
 """Why an entry is left, as far as the rules can tell."""
 _WORD = late.pattern(r"\w{3,}")
@@ -229,6 +231,8 @@ class _Judge:
     def _judge(self, candidate: DreamCandidate) -> Suggestion:
         if (subject := subject_to_forget(candidate.text)) is not None:
             return self._forget(candidate, subject)
+        if candidate.source is not Source.USER_STATED and is_about_a_text(candidate.text):
+            return leave(candidate, OF_A_TEXT)
         attribute, holders = self._holders(candidate)
         if attribute is not None and holders:
             value = _folded_value(self._form(candidate).text)

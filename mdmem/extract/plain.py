@@ -33,7 +33,7 @@ from mdmem.text.languages import LANGUAGES, alternatives, words_of
 
 _OWN_BY_LANGUAGE = tuple(any_pattern(each.OWN) for each in LANGUAGES)
 _REQUESTS = pattern_of("REQUESTS")
-_TEXT_WORK = pattern_of("TEXT_WORK")
+_TEXT_WORK, _NEW_TEXTS = pattern_of("TEXT_WORK"), pattern_of("NEW_TEXTS")
 _NOT_PLAIN = pattern_of("NOT_PLAIN")
 _TAINTS = pattern_of("TAINTS")
 _LEADS_IN = pattern_of("LEADS_IN")
@@ -319,6 +319,11 @@ def clause_starts(text: str) -> Iterator[int]:
         opener = OPENERS.match(text, start)
         if opener and opener.end() > start:
             yield opener.end()
+
+
+def is_about_a_text(text: str) -> bool:
+    """True for a request for work on a text, which may be in the same words."""
+    return _TEXT_WORK.search(text) is not None and _NEW_TEXTS.search(text) is None
 
 
 def states_plainly(sentence: Sentence, start: int, *, begins: bool = True) -> bool:

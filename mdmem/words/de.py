@@ -11,14 +11,17 @@ LANGUAGES = (
     r"deutsch|englisch|französisch|spanisch|italienisch|polnisch|russisch|türkisch|"
     r"latein|niederländisch|japanisch|chinesisch|portugiesisch|schwedisch"
 )
+NEW_TEXTS = (
+    r"\b(?:antworte|antworten|beantworte|schreib\w*|verfass\w*|"
+    r"entwirf)\b[^.!?]{0,40}\b(?:antwort|mail|e-?mail|brief|nachricht|text|darauf|drauf|"
+    r"geschichte|gedicht|lied)\b",
+)
 TEXT_WORK = (
     r"\b(?:über|ueber)setz\w*",
     r"\b(?:korrigier|korrektur|lektorier|formulier|umformulier|redigier|transkribier|"
     r"paraphrasier|klassifizier|anonymisier|kürz|verbesser)\w*",
     r"\bfass\w*\b[^.!?]*\bzusammen\b|\bzusammen(?:zu)?fass\w*",
-    r"\b(?:antworte|antworten|beantworte|schreib\w*|verfass\w*|"
-    r"entwirf)\b[^.!?]{0,40}\b(?:antwort|mail|e-?mail|brief|nachricht|text|darauf|drauf|"
-    r"geschichte|gedicht|lied)\b",
+    *NEW_TEXTS,
     r"\b(?:antworte|antworten|beantworte)\b[^.!?]{0,20}"
     r"\b(?:auf(?! (?:deutsch|englisch)\b)|ihm|ihr|ihnen|das|darauf)\b",
     r"\bwas (?:soll|kann|könnte|würdest|hältst|meinst|denkst|sagst)\b|\bwie (?:soll|würdest|"

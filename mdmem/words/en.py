@@ -592,6 +592,11 @@ _TO_MEMORY = (
     r"(?:save|add|store|put|write|commit) (?:(?:this|that) )?(?:down )?(?:to|in|into) "
     r"(?:your )?(?:long-term )?memory"
 )
+# Requests to write a text, of which no word is there yet.
+NEW_TEXTS = (
+    rf"{_ASK}(?:write|draft|compose|create|generate|prepare|design|come up with|think of|"
+    rf"invent|make|give|tell|continue|produce|suggest)\b[^.!?\n]{{0,40}}?\b{_TEXT}\b",
+)
 # Requests for work on a text: its words are hardly the user's own.
 TEXT_WORK = (
     rf"{_ASK}(?:translate|proof-?read|paraphrase|rephrase|reword|re-?write|summari[sz]e|sum up|"
@@ -613,8 +618,7 @@ TEXT_WORK = (
     rf"branch|file)\b)",
     rf"{_ASK}make (?:this|that|it|these|the \w+) (?:\w+er|more|less|sound|rhyme|into|an?|funny|"
     rf"polite|formal|nice)\b|{_ASK}make [^.!?]{{0,30}} (?:of|from) {_THIS}",
-    rf"{_ASK}(?:write|draft|compose|create|generate|prepare|design|come up with|think of|"
-    rf"invent|make|give|tell|continue|produce|suggest)\b[^.!?\n]{{0,40}}?\b{_TEXT}\b",
+    *NEW_TEXTS,
     rf"{_ASK}(?:write|add|make|create|generate) (?:[\w'-]+ ){{0,3}}(?:tests?|cases?|"
     rf"checks?)(?: case)?(?: (?:where|in which|with|that|when|given|which|to)|:)",
     r"\b(?:fix|correct|check|mind) (?:the |my |any |his |her |their )?(?:typos?|grammar|"

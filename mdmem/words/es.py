@@ -6,6 +6,7 @@ FUNCTION_WORDS = """
 el los las es una por del está pero muy más lo se al yo está son en la que
 """
 LANGUAGES = r"español|inglés|francés|alemán|italiano|portugués|ruso|chino|japonés"
+NEW_TEXTS = ()
 TEXT_WORK = (
     r"\b(?:tradu[cz]|corrig|corrij|resum|reescrib|reformul|parafrase|acort|transcrib|anonimiz|"
     r"clasific|revis)\w*",

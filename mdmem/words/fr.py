@@ -9,6 +9,7 @@ LANGUAGES = (
     r"français|anglais|allemand|espagnol|italien|portugais|néerlandais|russe|chinois|"
     r"japonais|arabe"
 )
+NEW_TEXTS = ()
 TEXT_WORK = (
     r"\b(?:tradui|corrige|relis|relire|résum|reformul|réécri|raccourci|paraphras|améliore|"
     r"transcri|anonymis|classe[rz]?\b)\w*",
