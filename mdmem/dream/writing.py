@@ -127,20 +127,17 @@ def _kind_of(change: Suggestion) -> str | None:
 
 
 def _named(change: Suggestion) -> str:
+    """A change in few words: `employer Tidewater → Kite Labs`."""
     old = change.old
-    if change.op is DreamOp.DELETE and old is not None:
-        return f"- {one_line(old.text)}"
     if old is None:
-        return one_line(f"{change.key} {change.text}" if change.key else change.text)
-    new = one_line(change.text)
-    if change.key is not None:
-        return f"{change.key} {one_line(old.value)} → {new}"
-    return f"{one_line(old.text)} → {new}"
-
-
-def one_line(text: str) -> str:
-    """A text on one line."""
-    return " ".join(text.split())
+        words = f"{change.key} {change.text}" if change.key else change.text
+    elif change.op is DreamOp.DELETE:
+        words = f"- {old.text}"
+    elif change.key is not None:
+        words = f"{change.key} {old.value} → {change.text}"
+    else:
+        words = f"{old.text} → {change.text}"
+    return " ".join(words.split())
 
 
 ACTOR = "dream"
