@@ -1,6 +1,6 @@
 """A week of one person, and what is to stand in MEMORY.md after it: written before the rules."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from week_script import Session, berlin
@@ -28,7 +28,7 @@ MEMORY = """\
 """
 START = berlin("1 18:00")
 
-_DAYS: dict[int, Sequence[tuple[str, tuple[str, ...]]]] = {
+DAYS: dict[int, Sequence[tuple[str, tuple[str, ...]]]] = {
     2: (
         (
             "tools",
@@ -137,8 +137,8 @@ _DAYS: dict[int, Sequence[tuple[str, tuple[str, ...]]]] = {
 }
 
 
-def sessions() -> Iterator[Session]:
-    for day, parts in _DAYS.items():
+def sessions(days: Mapping[int, Sequence[tuple[str, tuple[str, ...]]]]) -> Iterator[Session]:
+    for day, parts in days.items():
         for number, (kind, texts) in enumerate(parts):
             turns = [("user", text) for text in texts]
             if kind == "tools":

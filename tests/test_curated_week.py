@@ -1,36 +1,43 @@
-"""What MEMORY.md says after a week of nights, against a list that was written before the rules."""
+"""What MEMORY.md says after a week of nights, against lists that were written before the rules."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 
+import curated_week
 import pytest
-from curated_week import (
-    EITHER,
-    KEPT,
-    MEMORY,
-    NEVER,
-    OPENERS,
-    STALE,
-    START,
-    nights,
-    sessions,
-)
+import second_week
+from curated_week import START, nights, sessions
 from simulated_week import Week
 from week_script import BERLIN
 
-_FIRST_PERSON = re.compile(r"(?i)\b(?:i|i'm|we|my|our|ich|wir)\b")
+_FIRST_PERSON = re.compile(
+    r"(?i)\b(?:i|i'm|we|my|our|ich|wir|mein\w*|unser\w*|je|nous|mon|ma|yo|mi)\b|我"
+)
 _RELATIVE_DAY = re.compile(r"(?i)\b(?:yesterday|today|tomorrow|(?:last|next) \w+)\b")
 _MOST_WORDS = 12
 
 
+# Shares of what was said plainly, and of the rest. The first week tuned the rules.
+_REACHED = {"curated_week": (1.0, 1.0), "second_week": (0.88, 0.75)}
+
+
+@pytest.fixture(scope="module", params=[curated_week, second_week], ids=lambda each: each.__name__)
+def gold(request: pytest.FixtureRequest) -> ModuleType:
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def week(tmp_path_factory: pytest.TempPathFactory, empty_repository: Path) -> Iterator[Week]:
+def week(
+    gold: ModuleType, tmp_path_factory: pytest.TempPathFactory, empty_repository: Path
+) -> Iterator[Week]:
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("curated")
         settings = ('dream = "apply"', 'dream_at = "02:00"')
-        week = Week.begin(folder, empty_repository, patch, *settings, memory=MEMORY, start=START)
-        week.sessions = tuple(sessions())
+        memory = gold.MEMORY
+        week = Week.begin(folder, empty_repository, patch, *settings, memory=memory, start=START)
+        week.sessions = tuple(sessions(gold.DAYS))
         week.set_zone(BERLIN)
         for night in nights():
             week.write_sessions(night)
@@ -53,35 +60,36 @@ def holding(words: str, texts: list[str]) -> list[str]:
     return [text for text in texts if all(w in text.casefold() for w in words.casefold().split())]
 
 
-def is_plain(line: str) -> bool:
+def is_plain(line: str, openers: Sequence[str]) -> bool:
     text = re.sub(r"^\[\w+\] ", "", line.removeprefix("- ")).partition(" (")[0]
-    has_opener = any(opener in text.casefold() for opener in OPENERS)
+    has_opener = any(opener in text.casefold() for opener in openers)
     is_short = len(text.split()) <= _MOST_WORDS
     return is_short and not (has_opener or _FIRST_PERSON.search(text) or _RELATIVE_DAY.search(text))
 
 
-def test_what_was_said_plainly_is_kept_once(week: Week):
-    text = lines(week)
-    assert [words for words in KEPT if len(holding(words, text)) != 1] == []
+def test_what_was_said_plainly_is_kept_once(week: Week, gold: ModuleType):
+    counts = {words: len(holding(words, lines(week))) for words in gold.KEPT}
+    assert [words for words, count in counts.items() if count > 1] == []
+    least = _REACHED[gold.__name__][0] * len(gold.KEPT)
+    assert sum(counts.values()) >= least, [words for words, count in counts.items() if not count]
 
 
-def test_the_rest_is_applied_or_proposed(week: Week):
+def test_the_rest_is_applied_or_proposed(week: Week, gold: ModuleType):
     text = [*lines(week), *proposed(week)]
-    assert [words for words in EITHER if not holding(words, text)] == []
+    missing = [words for words in gold.EITHER if not holding(words, text)]
+    assert len(missing) <= (1 - _REACHED[gold.__name__][1]) * len(gold.EITHER), missing
 
 
-def test_nothing_stale_and_nothing_of_others_stands(week: Week):
+def test_nothing_stale_and_nothing_of_others_stands(week: Week, gold: ModuleType):
     memory = week.files()["MEMORY.md"].decode()
-    assert [words for words in (*STALE, *NEVER) if words in memory] == []
+    assert [words for words in (*gold.STALE, *gold.NEVER) if words in memory] == []
 
 
-def test_lines_are_plain(week: Week):
-    text = lines(week)
-    quoted = [line for line in text if any(opener in line.casefold() for opener in OPENERS)]
-    assert quoted == []
-    assert sum(map(is_plain, text)) >= 0.9 * len(text), [
-        line for line in text if not is_plain(line)
-    ]
+def test_lines_are_plain(week: Week, gold: ModuleType):
+    text, openers = lines(week), gold.OPENERS
+    assert [line for line in text if any(each in line.casefold() for each in openers)] == []
+    other = [line for line in text if not is_plain(line, openers)]
+    assert len(other) <= 0.1 * len(text), other
 
 
 def test_a_night_is_one_commit(week: Week):
