@@ -19,6 +19,7 @@ from mdmem.changes.recover import Transaction
 from mdmem.editors import EditResult
 from mdmem.errors import RepositoryProblem
 from mdmem.folder import files, write_ahead
+from mdmem.history.messages import compose_message
 from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.writes import Action, EditSection, Remember, WriteOptions
 from mdmem.repo import commits
@@ -60,12 +61,17 @@ def plan_of(path: str, before: str | None, after: str, root: Path = Path("/nowhe
     )
 
 
+def message_of(workspace: Workspace, plan: Plan, edit: FileEdit) -> str:
+    texts = ((each.old.text if each.old else "", each.edit.text) for each in plan.files)
+    return compose_message(change_note(workspace, plan, edit), *texts)
+
+
 def write(
     workspace: Workspace, edit: FileEdit, transaction: Transaction, plan: Plan | None = None
 ) -> WrittenChange | Retry:
     plan = plan or plan_edit(workspace, edit, target_path(workspace, edit))
     return file_write.write_plan(
-        workspace, plan, change_note(workspace, plan, edit), frozenset(), transaction.begin_write()
+        workspace, plan, message_of(workspace, plan, edit), frozenset(), transaction.begin_write()
     )
 
 
@@ -100,11 +106,10 @@ def test_what_is_on_the_disk_while_git_commits(at: Desk, monkeypatch: pytest.Mon
         return put(path, data, expected, temporary, is_prepared)
 
     monkeypatch.setattr(files, "replace", replaced)
-    note = change_note(workspace, plan, OF_BOTH)
     done = file_write.write_plan(
         workspace,
         plan,
-        note,
+        message_of(workspace, plan, OF_BOTH),
         frozenset(),
         Transaction().begin_write(),
         lambda: records.append(
