@@ -559,8 +559,8 @@ def test_the_memory_tool_does_not_write_past_it(
     if fate is PROPOSED:
         proposal = answer.text.split()[2].rstrip(":")
         assert answer.text == (
-            f"Proposed as {proposal}: {values['path']} stays as it is until a person accepts the"
-            f" change (mdmem proposals {proposal})."
+            f"Proposed as {proposal}: {values['path']} is unchanged until a person accepts this"
+            f" (mdmem proposals {proposal})."
         )
 
 

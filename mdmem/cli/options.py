@@ -137,16 +137,17 @@ Decided = Annotated[
     ),
 ]
 DecidedSection = Annotated[
-    str | None, typer.Option("--section", metavar="SECTION", help="What is for this section.")
+    str | None, typer.Option("--section", metavar="SECTION", help="Only items of this section.")
 ]
 DecidedFile = Annotated[
-    str | None, typer.Option("--file", metavar="FILE", help="What is for this file.")
+    str | None, typer.Option("--file", metavar="FILE", help="Only items of this file.")
 ]
 DecidedActor = Annotated[
-    str | None, typer.Option("--from", metavar="ACTOR", help="What this actor proposed.")
+    str | None, typer.Option("--from", metavar="ACTOR", help="Only items that this actor proposed.")
 ]
 DecidedAll = Annotated[
-    bool, typer.Option("--all", help="All that is neither outdated nor has several values.")
+    bool,
+    typer.Option("--all", help="All items except outdated ones and those with several values."),
 ]
 ListStamp = Annotated[
     str | None,

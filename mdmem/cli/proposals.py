@@ -200,15 +200,17 @@ def reject(
     undisputed: DecidedAll = False,
     older: Annotated[
         str | None,
-        typer.Option("--older", metavar="AGE", help="What was proposed before that, as in 30d."),
+        typer.Option(
+            "--older", metavar="AGE", help="Only items proposed longer ago than this: 30d."
+        ),
     ] = None,
     stamp: ListStamp = None,
     **shared: Committing,
 ) -> Answer:
     """Reject what is proposed, by its number or its proposal.
 
-    Of rivals, 1 rejects all and 1b the second. Rejected text is not proposed again, unless you use
-    --again or state it yourself.
+    If an item has several values, 1 rejects all of them and 1b the second. Rejected text is not
+    proposed again, unless you use --again or state it yourself.
     """
     memory = open_memory(call)
     words = items or []

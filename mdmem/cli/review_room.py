@@ -43,7 +43,7 @@ _HELP = {
     "2": "accept the second value, 3 the third",
     "e": "edit it in $EDITOR and accept that",
     "b": "keep both",
-    "s": "skip it: it stays as it is",
+    "s": "skip it",
     "A": "accept all of this section that is neither outdated nor has several values",
     "u": "undo the last decision",
     "q": "quit, and carry out what was decided (Ctrl-C: nothing)",

@@ -252,7 +252,9 @@ class _Judge:
         addition = self._add_new(candidate)
         if addition.op is DreamOp.ADD and self._corrects_unknown(candidate):
             named = "; ".join(" ".join(fact.text.split()) for fact in alike[:_MOST_NAMED])
-            why = f"it may correct: {named}" if named else "what it corrects is not in memory"
+            why = (
+                f"it may correct: {named}" if named else "memory has nothing that it could correct"
+            )
             return replace(addition, is_sure=False, why=why)
         return addition
 

@@ -57,7 +57,7 @@ def done_text(command: Command) -> str:
 def proposed_text(command: Command, proposal: str) -> str:
     """The answer to a command that only proposed a change."""
     text = (
-        f"Proposed as {proposal}: {command.path} stays as it is until a person accepts the change"
+        f"Proposed as {proposal}: {command.path} is unchanged until a person accepts this"
         f" ({wording.verb('proposals')} {proposal})."
     )
     return secrets.redact(in_commands(text))

@@ -137,7 +137,7 @@ def find_shown(workspace: Workspace, stamp: str | None) -> Shown | None:
         return None
     raise ProposalProblem(
         "list-not-found",
-        f"no list {stamp[:80]!r}" if _STAMP.fullmatch(stamp) else f"{stamp[:80]!r} is no list",
+        f"no list {stamp[:80]!r}" if _STAMP.fullmatch(stamp) else f"{stamp[:80]!r} is not a list",
         f"To list open proposals: {verb('proposals')}",
     )
 
