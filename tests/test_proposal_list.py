@@ -37,6 +37,7 @@ MEMORY.md > Work
     - The office is at the harbour.
     + The office is at the station.
     codex, yesterday
+7 parts of 7 proposals: {ids}
 list {stamp}"""
 AT_72 = """\
 MEMORY.md > Facts
@@ -55,6 +56,7 @@ MEMORY.md > Work
     - The office is at the harbour.
     + The office is at the station.
     codex, yesterday
+7 parts of 7 proposals: {ids}
 list {stamp}"""
 AT_40 = """\
 MEMORY.md > Facts
@@ -78,6 +80,7 @@ MEMORY.md > Work
     - The office is at the harbour.
     + The office is at the station.
     codex, yesterday
+7 parts of 7 proposals: {ids}
 list {stamp}"""
 
 
@@ -129,9 +132,11 @@ def proposed(at: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 @pytest.mark.parametrize(("columns", "text"), [(100, AT_100), (72, AT_72), (40, AT_40)])
 def test_the_list(proposed: Desk, columns: int, text: str) -> None:
-    stamp = numbered(proposed).stamp
-    lines = shown(proposed, columns)
-    assert lines == text.format(stamp=stamp)
+    listed = Memory(proposed.workspace).proposals.standing()
+    ids = [view.id for view in listed.views]
+    shown_ids = {100: ids, 72: [*ids[:4], "…"], 40: [ids[0], "…"]}[columns]
+    lines = list_text(listed, proposed.workspace.now(), columns)
+    assert lines == text.format(ids=", ".join(shown_ids), stamp=listed.numbered.stamp)
     assert max(map(terminal.width, lines.split("\n"))) <= columns
 
 
@@ -165,7 +170,9 @@ def test_a_list_that_cannot_be_kept_is_shown_without_a_stamp(at: Desk) -> None:
     propose(at, fact("plays the cello"))
     at.workspace.ensure_state()
     (at.workspace.state / listings.FOLDER).write_text("in the way")
-    assert shown(at, 80).split("\n")[1:] == [" 1  + plays the cello   bot, today"]
+    rows = shown(at, 80).split("\n")
+    assert rows[1] == " 1  + plays the cello   bot, today"
+    assert [row.partition(":")[0] for row in rows[2:]] == ["1 part of 1 proposal"]
 
 
 def test_the_key_of_an_update_stands_once(at: Desk) -> None:

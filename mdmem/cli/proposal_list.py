@@ -16,10 +16,12 @@ from mdmem.model.proposals import (
     PartState,
     PartView,
     ProposalList,
+    ProposalView,
 )
 from mdmem.show.formatting import unreadable_line
 from mdmem.show.proposals import shown_line, visible
 from mdmem.text.addresses import join_path
+from mdmem.wording import number_of
 
 _NARROW = 72
 """Below so many columns, who, when and why are a second line."""
@@ -40,6 +42,8 @@ def list_text(listed: ProposalList, now: datetime, columns: int) -> str:
         lines += _rows(list(items), now, columns, len(str(numbered.items[-1].number)))
     if numbered.unlisted:
         lines.append(f"{numbered.unlisted:,} more not listed: decide some of these first")
+    if numbered.items:
+        lines.append(_counts(listed.views, columns))
     lines += [
         f"{view.id} {shown_line(view.actor)}: nothing is open; to close it: mdmem accept {view.id}"
         for view in listed.views
@@ -49,6 +53,23 @@ def list_text(listed: ProposalList, now: datetime, columns: int) -> str:
     if numbered.stamp:
         lines.append(f"list {numbered.stamp}")
     return "\n".join(lines)
+
+
+def _counts(views: Sequence[ProposalView], columns: int) -> str:
+    """The numbers of open parts and proposals, and as many ids of these as fit."""
+    counts = {view.id: sum(part.state.waits for part in view.parts) for view in views if view.waits}
+    parts, proposals = sum(counts.values()), len(counts)
+    lead = f"{number_of(parts, 'part')} of {number_of(proposals, 'proposal')}: "
+    names = list(counts)
+    shown = next(
+        (
+            n
+            for n in range(len(names), 1, -1)
+            if len(lead) + len(", ".join(names[:n])) + 3 * (n < len(names)) <= columns
+        ),
+        1,
+    )
+    return lead + ", ".join([*names[:shown], *(["…"] if shown < len(names) else [])])
 
 
 def item_text(item: ListedItem, now: datetime, columns: int) -> str:
