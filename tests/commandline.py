@@ -315,8 +315,9 @@ def on_terminal(
 
 
 def _read(descriptor: int) -> bytes:
-    """What a program prints next; nothing once it has ended, or is silent for a minute."""
+    """What a program prints next; nothing once it has ended."""
+    assert select([descriptor], [], [], 60)[0], "the program is silent for a minute"
     try:
-        return os.read(descriptor, 65_536) if select([descriptor], [], [], 60)[0] else b""
+        return os.read(descriptor, 65_536)
     except OSError:  # the other side is closed
         return b""

@@ -1,4 +1,4 @@
-"""A week of one person, and what is to stand in MEMORY.md after it: written before the rules."""
+"""A week of one person, and what MEMORY.md has to hold after it; written before the rules."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -178,7 +178,7 @@ KEPT = (
     "deploy Mondays",
     "pnpm",
 )
-"""Said plainly, or of a key that stands: words of one line each."""
+"""Said plainly, or of a current key: words of one line each."""
 EITHER = (
     "desktop app DuckDB SQLite too slow",
     "wiki two hours",
@@ -186,7 +186,7 @@ EITHER = (
     "releases Wednesdays",
     "Lisbon until 2026-03-20",
 )
-"""A correction of what stands in other words: applied or proposed."""
+"""A correction of a current line in other words: applied or proposed."""
 STALE = (
     "Tidewater",
     "Jonas",

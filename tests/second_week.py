@@ -82,7 +82,8 @@ DAYS: dict[int, Sequence[tuple[str, tuple[str, ...]]]] = {
             "tools",
             (
                 "The grant deadline has moved to 26 March.",
-                "From now on we use Nextflow for the pipelines, because Snakemake was hard to debug.",
+                "From now on we use Nextflow for the pipelines, because Snakemake was hard to"
+                " debug.",
                 "The seminar takes place in room C110 from now on.",
             ),
         ),

@@ -1,4 +1,4 @@
-"""What MEMORY.md says after a week of nights, against lists that were written before the rules."""
+"""MEMORY.md after a week of nights, compared with lists that were written before the rules."""
 
 import re
 from collections.abc import Iterator, Sequence

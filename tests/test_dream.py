@@ -629,9 +629,13 @@ class TestNights:
         assert message == (
             "dream: prefer tea over coffee\n\n"
             "+ ## Preferences\n+ [preference] prefer tea over coffee\n\n"
-            "Mdmem-Op: remember\nMdmem-Section: Memory > Preferences\nMdmem-Source: user-stated\nMdmem-Confidence: 0.95\n"
-            f"Mdmem-Promotes: {parse_item(said).id} {change.fact}\nMdmem-Actor: dream\nMdmem-Run: dream/2026-03-06\nMdmem-Cites: {change.fact} claude/aaaaaaaa#1\n"
-            f"Mdmem-Key: {change.fact} favourite drink\nMdmem-Dreamt: {head}\nMdmem-Reason: the user said it\n\n"
+            "Mdmem-Op: remember\nMdmem-Section: Memory > Preferences\n"
+            "Mdmem-Source: user-stated\nMdmem-Confidence: 0.95\n"
+            f"Mdmem-Promotes: {parse_item(said).id} {change.fact}\n"
+            "Mdmem-Actor: dream\nMdmem-Run: dream/2026-03-06\n"
+            f"Mdmem-Cites: {change.fact} claude/aaaaaaaa#1\n"
+            f"Mdmem-Key: {change.fact} favourite drink\n"
+            f"Mdmem-Dreamt: {head}\nMdmem-Reason: the user said it\n\n"
         )
         assert before != head
 

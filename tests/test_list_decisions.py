@@ -1,4 +1,4 @@
-"""Decisions by the numbers of a list: rivals, selections, and what has changed since it was shown."""
+"""Decisions by the numbers of a list: rivals, selections, and changes since it was shown."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""`mdmem review` on a terminal: a key for each item, undone, skipped, and carried out at the end."""
+"""`mdmem review` on a terminal: a key for each item; undone, skipped, carried out at the end."""
 
 import pytest
 from commandline import INTERRUPT, NOW, TOKEN, Done, Shell, mdmem, on_terminal

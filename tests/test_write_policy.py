@@ -11,10 +11,11 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
+from functools import partial
 from inspect import getmembers
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
@@ -477,15 +478,13 @@ def test_no_tool_writes_past_it(
         assert "proposed" not in json.loads(text)
 
 
-class closing_door:  # noqa: N801
-    def __init__(self, at: Desk) -> None:
-        self.door = Door(str(at.root), os.environ)
-
-    def __enter__(self) -> Door:
-        return self.door
-
-    def __exit__(self, *_: object) -> None:
-        self.door.close(1)
+@contextmanager
+def closing_door(at: Desk) -> Iterator[Door]:
+    door = Door(str(at.root), os.environ)
+    try:
+        yield door
+    finally:
+        door.close(1)
 
 
 # The memory tool.
@@ -716,11 +715,11 @@ def test_no_call_writes_past_it(at: Desk, row: type | str) -> None:
     with closing(Memory.open(at.root, os.environ)) as opened:
         if isinstance(row, str):
             call, fate = CALLS[row]
-            work: Callable[[], object] = lambda: call(opened, proposal)  # noqa: E731
+            work: Callable[[], object] = partial(call, opened, proposal)
         else:
             record, fate = RECORDS[row]
             does = opened.apply if row in get_args(Change) else opened.change_file
-            work = lambda: does(record)  # noqa: E731
+            work = partial(does, record)
         if fate is REFUSED:
             with pytest.raises(memory.module("errors").MdmemError) as caught:
                 work()

@@ -39,7 +39,8 @@ def state():
         "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])),
         "streams": [
             [s.encoding, s.errors, s.newlines, s.mode, s.name, s.line_buffering, s.write_through,
-             s.fileno(), type(s.buffer).__name__, s.buffer.name, s.buffer.mode, s.seekable(), s.isatty()]
+             s.fileno(), type(s.buffer).__name__, s.buffer.name, s.buffer.mode, s.seekable(),
+             s.isatty()]
             for s in (sys.stdin, sys.stdout, sys.stderr)
         ],
         "same": [

@@ -93,7 +93,7 @@ def write_edits(
 ) -> WrittenChange | None:
     """Commit planned edits of one file at once; None where it changed meanwhile.
 
-    `dreamt` stands in the last note. The caller holds the lock. Raises: MdmemError.
+    The last note has `dreamt`. The caller holds the lock. Raises: MdmemError.
     """
     done = [(each.edit, each.plan) for each in planned if each.plan is not None and each.changes]
     plans = [plan for _, plan in done]

@@ -171,7 +171,7 @@ class _Room:
         return key
 
     def _decide(self, left: Sequence[int], card: _Card, key: str) -> bool:
-        """Do what a key stands for; False to ask again."""
+        """Do what a key means; False to ask again."""
         match key:
             case "q":
                 return True

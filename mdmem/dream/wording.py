@@ -181,7 +181,7 @@ def _told(text: str) -> Iterator[str]:
 
 
 def _keyed(text: str, attribute: str | None, keys: Collection[str]) -> tuple[str, str] | None:
-    """The key and value that a sentence states, by its own form or for a key that stands."""
+    """The key and value that a sentence states, by its own form or for a current key."""
     match, own = _KEY.match(text), key_of(text)
     if match and own and (standing := _standing(own, keys)):
         return standing, value_of(match["value"])

@@ -22,7 +22,7 @@ _MOST_COMPARED = 12
 
 
 def put_later_first(hits: Sequence[Hit], limit: int) -> tuple[Hit, ...]:
-    """The first hits; a statement that a later one corrects stands behind it and names it.
+    """The first hits; a statement that a later one corrects follows that one and names it.
 
     The newer has to report a change (`now`, `moved`, `no longer`), and to be a correction of the
     older by `corrections`. A turn of a dialogue is no statement.

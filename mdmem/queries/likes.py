@@ -83,8 +83,7 @@ class LikeSearch:
 
     def _may_concern(self, key: str) -> bool:
         """False for an attribute of the user where the new line is about somebody else."""
-        # only where something alike has a key
-        from mdmem.extract import statements  # noqa: PLC0415
+        from mdmem.extract import statements  # noqa: PLC0415 - only where a similar fact has a key
 
         is_of_another = statements.speaks_of_another(self._text)
         return not (is_of_another and statements.attribute_named(key) is not None)
