@@ -219,19 +219,55 @@ class TestAnswers:
         assert _texts(memory, "No longer run the linter before each commit") == []
         assert _texts(memory, "No longer run the formatter before each push") == []
 
-    def test_silent_where_the_index_is_behind(self, memory: Memory, at: Desk):
+    def test_named_where_the_index_is_behind(self, memory: Memory, at: Desk):
         at.commit("something")
+        assert _texts(memory, "The API listens on port 9090 now") == [
+            "The API listens on port 8080"
+        ]
+
+    def test_named_right_after_it_was_written(self, memory: Memory):
+        memory.apply(Remember("The kiln reaches 1240 degrees"))
+        memory.apply(Log("The heron moult begins in May"))
+        assert _texts(memory, "The kiln reaches 1260 degrees now") == [
+            "The kiln reaches 1240 degrees"
+        ]
+        assert _texts(memory, "The heron moult begins in June now") == [
+            "The heron moult begins in May"
+        ]
+
+    def test_what_was_just_superseded_is_not_named(self, memory: Memory):
+        first = memory.apply(Log("The kiln reaches 1240 degrees")).added[0]
+        replaced = WriteOptions(supersedes=first)
+        memory.apply(Log("The kiln reaches 1260 degrees now", options=replaced))
+        assert _texts(memory, "The kiln reaches 1280 degrees now") == [
+            "The kiln reaches 1260 degrees now"
+        ]
+
+    def test_what_was_just_forgotten_is_not_named(self, memory: Memory):
+        memory.apply(Log("The kiln reaches 1240 degrees"))
+        memory.apply(Remember("The kiln reaches 1240 degrees"))
+        memory.apply(Forget("The kiln reaches 1240 degrees"))
+        assert _texts(memory, "The kiln reaches 1280 degrees now") == []
+
+    def test_named_where_there_is_no_index(self, at: Desk):
+        memory = Memory.open(at.root, os.environ)
+        assert _texts(memory, "The API listens on port 9090 now") == [
+            "The API listens on port 8080"
+        ]
+
+    def test_silent_where_much_is_not_indexed(self, at: Desk):
+        memory = Memory.open(at.root, os.environ)
+        for number in range(33):
+            at.write("MEMORY.md", f"{at.read('MEMORY.md')}- tile {number} is blue\n")
+            at.commit()
         assert _texts(memory, "The API listens on port 9090 now") == []
 
-    def test_silent_where_there_is_no_index(self, at: Desk):
-        assert _texts(Memory.open(at.root, os.environ), "The API listens on port 9090 now") == []
-
-    def test_silent_where_the_index_is_damaged(self, memory: Memory, at: Desk):
+    def test_a_damaged_index_hinders_nothing(self, memory: Memory, at: Desk):
         for file in (at.workspace.state / "index" / "documents").iterdir():
             file.write_bytes(b"")
         done = Memory.open(at.root, os.environ).apply(Log("The API listens on port 9090 now"))
         assert done.changed
-        assert done.like == ()
+        assert [like.text for like in done.like] == ["The API listens on port 8080"]
 
     def test_no_more_is_compared_than_takes_milliseconds(
         self, memory: Memory, monkeypatch: pytest.MonkeyPatch

@@ -208,14 +208,9 @@ def index_as_is(workspace: Workspace) -> tuple[SearchIndex, bool]:
     return index_and_stamps(workspace)[:2]
 
 
-def index_at(workspace: Workspace, commit: CommitId) -> SearchIndex | None:
-    """The index if it has seen this commit under these settings; later saves are not looked at."""
-    index = _open_index(workspace).index(workspace)
-    return (
-        index
-        if (index.seen.commit, index.seen.settings) == (commit, _settings(workspace))
-        else None
-    )
+def index_unchecked(workspace: Workspace) -> SearchIndex:
+    """The index as it is, without a look at what has changed since."""
+    return _open_index(workspace).index(workspace)
 
 
 def fresh_index(

@@ -172,6 +172,24 @@ def newest_commits(repository: Repository, path: FilePath, limit: int) -> list[C
     return [CommitId(name.decode()) for name in listed.split()]
 
 
+def newest_changes(
+    repository: Repository, head: CommitId, seen: CommitId | None, limit: int
+) -> list[tuple[str, list[FilePath]]] | None:
+    """Messages and Markdown files of the commits since `seen`; None if there are more than `limit`.
+
+    Raises RepositoryProblem (`git-failed`), also where `seen` is gone.
+    """
+    since = [f"^{seen}"] if seen else []
+    form = ("log", "-z", f"-n{limit + 1}", "--name-only", "--relative", "--format=%x01%B%x02")
+    output = repository.git(*form, head, *since, "--", MARKDOWN)
+    changes = []
+    for row in output.split(b"\1")[1:]:
+        message, _, paths = row.partition(b"\2")
+        names = [FilePath(os.fsdecode(path)) for path in paths.strip(b"\0\n").split(b"\0") if path]
+        changes.append((message.decode("utf-8", "replace"), names))
+    return None if len(changes) > limit else changes
+
+
 def read_history(
     repository: Repository,
     commits: Sequence[tuple[CommitId, Parents]],

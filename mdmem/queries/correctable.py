@@ -1,0 +1,122 @@
+"""The current entries that a new line may correct.
+
+They come from the index as it is, and from the files that a few newer commits have changed. Little
+text is compared, so that a write hardly waits for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from mdmem.catchup.index import index_unchecked
+from mdmem.editors import corrections
+from mdmem.extract import statements
+from mdmem.folder import files, layout
+from mdmem.history.messages import parse_note, quoted_line
+from mdmem.model import CommitId, FactId, FileKind, FilePath, Op
+from mdmem.model.trail import Entry
+from mdmem.repo.first_parent import newest_changes
+from mdmem.search.entry_words import words_of_text
+from mdmem.search.indexer import SearchIndex
+from mdmem.search.terms import ENGLISH
+from mdmem.text.document import parse_bytes
+from mdmem.text.entries import entries
+from mdmem.workspace import Workspace
+
+_NEAREST = 16
+"""The entries of the index, and as many of new commits, that are compared with the new line."""
+_MOST_COMMITS, _MOST_BYTES = 32, 50_000
+"""What is read of commits that the index has not seen; of more commits nothing."""
+_MOST_CHARACTERS = 6_000
+"""The characters that are compared, the nearest entries first: a few milliseconds."""
+
+
+def similar_entries(
+    workspace: Workspace, commit: CommitId, text: str
+) -> tuple[Sequence[Entry], bool]:
+    """The entries up to a commit that a text resembles, most alike first; and whether the text
+    says that something ended. Raises MdmemError, OSError (a damaged index).
+    """
+    index = index_unchecked(workspace)
+    words = corrections.words_to_search(text)
+    nearest = _nearest_indexed(workspace, index, words)
+    if index.seen.commit != commit:
+        nearest = _with_changes(workspace, nearest, words, commit, index.seen.commit)
+    room = _MOST_CHARACTERS
+    alike: list[tuple[float, Entry]] = []
+    for entry in nearest:
+        room -= len(entry.text) + len(text)
+        if room < 0:
+            break
+        likeness = corrections.correction_likeness(entry.text, text)
+        alike += [(likeness, entry)] if likeness and _may_concern(entry.key, text) else []
+    ranked = [entry for _, entry in sorted(alike, key=lambda pair: -pair[0])]
+    return ranked, corrections.ends_something(text)
+
+
+def _may_concern(key: str | None, text: str) -> bool:
+    """False for an attribute of the user where the new line is about somebody else."""
+    return (
+        key is None
+        or statements.attribute_named(key) is None
+        or not statements.speaks_of_another(text)
+    )
+
+
+def _nearest_indexed(workspace: Workspace, index: SearchIndex, words: str) -> Iterator[Entry]:
+    for row in index.with_words(words, workspace.now().date(), _NEAREST):
+        if row.entry.fact and _is_written_to(workspace, row.entry.path):
+            yield row.entry
+
+
+def _is_written_to(workspace: Workspace, path: FilePath) -> bool:
+    read_only = workspace.settings.extra_paths
+    return workspace.kind_of(path) is not FileKind.BOOTSTRAP and not layout.within(path, read_only)
+
+
+def _with_changes(
+    workspace: Workspace,
+    indexed: Iterable[Entry],
+    words: str,
+    commit: CommitId,
+    seen: CommitId | None,
+) -> Iterator[Entry]:
+    """With the nearest entries of files that unseen commits changed, without what they ended."""
+    changes = newest_changes(workspace.repository, commit, seen, _MOST_COMMITS) or ()
+    paths = dict.fromkeys(path for _, changed in changes for path in changed)
+    ended: set[FactId] = set()
+    forgotten: set[str] = set()
+    for message, _ in changes:
+        lines = message.splitlines()
+        note = parse_note(lines, None)
+        ended.update(note.retracts, (old for old, _ in note.supersedes))
+        if note.op == Op.FORGET and not note.only:
+            forgotten.update(line[2:] for line in lines if line.startswith("- "))
+    for entry in (*_nearest_in_files(workspace, paths, words), *indexed):
+        if entry.fact not in ended and quoted_line(entry.first_line) not in forgotten:
+            yield entry
+
+
+def _nearest_in_files(workspace: Workspace, paths: Iterable[FilePath], words: str) -> list[Entry]:
+    """The entries that share most words, as the index would count them."""
+    today, language = workspace.now().date(), workspace.settings.language or ENGLISH
+    wanted = _index_words(words, language)
+    room = _MOST_BYTES
+    shared: list[tuple[int, Entry]] = []
+    for path in paths:
+        if not _is_written_to(workspace, path):
+            continue
+        data = files.read(files.path_on_disk(workspace.root, path)) or b""
+        room -= len(data)
+        if room < 0:
+            break
+        for entry in entries(parse_bytes(data), path, daily=workspace.daily):
+            number = len(wanted & _index_words(entry.text, language)) if entry.fact else 0
+            if number and (entry.until is None or entry.until >= today):
+                shared.append((number, entry))
+    return [entry for _, entry in sorted(shared, key=lambda pair: -pair[0])[:_NEAREST]]
+
+
+def _index_words(text: str, language: str) -> frozenset[str]:
+    words = words_of_text(text, language)
+    return frozenset((*words.indexed.split(), *"".join(words.runs)))
