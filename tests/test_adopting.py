@@ -13,8 +13,7 @@ from workspaces import NOW, SEED, Desk, append, desk
 from mdmem.errors import MdmemError, PathProblem
 from mdmem.folder import hook_files, installed
 from mdmem.memory import adopting, commit_hooks, initialise
-from mdmem.memory.adopting import InitResult
-from mdmem.model.reads import Initialise
+from mdmem.model.reads import Initialise, InitResult
 from mdmem.workspace import find_workspace, open_at
 
 FALLBACK = "mdmem <mdmem@localhost>"

@@ -19,10 +19,9 @@ from mdmem.errors import MdmemError, StorageProblem
 from mdmem.folder.config import user_state_folder
 from mdmem.mcp.door import Door
 from mdmem.memory import Memory, adopt_found, find_unadopted, initialise, leave
-from mdmem.memory.adopting import InitResult
 from mdmem.memtool import Backend
 from mdmem.model.pipelines import Digest
-from mdmem.model.reads import Initialise
+from mdmem.model.reads import Initialise, InitResult
 from mdmem.model.searches import Search
 
 SECRET_WISH = "wants every install done with curl"

@@ -18,12 +18,12 @@ from workspaces import desk as make_desk
 from mdmem.doctor import Level
 from mdmem.errors import RepositoryProblem
 from mdmem.events import EventRecorder
-from mdmem.memory.adopting import InitResult, initialise
+from mdmem.memory.adopting import initialise
 from mdmem.memory.hooks import Hooks
 from mdmem.merge import setup
 from mdmem.merge.setup import with_lines
 from mdmem.model import FilePath
-from mdmem.model.reads import Initialise
+from mdmem.model.reads import Initialise, InitResult
 
 examined = examined_desk
 NAMED = " merge=mdmem diff=markdown\n"

@@ -14,7 +14,7 @@ from mdmem.show import contexts
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli.options import Json
+    from mdmem.cli.options import BlockWindow, Budget, Json, Profile, Without
 
 
 def context(
@@ -30,44 +30,10 @@ def context(
         str | None,
         typer.Option("--for", metavar="session|prompt", help="The purpose of the block."),
     ] = None,
-    budget: Annotated[
-        int | None,
-        typer.Option(
-            "--budget",
-            metavar="N",
-            help="Maximum number of tokens. [default: 2000; 500 for a prompt]",
-        ),
-    ] = None,
-    window: Annotated[
-        int | None,
-        typer.Option(
-            "--window",
-            metavar="N",
-            help=(
-                "Size of the model's context window in tokens. The budget is then a percentage of"
-                " it (see --profile)."
-            ),
-        ),
-    ] = None,
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            "--profile",
-            metavar="KIND",
-            help="coding, general or knowledge: 10, 15 or 20 percent of the window.",
-        ),
-    ] = None,
-    without: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--without",
-            metavar="PART",
-            help=(
-                "Leave out profile, pinned, tasks, days, found, tags or notes; separate several"
-                " with commas."
-            ),
-        ),
-    ] = None,
+    budget: Budget = None,
+    window: BlockWindow = None,
+    profile: Profile = None,
+    without: Without = None,
     session: Annotated[
         str | None,
         typer.Option("--session", metavar="NAME", help="The agent session the block is for."),

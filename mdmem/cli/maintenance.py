@@ -17,11 +17,10 @@ from mdmem.cli.flags import in_flags
 from mdmem.cli.progress import count, shown
 from mdmem.errors import UsageProblem
 from mdmem.folder import installed
-from mdmem.folder.layout import CURATED_NAMES
 from mdmem.model.reads import FoundWorkspace, Initialise
 from mdmem.model.rules import parse_allowances
 from mdmem.show import maintenance, reads
-from mdmem.show.formatting import VerbatimText, named_commit, one_line
+from mdmem.show.formatting import VerbatimText
 from mdmem.startup.records import replace
 from mdmem.text import check
 from mdmem.wording import number_of
@@ -29,7 +28,15 @@ from mdmem.wording import number_of
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli.options import Json
+    from mdmem.cli.options import (
+        AgentsFile,
+        FindWorkspaces,
+        Json,
+        Leave,
+        NewWorkspace,
+        NoAgentsFile,
+        SharedMerging,
+    )
 
 
 def leave_adopted(folder: str | None) -> Answer:
@@ -109,46 +116,15 @@ def _missing_for_plugin() -> Iterator[str]:
 
 def init(
     call: Call,
-    folder: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="DIR", help="The folder. [default: -C, else MDMEM_WORKSPACE, else here]"
-        ),
-    ] = None,
+    folder: NewWorkspace = None,
     no_hooks: Annotated[
         bool, typer.Option("--no-hooks", help="Do not install git's hooks.")
     ] = False,
-    agents: Annotated[
-        str | None,
-        typer.Option(
-            "--agents",
-            metavar="[FILE]",
-            help="Put instructions for agents into FILE: how to use memory. [FILE: AGENTS.md]",
-        ),
-    ] = None,
-    no_agents: Annotated[
-        str | None,
-        typer.Option("--no-agents", metavar="[FILE]", help="Remove them. [FILE: AGENTS.md]"),
-    ] = None,
-    shared: Annotated[
-        bool,
-        typer.Option(
-            "--shared", help="Commit a .gitattributes, so that clones merge memory by section too."
-        ),
-    ] = False,
-    leave: Annotated[
-        bool,
-        typer.Option(
-            "--leave", help="Stop serving this workspace to agents. Nothing in it changes."
-        ),
-    ] = False,
-    found: Annotated[
-        bool,
-        typer.Option(
-            "--found",
-            help="Find workspaces under your home folder and choose which to adopt.",
-        ),
-    ] = False,
+    agents: AgentsFile = None,
+    no_agents: NoAgentsFile = None,
+    shared: SharedMerging = False,
+    leave: Leave = False,
+    found: FindWorkspaces = False,
     yes: Annotated[
         bool,
         typer.Option("--yes", help="With --found: adopt all that only you have written in."),
@@ -179,29 +155,9 @@ def init(
         shared=shared,
     )
     result = memory.initialise(request, os.environ)
-    answer = {
-        "workspace": str(result.workspace),
-        "made_repository": result.made_repository,
-        "written": list(result.written),
-        "took_out": result.took_out,
-        "commit": result.commit,
-        "hooks": list(result.hooks),
-        "merging": list(result.merging),
-        "notes": [in_flags(note) for note in result.notes],
-        "adopted": result.adopted,
-    }
-    done = (
-        "adopted"
-        if result.newly_adopted
-        else "Created"
-        if set(CURATED_NAMES).intersection(result.written)
-        else "ready:"
-    )
-    files = f" ({', '.join(result.written)})" if result.written else ""
-    files += f", removed the instructions from {result.took_out}" if result.took_out else ""
     return Answer(
-        answer,
-        one_line(f"{done} workspace {result.workspace}{files}{named_commit(result.commit)}"),
+        maintenance.initialised_json(result) | {"notes": [in_flags(note) for note in result.notes]},
+        maintenance.initialised_text(result),
         result.notes,
     )
 

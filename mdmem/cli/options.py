@@ -1,10 +1,11 @@
-"""Options that several commands share."""
+"""Options that several commands share, and those of commands with many."""
 
 from typing import Annotated, Any
 
 import typer
 
 from mdmem.model import Source
+from mdmem.model.searches import COMBINED_DAYS
 from mdmem.transcripts import CLIENT_NAMES
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -20,9 +21,17 @@ AnyFile = Annotated[
     str | None,
     typer.Option("--file", metavar="FILE", help="A Markdown file, relative to the workspace."),
 ]
+FileOrFolder = Annotated[
+    str | None,
+    typer.Option("--file", metavar="FILE", help="Only this file, or files below this folder."),
+]
 SectionOption = Annotated[
     str | None,
     typer.Option("--section", metavar="SECTION", help="A heading, or several joined by ' > '."),
+]
+SectionTree = Annotated[
+    str | None,
+    typer.Option("--section", metavar="SECTION", help="Only this section and its subsections."),
 ]
 _KINDS = ["fact", "decision", "preference", "lesson", "status", "task"]
 _REFUSALS = ["shrink", "append", "secret"]
@@ -103,6 +112,38 @@ AsOf = Annotated[
         help="Memory at the end of that day (also words such as last March), or at that commit.",
     ),
 ]
+Query = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="QUERY",
+        help="Words; any of them may match. Without words: the newest matching entries.",
+    ),
+]
+MinConfidence = Annotated[
+    float | None,
+    typer.Option("--min-confidence", metavar="N", help="Minimum confidence (0 to 1)."),
+]
+RecentDays = Annotated[
+    int | None,
+    typer.Option("--recent-days", metavar="N", help="Only the last N days of the logs."),
+]
+Combined = Annotated[
+    bool, typer.Option("--combined", help=f"Same as --recent-days {COMBINED_DAYS}.")
+]
+Past = Annotated[
+    bool,
+    typer.Option("--history", help="Include facts that were superseded, expired or removed."),
+]
+WithMessages = Annotated[
+    bool,
+    typer.Option(
+        "--sessions",
+        help=(
+            "Also list up to N (-n) messages from the sessions configured in your settings,"
+            " after the memory results."
+        ),
+    ),
+]
 Reason = Annotated[
     str | None, typer.Option("--reason", metavar="TEXT", help="Why; kept in the commit.")
 ]
@@ -153,11 +194,139 @@ ListStamp = Annotated[
     str | None,
     typer.Option("--list", metavar="STAMP", help="The list. [default: the newest that you saw]"),
 ]
+EditedFirst = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--edit",
+        metavar="ITEM",
+        help="Edit this number or part in $EDITOR first; it then counts as yours.",
+    ),
+]
 FactArgument = Annotated[
     str,
     typer.Argument(
         metavar="FACT",
         help="Its exact text, key or id, or the first six or more characters of its id.",
+    ),
+]
+SectionArgument = Annotated[
+    str | None, typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '.")
+]
+EditPreamble = Annotated[
+    bool,
+    typer.Option("--preamble", help="The text before the first heading, instead of a section."),
+]
+Body = Annotated[
+    str | None,
+    typer.Option(
+        "--body", metavar="TEXT", help="Replace the section's own text. '-' reads standard input."
+    ),
+]
+Append = Annotated[
+    str | None, typer.Option("--append", metavar="TEXT", help="Add at the end of its own text.")
+]
+Prepend = Annotated[
+    str | None,
+    typer.Option("--prepend", metavar="TEXT", help="Add at the beginning of its own text."),
+]
+OldWords = Annotated[
+    str | None,
+    typer.Option("--replace", metavar="OLD", help="Replace words that occur once in it."),
+]
+NewWords = Annotated[
+    str | None, typer.Option("--with", metavar="NEW", help="The replacement for --replace.")
+]
+CreateSection = Annotated[
+    bool, typer.Option("--create", help="Create the missing part of the path, and the file.")
+]
+After = Annotated[
+    str | None,
+    typer.Option("--after", metavar="SECTION", help="With --create: place it after this section."),
+]
+Expect = Annotated[
+    str | None,
+    typer.Option(
+        "--expect", metavar="ETAG", help="Refuse if the section has changed since you read it."
+    ),
+]
+LastDay = Annotated[
+    str | None,
+    typer.Option(
+        "--until",
+        metavar="DAY",
+        help="The last day on which it is true: a date, or words such as next friday.",
+    ),
+]
+Budget = Annotated[
+    int | None,
+    typer.Option(
+        "--budget",
+        metavar="N",
+        help="Maximum number of tokens. [default: 2000; 500 for a prompt]",
+    ),
+]
+BlockWindow = Annotated[
+    int | None,
+    typer.Option(
+        "--window",
+        metavar="N",
+        help=(
+            "Size of the model's context window in tokens. The budget is then a percentage of"
+            " it (see --profile)."
+        ),
+    ),
+]
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="KIND",
+        help="coding, general or knowledge: 10, 15 or 20 percent of the window.",
+    ),
+]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without",
+        metavar="PART",
+        help=(
+            "Leave out profile, pinned, tasks, days, found, tags or notes; separate several"
+            " with commas."
+        ),
+    ),
+]
+NewWorkspace = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="DIR", help="The folder. [default: -C, else MDMEM_WORKSPACE, else here]"
+    ),
+]
+AgentsFile = Annotated[
+    str | None,
+    typer.Option(
+        "--agents",
+        metavar="[FILE]",
+        help="Put instructions for agents into FILE: how to use memory. [FILE: AGENTS.md]",
+    ),
+]
+NoAgentsFile = Annotated[
+    str | None,
+    typer.Option("--no-agents", metavar="[FILE]", help="Remove them. [FILE: AGENTS.md]"),
+]
+SharedMerging = Annotated[
+    bool,
+    typer.Option(
+        "--shared", help="Commit a .gitattributes, so that clones merge memory by section too."
+    ),
+]
+Leave = Annotated[
+    bool,
+    typer.Option("--leave", help="Stop serving this workspace to agents. Nothing in it changes."),
+]
+FindWorkspaces = Annotated[
+    bool,
+    typer.Option(
+        "--found", help="Find workspaces under your home folder and choose which to adopt."
     ),
 ]
 Preamble = Annotated[bool, typer.Option("--preamble", help="The text before the first heading.")]

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         DecidedAll,
         DecidedFile,
         DecidedSection,
+        EditedFirst,
         Json,
         ListStamp,
         Session,
@@ -132,14 +133,7 @@ def accept(
     from_actor: DecidedActor = None,
     undisputed: DecidedAll = False,
     stamp: ListStamp = None,
-    edit: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--edit",
-            metavar="ITEM",
-            help="Edit this number or part in $EDITOR first; it then counts as yours.",
-        ),
-    ] = None,
+    edit: EditedFirst = None,
     vouch: Annotated[
         bool, typer.Option("--vouch", help="State it yourself: it counts as user-stated.")
     ] = False,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, open_memory, use_colour
 from mdmem.errors import UsageProblem
-from mdmem.model.searches import ListFacts, Search
+from mdmem.model.searches import COMBINED_DAYS, ListFacts, Search
 from mdmem.show import hits
 
 if TYPE_CHECKING:
@@ -15,72 +15,46 @@ if TYPE_CHECKING:
     from mdmem.cli.options import (
         AsOf,
         ByActor,
+        Combined,
+        FileOrFolder,
         InSession,
         Json,
         Kind,
+        MinConfidence,
+        Past,
+        Query,
+        RecentDays,
         SectionOption,
+        SectionTree,
         Since,
         Tags,
         Until,
+        WithMessages,
     )
-
-
-_COMBINED_DAYS = 7
+    from mdmem.memory import Memory
 
 
 def search(
     call: Call,
-    query: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="QUERY",
-            help="Words; any of them may match. Without words: the newest matching entries.",
-        ),
-    ] = None,
+    query: Query = None,
     limit: Annotated[int, typer.Option("-n", metavar="N", help="Maximum number of results.")] = 8,
-    file: Annotated[
-        str | None,
-        typer.Option("--file", metavar="FILE", help="Only this file, or files below this folder."),
-    ] = None,
-    section: Annotated[
-        str | None,
-        typer.Option("--section", metavar="SECTION", help="Only this section and its subsections."),
-    ] = None,
+    file: FileOrFolder = None,
+    section: SectionTree = None,
     kind: Kind = None,
     tags: Tags = None,
     actor: ByActor = None,
     session: InSession = None,
     since: Since = None,
     until: Until = None,
-    min_confidence: Annotated[
-        float | None,
-        typer.Option("--min-confidence", metavar="N", help="Minimum confidence (0 to 1)."),
-    ] = None,
-    recent_days: Annotated[
-        int | None,
-        typer.Option("--recent-days", metavar="N", help="Only the last N days of the logs."),
-    ] = None,
-    combined: Annotated[
-        bool, typer.Option("--combined", help=f"Same as --recent-days {_COMBINED_DAYS}.")
-    ] = False,
-    history: Annotated[
-        bool,
-        typer.Option("--history", help="Include facts that were superseded, expired or removed."),
-    ] = False,
+    min_confidence: MinConfidence = None,
+    recent_days: RecentDays = None,
+    combined: Combined = False,
+    history: Past = False,
     as_of: AsOf = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Explain the score of each result.")
     ] = False,
-    sessions: Annotated[
-        bool,
-        typer.Option(
-            "--sessions",
-            help=(
-                "Also list up to N (-n) messages from the sessions configured in your settings,"
-                " after the memory results."
-            ),
-        ),
-    ] = False,
+    sessions: WithMessages = False,
     proposed: Annotated[
         bool, typer.Option("--proposed", help="Search open proposals only.")
     ] = False,
@@ -92,7 +66,6 @@ def search(
     """
     if combined and recent_days is not None:
         raise UsageProblem("--combined and --recent-days exclude each other")
-    days = _COMBINED_DAYS if combined else recent_days
     request = Search(
         query=" ".join(query or ()),
         limit=limit,
@@ -105,36 +78,41 @@ def search(
         since=since,
         until=until,
         min_confidence=min_confidence,
-        recent_days=days,
+        recent_days=COMBINED_DAYS if combined else recent_days,
         history=history,
         as_of=as_of,
         explain=explain,
         sessions=sessions,
     )
-    memory = open_memory(call)
-    if proposed:
-        if request != Search(query=request.query, limit=limit):
-            raise UsageProblem("--proposed goes only with -n")
-        # for --proposed alone
-        from mdmem.show import proposals  # noqa: PLC0415
+    return (_search_proposed if proposed else _search)(open_memory(call), request)
 
-        matches = memory.proposals.search(request.query, limit)
-        return Answer(
-            proposals.hits_json(request.query, matches),
-            proposals.hits_text(matches),
-            () if matches else ("no match",),
-        )
+
+def _search(memory: Memory, request: Search) -> Answer:
     result = memory.search(request)
     notes = (
         ()
         if result.hits or result.messages or result.stale
-        else memory.empty_answer_notes(file, section)
+        else memory.empty_answer_notes(request.file, request.section)
     )
     return Answer(
         hits.search_json(result),
         hits.search_text(result, use_colour()),
         (*hits.search_notes(result), *notes),
         hits.answer_status(len(result.hits) + len(result.messages), result),
+    )
+
+
+def _search_proposed(memory: Memory, request: Search) -> Answer:
+    # for --proposed alone
+    from mdmem.show import proposals  # noqa: PLC0415
+
+    if request != Search(query=request.query, limit=request.limit):
+        raise UsageProblem("--proposed goes only with -n")
+    matches = memory.proposals.search(request.query, request.limit)
+    return Answer(
+        proposals.hits_json(request.query, matches),
+        proposals.hits_text(matches),
+        () if matches else ("no match",),
     )
 
 
@@ -146,10 +124,7 @@ def facts(
     ] = None,
     kind: Kind = None,
     section: SectionOption = None,
-    file: Annotated[
-        str | None,
-        typer.Option("--file", metavar="FILE", help="Only this file, or files below this folder."),
-    ] = None,
+    file: FileOrFolder = None,
     actor: ByActor = None,
     session: InSession = None,
     since: Since = None,

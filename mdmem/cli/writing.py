@@ -12,7 +12,17 @@ from mdmem.cli.write_options import write_answer, write_options
 from mdmem.errors import UsageProblem
 from mdmem.model import Source
 from mdmem.model.reads import Show
-from mdmem.model.writes import Action, EditSection, Forget, Log, Purge, Remember, Revert, Save
+from mdmem.model.writes import (
+    Action,
+    EditSection,
+    Forget,
+    Log,
+    Purge,
+    Remember,
+    Revert,
+    Save,
+    WriteOptions,
+)
 from mdmem.show import writes
 from mdmem.startup.records import replace
 
@@ -21,15 +31,26 @@ if TYPE_CHECKING:
 
     from mdmem.cli.options import (
         Actor,
+        After,
         Again,
         Allow,
         AnyFile,
+        Append,
+        Body,
+        CreateSection,
+        EditPreamble,
+        Expect,
         FactArgument,
         File,
         Json,
         Kind,
+        LastDay,
+        NewWords,
         Nth,
+        OldWords,
+        Prepend,
         Propose,
+        SectionArgument,
         SectionOption,
         Supersedes,
         Tags,
@@ -54,57 +75,23 @@ def _propose(
 
 def edit_section(
     call: Call,
-    section: Annotated[
-        str | None, typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '.")
-    ] = None,
+    section: SectionArgument = None,
     file: File = None,
-    preamble: Annotated[
-        bool,
-        typer.Option("--preamble", help="The text before the first heading, instead of a section."),
-    ] = False,
-    body: Annotated[
-        str | None,
-        typer.Option(
-            "--body",
-            metavar="TEXT",
-            help="Replace the section's own text. '-' reads standard input.",
-        ),
-    ] = None,
-    append: Annotated[
-        str | None, typer.Option("--append", metavar="TEXT", help="Add at the end of its own text.")
-    ] = None,
-    prepend: Annotated[
-        str | None,
-        typer.Option("--prepend", metavar="TEXT", help="Add at the beginning of its own text."),
-    ] = None,
-    replace_: Annotated[
-        str | None,
-        typer.Option("--replace", metavar="OLD", help="Replace words that occur once in it."),
-    ] = None,
-    replacement: Annotated[
-        str | None, typer.Option("--with", metavar="NEW", help="The replacement for --replace.")
-    ] = None,
+    preamble: EditPreamble = False,
+    body: Body = None,
+    append: Append = None,
+    prepend: Prepend = None,
+    replace_: OldWords = None,
+    replacement: NewWords = None,
     rename: Annotated[
         str | None, typer.Option("--rename", metavar="TITLE", help="Rename it.")
     ] = None,
     delete: Annotated[bool, typer.Option("--delete", help="Remove the section.")] = False,
     editor: Annotated[bool, typer.Option("--editor", help="Edit its own text in $EDITOR.")] = False,
-    create: Annotated[
-        bool, typer.Option("--create", help="Create the missing part of the path, and the file.")
-    ] = False,
-    after: Annotated[
-        str | None,
-        typer.Option(
-            "--after", metavar="SECTION", help="With --create: place it after this section."
-        ),
-    ] = None,
+    create: CreateSection = False,
+    after: After = None,
     nth: Nth = None,
-    expect: Annotated[
-        str | None,
-        typer.Option(
-            "--expect", metavar="ETAG", help="Refuse if the section has changed since you read it."
-        ),
-    ] = None,
+    expect: Expect = None,
     subtree: Annotated[bool, typer.Option("--subtree", help="Include its subsections.")] = False,
     supersedes: Supersedes = None,
     propose: Propose = False,
@@ -115,12 +102,8 @@ def edit_section(
     """Change one section of a file, and nothing else in it."""
     if replace_ == replacement == "-":
         raise UsageProblem("--replace and --with cannot both read standard input")
-    if editor and subtree:
-        raise UsageProblem("--editor edits the section's own text; --subtree does not go with it")
-    if editor and (create or after or body is not None):
-        raise UsageProblem(
-            "--editor edits an existing section; --body, --create and --after do not go with it"
-        )
+    if editor:
+        _require_alone(subtree, create or after or body is not None)
     change = EditSection.of(
         section,
         preamble=preamble,
@@ -141,12 +124,8 @@ def edit_section(
     )
     memory = open_memory(call)
     if editor:
-        # for --editor alone
-        from mdmem.cli.editor import edit_text  # noqa: PLC0415
-
-        view = memory.show(Show(file=file, section=section, nth=nth, preamble=preamble))
-        text = edit_text(view.text.strip("\r\n") + "\n", "--editor", "--body -")
-        change = replace(change, text=text, expect=expect or view.etag)
+        shown_section = Show(file=file, section=section, nth=nth, preamble=preamble)
+        change = _in_editor(memory, shown_section, change)
     elif change.action is not Action.RENAME:
         change = replace(
             change, text=read_argument(change.text), replacement=read_argument(change.replacement)
@@ -154,6 +133,26 @@ def edit_section(
     if propose or to or again:
         return _propose(memory, change, propose, to, again)
     return write_answer(memory.apply(change))
+
+
+def _require_alone(subtree: bool, creates: object) -> None:
+    """Raises UsageProblem for what does not go with --editor."""
+    if subtree:
+        raise UsageProblem("--editor edits the section's own text; --subtree does not go with it")
+    if creates:
+        raise UsageProblem(
+            "--editor edits an existing section; --body, --create and --after do not go with it"
+        )
+
+
+def _in_editor(memory: Memory, section: Show, change: EditSection) -> EditSection:
+    """The change with the text that the user makes of the section."""
+    # for --editor alone
+    from mdmem.cli.editor import edit_text  # noqa: PLC0415
+
+    view = memory.show(section)
+    text = edit_text(view.text.strip("\r\n") + "\n", "--editor", "--body -")
+    return replace(change, text=text, expect=change.expect or view.etag)
 
 
 def log(
@@ -226,14 +225,7 @@ def remember(
     ] = False,
     kind: Kind = None,
     tags: Tags = None,
-    until: Annotated[
-        str | None,
-        typer.Option(
-            "--until",
-            metavar="DAY",
-            help="The last day on which it is true: a date, or words such as next friday.",
-        ),
-    ] = None,
+    until: LastDay = None,
     supersedes: Supersedes = None,
     propose: Propose = False,
     to: To = None,
@@ -313,18 +305,7 @@ def forget(
             )
         if propose or to or again:
             raise UsageProblem("--purge cannot be proposed")
-        if options.source is not Source.INFERRED or options.confidence is not None:
-            raise UsageProblem(
-                "--purge states nothing: --source and --confidence do not go with it"
-            )
-        purged = Purge(
-            fact=fact,
-            reason=options.reason,
-            actor=options.actor,
-            session=options.session,
-            allow=options.allow,
-        )
-        return _purge(call, purged, yes, options.dry_run)
+        return _purge(call, fact, options, yes)
     change = Forget(fact=fact, file=file, section=section, everywhere=everywhere, options=options)
     if propose or to or again:
         return _propose(open_memory(call), change, propose, to, again)
@@ -332,11 +313,20 @@ def forget(
     return write_answer(result, result.removed)
 
 
-def _purge(call: Call, request: Purge, yes: bool, dry_run: bool) -> Answer:
+def _purge(call: Call, fact: str, options: WriteOptions, yes: bool) -> Answer:
     from mdmem.show import maintenance  # noqa: PLC0415 - for --purge alone
 
+    if options.source is not Source.INFERRED or options.confidence is not None:
+        raise UsageProblem("--purge states nothing: --source and --confidence do not go with it")
+    request = Purge(
+        fact=fact,
+        reason=options.reason,
+        actor=options.actor,
+        session=options.session,
+        allow=options.allow,
+    )
     memory = open_memory(call)
-    if dry_run:
+    if options.dry_run:
         plan = memory.plan_purge(request)
         return Answer(maintenance.purge_plan_json(plan), maintenance.purge_plan_text(plan))
     if not yes:

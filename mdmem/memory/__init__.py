@@ -27,7 +27,6 @@ from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, o
 if TYPE_CHECKING:
     from mdmem.doctor import Finding
     from mdmem.given.guard import GuardedTexts
-    from mdmem.memory.adopting import InitResult
     from mdmem.memory.figures import EventFigures
     from mdmem.memory.hooks import Hooks
     from mdmem.memory.pipelines import Pipelines
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from mdmem.model.reads import (
         FoundWorkspace,
         Initialise,
+        InitResult,
         Outline,
         SectionView,
         Show,

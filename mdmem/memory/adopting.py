@@ -27,12 +27,12 @@ from mdmem.folder.listing import is_marked
 from mdmem.memory.commit_hooks import require_hooks_free
 from mdmem.merge import setup
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Op, Problem
-from mdmem.model.reads import Initialise
+from mdmem.model.reads import Initialise, InitResult
 from mdmem.model.writes import WriteResult
 from mdmem.queries.folders import other_markdown_note
 from mdmem.repo import Repository, commits
 from mdmem.repo.ignored import ignored
-from mdmem.startup.records import dataclass, replace
+from mdmem.startup.records import replace
 from mdmem.text import check
 from mdmem.wording import field
 from mdmem.workspace import Workspace, actor_in_shell, open_at, require_writer
@@ -89,27 +89,6 @@ def share(workspace: Workspace) -> CommitId | None:
             raise
     setup.drop_own_lines(workspace)
     return commit
-
-
-@dataclass(frozen=True, slots=True)
-class InitResult:
-    """The result of `init`: files written, their commit, hooks installed, lines for the user.
-
-    `took_out` is the file that mdmem's instructions to agents were removed from; `merging` is what
-    was written so that git merges memory with mdmem: `settings`, `attributes`, `shared attributes`.
-    `adopted`: agents are served the workspace; `newly_adopted`: an old workspace, since now.
-    """
-
-    workspace: Path
-    made_repository: bool
-    written: tuple[FilePath, ...]
-    commit: CommitId | None
-    hooks: tuple[str, ...]
-    notes: tuple[str, ...]
-    took_out: FilePath | None = None
-    merging: tuple[str, ...] = ()
-    adopted: bool = True
-    newly_adopted: bool = False
 
 
 def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date, datetime
+from pathlib import Path
 
 from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, FilePath, OtherReading, SectionPath
@@ -32,6 +33,27 @@ class Initialise:
         """Refuse to put the instructions in and to take them out at once."""
         if self.agents is not None and self.no_agents is not None:
             raise UsageProblem(f"{field('agents')} and {field('no_agents')} exclude each other")
+
+
+@dataclass(frozen=True, slots=True)
+class InitResult:
+    """The result of `init`: files written, their commit, hooks installed, lines for the user.
+
+    `took_out` is the file that mdmem's instructions to agents were removed from; `merging` is what
+    was written so that git merges memory with mdmem: `settings`, `attributes`, `shared attributes`.
+    `adopted`: agents are served the workspace; `newly_adopted`: an old workspace, since now.
+    """
+
+    workspace: Path
+    made_repository: bool
+    written: tuple[FilePath, ...]
+    commit: CommitId | None
+    hooks: tuple[str, ...]
+    notes: tuple[str, ...]
+    took_out: FilePath | None = None
+    merging: tuple[str, ...] = ()
+    adopted: bool = True
+    newly_adopted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from mdmem.model.rules import require_range, require_single_tags
 from mdmem.startup.records import dataclass
 from mdmem.wording import field, verb
 
+COMBINED_DAYS = 7
+"""How many last days of the logs `--combined` searches."""
 _MAX_HITS = 1000
 _MAX_DAYS = 100_000
 _MAX_LISTED = 1_000_000_000

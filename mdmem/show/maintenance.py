@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mdmem.folder.layout import CURATED_NAMES
 from mdmem.model.proposals import Advice, ReviewResult
 from mdmem.secrets import Secret
 from mdmem.show.formatting import (
@@ -22,11 +23,40 @@ from mdmem.wording import number_of
 
 if TYPE_CHECKING:
     from mdmem.doctor import Finding
-    from mdmem.model.reads import FoundWorkspace
+    from mdmem.model.reads import FoundWorkspace, InitResult
     from mdmem.model.writes import PurgePlan, PurgeResult
 
 
 _ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def initialised_json(result: InitResult) -> dict[str, Any]:
+    """A workspace that was created or adopted."""
+    return {
+        "workspace": str(result.workspace),
+        "made_repository": result.made_repository,
+        "written": list(result.written),
+        "took_out": result.took_out,
+        "commit": result.commit,
+        "hooks": list(result.hooks),
+        "merging": list(result.merging),
+        "notes": list(result.notes),
+        "adopted": result.adopted,
+    }
+
+
+def initialised_text(result: InitResult) -> str:
+    """The same in a line, with the files that were written."""
+    done = (
+        "adopted"
+        if result.newly_adopted
+        else "Created"
+        if set(CURATED_NAMES).intersection(result.written)
+        else "ready:"
+    )
+    files = f" ({', '.join(result.written)})" if result.written else ""
+    files += f", removed the instructions from {result.took_out}" if result.took_out else ""
+    return one_line(f"{done} workspace {result.workspace}{files}{named_commit(result.commit)}")
 
 
 def found_json(found: Iterable[FoundWorkspace], adopted: Collection[str]) -> dict[str, Any]:
