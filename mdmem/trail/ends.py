@@ -15,7 +15,7 @@ from mdmem.model.ranges import Ranges, holds
 from mdmem.model.trail import Fate, Mark
 from mdmem.startup.records import dataclass
 from mdmem.text.common_ends import common_ends
-from mdmem.trail.rows import SqlRow, blob, decoded, parse_mark
+from mdmem.trail.rows import SqlRow, blob, copy_mark_row, decoded, parse_mark
 from mdmem.trail.schema import (
     END_COLUMNS,
     SELECT_COPY_MARKS,
@@ -98,14 +98,7 @@ def set_copy_marks(store: Store, fact: FactId, marks: Sequence[Mark], number: in
         ((path, _),) = places[mark.occurrence]
         store.run(
             "INSERT OR REPLACE INTO copy_marks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            blob(mark.fact),
-            mark.occurrence,
-            mark.begun,
-            mark.kind.value,
-            blob(mark.commit),
-            blob(mark.other or ""),
-            mark.ended,
-            path,
+            *copy_mark_row(mark, path),
         )
     for path, ended in (place for row in changed for place in places[row]):
         store.run("INSERT OR IGNORE INTO copies_changed VALUES (?, ?)", number, path)

@@ -96,14 +96,8 @@ def occurrence_rows(begun: Sequence[Occurrence], number: int, first: int) -> Ite
     origin, path, day, day_column, section, tags = None, None, None, None, None, None
     for row, occurrence in enumerate(begun, first):
         entry = occurrence.entry
-        text, fact, kind, key, until, first_line = (
-            entry.text,
-            entry.fact,
-            entry.kind,
-            entry.key,
-            entry.until,
-            entry.first_line,
-        )
+        text, fact, kind, key = entry.text, entry.fact, entry.kind, entry.key
+        until, first_line = entry.until, entry.first_line
         if occurrence.origin is not origin:
             origin = occurrence.origin
             (
@@ -343,6 +337,35 @@ def parse_revision(row: SqlRow) -> Revision:
         ended=ended,
         number=number,
         previous=parse_numbers(previous),
+    )
+
+
+def mark_row(mark: Mark, occurrence: int, number: int, path: bytes | None) -> SqlRow:
+    """The row of a mark that commit `number` adds, of an occurrence in the file at `path`."""
+    return (
+        mark.kind.value,
+        blob(mark.commit),
+        mark.begun,
+        blob(mark.fact),
+        maybe_blob(mark.other),
+        occurrence,
+        mark.ended,
+        number,
+        path,
+    )
+
+
+def copy_mark_row(mark: Mark, path: bytes) -> SqlRow:
+    """The row of a mark of a copy in the file at `path`."""
+    return (
+        blob(mark.fact),
+        mark.occurrence,
+        mark.begun,
+        mark.kind.value,
+        blob(mark.commit),
+        blob(mark.other or ""),
+        mark.ended,
+        path,
     )
 
 

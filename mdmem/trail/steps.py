@@ -28,6 +28,7 @@ from mdmem.trail.rows import (
     join_numbers,
     join_words,
     last_columns,
+    mark_row,
     maybe_blob,
     occurrence_rows,
 )
@@ -128,15 +129,15 @@ def bring(store: Store, commits: Iterable[TrailCommit]) -> None:
     """Give proposed commits the time and author of the merges that brought them."""
     for each in commits:
         store.run(
-            "UPDATE commits SET time = ?, committed = ?, moment = ?, author = ?, email = ?, brought"
-            " = ? WHERE number = ?",
-            each.time,
-            each.committed,
-            each.moment,
-            blob(each.author),
-            blob(each.email),
-            each.brought,
-            each.number,
+            "UPDATE commits SET time = :time, committed = :committed, moment = :moment,"
+            " author = :author, email = :email, brought = :brought WHERE number = :number",
+            time=each.time,
+            committed=each.committed,
+            moment=each.moment,
+            author=blob(each.author),
+            email=blob(each.email),
+            brought=each.brought,
+            number=each.number,
         )
         author = blob(f"{each.author} <{each.email}>")
         store.run(
@@ -315,15 +316,7 @@ def _add_marks(
             raise broken_trail(f"commit {number} marks an occurrence that is not there")
         store.run(
             "INSERT INTO marks VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            mark.kind.value,
-            blob(mark.commit),
-            mark.begun,
-            blob(mark.fact),
-            maybe_blob(mark.other),
-            row,
-            mark.ended,
-            number,
-            path,
+            *mark_row(mark, row, number, path),
         )
 
 

@@ -166,10 +166,10 @@ class Store:
         with _translated_errors():
             yield from self._connection.execute(statement, values)
 
-    def run(self, statement: str, *values: object) -> None:
-        """Run a statement that gives no rows."""
+    def run(self, statement: str, *values: object, **named: object) -> None:
+        """Run a statement that gives no rows, with values for `?` or for `:name`."""
         with _translated_errors():
-            self._connection.execute(statement, values)
+            self._connection.execute(statement, named or values)
 
     def run_many(self, statement: str, values: Iterable[Sequence[object]]) -> int:
         """Run a statement once for each of the values: the number of rows changed."""
