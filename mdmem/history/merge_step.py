@@ -451,13 +451,8 @@ def build_merge_step(
         match_merged_entries(file, parents, trail, order, each.sections)
         for file, each in zip(files, revisions, strict=True)
     ]
-    own = [file.path for file, fate in zip(files, fates, strict=True) if fate.new]
-    combined = (
-        _combined_lines(
-            combinations(own), dict(zip((file.path for file in files), fates, strict=True)), order
-        )
-        if own
-        else {}
+    combined = _combined_lines(
+        combinations, dict(zip((file.path for file in files), fates, strict=True)), order
     )
     changed = [
         _own_changes(file, fate)
@@ -510,11 +505,14 @@ def _marks(builder: StepBuilder, contradictions: Sequence[Mark]) -> tuple[Mark, 
 
 
 def _combined_lines(
-    combinations: Iterable[Combination], fates: Mapping[FilePath, EntryFates], order: Order
+    combinations: Callable[[Collection[FilePath]], Iterable[Combination]],
+    fates: Mapping[FilePath, EntryFates],
+    order: Order,
 ) -> dict[FilePath, dict[str, CombinedLine]]:
     """The lines made of one of each side: with the later moment and the weaker source."""
     combined: dict[FilePath, dict[str, CombinedLine]] = {}
-    for path, line, parts in combinations:
+    own = [path for path, fate in fates.items() if fate.new]
+    for path, line, parts in combinations(own) if own else ():
         fate = fates[path]
         if all(entry.first_line != line for entry in fate.new):
             continue

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from mdmem import secrets
 from mdmem.errors import printable
@@ -385,39 +386,16 @@ def parse_note(lines: Sequence[str], path: FilePath | None) -> ParsedNote:
         confirms=tuple(_facts(values.get("Confirms", ()))),
         contradicts=tuple(_pairs(values.get("Contradicts", ()))),
         resolves=tuple(_pairs(values.get("Resolves", ()))),
-        reverts=tuple(
-            CommitId(value) for value in values.get("Reverts", ()) if _COMMIT.fullmatch(value)
-        ),
+        reverts=tuple(_commits(values.get("Reverts", ()))),
         promotes=tuple(_pairs(values.get("Promotes", ()))),
         sections=tuple(filter(None, values.get("Section", ()))),
         run=first("Run"),
-        cites=tuple(
-            (FactId(match[1]), match[2])
-            for value in values.get("Cites", ())
-            if (match := _CITED.fullmatch(value))
-        ),
-        keys=tuple(
-            (FactId(match[1]), match[2])
-            for value in values.get("Key", ())
-            if (match := _OF_FACT.fullmatch(value))
-        ),
-        reads=tuple(
-            (match[1], match[2])
-            for value in values.get("Read", ())
-            if (match := _READ.fullmatch(value))
-        ),
-        senders=tuple(
-            (FactId(match[1]), match[2])
-            for value in values.get("Sender", ())
-            if (match := _OF_FACT.fullmatch(value))
-        ),
-        dreamt=next(
-            (CommitId(value) for value in values.get("Dreamt", ()) if _COMMIT.fullmatch(value)),
-            None,
-        ),
-        again=tuple(
-            CommitId(value) for value in values.get("Again", ()) if _COMMIT.fullmatch(value)
-        ),
+        cites=tuple(_of_facts(_CITED, values.get("Cites", ()))),
+        keys=tuple(_of_facts(_OF_FACT, values.get("Key", ()))),
+        reads=tuple(_matched(_READ, values.get("Read", ()))),
+        senders=tuple(_of_facts(_OF_FACT, values.get("Sender", ()))),
+        dreamt=next(_commits(values.get("Dreamt", ())), None),
+        again=tuple(_commits(values.get("Again", ()))),
     )
 
 
@@ -441,6 +419,18 @@ def _confidence(number: str | None, source: Source) -> float:
     except ValueError:
         return source.confidence
     return source.confidence if math.isnan(confidence) else min(1.0, max(0.0, confidence))
+
+
+def _matched(pattern: re.Pattern[str], values: Iterable[str]) -> Iterator[tuple[str, str]]:
+    return ((match[1], match[2]) for value in values if (match := pattern.fullmatch(value)))
+
+
+def _of_facts(pattern: re.Pattern[str], values: Iterable[str]) -> Iterator[tuple[FactId, str]]:
+    return ((FactId(fact), text) for fact, text in _matched(pattern, values))
+
+
+def _commits(values: Iterable[str]) -> Iterator[CommitId]:
+    return (CommitId(value) for value in values if _COMMIT.fullmatch(value))
 
 
 def _facts(values: Iterable[str]) -> Iterable[FactId]:
