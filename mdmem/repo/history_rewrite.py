@@ -428,6 +428,13 @@ def _rewrite_message(rules: RewriteRules, message: bytes, encoding: bytes | None
         return message  # an encoding that Python does not have
 
 
+def _reachable(repository: Repository, roots: Iterable[str]) -> Sequence[str]:
+    """Everything that can be reached from roots: commits, the newest first, then the rest."""
+    text = "".join(f"{name}\n" for name in dict.fromkeys(roots)).encode()
+    command = ("rev-list", "--topo-order", "--objects", "--no-object-names", "--stdin")
+    return git(repository.root, *command, text=text).decode().split() if text else ()
+
+
 def rewrite_history(
     repository: Repository,
     rules: RewriteRules,
@@ -438,31 +445,14 @@ def rewrite_history(
     refs = _refs(repository, worktrees)
     stash = _stash_commits(repository, refs)
     head = repository.head()
-    roots = "".join(
-        f"{name}\n" for name in dict.fromkeys([*refs.values(), *stash, *([head] if head else [])])
-    ).encode()
-    names = (
-        git(
-            repository.root,
-            "rev-list",
-            "--topo-order",
-            "--objects",
-            "--no-object-names",
-            "--stdin",
-            text=roots,
-        )
-        if roots
-        else b""
-    )
+    names = _reachable(repository, [*refs.values(), *stash, *([head] if head else [])])
     staged = [
         entry
         for root in (repository.root, *(worktree.root for worktree in worktrees))
         for entry in index_entries(root)
         if entry.mode != _SUBMODULE_MODE
     ]
-    described = objects.describe(
-        dict.fromkeys([*names.decode().split(), *(entry.blob for entry in staged)])
-    )
+    described = objects.describe(dict.fromkeys([*names, *(entry.blob for entry in staged)]))
 
     def of_kind(kind: bytes) -> list[tuple[str, bytes, int]]:
         return [each for each in described if each[1] == kind]

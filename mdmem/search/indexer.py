@@ -287,13 +287,7 @@ class SearchIndex:
             for number, file in enumerate(changed, 1):
                 touched.add(file.path)
                 replaced(labels.file_label("path", file.path))
-                if isinstance(file, FileTexts):
-                    yield from file.documents
-                else:
-                    made = (
-                        file if isinstance(file, FileFields) else file_fields(file, self._language)
-                    )
-                    yield from map(schema.as_document, made.documents)
+                yield from self._documents(file)
                 if progress:
                     progress(number)
             for commit, rows in past:
@@ -331,6 +325,14 @@ class SearchIndex:
         call_writer(self._index.reload)
         self._finder = IndexSearcher(self._index.searcher(), self._language, is_fresh)
         self.seen = replace(self.seen, is_fresh=is_fresh)
+
+    def _documents(
+        self, file: FileEntries | FileFields | FileTexts
+    ) -> Iterable[tantivy.Document | str]:
+        if isinstance(file, FileTexts):
+            return file.documents
+        made = file if isinstance(file, FileFields) else file_fields(file, self._language)
+        return map(schema.as_document, made.documents)
 
     def _remember(self, seen: Snapshot, durably: bool = False) -> None:
         seen = replace(

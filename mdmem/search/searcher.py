@@ -152,18 +152,7 @@ class IndexSearcher:
         near_numbers = {number for number, _ in first.near}
         best = [*first.best, *first.near]
         if request.filter.history:
-            numbers = {labels.statement_number(row.entry): number for number, row in best}
-            statements = {
-                labels.statement_number(row.entry): labels.statement_label(row.entry)
-                for _, row in best
-            }
-            visible = results.visible_rows(
-                self.occurrences(statements, request.filter, request.today),
-                request.filter,
-                request.today,
-            )
-            joined = results.joined_copies(visible, request.filter, request.today)
-            best = [(numbers[labels.statement_number(row.entry)], row) for row in joined]
+            best = self._past_occurrences(best, request)
         known = ((ranked.documents[number], row) for number, row in read.items())
         copies = self._copies([row for _, row in best], request.filter, request.today, known)
         chosen = [
@@ -195,6 +184,22 @@ class IndexSearcher:
             for number, row, others in chosen
         ]
         return tuple(sorted(matches, key=results.rank_key)[: request.limit])
+
+    def _past_occurrences(
+        self, best: Sequence[tuple[int, IndexRow]], request: IndexQuery
+    ) -> list[tuple[int, IndexRow]]:
+        """All occurrences of the statements found, each with the number of its statement's row."""
+        numbers = {labels.statement_number(row.entry): number for number, row in best}
+        statements = {
+            labels.statement_number(row.entry): labels.statement_label(row.entry) for _, row in best
+        }
+        visible = results.visible_rows(
+            self.occurrences(statements, request.filter, request.today),
+            request.filter,
+            request.today,
+        )
+        joined = results.joined_copies(visible, request.filter, request.today)
+        return [(numbers[labels.statement_number(row.entry)], row) for row in joined]
 
     def _copies(
         self,
