@@ -321,11 +321,7 @@ def save(
             identity=identity,
             allow=allowed,
         )
-        pulled = (
-            {}
-            if head is None or not incoming.lacks_commits(repository)
-            else _messages_of_pulled_texts(workspace, head, before, pending)
-        )
+        pulled = _messages_of_pulled_texts(workspace, head, before, pending)
         edited = {path: data for path, data in pending.items() if path not in pulled}
         kept = _kept_texts(workspace, before, edited)
         after = edited | {path: text.data for path, text in kept.items()}
@@ -352,11 +348,13 @@ def save(
 
 def _messages_of_pulled_texts(
     workspace: Workspace,
-    head: CommitId,
+    head: CommitId | None,
     before: Mapping[FilePath, bytes | None],
     pending: Mapping[FilePath, bytes | None],
 ) -> dict[FilePath, str]:
     """Messages for files whose text a stopped pull left there."""
+    if head is None or not incoming.lacks_commits(workspace.repository):
+        return {}
     messages = (
         (path, message_of_pulled_text(workspace, path, head, before[path], data))
         for path, data in pending.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -179,10 +179,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     )
     derived = () if result.also or result.op is Op.REVERT else facts.supersedes
     pairs = tuple(dict.fromkeys((*result.supersedes, *derived)))
-    successor = edited.fact or (facts.added[-1].fact.id if facts.added else None)
-    stated, ended, companion = _stated_supersession(
-        workspace, edit, edited, facts.removed, successor, {pair.old for pair in pairs}
-    )
+    stated, ended, companion = _stated_supersession(workspace, edit, edited, facts, pairs)
     plan = Plan(
         path=path,
         full_path=full_path,
@@ -308,21 +305,22 @@ def _stated_supersession(
     workspace: Workspace,
     edit: FileEdit,
     edited: EditedText,
-    removed: tuple[Item, ...],
-    successor: FactId | None,
-    superseded: Collection[FactId],
+    facts: FactDifference,
+    pairs: Iterable[Supersession],
 ) -> tuple[tuple[Supersession, ...], tuple[FactId, ...], Plan | None]:
     """The option `supersedes` as a pair, or as a fact that ends without a successor.
 
-    With it the plan that removes that fact from another file, if it is in one.
+    With it the plan that removes that fact from another file, if it is in one. `pairs` are not
+    stated again.
     """
     if edit.options.supersedes is None:
         return (), (), None
+    successor = edited.fact or (facts.added[-1].fact.id if facts.added else None)
     old, location = edited.superseded, None
     if old is None:
-        old, location = superseding.fact_to_supersede(workspace, edit, removed, successor)
+        old, location = superseding.fact_to_supersede(workspace, edit, facts.removed, successor)
     companion = _plan_removal(workspace, edit.options, location) if location else None
-    if old is None or old == successor or old in superseded:
+    if old is None or old == successor or any(pair.old == old for pair in pairs):
         return (), (), companion
     return (
         ((Supersession(old, successor),), (), companion) if successor else ((), (old,), companion)

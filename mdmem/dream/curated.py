@@ -104,10 +104,7 @@ def read_curated(
             document = parse_bytes(data)
         except PathProblem:
             continue
-        changeable = kind is FileKind.EVERGREEN and not layout.within(
-            path, workspace.settings.extra_paths
-        )
-        of_file = _facts_of(workspace, trail, path, document, times, changeable, today)
+        of_file = _facts_of(workspace, trail, path, document, times, today)
         facts += of_file
         read[path] = FileExtent(path, size=len(data), lines=len(document.lines), facts=len(of_file))
     return CuratedMemory(tuple(facts), read, workspace.curated)
@@ -119,9 +116,11 @@ def _facts_of(
     path: FilePath,
     document: Document,
     times: SaidTimes,
-    changeable: bool,
     today: date,
 ) -> list[CuratedFact]:
+    is_changeable = workspace.kind_of(path) is FileKind.EVERGREEN and not layout.within(
+        path, workspace.settings.extra_paths
+    )
     in_file = entries(document, path)
     states, _ = entry_states.match_entries(trail, path, in_file)
     by_line = {item.start + 1: item for item in items(document)}
@@ -145,7 +144,7 @@ def _facts_of(
                 line=entry.start_line,
                 source=occurrence.origin.source if occurrence else Source.USER_STATED,
                 said=_said(workspace, trail, item.fact, occurrence, times),
-                is_changeable=changeable,
+                is_changeable=is_changeable,
             )
         )
     return facts
