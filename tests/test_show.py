@@ -537,30 +537,30 @@ def test_a_purge():
         "signatures": 6,
         "loose": 0,
     }
-    assert maintenance.purge_plan_json(PLAN) == {
+    assert writes.purge_plan_json(PLAN) == {
         "changed": False,
         "commit": None,
         "plan": numbers,
         "notices": list(PLAN.notices),
     }
     assert (
-        maintenance.purge_plan_text(PLAN)
+        writes.purge_plan_text(PLAN)
         == f"to purge: 1 file, 2 commits, 3 messages, 4 tags, 5 refs\n  said {HIDDEN}"
     )
-    assert "5 refs, 7 objects that nothing refers to\n" in maintenance.purge_plan_text(
+    assert "5 refs, 7 objects that nothing refers to\n" in writes.purge_plan_text(
         replace(PLAN, loose=7)
     )
     done = PurgeResult(PLAN, COMMIT, ("left",))
-    assert maintenance.purged_json(done) == {
+    assert writes.purged_json(done) == {
         "changed": True,
         "commit": COMMIT,
         "plan": numbers,
         "notices": ["left"],
     }
-    assert maintenance.purged_text(done) == f"purged (commit {COMMIT[:10]})"
-    assert maintenance.purged_text(replace(done, commit=None)) == "purged"
+    assert writes.purged_text(done) == f"purged (commit {COMMIT[:10]})"
+    assert writes.purged_text(replace(done, commit=None)) == "purged"
     nothing = PurgeResult(PurgePlan(0, 0, 0, 0, 0, 0, 0, ()), COMMIT, ())
-    assert (maintenance.purged_text(nothing), maintenance.purged_json(nothing)["changed"]) == (
+    assert (writes.purged_text(nothing), writes.purged_json(nothing)["changed"]) == (
         f"it is nowhere, so nothing is left to purge (commit {COMMIT[:10]})",
         False,
     )

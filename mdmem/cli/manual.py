@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli import guesses
@@ -93,9 +94,7 @@ def help_(
         )
     if name not in TOPICS and (name in COMMANDS or name in GROUPS):
         # it makes Typer's parser of all commands, this one too
-        from mdmem.cli import app  # noqa: PLC0415
-
-        text = app.help_text(name.split())
+        text: str = import_module("mdmem.cli.app").help_text(name.split())
         return Answer({"topic": name, "text": text}, text)
     page = _TOPIC_ALIASES.get(name, name).removesuffix(".md")
     if page not in TOPICS:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli import editor, proposal_list, terminal
+from mdmem.cli import proposal_list, terminal
 from mdmem.cli.call import Answer, Call, open_memory
 from mdmem.cli.write_options import write_options
 from mdmem.errors import ProposalProblem, UsageProblem
@@ -303,7 +303,7 @@ def _edited_parts(
 
 def _edited(text: str, name: str, without: str) -> str:
     """A text as the user leaves it in their editor. Raises: UsageProblem (they left none)."""
-    changed = editor.edit_text(f"{text}\n", "--edit", without).strip()
+    changed = terminal.edit_text(f"{text}\n", "--edit", without).strip()
     if not changed:
         raise UsageProblem(
             f"{name} is empty: nothing was changed",

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from mdmem.cli import editor, proposal_list, terminal
+from mdmem.cli import proposal_list, terminal
 from mdmem.cli.call import Answer
 from mdmem.cli.flags import in_flags
 from mdmem.errors import MdmemError, outcome_of
@@ -196,7 +196,7 @@ class _Room:
 
     def _edited(self, number: int, item: ListedItem) -> dict[int, Outcome]:
         text = f"{item.values[0][0].view.new}\n"
-        outcome = outcome_of(lambda: editor.edit_text(text, "e", "choose y or n").strip())
+        outcome = outcome_of(lambda: terminal.edit_text(text, "e", "choose y or n").strip())
         if isinstance(outcome, MdmemError):
             _write(f"{outcome.message}\n")
             return {}

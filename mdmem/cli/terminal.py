@@ -1,4 +1,4 @@
-"""Text on a terminal: lines broken between words, and a pager for more than a screen."""
+"""Text on a terminal: lines broken between words, a pager for more than a screen, an editor."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from pathlib import Path
 from typing import TextIO
 
+from mdmem.errors import UsageProblem
 from mdmem.show.formatting import VerbatimText
 from mdmem.startup import late
 
@@ -83,6 +85,30 @@ def _run_pager(pager: str, text: str) -> bool:
         return process.returncode not in _NOT_RUN_STATUSES
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def edit_text(text: str, option: str, without: str) -> str:
+    """Let the user edit a text. Errors name `option`, and `without` as another way."""
+    program = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not program or not sys.stdin.isatty():
+        raise UsageProblem(f"{option} needs a terminal and $EDITOR", f"Without them: {without}")
+    # 12 modules, for an editor alone
+    import shlex  # noqa: PLC0415
+    import subprocess  # noqa: PLC0415
+    import tempfile  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory(prefix="mdmem-") as folder:
+        path = Path(folder) / "section.md"
+        path.write_bytes(text.encode())
+        try:
+            status = subprocess.run([*shlex.split(program), str(path)], check=False).returncode
+        except (ValueError, OSError) as problem:
+            raise UsageProblem(
+                f"$EDITOR is {program!r}, which cannot be run: {problem}; nothing was changed"
+            ) from problem
+        if status:
+            raise UsageProblem(f"{program} ended with an error; nothing was changed")
+        return path.read_bytes().decode("utf-8", "surrogateescape")
 
 
 def width(text: str) -> int:

@@ -6,6 +6,7 @@ import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
+from mdmem.cli import terminal
 from mdmem.cli.call import Answer, Call, open_memory, read_argument
 from mdmem.cli.progress import shown
 from mdmem.cli.write_options import write_answer, write_options
@@ -147,11 +148,8 @@ def _require_alone(subtree: bool, creates: object) -> None:
 
 def _in_editor(memory: Memory, section: Show, change: EditSection) -> EditSection:
     """The change with the text that the user makes of the section."""
-    # for --editor alone
-    from mdmem.cli.editor import edit_text  # noqa: PLC0415
-
     view = memory.show(section)
-    text = edit_text(view.text.strip("\r\n") + "\n", "--editor", "--body -")
+    text = terminal.edit_text(view.text.strip("\r\n") + "\n", "--editor", "--body -")
     return replace(change, text=text, expect=change.expect or view.etag)
 
 
@@ -314,8 +312,6 @@ def forget(
 
 
 def _purge(call: Call, fact: str, options: WriteOptions, yes: bool) -> Answer:
-    from mdmem.show import maintenance  # noqa: PLC0415 - for --purge alone
-
     if options.source is not Source.INFERRED or options.confidence is not None:
         raise UsageProblem("--purge states nothing: --source and --confidence do not go with it")
     request = Purge(
@@ -328,18 +324,18 @@ def _purge(call: Call, fact: str, options: WriteOptions, yes: bool) -> Answer:
     memory = open_memory(call)
     if options.dry_run:
         plan = memory.plan_purge(request)
-        return Answer(maintenance.purge_plan_json(plan), maintenance.purge_plan_text(plan))
+        return Answer(writes.purge_plan_json(plan), writes.purge_plan_text(plan))
     if not yes:
         if call.as_json or not sys.stdin.isatty():
             raise UsageProblem(
                 "--purge cannot be undone", "Check it with --dry-run, then add --yes."
             )
-        print(maintenance.purge_plan_text(memory.plan_purge(request)), file=sys.stderr)
+        print(writes.purge_plan_text(memory.plan_purge(request)), file=sys.stderr)
         if not _agreed("Purge it for good?"):
             return Answer({}, "nothing was changed")
     with nullcontext() if call.as_json or call.quiet else shown("forget", None):
         result = memory.purge(request)
-    return Answer(maintenance.purged_json(result), maintenance.purged_text(result), result.notices)
+    return Answer(writes.purged_json(result), writes.purged_text(result), result.notices)
 
 
 def _agreed(question: str) -> bool:

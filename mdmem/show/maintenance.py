@@ -19,12 +19,10 @@ from mdmem.show.formatting import (
     waiting_line,
 )
 from mdmem.text.addresses import join_path
-from mdmem.wording import number_of
 
 if TYPE_CHECKING:
     from mdmem.doctor import Finding
     from mdmem.model.reads import FoundWorkspace, InitResult
-    from mdmem.model.writes import PurgePlan, PurgeResult
 
 
 _ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -126,47 +124,6 @@ def findings_text(findings: Sequence[Finding]) -> str:
             ),
         ]
     )
-
-
-def purge_plan_json(plan: PurgePlan) -> dict[str, Any]:
-    """A purge that is not carried out."""
-    return {"changed": False, "commit": None, "plan": _numbers(plan), "notices": list(plan.notices)}
-
-
-def _numbers(plan: PurgePlan) -> dict[str, int]:
-    return {
-        name: getattr(plan, name)
-        for name in ("files", "commits", "messages", "tags", "refs", "signatures", "loose")
-    }
-
-
-def purge_plan_text(plan: PurgePlan) -> str:
-    """A purge in numbers and sentences."""
-    numbers = [
-        number_of(getattr(plan, f"{noun}s"), noun)
-        for noun in ("file", "commit", "message", "tag", "ref")
-    ]
-    numbers += [f"{number_of(plan.loose, 'object')} that nothing refers to"] if plan.loose else []
-    return "\n".join(
-        [f"to purge: {', '.join(numbers)}", *(one_line(f"  {notice}") for notice in plan.notices)]
-    )
-
-
-def purged_json(done: PurgeResult) -> dict[str, Any]:
-    """A purge that is done."""
-    return {
-        "changed": done.plan.has_changes,
-        "commit": done.commit,
-        "plan": _numbers(done.plan),
-        "notices": list(done.notices),
-    }
-
-
-def purged_text(done: PurgeResult) -> str:
-    """A finished purge with its commit; an earlier one may have left nothing to do."""
-    return (
-        "purged" if done.plan.has_changes else "it is nowhere, so nothing is left to purge"
-    ) + named_commit(done.commit)
 
 
 def reviewed_json(result: ReviewResult) -> dict[str, Any]:
