@@ -44,7 +44,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from mdmem import wording
+from mdmem import secrets, wording
 
 T = TypeVar("T")
 
@@ -207,8 +207,6 @@ def _without_secrets(value: Any) -> Any:
 
 
 def _redact(text: str) -> str:
-    from mdmem import secrets  # noqa: PLC0415 - only where something has failed
-
     return secrets.redact(text)
 
 

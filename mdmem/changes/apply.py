@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mdmem import history
-from mdmem.changes import fact_places
+from mdmem.changes import fact_places, repeats
 from mdmem.changes.commit_notes import commit_note, complete_options, with_pipeline, with_provenance
 from mdmem.changes.file_write import WrittenChange, write_plan
 from mdmem.changes.plan import Plan, plan_edit
@@ -98,9 +98,6 @@ def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
         results = apply_all(workspace, edits, edit.options, say)
         result = results[0] if len(results) == 1 else fact_places.joined_answer(results)
     except MdmemError as problem:
-        # only where a write has failed
-        from mdmem.changes import repeats  # noqa: PLC0415
-
         complete = replace(edit, options=complete_options(workspace, edit.options))
         if (repeat := repeats.find_repeat(workspace, complete, problem)) is None:
             raise

@@ -19,6 +19,7 @@ from mdmem.folder import files, layout, trust
 from mdmem.folder.layout import is_markdown
 from mdmem.folder.trust import TextOrigin
 from mdmem.history.notes import parse_message
+from mdmem.history.sources import line_origins
 from mdmem.merge import merge_by_section
 from mdmem.model import CommitId, FilePath, Provenance, Source
 from mdmem.model.trail import Origin
@@ -47,8 +48,6 @@ def message_of_pulled_text(
     commit = incoming.find_text(workspace.repository, path, data)
     if commit is None:
         return None
-    from mdmem.history.sources import line_origins  # noqa: PLC0415 - only after a killed pull
-
     origins = line_origins(incoming.added_lines(workspace.repository, commit, head)).get(path, {})
     addresses = workspace.user_addresses
     notes = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from mdmem.editors import likeness
 from mdmem.model import FactId, SectionPath, Supersession
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document
@@ -220,8 +221,6 @@ def _by_gap(
 
 
 def _match_by_likeness(removed: Sequence[Item], added: Sequence[Item]) -> list[_Pair]:
-    from mdmem.editors import likeness  # noqa: PLC0415 - only where facts were replaced
-
     ranked = []
     for a, b in likeness.candidate_pairs(
         [item.fact.text for item in removed], [item.fact.text for item in added]
@@ -253,8 +252,6 @@ def _two_keys(old: Item, new: Item) -> bool:
 
 
 def _likeness(old: Item, new: Item) -> float:
-    from mdmem.editors import likeness  # noqa: PLC0415 - as above
-
     key = old.fact.key or new.fact.key
     if key is not None and _same_key(old, new):
         return likeness.likeness(split_key(old.fact.text, key)[1], split_key(new.fact.text, key)[1])

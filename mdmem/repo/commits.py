@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import git_files, locks
+from mdmem.repo import branch_commits, git_files, locks
 from mdmem.repo.ignored import ignored
 from mdmem.repo.runner import READ_SECONDS, GitResult, literal_pathspecs, parse_paths, run
 from mdmem.repo.worktree import Identity, PathState, Repository
@@ -31,9 +31,6 @@ def replace_commit(
     It is signed as `git commit` would sign it. Files stay, and the index holds the new commit's
     `path`: what differs on disk is pending. Raises RepositoryProblem (`git-failed`).
     """
-    # only where somebody saved before git read the file
-    from mdmem.repo import branch_commits  # noqa: PLC0415
-
     parents = repository.git("show", "-s", "--format=%P", str(newest)).decode().split()
     tree = _tree_with(
         repository,

@@ -16,6 +16,7 @@ from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.writes import Forget, Log
 from mdmem.queries import lookup
 from mdmem.queries.lookup import FactLocation
+from mdmem.repo import first_parent
 from mdmem.startup.records import replace
 from mdmem.text.addresses import join_path
 from mdmem.text.document import Document, parse
@@ -72,9 +73,6 @@ def without_superseded(
 
 def _is_done(workspace: Workspace, path: FilePath, result: EditResult, name: str) -> bool:
     """True if a recent edit of the same section removed what a name means."""
-    # only for an edit that may be a repeat
-    from mdmem.repo import first_parent  # noqa: PLC0415
-
     repository, section = workspace.repository, history.section_name(result.section)
     commits = first_parent.read_commits(
         repository, first_parent.newest_commits(repository, path, _MOST_COMMITS)
