@@ -10,7 +10,7 @@ import re
 import pytest
 from program_source import PACKAGE, modules
 
-from mdmem.startup import late, possessive
+from mdmem.startup import late
 
 
 def test_a_pattern_is_compiled_by_its_first_use(monkeypatch: pytest.MonkeyPatch):
@@ -45,17 +45,17 @@ def test_possessive_repetitions_on_a_python_that_matches_them_wrongly():
         (r"(?:a|ab)?+c|\w++", "abc", 3),
         (r"(?P<outer>(?:(?:x[ ]?+)++,)*+)!", "x x,x,!", 7),
     ]:
-        pattern = possessive.compiled(text)
+        pattern = late.compiled_as_atomic(text)
         match = pattern.match(subject)
         assert match, text
         assert match.end() == end
         assert pattern.groupindex == re.compile(text).groupindex
-    assert possessive.compiled("(?:a|ab)?+c").fullmatch("abc") is None, (
+    assert late.compiled_as_atomic("(?:a|ab)?+c").fullmatch("abc") is None, (
         "what an atomic group has taken it keeps"
     )
-    assert possessive.compiled(rb"(?:\d,)*+;").fullmatch(b"1,2,;")
+    assert late.compiled_as_atomic(rb"(?:\d,)*+;").fullmatch(b"1,2,;")
     with pytest.raises(re.error):
-        possessive.compiled("(")
+        late.compiled_as_atomic("(")
 
 
 def test_no_module_compiles_a_pattern_while_it_is_loaded():
