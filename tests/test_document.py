@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from mdmem.errors import PathProblem, TextProblem
-from mdmem.folder.layout import MAX_FILE_BYTES
+from mdmem.model import MAX_FILE_BYTES
 from mdmem.text.document import (
     UNSPACED,
     BlockKind,

@@ -14,8 +14,7 @@ from workspaces import where_modes_count
 
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files, listing
-from mdmem.folder.layout import MAX_FILE_BYTES
-from mdmem.model import FilePath
+from mdmem.model import MAX_FILE_BYTES, FilePath
 
 TEMPORARY = ".mdmem-0.tmp"
 

@@ -10,7 +10,7 @@ from workspaces import STATE, code_of
 from mdmem.changes import purge
 from mdmem.changes.purge_target import PURGED_MARK, purge_target
 from mdmem.folder import files, write_ahead
-from mdmem.folder.layout import MAX_FILE_BYTES
+from mdmem.model import MAX_FILE_BYTES
 
 TARGET = purge_target(WORDS, FACT)
 

@@ -21,8 +21,8 @@ from mdmem.changes.purge_target import (
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.errors import FactProblem, RepositoryProblem
 from mdmem.folder import files, write_ahead
-from mdmem.folder.layout import MAX_FILE_BYTES, is_markdown
-from mdmem.model import CommitId, FactId, FileKind
+from mdmem.folder.layout import is_markdown
+from mdmem.model import MAX_FILE_BYTES, CommitId, FactId, FileKind
 from mdmem.model.writes import Purge, PurgePlan, PurgeResult
 from mdmem.queries import lookup
 from mdmem.repo import Identity, Repository, history_rewrite, ref_rewrite

@@ -10,8 +10,8 @@ from typing import Any
 
 from mdmem.cli.progress import count, say
 from mdmem.errors import TextProblem
-from mdmem.folder.layout import MAX_FILE_BYTES
 from mdmem.memory import Memory
+from mdmem.model import MAX_FILE_BYTES
 from mdmem.startup.records import dataclass
 
 

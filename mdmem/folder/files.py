@@ -16,8 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
-from mdmem.folder.layout import MAX_FILE_BYTES
-from mdmem.model import FilePath
+from mdmem.model import MAX_FILE_BYTES, FilePath
 
 NOTICE_SECONDS = 1.0
 NOTICE = "waiting for another mdmem to finish"

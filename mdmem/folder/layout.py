@@ -18,8 +18,6 @@ PROFILE_NAMES = ("USER.md", "SOUL.md", "IDENTITY.md")
 BOOTSTRAP_NAMES = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "CLAUDE.md")
 TASKS_PATH = FilePath("memory/tasks.md")
 NEW_TASKS = "# Tasks\n"
-MAX_FILE_BYTES = 5_000_000
-"""Larger files are neither edited nor indexed."""
 
 DAILY, DAILY_BESIDE_CURATED = "memory/%Y-%m-%d.md", "%Y-%m-%d.md"
 """Default names of daily logs; the second where the workspace is itself called `memory`."""

@@ -20,6 +20,8 @@ SectionPath = tuple[str, ...]
 PATH_SEPARATOR = " > "
 SETTINGS_NAME = "mdmem.toml"
 RUNS_NAME = "runs.jsonl"
+MAX_FILE_BYTES = 5_000_000
+"""Larger files are neither edited nor indexed."""
 
 
 class FileKind(StrEnum):

@@ -18,8 +18,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from mdmem.errors import PathProblem, TextProblem
-from mdmem.folder.layout import MAX_FILE_BYTES
-from mdmem.model import SectionPath
+from mdmem.model import MAX_FILE_BYTES, SectionPath
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.scan import Block, BlockKind, Head, Piece, ScanResult, scan, spans
