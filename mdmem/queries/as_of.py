@@ -16,9 +16,7 @@ from mdmem.model.ranges import Ranges, complement, holds, intersection
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.searches import Hit
 from mdmem.model.trail import Entry, Mark, Occurrence, TrailCommit
-from mdmem.queries import dates
-from mdmem.queries.blame import memory_file
-from mdmem.queries.show import view_of
+from mdmem.queries import dates, lookup
 from mdmem.repo.first_parent import merge_bases
 from mdmem.search.results import Match
 from mdmem.startup.records import dataclass, replace
@@ -191,7 +189,7 @@ def show_as_of(workspace: Workspace, request: Show, as_of: str, say: Say) -> Sec
     Raises UsageProblem, HistoryProblem: `as_of` means no state of memory. PathProblem,
     SectionProblem: there was no such file or section.
     """
-    path = memory_file(workspace, request.file) or workspace.curated
+    path = lookup.memory_file(workspace, request.file) or workspace.curated
     with trails.fresh_trail(workspace, say) as trail:
         past = resolve_as_of(workspace, trail, as_of)
         data = _file_of(workspace, path, past.commits)
@@ -220,7 +218,7 @@ def _file_of(workspace: Workspace, path: FilePath, commits: Sequence[CommitId]) 
 def _view(
     trail: Trail, past: PastState, path: FilePath, document: Document, request: Show
 ) -> SectionView:
-    view, section = view_of(path, document, request, past.commit)
+    view, section = lookup.view_of(path, document, request, past.commit)
     view = replace(view, as_of=past.words, commits=past.commits)
     if past.is_tree:
         return view

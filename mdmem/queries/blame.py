@@ -8,7 +8,7 @@ from datetime import datetime
 
 from mdmem.catchup import trails
 from mdmem.errors import FactProblem, PathProblem, SectionProblem
-from mdmem.folder import files, layout
+from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
 from mdmem.history import differences, sections
 from mdmem.history.sources import line_origin, restated
@@ -46,17 +46,6 @@ def commit_times(workspace: Workspace, trail: Trail) -> TimeOf:
     """A function that gives the moment of a commit in the user's time zone, for one answer."""
     moments = trail.moments(dates.end_of_today(workspace))
     return lambda number: workspace.local_time(moments.of(number))
-
-
-def memory_file(workspace: Workspace, file: str | None) -> FilePath:
-    """A memory file's path, by default the curated file's; raises PathProblem (`not-memory`)."""
-    if file is None:
-        return workspace.curated
-    path = layout.parse_path(file)
-    if not workspace.kind_of(path).is_memory and files.path_on_disk(workspace.root, path).exists():
-        hint = f"Ask git: git log -p -- {path}; git blame {path}"
-        raise PathProblem("not-memory", f"{path} has no history: it is not a memory file", hint)
-    return path
 
 
 def section_on_disk(
@@ -217,7 +206,7 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
 
     Raises SectionProblem, PathProblem, FactProblem: there is none, or several are meant.
     """
-    path, word = memory_file(workspace, request.file), request.section
+    path, word = lookup.memory_file(workspace, request.file), request.section
     with trails.fresh_trail(workspace, say) as trail:
         try:
             section = section_on_disk(workspace, path, word, request.nth)
@@ -287,7 +276,7 @@ def _blame_file(
     path = lookup.file_named(workspace, word) if file is None else None
     if path is None:
         if file is None and is_markdown(word):
-            raise lookup.missing_file(workspace, memory_file(workspace, word))
+            raise lookup.missing_file(workspace, lookup.memory_file(workspace, word))
         return None
     lines = _blamed_lines(workspace, trail, path, sections_on_disk(workspace, path))
     return Blame(path=path, section=(), lines=lines, notes=shallow_notes(workspace, trail))

@@ -35,7 +35,6 @@ from mdmem.queries.blame import (
     TimeOf,
     commit_times,
     find_newest_revision,
-    memory_file,
     section_on_disk,
     shallow_notes,
     statement_of,
@@ -62,7 +61,7 @@ def show_history(
 
     Raises SectionProblem, PathProblem, FactProblem: there is none, or several are meant.
     """
-    path = memory_file(workspace, request.file) if request.file is not None else None
+    path = lookup.memory_file(workspace, request.file) if request.file is not None else None
     with trails.fresh_trail(workspace, say) as trail:
         if request.preamble:
             return _section_history(workspace, trail, path, request)
@@ -154,7 +153,11 @@ def _history_by_id(
 
 def _file_named(workspace: Workspace, word: str) -> FilePath | None:
     """The file that a word means; one that ends in `.md` may be deleted."""
-    return memory_file(workspace, word) if is_markdown(word) else lookup.file_named(workspace, word)
+    return (
+        lookup.memory_file(workspace, word)
+        if is_markdown(word)
+        else lookup.file_named(workspace, word)
+    )
 
 
 def _no_such_past(

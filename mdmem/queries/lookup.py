@@ -1,4 +1,4 @@
-"""Find the fact or file that a user names, on disk or in the trail.
+"""Find the fact, file or section that a user names, on disk or in the trail.
 
 A fact is named by its text, its key, its id or the beginning of that.
 """
@@ -17,13 +17,23 @@ from mdmem.catchup import entry_states, trails
 from mdmem.editors import facts as fact_editor
 from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.folder import files, layout
-from mdmem.model import PATH_SEPARATOR, FactId, FileKind, FilePath
+from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FileKind, FilePath
+from mdmem.model.reads import SectionView, Show
 from mdmem.model.trail import Mark, Occurrence
 from mdmem.model.writes import Forget
 from mdmem.startup.records import dataclass
 from mdmem.text import fact_names
-from mdmem.text.addresses import join_path, matching_sections
-from mdmem.text.document import Document, parse_bytes, plain_title
+from mdmem.text.addresses import find_section, join_path, matching_sections, preamble_remedy
+from mdmem.text.document import (
+    Document,
+    Section,
+    etag,
+    parse_bytes,
+    plain_title,
+    preamble_etag,
+    section_etag,
+    tree_etag,
+)
 from mdmem.text.entries import entries
 from mdmem.text.facts import Item, holds_key, items, may_have_copies, normalise, parse_text
 from mdmem.wording import field, near_names, verb
@@ -37,6 +47,54 @@ _MOST_NAMED = 3
 _MOST_READ = 2000
 
 HintCommand = Callable[[FilePath], str]
+
+
+def memory_file(workspace: Workspace, file: str | None) -> FilePath:
+    """A memory file's path, by default the curated file's; raises PathProblem (`not-memory`)."""
+    if file is None:
+        return workspace.curated
+    path = layout.parse_path(file)
+    if not workspace.kind_of(path).is_memory and files.path_on_disk(workspace.root, path).exists():
+        hint = f"Ask git: git log -p -- {path}; git blame {path}"
+        raise PathProblem("not-memory", f"{path} has no history: it is not a memory file", hint)
+    return path
+
+
+def view_of(
+    path: FilePath, document: Document, request: Show, commit: CommitId | None
+) -> tuple[SectionView, Section | None]:
+    """The part that is asked for, and its section, if it is one; raises SectionProblem."""
+    section = (
+        find_section(
+            document, request.section, request.nth, file=path, remedy=preamble_remedy(document)
+        )
+        if request.section is not None
+        else None
+    )
+    total = len(document.lines)
+    if section is not None:
+        start, body, end = section.start, section.body, section.end
+        own, whole = section_etag(document, section), tree_etag(document, section)
+    else:
+        start = body = document.front if request.preamble else 0
+        end = document.preamble_end if request.preamble else total
+        own, whole = preamble_etag(document), etag(document, 0, total)
+    view = SectionView(
+        path=path,
+        section=section.path if section else (),
+        level=section.level if section else 0,
+        text=document.slice(body, end),
+        etag=own,
+        tree_etag=whole,
+        start_line=start + 1,
+        end_line=max(start + 1, end),
+        commit=commit,
+        uncommitted=False,
+        subsections=tuple(
+            each.path for each in (document.subsections(section) if section else document.sections)
+        ),
+    )
+    return view, section
 
 
 def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathProblem:

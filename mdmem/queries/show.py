@@ -20,7 +20,6 @@ from mdmem.queries import dates, fact_changes, lookup
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.text import check
-from mdmem.text.addresses import find_section, preamble_remedy
 from mdmem.text.document import (
     Document,
     Section,
@@ -249,49 +248,12 @@ def _read(workspace: Workspace, request: Show) -> SectionView:
     commit, committed = (
         (None, document) if layout.is_outside(path) else _committed(workspace, path, document)
     )
-    view, section = view_of(path, document, request, commit)
+    view, section = lookup.view_of(path, document, request, commit)
     return replace(
         view,
         uncommitted=committed is not document
         and not _is_committed(document, committed, section, request),
     )
-
-
-def view_of(
-    path: FilePath, document: Document, request: Show, commit: CommitId | None
-) -> tuple[SectionView, Section | None]:
-    """The part that is asked for, and its section, if it is one; raises SectionProblem."""
-    section = (
-        find_section(
-            document, request.section, request.nth, file=path, remedy=preamble_remedy(document)
-        )
-        if request.section is not None
-        else None
-    )
-    total = len(document.lines)
-    if section is not None:
-        start, body, end = section.start, section.body, section.end
-        own, whole = section_etag(document, section), tree_etag(document, section)
-    else:
-        start = body = document.front if request.preamble else 0
-        end = document.preamble_end if request.preamble else total
-        own, whole = preamble_etag(document), etag(document, 0, total)
-    view = SectionView(
-        path=path,
-        section=section.path if section else (),
-        level=section.level if section else 0,
-        text=document.slice(body, end),
-        etag=own,
-        tree_etag=whole,
-        start_line=start + 1,
-        end_line=max(start + 1, end),
-        commit=commit,
-        uncommitted=False,
-        subsections=tuple(
-            each.path for each in (document.subsections(section) if section else document.sections)
-        ),
-    )
-    return view, section
 
 
 def _committed(
