@@ -16,7 +16,7 @@ from mdmem.model import CommitId, FactId, Source
 from mdmem.model.sessions import Speaker
 from mdmem.model.writes import DayEntry, DigestDay, WriteOptions, WriteResult
 from mdmem.queries import cited_sessions, removed_facts
-from mdmem.queries.nearest import nearest_in
+from mdmem.queries.search import nearest_in
 from mdmem.startup.records import dataclass, field
 from mdmem.text.document import parse_bytes
 from mdmem.text.facts import fact_id, items

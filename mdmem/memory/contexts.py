@@ -22,7 +22,7 @@ from mdmem.model.prompts import (
     Purpose,
     part_counts,
 )
-from mdmem.queries import nearest
+from mdmem.queries import search
 from mdmem.queries.context import gather
 from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace
@@ -101,7 +101,7 @@ def drop_given(
     record = sessions.read_record(workspace.state, named) if named else None
     given_ids = frozenset((*record.given, *record.before)) if record else frozenset()
     stripped = [text for text in map(guard.strip_blocks, texts) if text.strip()]
-    guarded = guard.drop_given(nearest.nearest_entries(workspace, stripped, say), given_ids)
+    guarded = guard.drop_given(search.nearest_entries(workspace, stripped, say), given_ids)
     if named and is_summary:
         _update(workspace, named, SessionRecord.after_summary)
     return replace(guarded, dropped=guarded.dropped + len(texts) - len(stripped))

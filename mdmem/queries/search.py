@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _HitLocation = tuple[str, SectionPath]
 _MOST_LOOKED_AT = 2_000
 """Maximum hits looked at for those in a commit's own files."""
+_NEAREST = 8
 
 
 def search(
@@ -76,6 +77,22 @@ def search_in(
         _query(workspace, request, _filter(workspace, request, today), today), spread=False
     )
     return _search_now(workspace, index, request, query, say, progress)
+
+
+def nearest_entries(
+    workspace: Workspace, texts: Iterable[str], say: Say
+) -> list[tuple[str, tuple[str, ...]]]:
+    """Each text with the texts of the current entries that are nearest to it."""
+    index = fresh_index(workspace, say, current=True)
+    return [(text, nearest_in(workspace, index, text, say)) for text in texts]
+
+
+def nearest_in(workspace: Workspace, index: FreshIndex, text: str, say: Say) -> tuple[str, ...]:
+    """The texts of the entries in an index that are nearest to a text."""
+    return tuple(
+        hit.text
+        for hit in search_in(workspace, index, Search(query=text, limit=_NEAREST), say).hits
+    )
 
 
 def _search_now(
