@@ -5,10 +5,10 @@ blocks that memory gave.
 import pytest
 from workspaces import TOKEN, code_of
 
-from mdmem.changes.plan import refuse_errors, refuse_recalled, secrets_in_options, secrets_in_text
 from mdmem.errors import RefusedChange
 from mdmem.model import Problem
 from mdmem.model.writes import WriteOptions
+from mdmem.text.check import refuse_errors, refuse_recalled, secrets_in_options, secrets_in_text
 from mdmem.wording import field
 
 

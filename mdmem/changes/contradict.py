@@ -8,7 +8,6 @@ from collections.abc import Callable
 from mdmem import history
 from mdmem.catchup import trails
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
-from mdmem.changes.plan import refuse_errors, secrets_in_options
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.errors import FactProblem
 from mdmem.model import FactId, FileKind, Op, Provenance
@@ -16,6 +15,7 @@ from mdmem.model.trail import MarkKind
 from mdmem.model.writes import Contradict, Resolve, WriteResult
 from mdmem.queries import lookup
 from mdmem.startup.records import dataclass
+from mdmem.text import check
 from mdmem.text.document import preamble_etag, section_etag
 from mdmem.wording import field, verb
 from mdmem.workspace import Say, Workspace
@@ -36,7 +36,7 @@ def apply(workspace: Workspace, change: Contradict | Resolve, say: Say) -> Write
     with lock_workspace(workspace, say):
         recover(workspace, say)
         plan = plan_mark(workspace, change)
-        refuse_errors(secrets_in_options(options), options.allow)
+        check.refuse_errors(check.secrets_in_options(options), options.allow)
         writes = plan.changes and not options.dry_run
         commit = (
             commit_note(workspace, with_provenance(workspace, plan.note, options))

@@ -10,7 +10,6 @@ from itertools import groupby
 from mdmem import history
 from mdmem.changes.apply import apply_edit, preview
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
-from mdmem.changes.plan import refuse_errors, secrets_in_options
 from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.errors import MdmemError, ProposalProblem
 from mdmem.folder import files
@@ -25,6 +24,7 @@ from mdmem.proposals.rivals import OpenPart
 from mdmem.repo import branch_commits, commits
 from mdmem.repo.branch_commits import NewCommit
 from mdmem.startup.records import replace
+from mdmem.text import check
 from mdmem.text.addresses import join_path
 from mdmem.text.document import Document, parse, parse_bytes
 from mdmem.verbs import AcceptEdit, PartTaking
@@ -282,7 +282,7 @@ def reject(workspace: Workspace, request: Reject, say: Say) -> Decision:
     """
     options = complete_options(workspace, request.options)
     workspace.require_person(options.actor, "reject")
-    refuse_errors(secrets_in_options(options), options.allow)
+    check.refuse_errors(check.secrets_in_options(options), options.allow)
     with lock_workspace(workspace, say), Transaction() as transaction:
         recover(workspace, say)
         proposal = _find(workspace, request.proposal)

@@ -14,7 +14,6 @@ from mdmem.changes.deciding import (
     require_single,
     settle,
 )
-from mdmem.changes.plan import refuse_errors, secrets_in_options
 from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.errors import ProposalProblem
 from mdmem.folder import layout
@@ -32,6 +31,7 @@ from mdmem.proposals import listings, reading, rewriting, rivals
 from mdmem.proposals.listings import Shown, ShownItem, shown_part
 from mdmem.proposals.rivals import OpenPart, Values
 from mdmem.startup.records import dataclass, field, replace
+from mdmem.text import check
 from mdmem.text.addresses import is_named
 from mdmem.verbs import PartTaking
 from mdmem.wording import field as field_name
@@ -91,7 +91,7 @@ def decide(workspace: Workspace, request: Decide, say: Say) -> ListDecision:
     """
     options = complete_options(workspace, request.options)
     workspace.require_person(options.actor, "accept" if request.accepts else "reject")
-    refuse_errors(secrets_in_options(options), options.allow)
+    check.refuse_errors(check.secrets_in_options(options), options.allow)
     with lock_workspace(workspace, say):
         recover(workspace, say)
         proposals, _ = reading.read_standing(workspace)

@@ -10,7 +10,6 @@ from mdmem import history, repo
 from mdmem.changes.apply import apply_all
 from mdmem.changes.commit_notes import complete_options, with_provenance
 from mdmem.changes.pending import commit_pending_edits
-from mdmem.changes.plan import refuse_errors, secrets_in_options
 from mdmem.changes.recover import (
     Contents,
     Transaction,
@@ -126,13 +125,13 @@ def _refuse_unmovable(workspace: Workspace, plan: MovePlan, options: WriteOption
             f"{ignored_paths[0]} is ignored by .gitignore",
             "Remove the rule or the file.",
         )
-    problems = [*secrets_in_options(options)]
+    problems = [*check.secrets_in_options(options)]
     if plan.target is not None:
         for old, new, data in zip(olds, news, plan.contents.values(), strict=True):
             problems += check.find_errors(
                 new, data, data, layout.guarded_kind(new, workspace.kind_of(new)), renamed_from=old
             )
-    refuse_errors(problems, options.allow)
+    check.refuse_errors(problems, options.allow)
 
 
 def _warnings(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> tuple[str, ...]:

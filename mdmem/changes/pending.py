@@ -12,7 +12,6 @@ from functools import partial
 
 from mdmem import history, repo
 from mdmem.changes.commit_notes import saved_message
-from mdmem.changes.plan import refuse_errors, secrets_in_text
 from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files, layout, trust
@@ -310,7 +309,7 @@ def save(
             return None, ()
         head, allowed = repository.head(), allow | workspace.allowances()
         for field, words in (("message", text), ("actor", actor)):
-            refuse_errors(secrets_in_text(field, words or ""), allowed)
+            check.refuse_errors(check.secrets_in_text(field, words or ""), allowed)
         before = repository.read(head, tuple(pending)) if head else dict.fromkeys(pending)
         order = commits.CommitOrder(
             paths=(),
@@ -457,4 +456,4 @@ def _check_pending(
             or not errors
             or all(check.shrinks_too_much(before[path], text) for text in new)
         ):
-            refuse_errors(errors, allow)
+            check.refuse_errors(errors, allow)

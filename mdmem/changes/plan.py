@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdmem import secrets
 from mdmem.changes import fact_places
 from mdmem.editors import EditResult
 from mdmem.editors import facts as fact_editor
 from mdmem.editors.fact_difference import FactDifference, fact_difference
-from mdmem.errors import RefusedChange, RepositoryProblem, TextProblem
+from mdmem.errors import RepositoryProblem
 from mdmem.folder import files
 from mdmem.folder.layout import guarded_kind, is_markdown
-from mdmem.model import FactId, FileKind, FilePath, Op, Problem, Source, Supersession
-from mdmem.model.writes import Forget, Purge, WriteOptions
+from mdmem.model import FactId, FileKind, FilePath, Op, Source, Supersession
+from mdmem.model.writes import Forget, WriteOptions
 from mdmem.queries import lookup
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
@@ -31,14 +30,12 @@ from mdmem.verbs import (
     superseding,
     verb_of,
 )
-from mdmem.wording import field
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
     from mdmem.editors.list_items import Foundation, Foundations
 
 
-_BLOCK_MARKS = ("<mdmem-context", "</mdmem-context")
 _QUOTED, _MOST_NAMED = 60, 3
 _SOURCE_WORDS = {
     Source.INFERRED: "an inferred",
@@ -46,63 +43,6 @@ _SOURCE_WORDS = {
     Source.USER_STATED: "a claimed",
 }
 """A weaker source before its noun; what the user stated is weaker only where an agent claims it."""
-
-
-def secrets_in_options(options: WriteOptions | Purge) -> Iterator[Problem]:
-    """Find secrets in what the commit message gets besides the change."""
-    for name, text in (
-        ("reason", options.reason),
-        ("session", options.session),
-        ("actor", options.actor),
-    ):
-        yield from secrets_in_text(name, text or "")
-
-
-def secrets_in_text(name: str, text: str) -> Iterator[Problem]:
-    """Find secrets in a text for a commit message; `name` is its field."""
-    for secret in secrets.find(text):
-        message = f"possible secret ({secret.kind})"
-        hint = f"Remove it. False alarm? Use {field('allow')} secret."
-        yield Problem(
-            path=field(name),
-            line=secret.line,
-            code="secret-found",
-            level="error",
-            message=message,
-            hint=hint,
-            kind=secret.kind,
-        )
-
-
-def refuse_errors(problems: Iterable[Problem], allow: frozenset[str]) -> None:
-    """Raise the first error that is not allowed as a RefusedChange."""
-    refused = check.refusals(problems, allow)
-    if refused:
-        first = refused[0]
-        details = {"kind": first.kind} if first.kind else {}
-        raise RefusedChange(
-            first.code,
-            f"{first.path}:{first.line}: {first.message}",
-            first.hint,
-            line=first.line,
-            **details,
-        )
-
-
-def refuse_recalled(texts: Iterable[str], before: bytes | None) -> None:
-    """Raise TextProblem (`recalled-text`) if texts add blocks that came from memory."""
-    marks = sum(map(_count_marks, texts))
-    if marks and marks > _count_marks((before or b"").decode("utf-8", "replace")):
-        raise TextProblem(
-            "recalled-text",
-            "the text contains a block that came from memory (<mdmem-context>)",
-            "Store only what is new, in new words.",
-        )
-
-
-def _count_marks(text: str) -> int:
-    folded = text.casefold()
-    return sum(folded.count(mark) for mark in _BLOCK_MARKS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +104,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     """Plan an edit of a file in its current state; nothing is written. Raises: MdmemError."""
     full_path = files.path_on_disk(workspace.root, path)
     before = lookup.read_file(workspace, path, full_path)
-    refuse_recalled(verb_of(edit).new_texts(edit), before)
+    check.refuse_recalled(verb_of(edit).new_texts(edit), before)
     old = parse_bytes(before) if before is not None else None
     edited = edit_text(workspace, edit, path, old)
     result = edited.result
@@ -357,5 +297,7 @@ def _check(workspace: Workspace, options: WriteOptions, plan: Plan) -> tuple[str
         guarded_kind(plan.path, workspace.kind_of(plan.path)),
         is_note=workspace.is_note(plan.path),
     )
-    refuse_errors([*problems, *secrets_in_options(options)], options.allow | {"shrink", "append"})
+    check.refuse_errors(
+        [*problems, *check.secrets_in_options(options)], options.allow | {"shrink", "append"}
+    )
     return tuple(dict.fromkeys(problem.code for problem in problems if problem.level == "error"))

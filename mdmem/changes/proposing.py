@@ -8,7 +8,7 @@ from mdmem import history, repo
 from mdmem.catchup import trails
 from mdmem.changes.apply import change_note, plan_diff, write_result
 from mdmem.changes.commit_notes import complete_options, with_provenance
-from mdmem.changes.plan import Plan, plan_edit, refuse_errors, refuse_recalled, secrets_in_options
+from mdmem.changes.plan import Plan, plan_edit
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.editors import sameness
 from mdmem.errors import ProposalProblem, RepositoryProblem
@@ -335,12 +335,12 @@ def _check_branch(
     )
     base = proposal.view.base
     old = branch_commits.CommitFiles(repository, base).read_all(paths) if base else {}
-    problems = [*secrets_in_options(options)]
+    problems = [*check.secrets_in_options(options)]
     for path, after in (
         branch_commits.CommitFiles(repository, proposal.ref.tip).read_all(paths).items()
     ):
         if after is not None:
             before = old.get(path)
-            refuse_recalled([after.decode("utf-8", "replace")], before)
+            check.refuse_recalled([after.decode("utf-8", "replace")], before)
             problems += check.find_errors(path, before, after, workspace.kind_of(path))
-    refuse_errors(problems, allow | {"shrink", "append"})
+    check.refuse_errors(problems, allow | {"shrink", "append"})

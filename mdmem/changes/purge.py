@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 from mdmem import events, repo
-from mdmem.changes.plan import refuse_errors, secrets_in_options
 from mdmem.changes.purge_target import (
     PurgeTarget,
     purge_rules,
@@ -29,6 +28,7 @@ from mdmem.repo import Identity, Repository, history_rewrite, ref_rewrite
 from mdmem.repo.history_rewrite import LinkedWorktree, RewriteRules, RewrittenHistory
 from mdmem.repo.objects import Objects, git
 from mdmem.startup.records import dataclass, replace
+from mdmem.text import check
 from mdmem.text.fact_names import id_prefix
 from mdmem.text.facts import parse_item
 from mdmem.wording import number_of, verb
@@ -467,7 +467,7 @@ def plan_purge(
     RefusedChange (`secret-found` in the note), RepositoryProblem (`cannot-purge`,
     `repository-busy`).
     """
-    refuse_errors(secrets_in_options(arguments), arguments.allow)
+    check.refuse_errors(check.secrets_in_options(arguments), arguments.allow)
     return plan_rewrite(
         _scope(workspace), *_words_and_fact(workspace, arguments.fact), find_transcripts
     )
@@ -481,7 +481,7 @@ def run_purge(
     Raises: WorkspaceProblem (`not-allowed`: agents cannot purge), otherwise as `plan_purge`, and
     MdmemError if incomplete: running it again completes it.
     """
-    refuse_errors(secrets_in_options(arguments), arguments.allow)
+    check.refuse_errors(check.secrets_in_options(arguments), arguments.allow)
     actor = workspace.given_actor(arguments.actor)
     workspace.require_person(actor, "purge")
     with lock_workspace(workspace, say):

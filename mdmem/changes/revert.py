@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mdmem import history
 from mdmem.changes.apply import apply_edit, preview
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
-from mdmem.changes.plan import plan_edit, refuse_errors, secrets_in_options
+from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.changes.revert_plan import (
     HeldChange,
@@ -24,6 +24,7 @@ from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.writes import Revert, WriteOptions, WriteResult
 from mdmem.repo import commits, first_parent
 from mdmem.startup.records import dataclass, replace
+from mdmem.text import check
 from mdmem.text.document import Document, parse, parse_bytes
 from mdmem.verbs import RevertEdit, target_path
 from mdmem.verbs.revert import undone
@@ -189,7 +190,7 @@ def _carry_out(
 ) -> list[WriteResult]:
     """All plans in order, or nothing. A dry run only previews them."""
     if any(plan.note is not None for plan in plans):
-        refuse_errors(secrets_in_options(options), options.allow)
+        check.refuse_errors(check.secrets_in_options(options), options.allow)
     if options.dry_run:
         return [result for plan in plans for result in _previews(workspace, plan)]
     results: list[WriteResult] = []

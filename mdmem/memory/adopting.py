@@ -12,7 +12,6 @@ from pathlib import Path
 from mdmem import adoption, history, repo
 from mdmem.catchup.background import start_catching_up
 from mdmem.changes import instructions
-from mdmem.changes.plan import refuse_errors, secrets_in_text
 from mdmem.errors import (
     MdmemError,
     PathProblem,
@@ -370,7 +369,7 @@ def _message(workspace: Workspace, adopts: bool) -> str:
     actor = workspace.given_actor(None)
     if not adopts or actor is None or not workspace.is_agent(actor):
         return "mdmem: init\n\nMdmem-Op: init\nMdmem-Source: user-stated\n"
-    refuse_errors(secrets_in_text("actor", actor), workspace.allowances())
+    check.refuse_errors(check.secrets_in_text("actor", actor), workspace.allowances())
     return history.compose_claimed_save("mdmem: init", (), actor, Op.INIT)
 
 

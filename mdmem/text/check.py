@@ -10,9 +10,10 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from datetime import date
+from typing import TYPE_CHECKING
 
 from mdmem import secrets
-from mdmem.errors import PathProblem
+from mdmem.errors import PathProblem, RefusedChange, TextProblem
 from mdmem.folder.config import Settings
 from mdmem.folder.layout import BOOTSTRAP_NAMES, CURATED_NAMES, log_day
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
@@ -24,12 +25,16 @@ from mdmem.text.facts import items, may_repeat
 from mdmem.text.scan import BlockKind
 from mdmem.wording import field
 
+if TYPE_CHECKING:
+    from mdmem.model.writes import Purge, WriteOptions
+
 _ALLOWED_CODES = {"append": "append", "secret": "secret-found", "shrink": "shrink"}
 """Codes of the errors in `ALLOWANCES`."""
 
 _MIN_GUARDED_LINES = 40
 """Longer files may not lose more than half of their lines in one change."""
 _MAX_QUOTED_CHARS = 60
+_BLOCK_MARKS = ("<mdmem-context", "</mdmem-context")
 _TIME = late.pattern(r"\d{2}:\d{2}")
 _OURS = late.pattern(r"<{7}(?: |$)")
 _MIDDLE = late.pattern(r"={7}$")
@@ -50,6 +55,63 @@ def refusals(problems: Iterable[Problem], allow: Collection[str]) -> tuple[Probl
     return tuple(
         problem for problem in problems if problem.level == "error" and problem.code not in allowed
     )
+
+
+def secrets_in_options(options: WriteOptions | Purge) -> Iterator[Problem]:
+    """Find secrets in what the commit message gets besides the change."""
+    for name, text in (
+        ("reason", options.reason),
+        ("session", options.session),
+        ("actor", options.actor),
+    ):
+        yield from secrets_in_text(name, text or "")
+
+
+def secrets_in_text(name: str, text: str) -> Iterator[Problem]:
+    """Find secrets in a text for a commit message; `name` is its field."""
+    for secret in secrets.find(text):
+        message = f"possible secret ({secret.kind})"
+        hint = f"Remove it. False alarm? Use {field('allow')} secret."
+        yield Problem(
+            path=field(name),
+            line=secret.line,
+            code="secret-found",
+            level="error",
+            message=message,
+            hint=hint,
+            kind=secret.kind,
+        )
+
+
+def refuse_errors(problems: Iterable[Problem], allow: frozenset[str]) -> None:
+    """Raise the first error that is not allowed as a RefusedChange."""
+    refused = refusals(problems, allow)
+    if refused:
+        first = refused[0]
+        details = {"kind": first.kind} if first.kind else {}
+        raise RefusedChange(
+            first.code,
+            f"{first.path}:{first.line}: {first.message}",
+            first.hint,
+            line=first.line,
+            **details,
+        )
+
+
+def refuse_recalled(texts: Iterable[str], before: bytes | None) -> None:
+    """Raise TextProblem (`recalled-text`) if texts add blocks that came from memory."""
+    marks = sum(map(_count_marks, texts))
+    if marks and marks > _count_marks((before or b"").decode("utf-8", "replace")):
+        raise TextProblem(
+            "recalled-text",
+            "the text contains a block that came from memory (<mdmem-context>)",
+            "Store only what is new, in new words.",
+        )
+
+
+def _count_marks(text: str) -> int:
+    folded = text.casefold()
+    return sum(folded.count(mark) for mark in _BLOCK_MARKS)
 
 
 def check(
