@@ -17,7 +17,7 @@ from mdmem.changes.commit_notes import (
     with_pipeline,
     with_provenance,
 )
-from mdmem.changes.plan import Plan
+from mdmem.changes.file_write import Plan
 from mdmem.editors import EditResult
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source, Supersession
 from mdmem.model.writes import Forget, PipelineNote, WriteOptions

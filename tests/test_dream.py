@@ -25,7 +25,7 @@ from dreams import (
 from workspaces import Desk, desk
 
 from mdmem.changes import joined
-from mdmem.changes.plan import Plan
+from mdmem.changes.file_write import Plan
 from mdmem.errors import MdmemError, RefusedChange
 from mdmem.folder import trust
 from mdmem.folder.trust import TextOrigin

@@ -13,8 +13,8 @@ from workspaces import NOW, SEED, Desk, code_of, desk, refused
 
 from mdmem.changes import file_write
 from mdmem.changes.apply import change_note
-from mdmem.changes.file_write import Retry, WrittenChange
-from mdmem.changes.plan import Plan, plan_edit
+from mdmem.changes.file_write import Plan, Retry, WrittenChange
+from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import Transaction
 from mdmem.editors import EditResult
 from mdmem.errors import RepositoryProblem

@@ -10,7 +10,8 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, code_of, desk
 
-from mdmem.changes.plan import Plan, plan_edit
+from mdmem.changes.file_write import Plan
+from mdmem.changes.plan import plan_edit
 from mdmem.editors import EditResult
 from mdmem.model import CommitId, FactId, FilePath, Op, Source, Supersession
 from mdmem.model.writes import Action, CreateFile, EditSection, Forget, Log, Remember, WriteOptions

@@ -8,7 +8,7 @@ from conftest import World
 from workspaces import Desk, append, desk
 
 from mdmem.changes.apply import plan_diff, write_result
-from mdmem.changes.plan import Plan
+from mdmem.changes.file_write import Plan
 from mdmem.editors import EditResult
 from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath, Supersession
 from mdmem.model.writes import Action, EditSection, WriteResult

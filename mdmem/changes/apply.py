@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from mdmem import history
 from mdmem.changes import fact_places, repeats
 from mdmem.changes.commit_notes import commit_note, complete_options, with_pipeline, with_provenance
-from mdmem.changes.file_write import WrittenChange, write_plan
-from mdmem.changes.plan import Plan, plan_edit
+from mdmem.changes.file_write import Plan, WrittenChange, write_plan
+from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.errors import MdmemError, RepositoryProblem
 from mdmem.model import CommitId, FilePath, Op, Provenance

@@ -1,4 +1,4 @@
-"""Write and commit one plan, with pending edits before it; each step registers its undo."""
+"""Write and commit a plan, with pending edits before it; each step registers its undo."""
 
 from __future__ import annotations
 
@@ -10,15 +10,71 @@ from pathlib import Path
 from mdmem import repo
 from mdmem.changes import write_outcome
 from mdmem.changes.pending import commit_pending_edits, with_pulled_lines
-from mdmem.changes.plan import Plan
 from mdmem.changes.recover import WriteSteps, clear_bits
 from mdmem.changes.write_outcome import WriteEvidence, WriteOutcome, holds_write, judge_write
+from mdmem.editors import EditResult
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem
 from mdmem.folder import files, hook_files, write_ahead
-from mdmem.model import CommitId, FilePath
+from mdmem.model import CommitId, FactId, FilePath, Op, Supersession
 from mdmem.repo import PathState, Repository, commits, index_bits
 from mdmem.startup.records import dataclass, replace
+from mdmem.text.document import Document
 from mdmem.workspace import Workspace, read_committed
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A planned change of the file `path`, `before` (None: no file) becoming `new`.
+
+    `ended` facts are superseded without a successor, `retracts` are log lines no longer counted,
+    `marks` means statements about unchanged text, `warnings` are overridden check errors.
+    `companion` is another file's part of the same commit. `forgotten` and `also` are places, of the
+    forgotten line with its log copies, and of the same words elsewhere. `fact`: the fact stated.
+    """
+
+    path: FilePath
+    full_path: Path
+    before: bytes | None
+    old: Document | None
+    new: Document
+    edit: EditResult
+    added: tuple[FactId, ...] = ()
+    removed: tuple[FactId, ...] = ()
+    supersedes: tuple[Supersession, ...] = ()
+    ended: tuple[FactId, ...] = ()
+    retracts: tuple[FactId, ...] = ()
+    marks: bool = False
+    warnings: tuple[str, ...] = ()
+    actor: str | None = None
+    companion: Plan | None = None
+    notes: tuple[str, ...] = ()
+    forgotten: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    fact: FactId | None = None
+
+    @property
+    def files(self) -> tuple[Plan, ...]:
+        """The plan and its companion."""
+        return (self, self.companion) if self.companion else (self,)
+
+    @property
+    def after(self) -> bytes:
+        """The file's new bytes."""
+        return self.edit.text.encode()
+
+    @property
+    def op(self) -> Op:
+        """The operation that the commit states."""
+        if self.changes or self.retracts:
+            return self.edit.op
+        return Op.CONFIRM if self.edit.confirms else Op.SUPERSEDE
+
+    @property
+    def changes(self) -> bool:
+        """True if there is anything to write."""
+        return self.after != (self.before or b"") or (
+            self.before is None and self.edit.op is Op.MEMORY_TOOL
+        )
 
 
 @dataclass(frozen=True, slots=True)

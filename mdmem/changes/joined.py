@@ -7,8 +7,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from mdmem import history
 from mdmem.changes.apply import change_note, write_result
 from mdmem.changes.commit_notes import complete_options, joined_note
-from mdmem.changes.file_write import WrittenChange, write_plan
-from mdmem.changes.plan import Plan, plan_edit
+from mdmem.changes.file_write import Plan, WrittenChange, write_plan
+from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import Transaction
 from mdmem.errors import MdmemError
 from mdmem.folder import files

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem.changes import fact_places
-from mdmem.editors import EditResult
+from mdmem.changes.file_write import Plan
 from mdmem.editors import facts as fact_editor
 from mdmem.editors.fact_difference import FactDifference, fact_difference
 from mdmem.errors import RepositoryProblem
@@ -16,9 +15,9 @@ from mdmem.folder.layout import guarded_kind, is_markdown
 from mdmem.model import FactId, FileKind, FilePath, Op, Source, Supersession
 from mdmem.model.writes import Forget, WriteOptions
 from mdmem.queries import lookup
-from mdmem.startup.records import dataclass, replace
+from mdmem.startup.records import replace
 from mdmem.text import check
-from mdmem.text.document import Document, decode, parse, parse_bytes
+from mdmem.text.document import decode, parse, parse_bytes
 from mdmem.text.facts import Item
 from mdmem.verbs import (
     AcceptEdit,
@@ -43,61 +42,6 @@ _SOURCE_WORDS = {
     Source.USER_STATED: "a claimed",
 }
 """A weaker source before its noun; what the user stated is weaker only where an agent claims it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A planned change of the file `path`, `before` (None: no file) becoming `new`.
-
-    `ended` facts are superseded without a successor, `retracts` are log lines no longer counted,
-    `marks` means statements about unchanged text, `warnings` are overridden check errors.
-    `companion` is another file's part of the same commit. `forgotten` and `also` are places, of the
-    forgotten line with its log copies, and of the same words elsewhere. `fact`: the fact stated.
-    """
-
-    path: FilePath
-    full_path: Path
-    before: bytes | None
-    old: Document | None
-    new: Document
-    edit: EditResult
-    added: tuple[FactId, ...] = ()
-    removed: tuple[FactId, ...] = ()
-    supersedes: tuple[Supersession, ...] = ()
-    ended: tuple[FactId, ...] = ()
-    retracts: tuple[FactId, ...] = ()
-    marks: bool = False
-    warnings: tuple[str, ...] = ()
-    actor: str | None = None
-    companion: Plan | None = None
-    notes: tuple[str, ...] = ()
-    forgotten: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
-    fact: FactId | None = None
-
-    @property
-    def files(self) -> tuple[Plan, ...]:
-        """The plan and its companion."""
-        return (self, self.companion) if self.companion else (self,)
-
-    @property
-    def after(self) -> bytes:
-        """The file's new bytes."""
-        return self.edit.text.encode()
-
-    @property
-    def op(self) -> Op:
-        """The operation that the commit states."""
-        if self.changes or self.retracts:
-            return self.edit.op
-        return Op.CONFIRM if self.edit.confirms else Op.SUPERSEDE
-
-    @property
-    def changes(self) -> bool:
-        """True if there is anything to write."""
-        return self.after != (self.before or b"") or (
-            self.before is None and self.edit.op is Op.MEMORY_TOOL
-        )
 
 
 def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:

@@ -8,7 +8,8 @@ from mdmem import history, repo
 from mdmem.catchup import trails
 from mdmem.changes.apply import change_note, plan_diff, write_result
 from mdmem.changes.commit_notes import complete_options, with_provenance
-from mdmem.changes.plan import Plan, plan_edit
+from mdmem.changes.file_write import Plan
+from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.editors import sameness
 from mdmem.errors import ProposalProblem, RepositoryProblem
