@@ -28,7 +28,8 @@ from mdmem.model.writes import (
 )
 from mdmem.text.document import parse
 from mdmem.text.facts import fact_id
-from mdmem.verbs import FileEdit, edit_text, require_writable, verb_of
+from mdmem.verbs import FileEdit, require_writable, verb_of
+from mdmem.verbs.superseding import edit_text
 
 
 @pytest.fixture

@@ -24,7 +24,6 @@ from mdmem.verbs import (
     EditedText,
     FileEdit,
     RevertEdit,
-    edit_text,
     foundations,
     superseding,
     verb_of,
@@ -50,7 +49,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     before = lookup.read_file(workspace, path, full_path)
     check.refuse_recalled(verb_of(edit).new_texts(edit), before)
     old = parse_bytes(before) if before is not None else None
-    edited = edit_text(workspace, edit, path, old)
+    edited = superseding.edit_text(workspace, edit, path, old)
     result = edited.result
     decode(result.text.encode())
     new = parse(result.text)

@@ -38,7 +38,8 @@ from mdmem.text.document import (
 )
 from mdmem.text.fact_names import items_matching, names_any
 from mdmem.text.facts import holds_key, items, parse_item, write_item
-from mdmem.verbs import FileEdit, edit_text
+from mdmem.verbs import FileEdit
+from mdmem.verbs.superseding import edit_text
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -15,9 +15,8 @@ from mdmem.errors import PathProblem, SectionProblem
 from mdmem.folder import layout
 from mdmem.model import CommitId, FactId, FileKind, FilePath
 from mdmem.model.writes import WriteOptions
-from mdmem.startup.records import dataclass, replace
+from mdmem.startup.records import dataclass
 from mdmem.text.document import Document
-from mdmem.verbs.superseding import without_superseded
 from mdmem.wording import field, verb
 from mdmem.workspace import Workspace
 
@@ -192,23 +191,3 @@ def _nested_repository(workspace: Workspace, path: FilePath) -> str | None:
     """The nearest folder above a file that is a repository of its own."""
     folders = accumulate(path.split("/")[:-1], "{}/{}".format)
     return next((folder for folder in folders if (workspace.root / folder / ".git").exists()), None)
-
-
-def edit_text(
-    workspace: Workspace, edit: FileEdit, path: FilePath, document: Document | None
-) -> EditedText:
-    """Edit a document (None: no such file). Raises: MdmemError.
-
-    The item that `supersedes` names is removed from a file that is edited in place.
-    """
-    edited = verb_of(edit).edit(workspace, edit, path, document)
-    if (
-        document is None
-        or edit.options.supersedes is None
-        or workspace.kind_of(path) is FileKind.DAILY
-    ):
-        return edited
-    result, superseded = without_superseded(
-        workspace, path, document, edited.result, edit.options.supersedes, successor=edited.fact
-    )
-    return replace(edited, result=result, superseded=superseded)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
 
 from mdmem import history
 from mdmem.editors import EditResult
@@ -22,17 +21,35 @@ from mdmem.text.addresses import join_path
 from mdmem.text.document import Document, parse
 from mdmem.text.fact_names import items_matching, names_any
 from mdmem.text.facts import Item, items
+from mdmem.verbs import EditedText, FileEdit, verb_of
 from mdmem.wording import field, verb
 from mdmem.workspace import Workspace
-
-if TYPE_CHECKING:
-    from mdmem.verbs import FileEdit
 
 _MOST_COMMITS = 50
 _HINT = "Write it in the section of the fact you mean."
 
 
-def without_superseded(
+def edit_text(
+    workspace: Workspace, edit: FileEdit, path: FilePath, document: Document | None
+) -> EditedText:
+    """Edit a document (None: no such file). Raises: MdmemError.
+
+    The item that `supersedes` names is removed from a file that is edited in place.
+    """
+    edited = verb_of(edit).edit(workspace, edit, path, document)
+    if (
+        document is None
+        or edit.options.supersedes is None
+        or workspace.kind_of(path) is FileKind.DAILY
+    ):
+        return edited
+    result, superseded = _without_superseded(
+        workspace, path, document, edited.result, edit.options.supersedes, successor=edited.fact
+    )
+    return replace(edited, result=result, superseded=superseded)
+
+
+def _without_superseded(
     workspace: Workspace,
     path: FilePath,
     document: Document,
