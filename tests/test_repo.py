@@ -22,7 +22,7 @@ from workspaces import SEED, Desk, desk
 from mdmem import repo
 from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import Repository, commits, first_parent, ignored, index_bits, runner
+from mdmem.repo import Repository, commits, first_parent, ignored, runner
 from mdmem.repo.first_parent import FilePatch, parse_patches
 from mdmem.startup.launch import INTERRUPTIONS
 
@@ -778,7 +778,7 @@ def test_files_that_git_does_not_look_at(world: World, repository: Path, folder:
     for path in ("a.md", "b.md", "memory/\u00fc [x].md", "memory/x.md"):
         at.write(path, "x\n")
     at.commit("more")
-    assert index_bits.read_bits(at.root) == {}
+    assert ignored.read_bits(at.root) == {}
     at.git("update-index", "--assume-unchanged", "a.md", "memory/\u00fc [x].md")
     at.git("update-index", "--skip-worktree", "b.md", "memory/\u00fc [x].md")
     expected = {
@@ -786,15 +786,15 @@ def test_files_that_git_does_not_look_at(world: World, repository: Path, folder:
         "b.md": ("skip-worktree",),
         "memory/\u00fc [x].md": ("assume-unchanged", "skip-worktree"),
     }
-    assert index_bits.read_bits(at.root) == expected
+    assert ignored.read_bits(at.root) == expected
     for path in ("a.md", "b.md", "memory/\u00fc [x].md", "memory/x.md", "none.md"):
-        bits = index_bits.read_bits(at.root, [FilePath(path)])
+        bits = ignored.read_bits(at.root, [FilePath(path)])
         assert bits == {each: names for each, names in expected.items() if each == path}
         commits.clear_bits(opened(at), FilePath(path), bits.get(FilePath(path), ()))
-    assert index_bits.read_bits(at.root) == {}
+    assert ignored.read_bits(at.root) == {}
     for name, names in expected.items():
         commits.set_bits(opened(at), FilePath(name), names)
-    assert index_bits.read_bits(at.root) == expected
+    assert ignored.read_bits(at.root) == expected
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ from mdmem.model.writes import (
     WriteOptions,
     WriteResult,
 )
-from mdmem.repo import commits, index_bits
-from mdmem.repo.ignored import ignored
+from mdmem.repo import commits
+from mdmem.repo.ignored import ignored, read_bits
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
 from mdmem.text.document import parse_bytes
@@ -209,7 +209,7 @@ class _Move:
 
     def _commit_pending(self, order: commits.CommitOrder) -> None:
         workspace, repository = self._workspace, self._workspace.repository
-        for path, bits in index_bits.read_bits(repository.folder, order.paths).items():
+        for path, bits in read_bits(repository.folder, order.paths).items():
             clear_bits(repository, path, bits, self._steps)
         self._parent = repository.head()
         for path in repository.pending():

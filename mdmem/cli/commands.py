@@ -112,9 +112,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "proposals", "propose", "Decide", 'mdmem propose kitchen -m "what the fitter said"'
     ),
     "history": CommandEntry("history", "history", "Look back", "mdmem history Preferences -p"),
-    "changes": CommandEntry(
-        "fact_changes", "changes", "Look back", "mdmem changes --since yesterday"
-    ),
+    "changes": CommandEntry("history", "changes", "Look back", "mdmem changes --since yesterday"),
     "blame": CommandEntry("history", "blame", "Look back", "mdmem blame Preferences"),
     "when": CommandEntry("history", "when", "Look back", 'mdmem when "black tea"'),
     "conflicts": CommandEntry(

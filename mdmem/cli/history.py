@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, open_memory, use_colour
-from mdmem.model.history import ShowBlame, ShowHistory
+from mdmem.model.history import ShowBlame, ShowChanges, ShowHistory
 from mdmem.show.formatting import also_notes
 from mdmem.show.history import (
     blame_json,
     blame_text,
+    changes_json,
+    changes_notes,
+    changes_text,
     history_json,
     history_text,
     presences_json,
@@ -19,7 +22,16 @@ from mdmem.show.history import (
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli.options import File, Json, Nth, Preamble
+    from mdmem.cli.options import (
+        ByActor,
+        File,
+        FileOrFolder,
+        Json,
+        Nth,
+        Preamble,
+        Since,
+        Until,
+    )
 
 
 def history(
@@ -109,4 +121,29 @@ def when(
         presences_json(result),
         presences_text(result),
         result.notes if result.stays else (*result.notes, "not found in any commit"),
+    )
+
+
+def changes(
+    call: Call,
+    since: Since = None,
+    until: Until = None,
+    actor: ByActor = None,
+    file: FileOrFolder = None,
+    limit: Annotated[
+        int, typer.Option("-n", metavar="N", help="Maximum number of changes; 0 for all.")
+    ] = 20,
+    as_json: Json = False,
+) -> Answer:
+    """List which facts were added, replaced and removed.
+
+    By day, newest first, each with its commit, who made it and why.
+    """
+    result = open_memory(call).changes(
+        ShowChanges(since=since, until=until, actor=actor, file=file, limit=limit)
+    )
+    return Answer(
+        changes_json(result),
+        changes_text(result.changes, use_colour()),
+        changes_notes(result),
     )

@@ -401,13 +401,13 @@ class Memory:
 
     def recall(self, tags: tuple[str, ...], limit: int = 100) -> FactList:
         """List the facts with any of these tags, most of them first, then newest; 0: no limit."""
-        return module("queries.labels").recall(
+        return module("queries.search").recall(
             self.workspace, tags, limit, self._say, self._progress
         )
 
     def tags(self) -> TagCatalogue:
         """List the tags, most used first."""
-        return module("queries.labels").tag_catalogue(self.workspace, self._say, self._progress)
+        return module("queries.search").tag_catalogue(self.workspace, self._say, self._progress)
 
     def check(self, files: tuple[str, ...] = ()) -> tuple[Problem, ...]:
         """Check memory files on disk. Raises PathProblem (`file-not-found`)."""

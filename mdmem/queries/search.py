@@ -28,6 +28,7 @@ from mdmem.queries import dates, folders, later
 from mdmem.search import results
 from mdmem.search.engine import BrokenIndex
 from mdmem.search.gate import answer_quality
+from mdmem.search.labels import most_tagged
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.ranking import Decay
 from mdmem.search.results import Match
@@ -378,10 +379,28 @@ def facts_in(
     )
 
 
-def tags(
+def recall(
+    workspace: Workspace,
+    tags: tuple[str, ...],
+    limit: int,
+    say: Say,
+    progress: Progress | None = None,
+) -> FactList:
+    """Facts with at least one of these tags: most of them first, then newest; `limit` 0: none."""
+    request = ListFacts(any_tags=tags, limit=limit)
+    listed = facts(workspace, replace(request, limit=0), say, progress)
+    return replace(listed, facts=tuple(most_tagged(listed.facts, tags)[: limit or None]))
+
+
+def tag_catalogue(workspace: Workspace, say: Say, progress: Progress | None = None) -> TagCatalogue:
+    """The tags of current facts, the most used first."""
+    return tags_in(workspace, fresh_index(workspace, say, progress), say, progress)
+
+
+def tags_in(
     workspace: Workspace, index: FreshIndex, say: Say, progress: Progress | None = None
 ) -> TagCatalogue:
-    """The tags of current facts, the most used first."""
+    """The same, from an index."""
     today = workspace.now().date()
     entry_filter = Filter(
         facts_only=True, valid_on=today, zone=config.zone(workspace.settings.timezone)

@@ -388,7 +388,7 @@ def _change_index(repository: Repository, arguments: Sequence[str], text: bytes 
 
 
 def clear_bits(repository: Repository, path: FilePath, bits: Sequence[str]) -> None:
-    """Clear index bits, so that git looks at the file again (see `index_bits`)."""
+    """Clear index bits, so that git looks at the file again (see `ignored.read_bits`)."""
     for bit in bits:
         _change_index(repository, ["update-index", f"--no-{bit}", "--", path])
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from mdmem.errors import RepositoryProblem
 from mdmem.folder.layout import is_markdown
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import git_files, git_settings, index_bits, staged_changes
+from mdmem.repo import git_files, git_settings, ignored, staged_changes
 from mdmem.repo.runner import GitResult, literal_pathspecs, parse_paths, run
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
@@ -38,7 +38,7 @@ class PathState:
 
     `tracked`: the file exists and is in git's index. `settled`: HEAD, index and disk hold the same
     of it, and nothing at all is staged or unmerged; False means that this is not known. `bits` tell
-    git not to look at the file (see `index_bits`).
+    git not to look at the file (see `ignored.read_bits`).
     """
 
     commit: CommitId | None
@@ -269,7 +269,7 @@ class Repository:
         tracked = not kinds & {b"?", b"!"} and os.path.lexists(self.folder / path)
         bits: tuple[str, ...] = ()
         if git_files.may_be_overlooked(str(self.git_dir), os.fsencode(f"{self.prefix}{path}")):
-            bits = index_bits.read_bits(self.folder, [path]).get(path, ())
+            bits = ignored.read_bits(self.folder, [path]).get(path, ())
             pending = pending or (bool(bits) and not self._is_as_committed(path))
         return PathState(
             commit=commit,

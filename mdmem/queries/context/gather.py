@@ -202,7 +202,7 @@ def _written(
     shares, kept = SHARES[request.block_purpose], 0
     last_parts: list[tuple[PartResult, Paragraph | None]] = []
     if ContextPart.TAGS in wanted and ContextPart.TAGS in shares:
-        counts = search.tags(workspace, index, say).tags
+        counts = search.tags_in(workspace, index, say).tags
         last_parts.append(parts.tags_part(counts, int(request.tokens * shares[ContextPart.TAGS])))
         kept += last_parts[-1][0].tokens
     has_notes = ContextPart.NOTES in wanted and ContextPart.NOTES in shares
