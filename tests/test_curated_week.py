@@ -8,6 +8,7 @@ from types import ModuleType
 import curated_week
 import pytest
 import second_week
+import third_week
 from curated_week import START, nights, sessions
 from simulated_week import Week
 from week_script import BERLIN
@@ -19,11 +20,13 @@ _RELATIVE_DAY = re.compile(r"(?i)\b(?:yesterday|today|tomorrow|(?:last|next) \w+
 _MOST_WORDS = 12
 
 
-# Shares of what was said plainly, and of the rest. The first week tuned the rules.
-_REACHED = {"curated_week": (1.0, 1.0), "second_week": (0.88, 0.75)}
+# Shares of what was said plainly, and of the rest. The first and third week tuned the rules.
+_REACHED = {"curated_week": (1.0, 1.0), "second_week": (0.88, 0.75), "third_week": (0.96, 0.9)}
 
 
-@pytest.fixture(scope="module", params=[curated_week, second_week], ids=lambda each: each.__name__)
+@pytest.fixture(
+    scope="module", params=[curated_week, second_week, third_week], ids=lambda each: each.__name__
+)
 def gold(request: pytest.FixtureRequest) -> ModuleType:
     return request.param
 

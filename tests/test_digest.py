@@ -206,7 +206,7 @@ def test_a_file_that_vanishes_while_it_is_read_is_read_later(
     at: Desk, transcript: Transcript, monkeypatch: pytest.MonkeyPatch
 ):
     path, read = (
-        transcript("ok", "Our garden is calm and the old roses bloom."),
+        transcript("ok", "We see our calm garden and the old roses bloom."),
         news.draw_permissively,
     )
     os.utime(path, (time.time() - 2 * 24 * 3600,) * 2)
@@ -221,12 +221,12 @@ def test_a_file_that_vanishes_while_it_is_read_is_read_later(
 
 
 def test_the_best_of_a_session_that_has_ended(at: Desk, transcript: Transcript):
-    path = transcript("ok", "Our garden is calm and the old roses bloom.")
+    path = transcript("ok", "We see our calm garden and the old roses bloom.")
     assert texts(digest(at, path)) == []
     yesterday = time.time() - 2 * 24 * 3600
     os.utime(path, (yesterday, yesterday))
     assert [(entry.text, entry.confidence) for entry in digest(at, path).entries] == [
-        ("Our garden is calm and the old roses bloom.", 0.3)
+        ("We see our calm garden and the old roses bloom.", 0.3)
     ]
     assert digest(at, path).messages == 0
 

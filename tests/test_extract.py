@@ -253,7 +253,7 @@ class TestWeighed:
 
     def test_the_best_of_a_session_in_which_nothing_else_was_found(self):
         messages = messages_of(
-            "ok", "Our garden is calm and the old roses bloom.", "It rains a lot in the valley."
+            "ok", "We see our calm garden and the old roses bloom.", "It rains a lot in the valley."
         )
         drawn = draw_permissively(messages, CHAT)
         assert [(draft.source, draft.confidence, draft.rule) for draft in drawn] == [
@@ -262,7 +262,7 @@ class TestWeighed:
         assert [draft.first_line for draft in drawn] == [2]
         assert (
             draw_permissively(
-                messages_of(*["Our garden is calm and the old roses bloom."] * 9), CHAT
+                messages_of(*["We see our calm garden and the old roses bloom."] * 9), CHAT
             )[3:]
             == ()
         )

@@ -35,6 +35,7 @@ _FRAME_DATE = late.pattern(r"\d{4}(?:-\d\d){0,2}")
 _CHOSEN = late.pattern(rf"(?i)^(?:{alternatives('CHOSEN')})$")
 _CHOOSING = late.pattern(rf"(?i)^(?:{alternatives('CHOOSING')})\s*")
 _REASON = late.pattern(rf"(?i)[\s,;(–—]+(?:{alternatives('REASON')})\s+(?P<reason>\S.*?)\)?$")
+_MEANT = late.pattern(rf"(?i)^(?:{alternatives('MEANT')})\s+(?P<value>[^,;]+)")
 _BY_NOW = rf"(?:{alternatives('BY_NOW')})"
 _ARTICLE = late.pattern(rf"(?i)^(?:{alternatives('ARTICLES')})\b\s*")
 _ARTICLES = rf"(?:{alternatives('ARTICLES')})"
@@ -67,6 +68,7 @@ _THINGS = tuple(
 )
 _POSSESSIVE = late.pattern(rf"(?i)^(?:{alternatives('POSSESSIVES')})\s*")
 _SPEAKER = late.pattern(rf"(?i)^(?:{alternatives('SPEAKERS')})\s*")
+_SPEAKER_WITH_BE = late.pattern(rf"(?i)^(?:{alternatives('SPEAKERS_WITH_BE')})\s*")
 _QUOTED_BEFORE = late.pattern(r'^"(?P<quoted>[^"]+)": (?P<rest>\S.*)$')
 _KEY = late.pattern(
     r"^(?:\*\*|__)?(?P<key>[^:*_\[\]\"]{2,60}?)(?:\*\*|__)?:(?:\*\*|__)?\s+(?P<value>\S.*)$"
@@ -118,9 +120,10 @@ def plain_form(
         return PlainForm(" ".join(f"{each}." for each in spoken).removesuffix("."), kind)
     words, until = _until(first, day)
     line = _with_reason(words)
+    owner = _POSSESSIVE.match(line) or _SPEAKER_WITH_BE.match(line)
     if kind == PREFERENCE:
-        line = _SPEAKER.sub("", line)
-    return PlainForm(_POSSESSIVE.sub("", line) or words, kind, until=until)
+        owner = owner or _SPEAKER.match(line)
+    return PlainForm(line[owner.end() :] or words if owner else line, kind, until=until)
 
 
 def core(text: str) -> str:
@@ -196,6 +199,8 @@ def _keyed(text: str, attribute: str | None, keys: Collection[str]) -> tuple[str
 def _user_attribute(text: str, attribute: str | None) -> tuple[str, str] | None:
     """The attribute of the user that a sentence states, with its whole value."""
     stated = stated_attribute(Sentence.of(text))
+    if stated is None and attribute is not None and (meant := _MEANT.match(text)):
+        return attribute, value_of(meant["value"])
     if stated is None or attribute not in (None, stated.key):
         return None
     value = stated.value
@@ -204,7 +209,7 @@ def _user_attribute(text: str, attribute: str | None) -> tuple[str, str] | None:
         more = _NAME_BEHIND.match(behind)
         first = _NAME_BEFORE.search(before)
         value = f"{first[0] if first else ''}{value}{more[0] if more else ''}"
-    return stated.key, _VALUE_LEAD.sub("", value_of(value))
+    return stated.name, _VALUE_LEAD.sub("", value_of(value))
 
 
 def _stated(text: str, attribute: str | None) -> Iterator[tuple[str, str]]:

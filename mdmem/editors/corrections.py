@@ -56,7 +56,8 @@ _COPULA = late.pattern(
     r"(?i)\b(?:is|are|was|were|has|have|had|will|ist|sind|hat|war|es|son|est|sont|ha|è|é)\b|:"
 )
 """The end of a plain statement's subject."""
-_TIME_WORD_TEXT = """
+_COMMON_WORD_TEXT = """
+    use uses using used make makes take takes
     monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays
     fridays saturdays sundays
     weekday weekdays weekend weekends january february march april may june july august september
@@ -67,8 +68,8 @@ _TIME_WORD_TEXT = """
     euro euros dollar dollars percent degrees
     uhr first second third
 """
-_TIME_WORDS = frozenset(_TIME_WORD_TEXT.split())
-"""Times and units, which like numbers are in many statements."""
+_COMMON_WORDS = frozenset(_COMMON_WORD_TEXT.split())
+"""Plain verbs, times and units, which like numbers are in many statements."""
 _NUMBER_WORD_TEXT = """
     two three four five six seven eight nine ten eleven twelve thirteen fifteen twenty thirty half
     zwei drei vier fünf
@@ -85,7 +86,7 @@ _MIN_WEIGHT = 4.0
 """So that short words (CI, dog) count."""
 _LEAD_FACTOR = 1.5
 _VALUE_SHARE, _SHARED_NAME, _CHANGED_NAME, _SHARED_ID = 0.25, 0.6, 0.25, 1.5
-"""Weights of numbers, times and names, and of numbers that are names."""
+"""Weights of numbers, common words and names, and of numbers that are names."""
 _MIN_STEM, _MAX_ENDING, _MIN_SHARED = 5, 5, 0.58
 _SAME_KIND = 0.5
 """Of two verbs for the same kind of change; a higher kinship means forms of one word."""
@@ -95,7 +96,7 @@ class _Sort(Enum):
     TOPIC = auto()
     NAME = auto()
     NUMBER = auto()
-    TIME = auto()
+    COMMON = auto()
     CHANGE = auto()
 
 
@@ -131,7 +132,7 @@ class _Reading:
                 return max(word.weight, _MIN_WEIGHT) if shared else 0.0
             case _Sort.NUMBER:
                 return word.weight * (_SHARED_ID if shared and _is_id(word) else _VALUE_SHARE)
-            case _Sort.TIME:
+            case _Sort.COMMON:
                 return word.weight * _VALUE_SHARE
             case _Sort.NAME:
                 return max(word.weight, _MIN_WEIGHT) * (_SHARED_NAME if shared else _CHANGED_NAME)
@@ -162,8 +163,8 @@ def _sort(word: ContentWord, is_unit: bool) -> _Sort:
         return _Sort.NUMBER
     if word.text in _CHANGE_WORDS:
         return _Sort.CHANGE
-    if is_unit or word.text in _TIME_WORDS:
-        return _Sort.TIME
+    if is_unit or word.text in _COMMON_WORDS:
+        return _Sort.COMMON
     return _Sort.NAME if word.name else _Sort.TOPIC
 
 

@@ -13,6 +13,7 @@ from mdmem.extract.plain import plain_sentences, states_plainly
 from mdmem.extract.relative_dates import annotate
 from mdmem.extract.sentences import (
     ENTRY,
+    FIRST_PERSON,
     PERMISSIVE,
     REDACTED,
     Sentence,
@@ -292,6 +293,8 @@ def _of_person(
     parts = _parts(message, statements, rules.has_tools(message.line))
     if any(part.cue for part in parts):
         rule = None
+    elif _tells_of_self(parts):
+        rule = "statement"
     elif is_slight(statements) and not (rules.has_tools(message.line) and _is_choice(question)):
         return
     elif rules.keeps_statements(message.line):
@@ -305,6 +308,14 @@ def _of_person(
         if part.cue is None and len(parts) > 1 and is_slight(part.sentences):
             continue
         yield _draft(message, part, rules, answered if part is parts[0] else None, recent, rule)
+
+
+def _tells_of_self(parts: Sequence[_Part]) -> bool:
+    """True if a message is nothing but plain statements of how things are with the user."""
+    return all(
+        part.is_stated and all(not FIRST_PERSON.isdisjoint(each.folded) for each in part.sentences)
+        for part in parts
+    )
 
 
 def _parts(message: Message, statements: Sequence[Sentence], tools: bool) -> list[_Part]:

@@ -61,9 +61,13 @@ _AROUND = " \t.,;!"
 
 @dataclass(frozen=True, slots=True)
 class StatedAttribute:
-    """The attribute that a statement is about, its value, and where the statement begins."""
+    """The attribute that a statement is about, its value, and where the statement begins.
+
+    `name`: the attribute in the speaker's word for it, `manager` for `boss`.
+    """
 
     key: str
+    name: str
     value: str
     start: int
 
@@ -86,8 +90,12 @@ def stated_attribute(sentence: Sentence, tools: bool = False) -> StatedAttribute
         if _NOT_SO_BEFORE.search(text, 0, match.start()) or is_announced(text, match.start()):
             return None
         named = (match.groupdict().get("key") or "").casefold()
-        name = key.format(key=SAME_KEYS.get(named, named))
-        return StatedAttribute(name, match["value"], match.start())
+        return StatedAttribute(
+            key=key.format(key=SAME_KEYS.get(named, named)),
+            name=key.format(key=named),
+            value=match["value"],
+            start=match.start(),
+        )
     return None
 
 

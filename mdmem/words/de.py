@@ -158,13 +158,14 @@ DECISION_FRAMES = (
     r"lass(?:t)? uns\b",
 )
 CHOSEN = CHOOSING = ()
-REASON = r"(?:weil|da|denn)"
+MEANT = r"(?:ich|wir) mein(?:e|te|en|ten)"
+REASON = r"(?:weil|(?<=, )(?:da|denn))"
 COPULA = r"(?:ist|sind|war|heißt|wird|liegt bei|:)"
 COPULA_BACK = r"(?:ist|sind|wird) (?:jetzt |nun )?(?:der|die|das|unser\w*|mein\w*)"
 BY_NOW = r"(?:jetzt|nun|inzwischen|mittlerweile|derzeit|aktuell|wieder)"
 ARTICLES = r"(?:der|die|das|den|dem|unser\w*|mein\w*|ein\w*)"
 CONTRASTS = r"(?:und )?(?:nicht|nicht mehr|statt)\b"
-VALUE_ENDS = r",? (?:weil|da|denn|aber|bis|und (?:ich|wir))\b"
+VALUE_ENDS = r",? (?:weil|(?<=, )(?:da|denn)|aber|bis|und (?:ich|wir))\b"
 UNTIL_WORDS = r"(?:bis(?: zum)?)"
 THING_ATTRIBUTES = (
     (
@@ -174,6 +175,7 @@ THING_ATTRIBUTES = (
 )
 POSSESSIVES = r"(?:mein|unser)e?\b"
 SPEAKERS = r"(?:ich|wir)\b"
+SPEAKERS_WITH_BE = r"ich bin (?!nicht\b)"
 OF_ANOTHER = ()
 HEDGES = "eigentlich übrigens einfach ziemlich wohl vielleicht tatsächlich bitte halt eben mal"
 UNITS = "sekunden minuten stunde stunden tag tage woche wochen monat monate jahr jahre prozent"

@@ -279,6 +279,7 @@ CORRECTIONS = (
         r"\bno longer\b|\b(?:not|isn't|don't|doesn't|aren't)\b[^.;]{0,40} any ?more\b",
         r"\b(?:it's |is |it is |was |use )?not (?!only\b|just\b)[\w'-]+(?: [\w'-]+){0,3},? "
         r"but (?!also\b|i\b|it\b|we\b)",
+        r"\bnow,? not \w|, not (?:on )?\d[\w:. ]*$",
         r"\bi meant\b|\bi mean(?:t)? to say\b",
         r"\bchanged (?:my|our) minds?\b",
         r"\b(?:correction|scratch that|my mistake)\b",
@@ -443,6 +444,12 @@ ATTRIBUTES = (
         "phone",
     ),
     ("number", r"\bi have a new (?:phone |mobile )?number: (?P<value>.*\d.*)", "phone"),
+    (
+        "reach call text",
+        r"\b(?:reach|call|text) me (?:at|on|under) (?P<value>\+?\d[\d -]{5,})",
+        "phone",
+    ),
+    ("reach email mail", r"\b(?:reach|email|mail) me (?:at|on|under) (?P<value>\S+@\S+)", "email"),
     ("email e mail", rf"{_MY}(?:e-?mail|mail)(?: address)?{_IS_OR_COLON}(?P<value>.*@.*)", "email"),
     (
         RELATIVES,
@@ -451,8 +458,14 @@ ATTRIBUTES = (
     ),
     (
         RELATIVES,
-        rf"{_MY}(?P<key>{_KIN}){_IS_OR_COLON}{_ADJECTIVE}(?P<value>{_CAPITAL}\w*)(?: "
-        rf"now)?\s*[.!,]?$",
+        rf"{_MY}(?P<key>{_KIN}){_IS_OR_COLON}{_ADJECTIVE}(?P<value>{_CAPITAL}\w*"
+        rf"(?: {_CAPITAL}[\w'-]*){{0,2}})(?: now)?\s*[.!,]?$",
+        "{key}",
+    ),
+    (
+        BELONGINGS,
+        rf"(?:{_I_HAVE} (?:switched|changed|moved) (?:over )?to|\b{_PERSON}{_ADVERB} use|"
+        rf"{_I_AM} using) (?P<value>{_NAME}) as (?:my|our) (?P<key>{_BELONGINGS})\b",
         "{key}",
     ),
     (
@@ -476,7 +489,11 @@ ATTRIBUTES = (
         rf"(?P<key>{_FAVOURITE})(?= now\b|\s*[.!,]|\s*$)",
         "favourite {key}",
     ),
-    ("car van", rf"{_MY}(?:car|van){_IS_OR_COLON}{_ARTICLE}(?P<value>{_CAPITAL}.*)", "car"),
+    (
+        "car van",
+        rf"{_MY}(?:car|van){_IS_OR_COLON}{_ARTICLE}(?P<value>(?:[a-z]+ )?{_CAPITAL}.*)",
+        "car",
+    ),
     (
         "drive driving",
         rf"(?:\b{_PERSON}{_ADVERB} drive|{_I_AM} driving) an? (?:\w+ )?(?P<value>{_CAPITAL}[\w-]*)",
@@ -662,7 +679,7 @@ TEXT_WORK = (
 )
 _ASIDE = r"by the way|btw|fyi|just so you know|actually|in fact"
 _LEAD_ASIDES = (
-    rf"(?:{_ASIDE}|please|pls|as it happens|for what it's worth|i forgot to say)\b",
+    rf"(?:just )?(?:{_ASIDE}|please|pls|as it happens|for what it's worth|i forgot to say)\b",
     r"(?:just )?(?:for|as) (?:(?:the|your) (?:record|information)|future reference|reference)\b",
     r"(?:for (?:the future|next time|context)|as (?:i|we) (?:said|mentioned))\b",
 )
@@ -811,8 +828,9 @@ ASKS = (
 )
 # Beginnings of a clause that states how things are; they do not keep a sentence by themselves.
 STATES = (
-    rf"{_PERSON}(?:'m|'re| am| are) (?!not sure|sure|afraid|sorry|happy|glad|curious|stuck|"
-    rf"confused|excited|tired|done|back|here|ready|wondering|trying|"
+    rf"{_PERSON}(?:'m|'re| am| are) (?:really |so |very |still |just |always )*(?!not sure|sure|"
+    r"afraid|sorry|happy|glad|proud|grateful|thankful|curious|stuck|on the lookout|in this|"
+    rf"confused|excited|tired|done|back|here|ready|wondering|trying|a (?:big )?fan\b|"
     r"(?!working|living|studying|teaching|learning|training|staying|renting|getting married|"
     r"switching|migrating|moving)\w+ing\b)\w",
     rf"{_PERSON}{_ADVERB}(?: only| mostly| often| normally| rarely)? (?:have to|own|run|drive|"
@@ -841,7 +859,7 @@ STATES = (
 STATES_ANYWHERE = (
     r"\b(?:is|are) due\b|\bdeadline\b|\b(?:code |feature )?freeze is\b",
     r"\b(?:is|are|starts?|ends?|runs out|expires?|moves?) (?:on |until |by )?(?:the "
-    r")?(?:\d{1,2}(?:st|nd|rd|th)?\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\d{4}-\d\d)",
+    r")?(?:\d{1,2}(?:st|nd|rd|th)?\b|(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\d{4}-\d\d)",
     r"\b(?:production|staging|ci|database|server|branch|port|host|api|service|environment|"
     r"cluster|backup|backups|wiki)\b[^.!?]*\b"
     r"(?:is|are|runs?|listens?|lives?|uses?|stays?)\b",
@@ -904,7 +922,8 @@ DECISION_FRAMES = (
 )
 # `use DuckDB for the desktop app`: verbs of a choice; what was chosen, and what it is for.
 CHOOSING = (
-    r"(?:we )?(?:go(?:ing)? with|us(?:e|ing)|stick(?:ing)? with|switch(?:ing)? to|settle on|"
+    r"(?:we )?(?:(?:drop|ditch|leave|replace|retire) [^,;:]{1,30} and )?"
+    r"(?:go(?:ing)? with|us(?:e|ing)|stick(?:ing)? with|switch(?:ing)? to|settle on|"
     r"choose|pick|mov(?:e|ing) to)\b",
 )
 CHOSEN = (
@@ -912,6 +931,8 @@ CHOSEN = (
     r"(?P<topic>(?!now\b|good\b|it\b|this\b|that\b|everything\b|all\b|today\b|a\b|an\b)"
     r"[\w' -]{2,40})",
 )
+# Before the value that was meant, in a correction.
+MEANT = r"(?:i|we) mean(?:t)?(?: to say)?"
 # Before a reason.
 REASON = (
     r"(?:because|given that|so that|since(?! (?:\d|last|then|january|february|march|april|may|june|"
@@ -972,6 +993,8 @@ THING_ATTRIBUTES = (
 POSSESSIVES = r"(?:my|our)\b"
 # They go where a label says whose preference it is.
 SPEAKERS = r"(?:i|we) (?!am\b|are\b|have\b|was\b|were\b)"
+# They go before what the user is: `I'm on holiday` is `on holiday`.
+SPEAKERS_WITH_BE = r"(?:i|we)(?:'m|'re| am| are) (?!not\b)|i was (?=born\b)"
 # They say nothing of what a statement says.
 HEDGES = """
 actually just really basically honestly maybe perhaps also please simply quite rather pretty

@@ -101,6 +101,7 @@ DECISION_FRAMES = (
     r"vamos a\b",
 )
 CHOSEN = CHOOSING = ()
+MEANT = r"(?:quise decir|quería decir)"
 REASON = r"(?:porque|ya que|puesto que)"
 COPULA = r"(?:es|son|era|será|está|se llama|:)"
 COPULA_BACK = r"(?:es|son|será) (?:ahora )?(?:el|la|los|las|nuestr[oa]s?|mi|mis)"
@@ -118,6 +119,7 @@ THING_ATTRIBUTES = (
 )
 POSSESSIVES = r"(?:mis?|nuestr[oa]s?)\b"
 SPEAKERS = r"(?:yo|nosotr[oa]s)\b"
+SPEAKERS_WITH_BE = r"(?:yo )?(?:soy|estoy) "
 OF_ANOTHER = ()
 HEDGES = "realmente simplemente quizás quizá bastante"
 UNITS = "segundos minutos hora horas día días semana semanas mes meses año años"

@@ -128,13 +128,14 @@ DECISION_FRAMES = (
     r"(?: (?:de|d'|que|pour)\b)?",
 )
 CHOSEN = CHOOSING = ()
-REASON = r"(?:parce que|parce qu'|car|puisque)"
+MEANT = r"(?:je voulais dire|je veux dire)"
+REASON = r"(?:parce que|parce qu'|(?<=, )car|puisque)"
 COPULA = r"(?:est|sont|était|sera|s'appelle|:)"
 COPULA_BACK = r"(?:est|sont|devient) (?:maintenant )?(?:le|la|les|notre|nos|mon|ma|mes)"
 BY_NOW = r"(?:maintenant|désormais|actuellement|à présent)"
 ARTICLES = r"(?:le|la|les|l'|un|une|notre|nos|mon|ma|mes)"
 CONTRASTS = r"(?:et )?(?:pas|plus|au lieu d)\b"
-VALUE_ENDS = r",? (?:parce que|car|mais|jusqu|et (?:je|nous|on))\b"
+VALUE_ENDS = r",? (?:parce que|(?<=, )car|mais|jusqu|et (?:je|nous|on))\b"
 UNTIL_WORDS = r"(?:jusqu'au|jusqu'à|jusqu'en)"
 THING_ATTRIBUTES = (
     (
@@ -145,6 +146,7 @@ THING_ATTRIBUTES = (
 )
 POSSESSIVES = r"(?:mon|ma|mes|notre|nos)\b"
 SPEAKERS = r"(?:je\b|nous\b|j')"
+SPEAKERS_WITH_BE = r"je suis (?!pas\b)"
 OF_ANOTHER = ()
 HEDGES = "vraiment juste plutôt assez peut-être simplement"
 UNITS = "seconde secondes minute minutes heure heures jour jours semaine semaines mois an ans"

@@ -78,6 +78,7 @@ ASIDES_WITHIN = ()
 TURNED = ()
 DECISION_FRAMES = (r"(?:我们?|咱们?)(?:已经|最后|刚刚?)?(?:决定|商定|定)了?",)
 CHOSEN = CHOOSING = ()
+MEANT = r"我(?:的意思是|是说)"
 REASON = r"(?:因为|由于)"
 COPULA = r"(?:是|叫|改成|改为|变成|：)"
 COPULA_BACK = r"是(?:现在的|我的|我们的)"
@@ -91,6 +92,7 @@ THING_ATTRIBUTES = (
 )
 POSSESSIVES = r"(?:我们?的|咱们?的)"
 SPEAKERS = r"我们?"
+SPEAKERS_WITH_BE = r"我是(?!说)"
 OF_ANOTHER = ()
 HEDGES = ""
 UNITS = "秒 分钟 小时 天 周 个月 年"
