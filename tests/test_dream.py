@@ -234,7 +234,7 @@ class TestStanding:
         digested(at, Said("I prefer tea over coffee"))
         assert fates(dream(at)) == {
             "employer: Stripe": (DELETE, True),
-            "I prefer tea over coffee": (ADD, True),
+            "prefer tea over coffee": (ADD, True),
         }
         assert curated(at).count("- employer: Stripe") == 1
         assert at.read("MEMORY.md").index("employer") < at.read("MEMORY.md").index("## Work")
@@ -595,7 +595,7 @@ class TestProposals:
         settings(world, 'dream = "apply"', "budget_lines = 5")
         digested(at, Said("I prefer tea over coffee"))
         assert fates(dream(at)) == {
-            "I prefer tea over coffee": (ADD, False),
+            "prefer tea over coffee": (ADD, False),
             "employer: Stripe": (DELETE, False),
         }
 
@@ -688,7 +688,7 @@ class TestNights:
             "secret-found: no tea": False,
             "the user said it": True,
         }
-        assert "- [fact] I swim on Sundays" in curated(at)
+        assert "- [fact] swim on Sundays" in curated(at)
 
     def test_one_fact_of_it_is_undone(self, at: Desk):
         before = curated(at)
@@ -701,7 +701,7 @@ class TestNights:
         employer = next(each for each in result.changes if each.text == "employer: Kite Labs")
         with closing(Memory(at.workspace)) as memory:
             memory.apply(Revert(employer.fact))
-        assert curated(at) == [*before, "- [fact] I prefer tea over coffee"]
+        assert curated(at) == [*before, "- [fact] prefer tea over coffee"]
 
     @pytest.mark.parametrize("lost", [False, True])
     def test_a_night_is_done_once(self, at: Desk, lost: bool):
@@ -727,8 +727,8 @@ class TestNights:
         )
         in_the_morning(monkeypatch, "2026-03-08T07:00:00+00:00")
         assert fates(dream(at)) == {
-            "I keep two bees in a jar": (ADD, True),
-            "I swim on Sundays": (ADD, True),
+            "keep two bees in a jar": (ADD, True),
+            "swim on Sundays": (ADD, True),
         }
 
     def test_its_record_is_that_of_a_recount(self, at: Desk):
@@ -766,7 +766,7 @@ class TestNights:
         result = dream(at, "2026-02-20")
         assert (result.run, fates(result)) == (
             "dream/2026-02-20",
-            {"I keep two bees in a jar": (ADD, True)},
+            {"keep two bees in a jar": (ADD, True)},
         )
 
     def test_a_day_that_has_not_ended(self, at: Desk):
@@ -782,7 +782,7 @@ class TestNights:
         before, refs = at.tree_state(), at.git("for-each-ref")
         result = dream(at, dry_run=True)
         assert fates(result) == {
-            "I prefer tea over coffee": (ADD, True),
+            "prefer tea over coffee": (ADD, True),
             "plays the cello in a trio on Tuesdays": (UPDATE, False),
         }
         assert (at.tree_state(), at.git("for-each-ref")) == (before, refs)
@@ -826,11 +826,10 @@ class TestNights:
         monkeypatch.setattr(Trail, "live_occurrences", live_occurrences)
         dream(at)
         assert (
-            curated(at).count("- I swim on Sundays")
-            + curated(at).count("- [fact] I swim on Sundays")
+            curated(at).count("- I swim on Sundays") + curated(at).count("- [fact] swim on Sundays")
             == 1
         )
-        assert "- [fact] I prefer tea over coffee" in curated(at)
+        assert "- [fact] prefer tea over coffee" in curated(at)
         assert at.git("status", "--porcelain") == ""
 
     def test_without_a_commit_there_is_nothing(self, world: World, repository: Path):

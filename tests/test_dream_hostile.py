@@ -85,14 +85,12 @@ def saying(dice: random.Random, line: int) -> Said:
     )
 
 
-def plain(text: str, kind: str | None) -> str:
+def plain(text: str) -> str:
     """What a night makes of `saying`, which nobody else may word."""
     if value := re.fullmatch(r"My \w+ is (\w+) now\.", text):
         return value[1]
     words = text.removesuffix(".").removeprefix("Remember that ").removeprefix("We decided that ")
-    if kind == "preference":
-        words = words.removeprefix("I ")
-    return words.removeprefix("my ").removeprefix("our ")
+    return re.sub(r"^(?:my|our|I|we) ", "", words)
 
 
 def hostile_items(dice: random.Random, data: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -221,7 +219,7 @@ class TestRules:
                 assert change.candidate is not None
                 assert change.candidate.source is not Source.AUTO
                 assert (change.text, change.source) == (
-                    plain(change.candidate.text, change.candidate.kind),
+                    plain(change.candidate.text),
                     change.candidate.source,
                 )
             if (

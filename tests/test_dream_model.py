@@ -444,7 +444,7 @@ def morning(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 WET = Said("The cellar was wet all of last winter.", source=Source.INFERRED)
 STATED = Said("I collect old stamps of Austria.", minute="09:05")
-STATED_LINE = "I collect old stamps of Austria"
+STATED_LINE = "collect old stamps of Austria"
 NOISE = Said("The bus was late again.", minute="09:10", source=Source.INFERRED)
 BY_NOBODY = Said("The importer hangs in a loop.", minute="09:15", source=Source.AUTO)
 

@@ -25,10 +25,10 @@ STATED = [
     "I prefer calls before noon.",
 ]
 STATED_LINES = [
-    "I collect old stamps of Austria",
+    "collect old stamps of Austria",
     "paint the shed green",
     "the boiler is serviced in May",
-    "I prefer calls before noon",
+    "prefer calls before noon",
 ]
 ONCE = [
     "The archive holds maps of Oslo.",

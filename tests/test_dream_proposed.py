@@ -176,7 +176,7 @@ class TestWhatIsOnlyProposed:
             ),
         )
         result = dream(at)
-        assert parts(at) == ["[fact] I prefer tea over coffee", "[fact] boat lies in Bergen"]
+        assert parts(at) == ["[fact] boat lies in Bergen", "[fact] prefer tea over coffee"]
         assert {change.text for change in result.changes if change.why == TOO_MANY_WAIT} == {
             texts[0],
             "the pump hums at night",
@@ -246,7 +246,7 @@ class TestMemoryThatTakesNothing:
             dream(at)
         assert refused.value.code == "checked-out"
         at.git("worktree", "remove", str(tmp_path / "other"))
-        assert fates(dream(at)) == {"I prefer tea": (ADD, False)}
+        assert fates(dream(at)) == {"prefer tea": (ADD, False)}
 
     def test_an_entry_that_may_not_be_written_holds_up_nothing(self, world: World, at: Desk):
         settings(world, 'dream = "apply"')

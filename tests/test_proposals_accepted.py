@@ -24,7 +24,7 @@ from mdmem.changes import deciding, proposing
 from mdmem.errors import UsageProblem
 from mdmem.memory import Memory
 from mdmem.model import Source
-from mdmem.model.proposals import Accept, PartState, ProposeBranch, Reject
+from mdmem.model.proposals import Accept, PartOp, PartState, ProposeBranch, Reject
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.proposals import branches
 from mdmem.text.facts import fact_id
@@ -114,6 +114,19 @@ def test_a_block_id_is_kept(at: Desk, edit: Remember) -> None:
     at.commit()
     accept(at, propose(at, edit, supersedes=edit.options.supersedes))
     assert at.read("MEMORY.md").endswith("Linear ^job\n")
+
+
+def test_what_supersedes_in_other_words_is_one_part(at: Desk) -> None:
+    edit = Remember("Linear pays the rent", section="Work")
+    proposal = propose(at, edit, supersedes="employer: Stripe")
+    (part,) = parts(at, proposal).values()
+    assert (part.op, part.old, part.new) == (
+        PartOp.UPDATE,
+        "employer: Stripe",
+        "Linear pays the rent",
+    )
+    accept(at, proposal)
+    assert "Stripe" not in at.read("MEMORY.md")
 
 
 def test_an_agent_decides_nothing(at: Desk) -> None:

@@ -172,7 +172,7 @@ NIGHTS: Mapping[str, NightGold] = {
     "third": NightGold(
         ("2026-03-04",),
         """
-        user-stated: -> I prefer rebasing over merging
+        user-stated: -> prefer rebasing over merging
         # The same key for the second time.
         user-stated: Darjeeling -> Earl Grey
         inferred: -> The mirror in Zurich keeps the old certificates
@@ -194,7 +194,7 @@ NIGHTS: Mapping[str, NightGold] = {
         user-stated: Berlin -> Brooklyn
         user-stated: -> meet in Lisbon in May
         # Forgotten on Tuesday, and said again by the person on Friday.
-        user-stated: -> I play tennis on Tuesdays
+        user-stated: -> play tennis on Tuesdays
         user-stated: -> Jan
         # Left: Fern (it stands); the branches, an agent's claim; the bike, dinner, archive, second mirror, Hannah (said once); Figma, said before the
         # person wrote Notion; the phone, said in Berlin in the morning before the person wrote another number at two, though nine in New York, where it is
@@ -274,9 +274,9 @@ Skoda
 the staging database is called Larch
 the auditors come on the 21st of April
 The customers of Gable pay by invoice
-I prefer rebasing over merging
+prefer rebasing over merging
 The mirror in Zurich keeps the old certificates
-I play tennis on Tuesdays
+play tennis on Tuesdays
 Jan
 The importer reads its invoices from the second bucket
 The second mirror stands in Oslo
@@ -312,7 +312,7 @@ SAID: Mapping[str, str] = {
     "prefer the window seat": "I prefer the window seat.",
     "The customers of Gable pay by invoice": "The customers of Gable pay by invoice.",
     "the nightly import runs at 04:00": "Remember that the nightly import runs at 04:00.",
-    "I prefer rebasing over merging": "Remember that I prefer rebasing over merging.",
+    "prefer rebasing over merging": "Remember that I prefer rebasing over merging.",
     "Earl Grey": "My favourite tea is Earl Grey now.",
     "The mirror in Zurich keeps the old certificates": "The mirror in Zurich keeps the old certificates.",
     "rename the importer to Gate": "We decided to rename the importer to Gate.",
@@ -320,7 +320,7 @@ SAID: Mapping[str, str] = {
     "Same as 2026-03-04: the deploy window closes at 17:00": "Same as yesterday (2026-03-04): the deploy window closes at 17:00.",
     "Brooklyn": "I live in Brooklyn.",
     "meet in Lisbon in May": "We decided to meet in Lisbon in May.",
-    "I play tennis on Tuesdays": "Note that I play tennis on Tuesdays.",
+    "play tennis on Tuesdays": "Note that I play tennis on Tuesdays.",
     "Jan": "My brother is called Jan.",
     "Releases go out on Wednesdays": "Releases go out on Wednesdays instead.",
     "can't stand cold coffee": "I can't stand cold coffee.",

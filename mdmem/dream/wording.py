@@ -1,8 +1,8 @@
 """The line of curated memory that a statement becomes: plain, by rules. Pure.
 
 Openers go, an attribute is a key with its value, relative days are dates, a decision has no frame,
-and a preference no subject. Words that no rule brings into such a form stay as they were said,
-without openers.
+and no line says whose memory it is. Words that no rule brings into such a form stay as they were
+said, without openers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mdmem.text.facts import normalise, split_until
 from mdmem.text.languages import alternatives, bare_statement, rows_of, without_tail
 from mdmem.words import en
 
-DECISION, PREFERENCE = "decision", "preference"
+DECISION = "decision"
 _MOST_KEY_WORDS = 5
 _MOST_VALUE_WORDS = 8
 """A longer value of a thing is rather a sentence."""
@@ -53,7 +53,9 @@ _BY_NOW_LAST = late.pattern(rf"(?i)[\s,]+{_BY_NOW}$")
 _BY_NOW_FIRST = late.pattern(rf"(?i)^{_BY_NOW}\s+")
 _VALUE_LEAD = late.pattern(r"(?i)^(?:(?:called|named|on|at|in)\s+(?=\S)|an?\s+(?=[a-z]))")
 _NAME = late.pattern(r"[A-Z][\w&.'-]*")
-_NAME_BEHIND = late.pattern(r"(?:\s(?:(?:of|and|&|de|da|du|van|von)\s)?(?=[A-Z\d])[\w&.'-]*\w)+")
+_NAME_BEHIND = late.pattern(
+    r"(?:\s(?:(?:of|and|&|de|da|du|van|von)\s)?(?=[A-Z\d])(?!\d{4}-\d\d)[\w&.'-]*\w)+"
+)
 _NAME_BEFORE = late.pattern(r"(?:^|(?<=\s))(?:[A-Z][\w&.'-]*\s)+$")
 _UNTIL = late.pattern(
     rf"(?i)[\s,(]+(?:{alternatives('UNTIL_WORDS')})\s+(?:the\s+)?(?P<day>\d{{4}}-\d\d-\d\d|"
@@ -68,7 +70,6 @@ _THINGS = tuple(
 )
 _POSSESSIVE = late.pattern(rf"(?i)^(?:{alternatives('POSSESSIVES')})\s*")
 _SPEAKER = late.pattern(rf"(?i)^(?:{alternatives('SPEAKERS')})\s*")
-_SPEAKER_WITH_BE = late.pattern(rf"(?i)^(?:{alternatives('SPEAKERS_WITH_BE')})\s*")
 _QUOTED_BEFORE = late.pattern(r'^"(?P<quoted>[^"]+)": (?P<rest>\S.*)$')
 _KEY = late.pattern(
     r"^(?:\*\*|__)?(?P<key>[^:*_\[\]\"]{2,60}?)(?:\*\*|__)?:(?:\*\*|__)?\s+(?P<value>\S.*)$"
@@ -120,10 +121,13 @@ def plain_form(
         return PlainForm(" ".join(f"{each}." for each in spoken).removesuffix("."), kind)
     words, until = _until(first, day)
     line = _with_reason(words)
-    owner = _POSSESSIVE.match(line) or _SPEAKER_WITH_BE.match(line)
-    if kind == PREFERENCE:
-        owner = owner or _SPEAKER.match(line)
-    return PlainForm(line[owner.end() :] or words if owner else line, kind, until=until)
+    return PlainForm(_without_owner(line), kind, until=until)
+
+
+def _without_owner(text: str) -> str:
+    """A statement without `my` or `I` at its beginning: whose memory it is, everybody knows."""
+    owner = _POSSESSIVE.match(text) or _SPEAKER.match(text)
+    return text[owner.end() :] or text if owner else text
 
 
 def core(text: str) -> str:
@@ -260,7 +264,7 @@ def _decision(text: str, kind: str | None) -> PlainForm | None:
     if chosen:
         key, value = value_of(chosen["topic"]), value_of(chosen["value"])
         return PlainForm(f"{value}{behind}", DECISION, key)
-    return PlainForm(f"{_POSSESSIVE.sub('', words)}{behind}", DECISION)
+    return PlainForm(f"{_without_owner(words)}{behind}", DECISION)
 
 
 def _with_reason(text: str) -> str:

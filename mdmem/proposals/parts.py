@@ -185,7 +185,8 @@ class PartReader:
         now, is_log = self._memory.file(file.path), self._memory.is_log(file.path)
         renamed, paths = pieces.with_paths_of(file.base.document, file.tip.document)
         base = file.base if renamed is file.base.document else FileFacts(renamed)
-        changed = pieces.fact_pieces(base, file.tip)
+        stated = [pair for fact in file.tip.by_fact for pair in self._notes.supersedes(fact)]
+        changed = pieces.fact_pieces(base, file.tip, stated)
         source = FileSource(base=file.base.document, paths=paths)
         fitted = pieces.renamed_pieces(
             pieces.renamed_pieces(changed, {new: old for old, new in paths.items()}), file.to_now

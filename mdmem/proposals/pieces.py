@@ -12,7 +12,7 @@ from mdmem.editors.merge3.section_matches import match_sections
 from mdmem.editors.merge3.versions import SectionTree
 from mdmem.editors.outline import strip_blank_lines
 from mdmem.history.messages import section_name
-from mdmem.model import FactId, SectionPath
+from mdmem.model import FactId, SectionPath, Supersession
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import Document, Section, is_blank, parse, preamble_etag, section_etag
@@ -221,8 +221,13 @@ class FileSource:
 # Facts.
 
 
-def fact_pieces(base: FileFacts, tip: FileFacts) -> tuple[FactPiece, ...]:
-    """Changed facts between two versions; both sides use the second's section paths."""
+def fact_pieces(
+    base: FileFacts, tip: FileFacts, stated: Iterable[Supersession] = ()
+) -> tuple[FactPiece, ...]:
+    """Changed facts between two versions; both sides use the second's section paths.
+
+    `stated`: what superseded what, where the texts do not tell.
+    """
     changed = changed_paths(base.document, tip.document)
     old, new = (
         {path: facts.in_section(path) for path in facts.paths if path in changed}
@@ -233,7 +238,7 @@ def fact_pieces(base: FileFacts, tip: FileFacts) -> tuple[FactPiece, ...]:
     removed = {item.start: item for item in difference.removed}
     came, went = _by_place(tip, added.values()), _by_place(base, removed.values())
     pieces = []
-    for pair in difference.supersedes:
+    for pair in (*difference.supersedes, *stated):
         for path in new:
             before, after = went.get((path, pair.old)), came.get((path, pair.new))
             if before and after and before.start in removed and after.start in added:

@@ -174,8 +174,7 @@ THING_ATTRIBUTES = (
     ),
 )
 POSSESSIVES = r"(?:mein|unser)e?\b"
-SPEAKERS = r"(?:ich|wir)\b"
-SPEAKERS_WITH_BE = r"ich bin (?!nicht\b)"
+SPEAKERS = r"ich bin (?!nicht\b)|(?:ich|wir)\b"
 OF_ANOTHER = ()
 HEDGES = "eigentlich übrigens einfach ziemlich wohl vielleicht tatsächlich bitte halt eben mal"
 UNITS = "sekunden minuten stunde stunden tag tage woche wochen monat monate jahr jahre prozent"

@@ -190,7 +190,7 @@ ANSWERS = (
 # The first that matches decides the kind.
 KEPT_ANYWHERE = (
     (
-        "remember note mind forget future next record now today on",
+        "remember note mind forget future next record now today on know fyi",
         (
             r"^(?:please )?(?:use|answer|reply|respond|write|call|speak|keep|format|run|put|"
             r"name|log|skip|"
@@ -200,6 +200,7 @@ KEPT_ANYWHERE = (
             r":| of)",
             r"\b(?:don't|do not|never) forget\b",
             r"\bfor (?:the future|future reference|next time|the record)\b",
+            r"\bjust so you know\b|\bfyi\b",
             r"\bfrom (?:now|today|tomorrow|this point|here) on\b|\bas of (?:now|today)\b",
             r"^\W*the (?:[\w'-]+ ){1,4}?(?:is|are) (?=[^.!?,:]*(?-i:[A-Z0-9]))[^.!?,:]{1,40} now\b",
         ),
@@ -691,6 +692,7 @@ INTERJECTIONS = (
     r"(?:one (?:more |other )?thing(?: (?:for|about) [\w ]{1,30})?|that said|now)\b",
     r"(?:scratch that|my mistake|in case you wonder|finally|luckily|unfortunately|honestly)\b",
     r"(?:basically|personally|(?:no, )?that(?:'s| is| was) (?:wrong|not right|not true)|decided)\b",
+    r"i (?:was|am) (?:wrong|mistaken)\b",
     r"(?:small|slight) change\b",
 )
 # They may stand before a statement in its clause, with signs between them.
@@ -828,7 +830,7 @@ ASKS = (
 )
 # Beginnings of a clause that states how things are; they do not keep a sentence by themselves.
 STATES = (
-    rf"{_PERSON}(?:'m|'re| am| are) (?:really |so |very |still |just |always )*(?!not sure|sure|"
+    rf"{_PERSON}(?:'m|'re| am| are) (?:really |so |very |still |just |always )*+(?!not sure|sure|"
     r"afraid|sorry|happy|glad|proud|grateful|thankful|curious|stuck|on the lookout|in this|"
     rf"confused|excited|tired|done|back|here|ready|wondering|trying|a (?:big )?fan\b|"
     r"(?!working|living|studying|teaching|learning|training|staying|renting|getting married|"
@@ -839,8 +841,8 @@ STATES = (
     r"support|follow|store|pin|target|serve|publish|start|end|come from|"
     r"grew up|was born|(?:don't|do not|can't|cannot) (?:eat|drink|smoke|use|drive|work|speak|"
     r"support|deploy|like|do|fly|take))\b",
-    rf"{_PERSON} have (?!(?:an?|some|the|one|this|that|no) (?:\w+ )?(?:bug|question|problem|"
-    rf"error|issue|idea|file|function|look|feeling|doubt)\b)",
+    rf"{_PERSON}(?: have|'ve got) (?!(?:an?|some|the|one|this|that|no) (?:\w+ )?(?:bug|question|"
+    rf"problem|error|issue|idea|file|function|look|feeling|doubt|meeting|call|headache|minute|moment)\b)",
     rf"{_PERSON}(?:'ve| have) been\b",
     r"(?:my|our) (?:[\w'-]+ ){1,4}?(?:is|are|has|have|runs?|starts?|ends?|expires?|turns?|"
     r"lives?|works?|gets?|listens?|uses?|needs?|leaves?|opens?|closes?|arrives?|meets?|runs "
@@ -923,8 +925,8 @@ DECISION_FRAMES = (
 # `use DuckDB for the desktop app`: verbs of a choice; what was chosen, and what it is for.
 CHOOSING = (
     r"(?:we )?(?:(?:drop|ditch|leave|replace|retire) [^,;:]{1,30} and )?"
-    r"(?:go(?:ing)? with|us(?:e|ing)|stick(?:ing)? with|switch(?:ing)? to|settle on|"
-    r"choose|pick|mov(?:e|ing) to)\b",
+    r"(?:replace [^,;:]{1,30}? (?:with|by)|go(?:ing)? with|us(?:e|ing)|stick(?:ing)? with|"
+    r"switch(?:ing)? to|settle on|choose|pick|mov(?:e|ing) to)\b",
 )
 CHOSEN = (
     rf"(?:{CHOOSING[0]})? ?(?P<value>[^,;:]{{1,40}}?) (?:for|as) (?:the |our |my |all )?"
@@ -991,10 +993,11 @@ THING_ATTRIBUTES = (
 )
 # They go at the beginning of a line: `our CI server` is `CI server`.
 POSSESSIVES = r"(?:my|our)\b"
-# They go where a label says whose preference it is.
-SPEAKERS = r"(?:i|we) (?!am\b|are\b|have\b|was\b|were\b)"
-# They go before what the user is: `I'm on holiday` is `on holiday`.
-SPEAKERS_WITH_BE = r"(?:i|we)(?:'m|'re| am| are) (?!not\b)|i was (?=born\b)"
+# They go at the beginning of a line, whose speaker everybody knows: `I'm on holiday`.
+SPEAKERS = (
+    r"(?:i|we)(?:'m|'re| am| are) (?!not\b)|i was (?=born\b)|"
+    r"(?:i|we)(?:'ve|'ll|'d)? (?!am\b|are\b|was\b|were\b)"
+)
 # They say nothing of what a statement says.
 HEDGES = """
 actually just really basically honestly maybe perhaps also please simply quite rather pretty

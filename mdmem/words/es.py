@@ -118,8 +118,7 @@ THING_ATTRIBUTES = (
     ),
 )
 POSSESSIVES = r"(?:mis?|nuestr[oa]s?)\b"
-SPEAKERS = r"(?:yo|nosotr[oa]s)\b"
-SPEAKERS_WITH_BE = r"(?:yo )?(?:soy|estoy) "
+SPEAKERS = r"(?:yo )?(?:soy|estoy) |(?:yo|nosotr[oa]s)\b"
 OF_ANOTHER = ()
 HEDGES = "realmente simplemente quizás quizá bastante"
 UNITS = "segundos minutos hora horas día días semana semanas mes meses año años"

@@ -146,7 +146,6 @@ THING_ATTRIBUTES = (
 )
 POSSESSIVES = r"(?:mon|ma|mes|notre|nos)\b"
 SPEAKERS = r"(?:je\b|nous\b|j')"
-SPEAKERS_WITH_BE = r"je suis (?!pas\b)"
 OF_ANOTHER = ()
 HEDGES = "vraiment juste plutôt assez peut-être simplement"
 UNITS = "seconde secondes minute minutes heure heures jour jours semaine semaines mois an ans"

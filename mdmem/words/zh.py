@@ -92,7 +92,6 @@ THING_ATTRIBUTES = (
 )
 POSSESSIVES = r"(?:我们?的|咱们?的)"
 SPEAKERS = r"我们?"
-SPEAKERS_WITH_BE = r"我是(?!说)"
 OF_ANOTHER = ()
 HEDGES = ""
 UNITS = "秒 分钟 小时 天 周 个月 年"
