@@ -389,7 +389,7 @@ its own.
 @pytest.mark.parametrize(
     ("words", "allowed", "unneeded"),
     [
-        (("log", "it rained {}"), set(), _READING),
+        (("log", "it rained {}"), _OF_THE_SEARCH, {"mdmem.queries.show"}),
         (("edit-section", "Work", "--append", "- x {}"), set(), _READING),
         (("remember", "coffee {}", "--key", "drink"), set(), _READING),
         (("show", "Work"), set(), _WRITING),
@@ -408,7 +408,7 @@ def test_everyday_commands_load_nothing_slow(
 ):
     at = desk(world, repository)
     world.run(at.root, [sys.executable, "-m", "mdmem", "reindex"])
-    # No process brings the index up to date meanwhile: a write asks an index that has seen all.
+    # No process brings the index up to date meanwhile.
     with files.lock(at.workspace.state / files.INDEX_LOCK, 1):
         for number in range(3):  # the first ones compile the patterns that the last one finds
             filled = [word.format(number) for word in words]

@@ -15,7 +15,7 @@ WRITES = [
     ),
     (("remember", "coffee", "--key", "drink"), "remembered in MEMORY.md: Memory > Preferences "),
     (
-        ("remember", "likes light rooms", "--kind", "preference"),
+        ("remember", "plays the cello", "--kind", "preference"),
         "remembered in MEMORY.md: Memory > Preferences ",
     ),
     (("forget", "works at Stripe"), "forgot MEMORY.md:14 "),

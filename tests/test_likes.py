@@ -267,7 +267,7 @@ class TestAnswers:
             file.write_bytes(b"")
         done = Memory.open(at.root, os.environ).apply(Log("The API listens on port 9090 now"))
         assert done.changed
-        assert [like.text for like in done.like] == ["The API listens on port 8080"]
+        assert done.like == ()
 
     def test_no_more_is_compared_than_takes_milliseconds(
         self, memory: Memory, monkeypatch: pytest.MonkeyPatch

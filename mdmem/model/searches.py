@@ -11,7 +11,7 @@ from mdmem.startup.records import dataclass
 from mdmem.wording import field, verb
 
 COMBINED_DAYS = 7
-"""How many last days of the logs `--combined` searches."""
+"""The last days of the logs that `--combined` searches."""
 _MAX_HITS = 1000
 _MAX_DAYS = 100_000
 _MAX_LISTED = 1_000_000_000

@@ -10,15 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mdmem.catchup.index import index_unchecked
 from mdmem.editors import corrections
+from mdmem.editors.likeness import content_words
 from mdmem.extract import statements
 from mdmem.folder import files, layout
 from mdmem.history.messages import parse_note, quoted_line
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op
 from mdmem.model.trail import Entry
 from mdmem.repo.first_parent import newest_changes
-from mdmem.search.entry_words import words_of_text
-from mdmem.search.indexer import SearchIndex
-from mdmem.search.terms import ENGLISH
+from mdmem.search.snapshot import INDEX_NAME, seen_commit
 from mdmem.text.document import parse_bytes
 from mdmem.text.entries import entries
 from mdmem.workspace import Workspace
@@ -26,7 +25,7 @@ from mdmem.workspace import Workspace
 _NEAREST = 16
 """The entries of the index, and as many of new commits, that are compared with the new line."""
 _MOST_COMMITS, _MOST_BYTES = 32, 50_000
-"""What is read of commits that the index has not seen; of more commits nothing."""
+"""Limits of the commits that the index has not seen: if there are more, none is read."""
 _MOST_CHARACTERS = 6_000
 """The characters that are compared, the nearest entries first: a few milliseconds."""
 
@@ -34,14 +33,15 @@ _MOST_CHARACTERS = 6_000
 def similar_entries(
     workspace: Workspace, commit: CommitId, text: str
 ) -> tuple[Sequence[Entry], bool]:
-    """The entries up to a commit that a text resembles, most alike first; and whether the text
-    says that something ended. Raises MdmemError, OSError (a damaged index).
+    """The entries up to a commit that a text resembles, most alike first.
+
+    And whether the text says that something ended. Raises MdmemError, OSError (a damaged index).
     """
-    index = index_unchecked(workspace)
+    seen = seen_commit(workspace.state / INDEX_NAME)
     words = corrections.words_to_search(text)
-    nearest = _nearest_indexed(workspace, index, words)
-    if index.seen.commit != commit:
-        nearest = _with_changes(workspace, nearest, words, commit, index.seen.commit)
+    nearest = _nearest_indexed(workspace, words) if seen else iter(())
+    if seen != commit:
+        nearest = _with_changes(workspace, nearest, words, commit, seen)
     room = _MOST_CHARACTERS
     alike: list[tuple[float, Entry]] = []
     for entry in nearest:
@@ -63,8 +63,8 @@ def _may_concern(key: str | None, text: str) -> bool:
     )
 
 
-def _nearest_indexed(workspace: Workspace, index: SearchIndex, words: str) -> Iterator[Entry]:
-    for row in index.with_words(words, workspace.now().date(), _NEAREST):
+def _nearest_indexed(workspace: Workspace, words: str) -> Iterator[Entry]:
+    for row in index_unchecked(workspace).with_words(words, workspace.now().date(), _NEAREST):
         if row.entry.fact and _is_written_to(workspace, row.entry.path):
             yield row.entry
 
@@ -98,9 +98,8 @@ def _with_changes(
 
 
 def _nearest_in_files(workspace: Workspace, paths: Iterable[FilePath], words: str) -> list[Entry]:
-    """The entries that share most words, as the index would count them."""
-    today, language = workspace.now().date(), workspace.settings.language or ENGLISH
-    wanted = _index_words(words, language)
+    """The entries that share most words."""
+    today, wanted = workspace.now().date(), _words(words)
     room = _MOST_BYTES
     shared: list[tuple[int, Entry]] = []
     for path in paths:
@@ -111,12 +110,11 @@ def _nearest_in_files(workspace: Workspace, paths: Iterable[FilePath], words: st
         if room < 0:
             break
         for entry in entries(parse_bytes(data), path, daily=workspace.daily):
-            number = len(wanted & _index_words(entry.text, language)) if entry.fact else 0
+            number = len(wanted & _words(entry.text)) if entry.fact else 0
             if number and (entry.until is None or entry.until >= today):
                 shared.append((number, entry))
     return [entry for _, entry in sorted(shared, key=lambda pair: -pair[0])[:_NEAREST]]
 
 
-def _index_words(text: str, language: str) -> frozenset[str]:
-    words = words_of_text(text, language)
-    return frozenset((*words.indexed.split(), *"".join(words.runs)))
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.text for word in content_words(text))

@@ -161,6 +161,17 @@ class _StoredFiles(Mapping[str, SnapshotFile]):
         return len(self._files)
 
 
+def seen_commit(folder: Path) -> CommitId | None:
+    """The commit that an index has seen, read without the engine; None if unreadable."""
+    try:
+        with (folder / SNAPSHOT_NAME).open("rb") as stream:
+            text = stream.read(_HEAD_BYTES)
+        commit: CommitId | None = _head(text[: text.index(_FILES)])["commit"]
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return commit
+
+
 def _head(text: bytes) -> Any:
     return json.loads(text.decode("utf-8", "surrogatepass") + "}")
 
