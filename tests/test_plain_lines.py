@@ -36,6 +36,13 @@ def line(text: str, kind: str = "fact") -> str:
             "I just joined Kite Labs. The new office is near the river Douro.",
             "employer: Kite Labs; The new office is near the river Douro",
         ),
+        ("Airflow listens on port 8793 now.", "Airflow port: 8793"),
+        ("My car is a blue Skoda", "car: blue Skoda"),
+        ("My manager is Dana Whitlock.", "manager: Dana Whitlock"),
+        ("Just FYI, I've switched from Atom to Zed as my editor.", "editor: Zed"),
+        ("You can reach me at ana@example.org.", "email: ana@example.org"),
+        ("I'm allergic to cats, just fyi", "allergy: cats"),
+        ("I started at Birch Studio last week.", "employer: Birch Studio"),
     ],
 )
 def test_a_value_is_a_value(said: str, plain: str):
@@ -45,7 +52,7 @@ def test_a_value_is_a_value(said: str, plain: str):
 @pytest.mark.parametrize(
     ("said", "plain"),
     [
-        ("I'm staying in Lisbon until Friday.", "[fact] I'm staying in Lisbon (until 2026-04-24)"),
+        ("I'm staying in Lisbon until Friday.", "[fact] staying in Lisbon (until 2026-04-24)"),
         ("winter timetable until 27 April", "[fact] winter timetable (until 2026-04-27)"),
         ("The report was sent yesterday.", "[fact] The report was sent on 2026-04-16"),
         ("The freeze starts next Friday", "[fact] The freeze starts on 2026-04-24"),
@@ -84,15 +91,20 @@ def test_a_decision_has_no_frame(said: str, plain: str):
 @pytest.mark.parametrize(
     ("said", "plain"),
     [
-        ("Just so you know, I bought a bike in 2025", "I bought a bike in 2025"),
-        ("FYI: we all moved to the second floor.", "we all moved to the second floor"),
+        ("Just so you know, I bought a bike in 2025", "bought a bike in 2025"),
+        ("FYI: we all moved to the second floor.", "all moved to the second floor"),
         ("Our CI server is called Puffin, just so you know.", "CI server is called Puffin"),
         ("Remember to buy milk", "buy milk"),
-        ("Ich wohne übrigens in Köln.", "Ich wohne in Köln"),
-        ("Übrigens wohne ich in Köln.", "ich wohne in Köln"),
-        ("Au fait, j'habite à Lyon.", "j'habite à Lyon"),
+        ("I was born in Graz", "born in Graz"),
+        ("sorry, typo. my GP is Dr. Daly", "GP is Dr. Daly"),
+        ("Hallo! Ich wohne jetzt in Valencia.", "wohne jetzt in Valencia"),
+        ("My parents live in Pune. my aunt is in Leeds", "parents live in Pune. aunt is in Leeds"),
+        ("Keep raw events for 90 days from now on", "Keep raw events for 90 days"),
+        ("Ich wohne übrigens in Köln.", "wohne in Köln"),
+        ("Übrigens wohne ich in Köln.", "wohne in Köln"),
+        ("Au fait, j'habite à Lyon.", "habite à Lyon"),
         ("Por cierto, vivo en Madrid.", "vivo en Madrid"),
-        ("其实我住在上海。", "我住在上海"),
+        ("其实我住在上海。", "住在上海"),
         (
             '"We meet on the 14th of April.": Actually, the auditors come on the 21st of April.',
             "the auditors come on the 21st of April",
@@ -110,7 +122,7 @@ def test_openers_go(said: str, plain: str):
         ("Just so you know, I prefer the window seat.", "prefer the window seat"),
         ("I always keep the receipts of trips.", "always keep the receipts of trips"),
         ("I don't drink coffee", "don't drink coffee"),
-        ("I am fond of long walks", "I am fond of long walks"),
+        ("I am fond of long walks", "fond of long walks"),
         ("Ich mag keinen Kaffee", "mag keinen Kaffee"),
         ("Je préfère le thé", "préfère le thé"),
         ("我喜欢茶", "喜欢茶"),

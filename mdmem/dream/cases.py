@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from mdmem.dream.candidates import DreamCandidate, LogEntries
 from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
 from mdmem.dream.policy import Suggestion, leave, one_for_each
-from mdmem.dream.wording import PlainForm, core, plain_form
+from mdmem.dream.wording import DECISION, PlainForm, core, plain_form
 from mdmem.editors.corrections import correction_likeness
 from mdmem.editors.likeness import CandidateIndex, likeness
 from mdmem.editors.sameness import StatementIndex, have_same_marks
@@ -348,6 +348,8 @@ class _Judge:
             fact = self._facts[number]
             if fact is None or (fact.key is not None and attribute_named(fact.key) is not None):
                 continue
+            if candidate.attribute is not None and fact.kind == DECISION:
+                continue  # what somebody is or has is no decision
             share = max((correction_likeness(fact.text, words) for words in said), default=0.0)
             if (related := likeness(candidate.text, fact.value)) >= _RELATED:
                 share = max(share, related)

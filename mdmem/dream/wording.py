@@ -17,6 +17,7 @@ from mdmem.extract.sentences import (
     is_acknowledgement,
     is_slight,
     sentences,
+    without_openers,
 )
 from mdmem.extract.statements import SAME_KEYS, stated_attribute
 from mdmem.startup import late
@@ -65,11 +66,12 @@ _UNTIL = late.pattern(
     r"(?:st|nd|rd|th)?)\)?$"
 )
 _THINGS = tuple(
-    (late.pattern(rf"(?i)^{_ARTICLES}?\s*{pattern}$"), key)
+    (late.pattern(rf"(?i)^(?:{_ARTICLES}\s+)?{pattern}$"), key)
     for pattern, key in rows_of("THING_ATTRIBUTES")
 )
 _POSSESSIVE = late.pattern(rf"(?i)^(?:{alternatives('POSSESSIVES')})\s*")
 _SPEAKER = late.pattern(rf"(?i)^(?:{alternatives('SPEAKERS')})\s*")
+_SALUTATION = late.pattern(rf"(?i)^\W*(?:{alternatives('GREETINGS')})\W*$")
 _QUOTED_BEFORE = late.pattern(r'^"(?P<quoted>[^"]+)": (?P<rest>\S.*)$')
 _KEY = late.pattern(
     r"^(?:\*\*|__)?(?P<key>[^:*_\[\]\"]{2,60}?)(?:\*\*|__)?:(?:\*\*|__)?\s+(?P<value>\S.*)$"
@@ -118,7 +120,8 @@ def plain_form(
     if len(spoken) == 1 and (decision := _decision(first, kind)) is not None:
         return decision
     if len(spoken) > 1:
-        return PlainForm(" ".join(f"{each}." for each in spoken).removesuffix("."), kind)
+        lines = (f"{_without_owner(each)}." for each in spoken)
+        return PlainForm(" ".join(lines).removesuffix("."), kind)
     words, until = _until(first, day)
     line = _with_reason(words)
     return PlainForm(_without_owner(line), kind, until=until)
@@ -183,7 +186,8 @@ def _correction(text: str) -> str:
 
 def _told(text: str) -> Iterator[str]:
     for sentence in sentences(text):
-        if not is_acknowledgement(sentence):
+        said = without_openers(sentence.straight)
+        if not (is_acknowledgement(Sentence.of(said)) or _SALUTATION.match(said)):
             yield sentence.straight
 
 

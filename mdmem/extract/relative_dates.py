@@ -40,7 +40,7 @@ _WORDS = rf"""(?<![\w-])(?:
     in\ {_COUNT.replace("count", "ahead")}[ ]
       (?P<ahead_units>day|week|fortnight|month|year)s?(?:['’]s?\ time)?+|
     {_COUNT.replace("count", "from_now")}[ ]
-      (?P<from_now_units>day|week|fortnight|month|year)s?\ from\ (?:now|today)|
+      (?P<from_now_units>day|week|fortnight|month|year)s?\ from\ (?:now(?!\ on\b)|today)|
     on\ (?P<weekday>{"|".join(_WEEKDAYS)})(?!['’s]){_OF_DAY}
     )(?![\w-])"""
 _PHRASE = late.pattern(rf"(?ix){_WORDS}(?!\ \(\d{{4}})")

@@ -46,6 +46,7 @@ KEPT_ANYWHERE = tuple(
 )
 _KEPT_CLAUSES = tuple((any_pattern((row[0],)), row[1]) for row in rows_of("KEPT_CLAUSES"))
 TOOL_DECISION, CORRECTS = worded_of("TOOL_DECISIONS"), worded_of("CORRECTIONS")
+_PASSING = pattern_of("PASSING")
 _LESSON, _STATUS = pattern_of("LESSONS"), pattern_of("STATUSES")
 _ROWS = rows_of("ATTRIBUTES")
 ATTRIBUTES = tuple((WordedPattern.of(words, (pattern,)), key) for words, pattern, key in _ROWS)
@@ -166,6 +167,8 @@ def find_cue(
 def is_stated(sentence: Sentence) -> bool:
     """True if a sentence without a cue states plainly how things are."""
     text = sentence.outside_quotations
+    if _PASSING.search(text):
+        return False
     starts = (start for start in clause_starts(text) if STATES.match(text, start))
     if any(states_plainly(sentence, start) for start in starts):
         return True

@@ -128,6 +128,7 @@ KEPT_CLAUSES = (
     (r"ich bin (?:(?:eine?|von beruf) )?(?-i:[A-ZÄÖÜ])\w+", "fact"),
     (r"ich bin\b(?= (?:\w+ )?(?:ab|bis|seit|vom|jahrgang|in)\b)", "fact"),
 )
+PASSING = (r"\b(?:heute|gerade)\b",)
 CONJUNCTIONS = "und|aber|denn"
 PRONOUNS = (r"\b(?:ich|wir)\b",)
 ASIDES = (r"\bübrigens\W*$",)

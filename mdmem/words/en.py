@@ -190,7 +190,8 @@ ANSWERS = (
 # The first that matches decides the kind.
 KEPT_ANYWHERE = (
     (
-        "remember note mind forget future next record now today on know fyi",
+        "remember note mind forget future next record now today on know fyi heads reference "
+        "context",
         (
             r"^(?:please )?(?:use|answer|reply|respond|write|call|speak|keep|format|run|put|"
             r"name|log|skip|"
@@ -200,7 +201,8 @@ KEPT_ANYWHERE = (
             r":| of)",
             r"\b(?:don't|do not|never) forget\b",
             r"\bfor (?:the future|future reference|next time|the record)\b",
-            r"\bjust so you know\b|\bfyi\b",
+            r"\b(?:so you know|fyi)\b(?=\W+\w)",
+            r"^heads[ -]up\b|^for (?:reference|context)\b",
             r"\bfrom (?:now|today|tomorrow|this point|here) on\b|\bas of (?:now|today)\b",
             r"^\W*the (?:[\w'-]+ ){1,4}?(?:is|are) (?=[^.!?,:]*(?-i:[A-Z0-9]))[^.!?,:]{1,40} now\b",
         ),
@@ -465,8 +467,9 @@ ATTRIBUTES = (
     ),
     (
         BELONGINGS,
-        rf"(?:{_I_HAVE} (?:switched|changed|moved) (?:over )?to|\b{_PERSON}{_ADVERB} use|"
-        rf"{_I_AM} using) (?P<value>{_NAME}) as (?:my|our) (?P<key>{_BELONGINGS})\b",
+        rf"(?:{_I_HAVE} (?:switched|changed|moved) (?:over |from [\w. -]{{1,20}} )?to|"
+        rf"\b{_PERSON}{_ADVERB} use|{_I_AM} using) (?P<value>{_NAME}) as "
+        rf"(?:my|our) (?P<key>{_BELONGINGS})\b",
         "{key}",
     ),
     (
@@ -690,7 +693,7 @@ INTERJECTIONS = (
     r"(?:oh|hm+|right|sorry|wait|great|cool|nice|perfect|also|update|news|important|note)\b",
     r"(?:correction|reminder|remember|heads[ -]up|(?:a )?quick (?:update|note|one)|good news)\b",
     r"(?:one (?:more |other )?thing(?: (?:for|about) [\w ]{1,30})?|that said|now)\b",
-    r"(?:scratch that|my mistake|in case you wonder|finally|luckily|unfortunately|honestly)\b",
+    r"(?:scratch that|my mistake|typo|in case you wonder|finally|luckily|unfortunately|honestly)\b",
     r"(?:basically|personally|(?:no, )?that(?:'s| is| was) (?:wrong|not right|not true)|decided)\b",
     r"i (?:was|am) (?:wrong|mistaken)\b",
     r"(?:small|slight) change\b",
@@ -722,13 +725,14 @@ REQUESTS = (
     r"(?:restart|check|use|configure|change|switch|implement|refactor|merge|push|commit)\b",
     r"(?:revert|clean|schedule|remind|suggest|recommend|get|go|keep|set|wire|migrate)\b",
     r"(?:enable|disable|add|calculate|compute|call|cancel|renew)\b",
+    r"any (?!thoughts|opinions?|feedback|comments|idea\b)[\w-]+(?: [\w-]+)*\?",
     r"(?:write|generate|explain)\b[^.!?:]{0,40}\b(?:scripts?|functions?|tests?|class(?:es)?|"
     r"modules?|query|queries|endpoints?|migrations?|parsers?|pipelines?|components?|configs?)\b",
 )
 # Beginnings of a sentence that only greets or thanks.
 GREETINGS = (
-    r"(?:hi|hey|hello|thanks|thank you|good (?:morning|evening|afternoon|day))\b",
-    r"(?:(?:a )?quick (?:update|note)|great|perfect|nice|cool)\b",
+    r"(?:hi|hiya|hey|hello|thanks|thank you|good (?:morning|evening|afternoon|day))\b",
+    r"(?:(?:a )?quick (?:update|note|one)|great|perfect|nice|cool)\b",
 )
 # Beginnings of a question that asks to remember what it states.
 REMEMBERING = (
@@ -818,7 +822,7 @@ ADDRESSING = (
 )
 SIGN_OFFS = (
     r"(?:(?:best|kind|warm|kindest|warmest)(?: (?:regards|wishes))?|regards|cheers)",
-    r"(?:sincerely|yours(?: (?:truly|sincerely|faithfully))?|with love|love|xoxo)",
+    r"(?:sincerely|yours(?: (?:truly|sincerely|faithfully))?|with love|love(?! it\b)|xoxo)",
     r"(?:all the best|greetings(?: from [\w ]+)?|thanks,? and best|respectfully)",
     r"sent from my [\w ]+",
 )
@@ -846,7 +850,7 @@ STATES = (
     rf"{_PERSON}(?:'ve| have) been\b",
     r"(?:my|our) (?:[\w'-]+ ){1,4}?(?:is|are|has|have|runs?|starts?|ends?|expires?|turns?|"
     r"lives?|works?|gets?|listens?|uses?|needs?|leaves?|opens?|closes?|arrives?|meets?|runs "
-    r"out)\b",
+    r"out|(?:was|were) born)\b",
     rf"(?:{_PERSON}|my (?:{_KIN}) and i){_HAVE}{_ADVERB} (?:adopted|signed|enrolled|joined|moved|"
     r"hired|migrated|renamed)\b",
     r"we(?:'ll| will| won't) (?!see\b|check\b|try\b|look\b|think\b|be back\b|have a look\b)\w",
@@ -866,7 +870,10 @@ STATES_ANYWHERE = (
     r"cluster|backup|backups|wiki)\b[^.!?]*\b"
     r"(?:is|are|runs?|listens?|lives?|uses?|stays?)\b",
     r"\btakes over\b",
+    r"\b(?:runs?|listens?|is|are) (?:now )?on port \d",
 )
+# With them a statement is one of the moment.
+PASSING = (r"\b(?:today|tonight|right now|rn|this (?:morning|afternoon|evening))\b",)
 # They begin another clause.
 CONJUNCTIONS = r"and|but|so(?! you know\b)|because|since"
 # Of the first person.
@@ -876,7 +883,9 @@ ASIDES = (r"\b(?:by the way|btw|fyi|also)\W*$",)
 # Before what somebody says or thinks.
 THAT = (r"\bthat\b",)
 # Something of the speaker's, with nothing stated about it.
-POSSESSIONS = (r"(?:my|our)\b(?!.*\b(?:is|are|has|have|was|were|runs?|ends?|starts?)\b)",)
+POSSESSIONS = (
+    r"(?:my|our)\b(?!.*\b(?:is|are|has|have|was|were|runs?|ends?|starts?|lives?|works?)\b)",
+)
 
 # Signs of another's text. A space is `[ ]` here.
 
@@ -900,12 +909,15 @@ LEADS = (
     r"bear in mind|don't forget|do not forget|make a note|take note)"
     r"(?: (?:that|to)\b|(?= (?:my|our|the|i|we)\b))",
     r"i (?:just )?(?:want(?:ed)? to|should) (?:mention|say|add|note)(?: that)?\b",
+    r"(?:and|but|so)(?= (?:i|i'm|my|we|our|the)\b)",
 )
 # What goes at its end.
 TAILS = (
-    rf"(?:{_ASIDE}|for the record|for your information|for future reference|thanks|thank you)",
+    rf"(?:(?:just )?(?:{_ASIDE})|for the record|for your information|for future reference)",
+    r"(?:thanks|thank you)",
     r"(?:please|pls|for what it's worth|from now on|in future|as it is|going forward|instead)",
     r"(?:ok(?:ay)?|if that helps|as (?:i|we) (?:said|mentioned)|now|then|too|anyway)",
+    r"(?:keep (?:that|this|it) in mind|sorry|yay|haha|lol|cheers|rn)",
 )
 # What goes within it, between spaces or commas.
 ASIDES_WITHIN = (rf"(?:{_ASIDE})",)
@@ -955,7 +967,8 @@ ARTICLES = r"(?:the|our|my|a|an)"
 CONTRASTS = r"(?:and )?(?:not|no longer|instead of|rather than)\b"
 # The value of a sentence ends before these.
 VALUE_ENDS = (
-    r",? (?:because|since|so|but|which|where|who|until|while|and (?:i|we|my|our|the|it|she|he))\b"
+    r",? (?:because|since|so|but|which|where|who|until|while|and (?:i|we|my|our|the|it|she|he))\b|"
+    r", (?:i|we|he|she|it|they)\b"
 )
 UNTIL_WORDS = r"(?:until|till|through|up to)"
 # An attribute of a thing: the pattern and the key.

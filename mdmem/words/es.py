@@ -32,7 +32,7 @@ OWN = (
     r"(?:a partir de ahora|de ahora en adelante|en adelante|llámame|siempre|nunca)\b",
     r"(?:vamos a usar)\b",
 )
-REQUESTS = (r"(?:búscame|resérvame|encuéntrame)\b",)
+REQUESTS = (r"(?:búscame|resérvame|encuéntrame|¿?(?:qué|dónde|cuándo|cuánto|hay))\b",)
 GREETINGS = (r"(?:hola|gracias|buen[oa]s (?:días|tardes|noches)|perfecto)\b",)
 REMEMBERING = (r"¿?(?:puedes|podrías) (?:recordar|anotar|apuntar) que\b",)
 LABELS = (
@@ -74,6 +74,7 @@ KEPT_CLAUSES = (
     (r"(?:yo )?acabo de (?:mudarme|empezar|entrar)\b", "fact"),
     (r"(?:mi|mis|nuestr[oa]s?) \w+(?: \w+)? (?:es|son|se llama|vive|trabaja|tiene|está)\b", "fact"),
 )
+PASSING = (r"\b(?:hoy|ahora mismo)\b",)
 CONJUNCTIONS = "y|pero"
 PRONOUNS = (r"\byo\b",)
 ASIDES = (r"\bpor cierto\W*$",)

@@ -100,6 +100,7 @@ KEPT_CLAUSES = (
     ),
     (r"(?:le|la|les|l') ?[\w' ]{1,40} (?:est|sont) à rendre\b|la date limite\b", "fact"),
 )
+PASSING = (r"\b(?:aujourd'hui|ce soir|en ce moment)\b",)
 CONJUNCTIONS = "et|mais"
 PRONOUNS = (r"\b(?:je|j'\w+|nous)\b",)
 ASIDES = (r"\bau fait\W*$",)
