@@ -150,7 +150,7 @@ def mcp(
 def memory_tool(call: Call, as_json: Json = False) -> Answer:
     """Answer the commands of Anthropic's memory tool.
 
-    It reads one JSON object a line, such as {"command": "view", "path": "/memories"}, and answers
+    It reads one JSON object per line, such as {"command": "view", "path": "/memories"}, and answers
     each with one line: content is the text for the model, is_error says that it failed, error is
     the code. It ends with its input. In Python mdmem.memtool does the same.
     """

@@ -45,7 +45,7 @@ def leave_adopted(folder: str | None) -> Answer:
     was_listed = memory.leave(root, os.environ)
     return Answer(
         {"workspace": str(root), "left": was_listed},
-        f"left {root}: agents are no longer given it" if was_listed else f"{root} was not adopted",
+        f"left {root}: agents can no longer access it" if was_listed else f"{root} was not adopted",
     )
 
 
@@ -63,7 +63,7 @@ def find(call: Call, yes: bool) -> Answer:
     adopted = {workspace.path for workspace in chosen}
     notes = [] if found else ["No other workspaces found under your home folder."]
     if own and not chosen:
-        notes.append("To adopt those with your own changes: mdmem init --found --yes")
+        notes.append("To adopt those in which you are the only author: mdmem init --found --yes")
     return Answer(
         maintenance.found_json(found, adopted),
         maintenance.found_text(found, adopted),
@@ -127,13 +127,15 @@ def init(
     found: FindWorkspaces = False,
     yes: Annotated[
         bool,
-        typer.Option("--yes", help="With --found: adopt all that only you have written in."),
+        typer.Option(
+            "--yes", help="With --found: adopt every workspace in which you are the only author."
+        ),
     ] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Create a workspace, or adopt a folder with memory in it.
+    """Create a workspace, or adopt a folder of memory files.
 
-    Agents are given only the workspaces that you have adopted on this machine. Existing files are
+    Agents can access only the workspaces that you have adopted on this machine. Existing files are
     not changed, except the one that --agents names, .gitattributes with --shared, and mdmem.toml if
     git has no user name set. Running it again is harmless. git is set up to merge memory files by
     section and fact.

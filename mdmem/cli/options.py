@@ -54,7 +54,9 @@ SourceOption = Annotated[
 ]
 Confidence = Annotated[
     float | None,
-    typer.Option("--confidence", metavar="N", help="Confidence (0 to 1). [default: by the source]"),
+    typer.Option(
+        "--confidence", metavar="N", help="Confidence (0 to 1). [default: depends on --source]"
+    ),
 ]
 Actor = Annotated[
     str | None,
@@ -73,13 +75,15 @@ ByActor = Annotated[
     typer.Option(
         "--actor",
         metavar="NAME",
-        help="Only by this actor, or by this author if a commit names no actor.",
+        help="Only what this actor wrote (the author, if a commit names no actor).",
     ),
 ]
 InSession = Annotated[
     str | None,
     typer.Option(
-        "--session", metavar="NAME", help="Only of this session, named with or without its client."
+        "--session",
+        metavar="NAME",
+        help="Only what was written in this session: CLIENT/ID, or ID alone.",
     ),
 ]
 Client = Annotated[
@@ -101,7 +105,9 @@ Since = Annotated[
 Until = Annotated[
     str | None,
     typer.Option(
-        "--until", metavar="DAY", help="Up to this day (inclusive), or to the end of this month."
+        "--until",
+        metavar="DAY",
+        help="Up to and including this day or month, written as for --since.",
     ),
 ]
 AsOf = Annotated[
@@ -125,7 +131,11 @@ MinConfidence = Annotated[
 ]
 RecentDays = Annotated[
     int | None,
-    typer.Option("--recent-days", metavar="N", help="Only the last N days of the logs."),
+    typer.Option(
+        "--recent-days",
+        metavar="N",
+        help="Only the last N days of daily logs; curated files are always searched.",
+    ),
 ]
 Combined = Annotated[
     bool, typer.Option("--combined", help=f"Same as --recent-days {COMBINED_DAYS}.")
@@ -159,7 +169,10 @@ Allow = Annotated[
     typer.Option(
         "--allow",
         metavar="NAME",
-        help="Override a check: shrink, append or secret.",
+        help=(
+            "Override a check: shrink (most of a file removed), append (log entries changed) or"
+            " secret."
+        ),
         autocompletion=lambda: _REFUSALS,
     ),
 ]
@@ -192,7 +205,11 @@ DecidedAll = Annotated[
 ]
 ListStamp = Annotated[
     str | None,
-    typer.Option("--list", metavar="STAMP", help="The list. [default: the newest that you saw]"),
+    typer.Option(
+        "--list",
+        metavar="STAMP",
+        help="The list that the numbers refer to. [default: the last one shown]",
+    ),
 ]
 EditedFirst = Annotated[
     list[str] | None,
@@ -231,13 +248,13 @@ Prepend = Annotated[
 ]
 OldWords = Annotated[
     str | None,
-    typer.Option("--replace", metavar="OLD", help="Replace words that occur once in it."),
+    typer.Option("--replace", metavar="OLD", help="Replace OLD, which must occur exactly once."),
 ]
 NewWords = Annotated[
     str | None, typer.Option("--with", metavar="NEW", help="The replacement for --replace.")
 ]
 CreateSection = Annotated[
-    bool, typer.Option("--create", help="Create the missing part of the path, and the file.")
+    bool, typer.Option("--create", help="Create the file and headings if missing.")
 ]
 After = Annotated[
     str | None,
@@ -306,12 +323,14 @@ AgentsFile = Annotated[
     typer.Option(
         "--agents",
         metavar="[FILE]",
-        help="Put instructions for agents into FILE: how to use memory. [FILE: AGENTS.md]",
+        help="Add instructions for agents on using memory to FILE. [default FILE: AGENTS.md]",
     ),
 ]
 NoAgentsFile = Annotated[
     str | None,
-    typer.Option("--no-agents", metavar="[FILE]", help="Remove them. [FILE: AGENTS.md]"),
+    typer.Option(
+        "--no-agents", metavar="[FILE]", help="Remove those instructions. [default FILE: AGENTS.md]"
+    ),
 ]
 SharedMerging = Annotated[
     bool,

@@ -92,7 +92,9 @@ def digest(
     ] = FACTS,
     model: Annotated[
         bool,
-        typer.Option("--model", help="Have the model in your settings read what the rules skip."),
+        typer.Option(
+            "--model", help="Have the model in your user settings read what the rules skip."
+        ),
     ] = False,
     no_model: Annotated[
         bool, typer.Option("--no-model", help="Use only the rules, whatever your settings say.")
@@ -137,7 +139,7 @@ def dream(
         bool, typer.Option("--apply", help="Apply what is certain, and propose the rest.")
     ] = False,
     model: Annotated[
-        bool, typer.Option("--model", help="Also ask the model in your own settings.")
+        bool, typer.Option("--model", help="Also ask the model in your user settings.")
     ] = False,
     no_model: Annotated[bool, typer.Option("--no-model", help="Use only the rules.")] = False,
     dry_run: Annotated[
@@ -148,8 +150,8 @@ def dream(
     """Consolidate the logs of past days into curated memory.
 
     Each entry is compared with current memory: it is added, replaces a fact, or is skipped.
-    Uncertain facts become proposals (mdmem accept); without --apply (or dream = "apply" in your own
-    settings), all do. To undo a night: mdmem revert dream/DATE.
+    Uncertain facts become proposals (mdmem accept). Without --apply (or dream = "apply" in your
+    user settings), every change is proposed. To undo a run's changes: mdmem revert dream/DATE.
     """
     applies = _chosen(apply, propose, "--apply", "--propose")
     asks_model = _chosen(model, no_model, "--model", "--no-model")
@@ -176,11 +178,11 @@ def run(
     only_failures: Annotated[bool, typer.Option("--quiet", help="Print only failures.")] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Do what is due: digest what is new in agents' sessions.
+    """Run pending tasks: digest what is new in agents' sessions.
 
     For timers (mdmem schedule) and containers. Every step is tried, and the exit status is 1 if one
-    fails. Only one run works at a time. Nothing is read until your own settings name a client, as
-    in sessions = ["claude"].
+    fails. Only one run can be active at a time. Nothing is read until your user settings name a
+    client, as in sessions = ["claude"].
     """
     result = open_memory(call).pipelines.run()
     result = replace(
@@ -211,7 +213,7 @@ def schedule(
 ) -> Answer:
     """Print or install the timer that calls mdmem run.
 
-    Every five minutes, by systemd (units of the user) or by cron (a line of the user's crontab).
+    Every five minutes, by systemd (user units) or by cron (a line in your crontab).
     Nothing is changed without --install.
     """
     asked = Schedule(install=install, uninstall=uninstall)

@@ -135,7 +135,7 @@ def accept(
     stamp: ListStamp = None,
     edit: EditedFirst = None,
     vouch: Annotated[
-        bool, typer.Option("--vouch", help="State it yourself: it counts as user-stated.")
+        bool, typer.Option("--vouch", help="Vouch for it: record it as user-stated.")
     ] = False,
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Accept the named parts even if they are outdated.")
@@ -144,10 +144,11 @@ def accept(
 ) -> Answer:
     """Accept what is proposed into memory, one commit each.
 
-    By the numbers of the list: of rivals, 1 is the newest and 1b the second; the others are closed.
-    By the ID of a proposal: its parts, or all that are up to date. A part whose target has changed
-    is outdated: name it and add --anyway. By number only a removal, and what has changed since the
-    list, needs that.
+    Select items by number, or by proposal ID: the parts you name, or all that are up to date. If
+    several proposals compete for one item, 1 is the newest and 1b the next; accepting one marks the
+    others as superseded. A part whose target has changed is outdated: name it and add --anyway.
+    When selecting by number, --anyway is needed only for removals and for items that changed since
+    the list.
     """
     memory = open_memory(call)
     words, edits = items or [], edit or []
@@ -201,7 +202,7 @@ def reject(
     stamp: ListStamp = None,
     **shared: Committing,
 ) -> Answer:
-    """Reject what is proposed, by its number or its proposal.
+    """Reject what is proposed, by number or proposal ID.
 
     If an item has several values, 1 rejects all of them and 1b the second. Rejected text is not
     proposed again, unless you use --again or state it yourself.

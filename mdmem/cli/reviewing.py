@@ -30,10 +30,10 @@ def review(
 ) -> Answer:
     """Decide on what is proposed, and on what could be tidied.
 
-    On a terminal: one item at a time, by a key, as in git add -p. Elsewhere, for an actor, or where
-    CI is set: the list of expired or superseded facts that are still in a file, duplicates,
-    contradictions, sections not changed for months and files over their budget, each with the
-    command that fixes it, or that shows what to decide.
+    On a terminal: one item at a time, with single-key answers, as in git add -p. Without a
+    terminal, with an actor, or if CI is set: print the list of expired or superseded facts that are
+    still in a file, duplicates, contradictions, sections not changed for months and files over
+    their budget, each with the command that fixes it, or that shows what to decide.
     """
     if not apply and (actor or session or reason):
         raise UsageProblem("--actor, --session and --reason go with --apply")

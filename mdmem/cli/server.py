@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def server_status(call: Call, as_json: Json = False) -> Answer:
-    """Show whether a server runs.
+    """Show whether a server is running.
 
-    It keeps mdmem's modules loaded, so that commands start at once. The first command starts it,
-    and it ends after ten idle minutes. MDMEM_SERVER=off, or server = "off" in your own settings,
-    does without it.
+    It keeps mdmem's modules loaded, so that commands start faster. The first command starts it, and
+    it ends after ten idle minutes. To turn it off: MDMEM_SERVER=off, or server = "off" in your user
+    settings.
     """
     try:
         server = running.find()

@@ -205,9 +205,7 @@ def remember(
     ] = None,
     entry: Annotated[
         str | None,
-        typer.Option(
-            "--from", metavar="ENTRY", help="The entry of a daily log that it comes from."
-        ),
+        typer.Option("--from", metavar="ENTRY", help="The daily-log entry to copy."),
     ] = None,
     file: File = None,
     section: SectionOption = None,
@@ -232,7 +230,7 @@ def remember(
 ) -> Answer:
     """Put a fact into MEMORY.md.
 
-    If the key already has a value, the new fact replaces it. With --from, copies an entry from a
+    If the key already has a value, the new fact replaces it. With --from, copy an entry from a
     daily log, reworded as TEXT if you give it.
     """
     if text is None and entry is None:
@@ -289,8 +287,8 @@ def forget(
 ) -> Answer:
     """Remove a fact from its file.
 
-    History keeps it. Lines of daily logs that say it stay, but no longer count; --file removes only
-    that copy. With --purge it is also removed from all history, and cannot be restored.
+    History keeps it. Daily-log lines that state it are kept, but no longer count; --file removes
+    only that copy. With --purge it is also removed from all history, and cannot be restored.
     """
     if yes and not purge:
         raise UsageProblem("--yes needs --purge")

@@ -218,7 +218,7 @@ TOOLS: Mapping[str, ToolDefinition] = {
                 "file": _FILE,
                 "body": _text("its new text; needs expect"),
                 "append": _text("text for its end"),
-                "replace": _text("words that occur once in it"),
+                "replace": _text("text that must occur exactly once in it"),
                 "with": _text("the replacement"),
                 "delete": _flag("remove the section; needs expect"),
                 "expect": _text("etag from memory_get"),
