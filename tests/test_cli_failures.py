@@ -942,7 +942,7 @@ def test_facts_with_one_key_are_told_apart_by_their_ids(shell: Shell):
         "mdmem: 'k' matches 2 facts\n"
         f'hint: Give an id: {one} "k: one" (MEMORY.md:3), {two} "k: two" (MEMORY.md:4).\n'
     )
-    assert shell.run("forget", two).out == f"forgot MEMORY.md:4 [{two}]\n"
+    assert shell.run("forget", two).out == f"forgotten: MEMORY.md:4 [{two}]\n"
 
 
 @pytest.mark.parametrize(

@@ -589,7 +589,8 @@ class TestMarks:
         assert (dry.out, year.shell.snapshot()) == ("no text changes, only a commit\n", before)
         done = year.now("conflicts", "--resolve", "pet: cat", "pet: dog", "--reason", "two pets")
         assert re.fullmatch(
-            r"resolved in MEMORY.md: Memory > Pets \(commit [0-9a-f]{10}\)\n", done.out
+            r"resolved a contradiction in MEMORY.md: Memory > Pets \(commit [0-9a-f]{10}\)\n",
+            done.out,
         )
         assert (year.now("conflicts").out, year.now("conflicts").err) == (
             "",
@@ -608,7 +609,8 @@ class TestRevert:
         assert "-- employer: works at Figma\n+- employer: works at Linear\n" in dry
         done = year.now("revert", FIGMA, "--reason", "a mistake")
         assert re.fullmatch(
-            r"reverted in MEMORY.md: Memory > Work > Employer \(commit [0-9a-f]{10}\)\n", done.out
+            r"reverted changes in MEMORY.md: Memory > Work > Employer \(commit [0-9a-f]{10}\)\n",
+            done.out,
         )
         assert year.now("show", "Employer").out.endswith("- employer: works at Linear\n")
         assert "Mdmem-Reason: a mistake" in year.shell.git("log", "-1", "--format=%B")
@@ -625,7 +627,7 @@ class TestRevert:
         assert year.now("revert", ACTIONS, "--dry-run").out == "no text changes, only a commit\n"
         assert year.shell.snapshot() == before
         assert year.now("revert", ACTIONS).out.startswith(
-            "reverted in memory/2026-04-09.md: 2026-04-09 > 12:00 "
+            "reverted changes in memory/2026-04-09.md: 2026-04-09 > 12:00 "
         )
         assert ACTIONS in year.now("facts").out
 
@@ -752,7 +754,7 @@ def test_a_commit_that_a_merge_brought_can_be_taken_back(year: Year):
 class TestTasks:
     def test_from_start_to_done(self, shell: Shell):
         assert re.fullmatch(
-            r"made memory/tasks.md: Tasks > Move it \(commit [0-9a-f]{10}\)\n",
+            r"created memory/tasks.md: Tasks > Move it \(commit [0-9a-f]{10}\)\n",
             shell.run("task", "start", "Move it", "to Redis").out,
         )
         assert shell.run("task", "note", "move it", "-", stdin=b"half of it\n").out.startswith(
@@ -776,7 +778,7 @@ class TestTasks:
         done = shell.run("task", "done", "Move it", "moved")
         assert (
             done.out
-            == f"logged in memory/2026-03-05.md: 2026-03-05 > 09:30 [{fact_id('Move it: moved')}]\n"
+            == f"logged to memory/2026-03-05.md: 2026-03-05 > 09:30 [{fact_id('Move it: moved')}]\n"
         )
         assert (shell.folder / "memory/tasks.md").read_text() == "# Tasks\n\n"
         assert shell.run("task", "show").err == "mdmem: no tasks\n"

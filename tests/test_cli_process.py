@@ -97,7 +97,7 @@ class TestProcess:
         bare = ["env", "-i", f"PATH={git}:/usr/bin:/bin", f"HOME={shell.world.home}"]
         shell.world.run(tmp_path, [*bare, *mdmem("init", "new")])
         assert shell.world.run(tmp_path / "new", [*bare, *mdmem("log", "x")]).stdout.startswith(
-            "logged in memory/"
+            "logged to memory/"
         )
 
     def test_interrupted(self, shell: Shell):

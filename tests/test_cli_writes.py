@@ -8,17 +8,17 @@ from commandline import WRITE, Shell
 from mdmem.text.facts import fact_id
 
 WRITES = [
-    (("log", "it rained"), "logged in memory/2026-03-05.md: 2026-03-05 > 09:30 "),
+    (("log", "it rained"), "logged to memory/2026-03-05.md: 2026-03-05 > 09:30 "),
     (
         ("log", "--fact", "it rained", "--time", "23:59", "--date", "2026-03-01"),
-        "logged in memory/2026-03-01.md: 2026-03-01 > 23:59 ",
+        "logged to memory/2026-03-01.md: 2026-03-01 > 23:59 ",
     ),
     (("remember", "coffee", "--key", "drink"), "remembered in MEMORY.md: Memory > Preferences "),
     (
         ("remember", "plays the cello", "--kind", "preference"),
         "remembered in MEMORY.md: Memory > Preferences ",
     ),
-    (("forget", "works at Stripe"), "forgot MEMORY.md:14 "),
+    (("forget", "works at Stripe"), "forgotten: MEMORY.md:14 "),
     (
         ("edit-section", "Employer", "--body", "- works at Linear"),
         "changed MEMORY.md: Memory > Work > Employer ",
@@ -42,7 +42,7 @@ WRITES = [
     (("edit-section", "Work", "--delete", "--subtree"), "deleted MEMORY.md: Memory > Work "),
     (
         ("edit-section", "Work > Hours", "--body", "- nine to five", "--create"),
-        "made MEMORY.md: Memory > Work > Hours ",
+        "created MEMORY.md: Memory > Work > Hours ",
     ),
     (("edit-section", "--preamble", "--body", "For people."), "changed MEMORY.md "),
     (
@@ -59,7 +59,7 @@ WRITES = [
     ),
     (
         ("edit-section", "House", "--file", "memory/house.md", "--create", "--body", "- red"),
-        "made memory/house.md: House ",
+        "created memory/house.md: House ",
     ),
 ]
 
@@ -244,7 +244,7 @@ class TestWritesAsked:
 
     def test_a_text_may_look_like_an_option(self, shell: Shell):
         assert shell.run("log", "--json", "--", "--json").answer["added"]
-        assert shell.run("log", "--", "--help").out.startswith("logged in ")
+        assert shell.run("log", "--", "--help").out.startswith("logged to ")
 
 
 def test_what_is_unchanged_is_named_by_its_fact(shell: Shell):

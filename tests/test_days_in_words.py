@@ -12,7 +12,7 @@ class TestLog:
         assert list(answer) == [*WRITE, "day"]
         assert (answer["day"], answer["path"]) == ("2026-03-04", "memory/2026-03-04.md")
         assert shell.run("log", "it thawed", "--date", "last friday").out.startswith(
-            "logged in memory/2026-02-27.md: "
+            "logged to memory/2026-02-27.md: "
         )
 
     @pytest.mark.parametrize(

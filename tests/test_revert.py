@@ -234,7 +234,7 @@ class TestRevert:
         )
         notes = [note for note in done.notes if not note.startswith("weaker-source: ")]
         assert notes == [
-            f"reverted in memory/a.md too, by {at.git('rev-parse', 'HEAD~').strip()[:10]}"
+            f"also reverted changes in memory/a.md, by {at.git('rev-parse', 'HEAD~').strip()[:10]}"
         ]
 
     def test_of_several_files_a_dry_run_shows_a_patch_of_all(

@@ -159,7 +159,12 @@ class TestWrite:
                 "22222222",
                 "marked as forgotten in MEMORY.md: Memory > Work [22222222] (line kept)",
             ),
-            (RESULT, Op.REVERT, None, "reverted in MEMORY.md: Memory > Work (commit 0123456789)"),
+            (
+                RESULT,
+                Op.REVERT,
+                None,
+                "reverted changes in MEMORY.md: Memory > Work (commit 0123456789)",
+            ),
         ],
     )
     def test_text(self, result: WriteResult, op: Op, fact: str | None, line: str):

@@ -285,7 +285,10 @@ def _combine(plan: RevertPlan, results: Sequence[WriteResult], dry_run: bool) ->
         notes=(
             *(note for result in results for note in result.notes),
             *plan.notices,
-            *(f"reverted in {result.path} too, by {(result.commit or '')[:10]}" for result in rest),
+            *(
+                f"also reverted changes in {result.path}, by {(result.commit or '')[:10]}"
+                for result in rest
+            ),
         ),
         warnings=tuple(dict.fromkeys(warning for result in results for warning in result.warnings)),
         op=Op.REVERT,

@@ -140,7 +140,7 @@ def _remarks(result: WriteResult) -> str:
 
 def _done(result: WriteResult) -> str:
     if result.op is Op.FORGET and result.forgotten:
-        return "forgot"
+        return "forgotten:"
     if result.op is Op.SUPERSEDE and result.supersedes:
         return f"superseded {', '.join(pair.old for pair in result.supersedes)} in"
     return _DONE[result.op] if result.op else "changed"
@@ -152,22 +152,22 @@ _DONE = {
     Op.PREPEND: "prepended to",
     Op.RENAME: "renamed",
     Op.DELETE: "deleted",
-    Op.CREATE: "made",
-    Op.LOG: "logged in",
+    Op.CREATE: "created",
+    Op.LOG: "logged to",
     Op.REMEMBER: "remembered in",
-    Op.FORGET: "forgot a fact in",
-    Op.REVERT: "reverted in",
+    Op.FORGET: "removed a fact from",
+    Op.REVERT: "reverted changes in",
     Op.SUPERSEDE: "marked as superseded in",
     Op.RETRACT: "marked as forgotten in",
     Op.CONTRADICT: "marked as a contradiction in",
-    Op.RESOLVE: "resolved in",
-    Op.CONFIRM: "confirmed in",
-    Op.SAVE: "saved in",
+    Op.RESOLVE: "resolved a contradiction in",
+    Op.CONFIRM: "confirmed a fact in",
+    Op.SAVE: "saved edits in",
     Op.MEMORY_TOOL: "changed",
     Op.DIGEST: "added to",
-    Op.PROPOSE: "proposed for",
-    Op.ACCEPT: "accepted in",
-    Op.REJECT: "rejected for",
+    Op.PROPOSE: "proposed a change to",
+    Op.ACCEPT: "accepted a change to",
+    Op.REJECT: "rejected a change to",
 }
 
 
