@@ -190,8 +190,8 @@ class TestSystemd:
             f"# {folder}/mdmem-run@.service\n{texts.service(PROGRAM)}\n# {folder}/mdmem-run@.timer\n{texts.timer()}".rstrip()
             + "\n"
         )
-        assert "mdmem schedule --install" in done.err
-        assert "loginctl enable-linger" in done.err
+        assert "To install it: mdmem schedule --install\n" in done.err
+        assert "to keep them running: loginctl enable-linger\n" in done.err
         assert not folder.exists()
         assert not system.exists()
 
@@ -273,6 +273,16 @@ class TestSystemd:
         ]
         assert shell.run("schedule", "systemd", "--uninstall").status == 0
         assert placed(shell) == []
+
+    def test_units_of_an_earlier_version_are_replaced(self, shell: Shell, system: Path):
+        unit = shell.world.home / ".config" / "systemd" / "user" / "mdmem-run@.service"
+        unit.parent.mkdir(parents=True)
+        unit.write_text(
+            "# Placed by mdmem schedule, which replaces it. Changes go into a drop-in: systemctl"
+            " --user edit mdmem-run@INSTANCE.service\n[Service]\nExecStart=/bin/true\n"
+        )
+        assert shell.run("schedule", "systemd", "--install").status == 0
+        assert unit.read_text() == texts.service(PROGRAM)
 
     def test_a_unit_of_somebody_else_stays(self, shell: Shell, system: Path):
         unit = shell.world.home / ".config" / "systemd" / "user" / "mdmem-run@.service"

@@ -223,5 +223,5 @@ def schedule(
     return Answer(
         pipelines.schedule_json(result),
         pipelines.schedule_text(request, result),
-        pipelines.schedule_notes(result),
+        pipelines.schedule_notes(request, result),
     )

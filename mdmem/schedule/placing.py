@@ -18,7 +18,7 @@ from mdmem.workspace import Workspace
 
 _SECONDS = 30.0
 _WANTS = "timers.target.wants"
-_LINGER_HINT = "a user's timer stops at log-out, unless: loginctl enable-linger"
+_LINGER_HINT = "user timers stop at logout; to keep them running: loginctl enable-linger"
 _PROGRAM = (sys.executable, "-P", "-m", "mdmem")
 
 
@@ -91,7 +91,7 @@ def _install_units(workspace: Workspace, result: ScheduleResult) -> ScheduleResu
         next=(
             (f"systemctl --user enable --now {shlex.quote(str(result.timer))}",) if failure else ()
         ),
-        notes=(*([f"systemd was not told: {failure}"] if failure else []), *result.notes),
+        notes=(*([f"systemctl failed: {failure}"] if failure else []), *result.notes),
     )
 
 
@@ -118,7 +118,7 @@ def _uninstall_units(workspace: Workspace, result: ScheduleResult) -> ScheduleRe
         changed=was_active or bool(removed),
         active=False,
         next=(f"systemctl --user stop {shlex.quote(name)}",) if failure and was_active else (),
-        notes=(f"systemd was not told: {failure}",) if failure and was_active else (),
+        notes=(f"systemctl failed: {failure}",) if failure and was_active else (),
     )
 
 
@@ -131,10 +131,10 @@ def _systemctl(environment: Mapping[str, str], *words: str) -> str:
     try:
         status, _, errors = converse(["systemctl", "--user", *words], environment, b"", _SECONDS)
     except FileNotFoundError:
-        return "systemctl is not installed"
+        return "not installed"
     except TimeUpError:
-        return "systemctl took too long"
-    return "" if status == 0 else _first_line(errors) or f"systemctl ended with {status}"
+        return "timed out"
+    return "" if status == 0 else _first_line(errors) or f"exit status {status}"
 
 
 # cron.

@@ -13,9 +13,10 @@ from mdmem.errors import RepositoryProblem
 
 SERVICE_NAME, TIMER_NAME = "mdmem-run@.service", "mdmem-run@.timer"
 _UNIT_MARKER = (
-    "# Placed by mdmem schedule, which replaces it. Changes go into a drop-in: systemctl --user"
-    " edit"
+    "# Written by mdmem schedule, which will overwrite it. Put your changes in a drop-in: systemctl"
+    " --user edit"
 )
+_EARLIER_MARKER = "# Placed by mdmem schedule, which replaces it."
 _PLAIN = frozenset((string.ascii_letters + string.digits + ":_.").encode())
 _MOST_NAME = 255
 """The maximum of characters in a unit's name."""
@@ -26,7 +27,7 @@ _NOT_IN_PROGRAMS = frozenset("\"'\\")
 _SERVICE = """\
 {marker} mdmem-run@INSTANCE.service
 [Unit]
-Description=mdmem: what is due in %f
+Description=mdmem: run pending tasks in %f
 
 [Service]
 Type=oneshot
@@ -37,7 +38,7 @@ TimeoutStartSec=15min
 _TIMER = """\
 {marker} mdmem-run@INSTANCE.timer
 [Unit]
-Description=mdmem: what is due in %f, every five minutes
+Description=mdmem: run pending tasks in %f every five minutes
 
 [Timer]
 OnCalendar=*:0/5
@@ -66,7 +67,7 @@ def timer() -> str:
 
 def is_ours(text: bytes | None) -> bool:
     """True if mdmem has written a unit."""
-    return text is not None and text.startswith(_UNIT_MARKER.encode())
+    return text is not None and text.startswith((_UNIT_MARKER.encode(), _EARLIER_MARKER.encode()))
 
 
 def timer_of(workspace: str) -> str:

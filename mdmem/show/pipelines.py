@@ -285,12 +285,12 @@ def schedule_json(result: ScheduleResult) -> dict[str, Any]:
 
 def schedule_text(request: Schedule, result: ScheduleResult) -> str:
     """The texts of a schedule, each file under its path; or a line on what was done."""
-    name = result.timer or "a line of your crontab"
+    name = result.timer or "a line in your crontab"
     if request.install:
         return (
             f"scheduled every five minutes: {name}"
             if result.active
-            else f"placed {' and '.join(_paths(result))}"
+            else f"wrote {' and '.join(_paths(result))}"
         )
     if request.uninstall:
         return f"no longer scheduled: {name}" if result.changed else "it was not scheduled"
@@ -303,6 +303,13 @@ def _paths(result: ScheduleResult) -> Sequence[str]:
     return [str(file.path) for file in result.files]
 
 
-def schedule_notes(result: ScheduleResult) -> tuple[str, ...]:
+def schedule_notes(request: Schedule, result: ScheduleResult) -> tuple[str, ...]:
     """Lines for the user: what to type next, what else to know."""
-    return (*(f"next: {command}" for command in result.next), *result.notes)
+    aim = (
+        "start the timer"
+        if request.install
+        else "stop the timer"
+        if request.uninstall
+        else "install it"
+    )
+    return (*(f"To {aim}: {command}" for command in result.next), *result.notes)
