@@ -389,8 +389,8 @@ def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
         return find_workspace(own, environment)
     raise WorkspaceProblem(
         "no-workspace",
-        "no workspace here or above",
-        f"{wording.verb('init')} makes one; {wording.field('workspace')} names one.",
+        "no workspace in this folder or above",
+        f"To create one: {wording.verb('init')}; to use another: {wording.field('workspace')}",
     )
 
 

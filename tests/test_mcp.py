@@ -462,8 +462,8 @@ class TestPhrases:
         [
             (f"{wording.field('replacement')} is empty", "with is empty"),
             (
-                f"{wording.verb('init')} makes one; {wording.field('workspace')} names one.",
-                "mdmem init makes one; MDMEM_WORKSPACE names one.",
+                f"To create one: {wording.verb('init')}; to use another: {wording.field('workspace')}",
+                "To create one: mdmem init; to use another: MDMEM_WORKSPACE",
             ),
             (f"Read it ({wording.verb('show')})", "Read it (memory_get)"),
             (wording.verb("remember", "supersedes"), "memory_remember with supersedes"),

@@ -135,9 +135,9 @@ def test_a_field_has_one_flag_in_all_commands():
             "mdmem hooks install does it",
         ),
         (
-            f"{verb('init')} makes one; {field('workspace')} names one.",
-            "init makes one; workspace names one.",
-            "mdmem init makes one; -C DIR names one.",
+            f"To create one: {verb('init')}; to use another: {field('workspace')}",
+            "To create one: init; to use another: workspace",
+            "To create one: mdmem init; to use another: -C DIR",
         ),
     ],
 )

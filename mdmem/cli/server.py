@@ -1,4 +1,4 @@
-"""Commands for the server that makes other commands start at once."""
+"""Commands for the server that speeds up other commands."""
 
 from __future__ import annotations
 

@@ -89,14 +89,14 @@ def check_agents(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_server(inspection: Inspection) -> Iterator[Finding]:
-    """The server that makes commands start at once, and a folder of its that is not safe."""
+    """The server that speeds up commands, or its folder if that is not safe."""
     try:
         server = running.find()
     except PermissionError as problem:
         yield Finding(
             check="server",
             level=Level.WARNING,
-            message=f"commands are served by no server: {problem}",
+            message=f"no background server can be used: {problem}",
             hint="Remove that folder, or set TMPDIR to a folder of your own.",
         )
         return
@@ -104,7 +104,7 @@ def check_server(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(
             check="server",
             level=Level.OK,
-            message=f"a server makes commands start at once: process {server.process}",
+            message=f"a background server is speeding up commands (process {server.process})",
         )
 
 

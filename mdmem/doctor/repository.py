@@ -160,7 +160,7 @@ def check_locks(inspection: Inspection) -> Iterator[Finding]:
     for lock in git_locks:
         yield from _check_git_lock(inspection, lock, folders)
     if not git_locks:
-        yield Finding(check="locks", level=Level.OK, message="no git lock is left")
+        yield Finding(check="locks", level=Level.OK, message="no stale git locks")
     for lock in sorted(inspection.workspace.state.glob("*lock")):
         if files.is_locked(lock):
             holder = locks.holder(lock)

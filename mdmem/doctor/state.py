@@ -44,14 +44,14 @@ def check_state(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(
             check="state",
             level=Level.ERROR,
-            message=f"{state} cannot be written: {problem.strerror}",
+            message=f"{state} is not writable: {problem.strerror}",
             hint=(
                 "Nothing can be written until it is a folder that you may write to, with room on"
                 " its disk."
             ),
         )
     else:
-        yield Finding(check="state", level=Level.OK, message=f"{state} can be written")
+        yield Finding(check="state", level=Level.OK, message=f"{state} is writable")
 
 
 def check_record(inspection: Inspection) -> Iterator[Finding]:
@@ -118,7 +118,7 @@ def check_temporary(inspection: Inspection) -> Iterator[Finding]:
                 ),
             )
     if not leftovers:
-        yield Finding(check="temporary", level=Level.OK, message="no write left a file behind")
+        yield Finding(check="temporary", level=Level.OK, message="no leftover temporary files")
 
 
 def _temporary_in(path: str) -> str | None:

@@ -39,7 +39,7 @@ def figures_text(figures: Figures, colour: bool) -> str:
     """The figures of each verb on a line; the chart has a character for each week."""
     if not figures.verbs:
         return ""
-    head = ("verb", "count", "median ms", "p95 ms", "refused", "failed", "bugs", "by week")
+    head = ("command", "count", "median ms", "p95 ms", "refused", "failed", "bugs", "by week")
     rows = [
         (
             one_line(verb.verb),
@@ -57,7 +57,7 @@ def figures_text(figures: Figures, colour: bool) -> str:
         [
             *_columns(head, rows, colour),
             dim(
-                f"Last week shown: {figures.weeks[-1]}."
+                f"Most recent week: {figures.weeks[-1]}."
                 " One character per week: . = none, # = most.",
                 colour,
             ),

@@ -96,11 +96,11 @@ def dim(text: str, colour: bool) -> str:
 
 
 _ALSO = {
-    "section": "also a section: {}",
-    "key": "also the key of the fact {}",
-    "id": "also the beginning of the id {}",
-    "place": "also in {}",
-    "day": "also a day: {}",
+    "section": "the name is also a section: {}",
+    "key": "the name is also the key of fact {}",
+    "id": "the name is also the beginning of the ID {}",
+    "place": "the same fact is also in {}",
+    "day": "the name is also a day: {}",
 }
 
 

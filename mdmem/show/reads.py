@@ -338,7 +338,7 @@ def _index_state(status: WorkspaceStatus) -> str:
         return "not built yet (the next search builds it)"
     return (
         f"{number_of(status.entries, 'entry', 'entries')},"
-        f" {'current' if status.current else 'behind (the next search updates it)'}"
+        f" {'up to date' if status.current else 'behind (the next search updates it)'}"
     )
 
 
