@@ -36,10 +36,10 @@ def propose(shell: Shell, hour: int, text: str, *words: str, actor: str = "bot")
 def test_the_text(at: Shell) -> None:
     done = at.run("accept", "2", "4")
     first, second, third = done.out.splitlines()
-    assert first.startswith("accepted 2 employer: Figma (commit ")
-    assert second.startswith("accepted 4 plays chess (commit ")
+    assert first.startswith("accepted item 2: employer: Figma (commit ")
+    assert second.startswith("accepted item 4: plays chess (commit ")
     assert third == "superseded employer: Linear"
-    assert at.run("reject", "3").out.startswith("rejected 3 plays the cello (commit ")
+    assert at.run("reject", "3").out.startswith("rejected item 3: plays the cello (commit ")
 
 
 def test_the_json(at: Shell) -> None:
@@ -63,13 +63,13 @@ def test_the_json(at: Shell) -> None:
 
 def test_what_a_selection_leaves_is_named_with_the_command(at: Shell) -> None:
     done = at.run("accept", "--all")
-    assert [line.split()[:2] for line in done.out.splitlines()] == [
-        ["accepted", "3"],
-        ["accepted", "4"],
+    assert [line.split()[:3] for line in done.out.splitlines()] == [
+        ["accepted", "item", "3:"],
+        ["accepted", "item", "4:"],
     ]
     assert done.err.splitlines() == [
-        "mdmem: left 1: outdated. To accept anyway: mdmem accept 1",
-        "mdmem: left 2: several values. To accept anyway: mdmem accept 2",
+        "mdmem: left item 1: outdated. To accept anyway: mdmem accept 1",
+        "mdmem: left item 2: several values. To accept anyway: mdmem accept 2",
     ]
     done = at.run("accept", "1", "2")
     assert done.status == 0
@@ -87,21 +87,23 @@ def test_an_outdated_removal_needs_anyway(shell: Shell) -> None:
     shell.run("remember", "Bergen", "--key", "home", "--section", "Facts")
     shell.run("proposals")
     assert shell.run("accept", "--all").err.splitlines() == [
-        "mdmem: left 1: outdated. To accept anyway: mdmem accept 1 --anyway"
+        "mdmem: left item 1: outdated. To accept anyway: mdmem accept 1 --anyway"
     ]
     done = shell.run("accept", "1")
     assert (done.status, done.out) == (1, "")
     assert "1 is outdated: its target has changed since it was proposed" in done.err
     assert "mdmem accept 1 --anyway" in done.err
     assert "- home: Bergen\n" in (shell.folder / "MEMORY.md").read_text()
-    assert shell.run("accept", "1", "--anyway").out.startswith("accepted 1 home: Oslo (commit ")
+    assert shell.run("accept", "1", "--anyway").out.startswith(
+        "accepted item 1: home: Oslo (commit "
+    )
     assert "home" not in (shell.folder / "MEMORY.md").read_text()
 
 
 def test_a_dry_run_changes_nothing(at: Shell) -> None:
     before = at.snapshot()
     assert "+- plays the cello" in at.run("accept", "3", "--dry-run").out
-    assert at.run("reject", "3", "--dry-run").out == "would reject 3 plays the cello\n"
+    assert at.run("reject", "3", "--dry-run").out == "would reject item 3: plays the cello\n"
     assert at.snapshot() == before
 
 
@@ -111,7 +113,7 @@ def test_what_moved_is_listed_again(at: Shell) -> None:
     assert (done.status, done.out) == (1, "")
     assert "have changed since list" in done.err
     assert "employer: Stripe -> Apple" in done.err
-    assert at.run("accept", "2").out.startswith("accepted 2 employer: Apple ")
+    assert at.run("accept", "2").out.startswith("accepted item 2: employer: Apple ")
 
 
 def test_a_vouched_item_is_the_users(at: Shell) -> None:

@@ -37,7 +37,7 @@ MEMORY.md > Work
     - The office is at the harbour.
     + The office is at the station.
     codex, yesterday
-7 parts of 7 proposals: {ids}
+7 parts in 7 proposals: {ids}
 list {stamp}"""
 AT_72 = """\
 MEMORY.md > Facts
@@ -56,7 +56,7 @@ MEMORY.md > Work
     - The office is at the harbour.
     + The office is at the station.
     codex, yesterday
-7 parts of 7 proposals: {ids}
+7 parts in 7 proposals: {ids}
 list {stamp}"""
 AT_40 = """\
 MEMORY.md > Facts
@@ -80,7 +80,7 @@ MEMORY.md > Work
     - The office is at the harbour.
     + The office is at the station.
     codex, yesterday
-7 parts of 7 proposals: {ids}
+7 parts in 7 proposals: {ids}
 list {stamp}"""
 
 
@@ -172,7 +172,7 @@ def test_a_list_that_cannot_be_kept_is_shown_without_a_stamp(at: Desk) -> None:
     (at.workspace.state / listings.FOLDER).write_text("in the way")
     rows = shown(at, 80).split("\n")
     assert rows[1] == " 1  + plays the cello   bot, today"
-    assert [row.partition(":")[0] for row in rows[2:]] == ["1 part of 1 proposal"]
+    assert [row.partition(":")[0] for row in rows[2:]] == ["1 part in 1 proposal"]
 
 
 def test_the_key_of_an_update_stands_once(at: Desk) -> None:

@@ -92,7 +92,7 @@ Do it? [y,n,s,A,u,q,?] y
  2  pet: dog   MEMORY.md:9
 Keep the second (y), the first (n), or both (b)? [y,n,b,s,u,q,?] b
 Carrying out 5 decisions …
-accepted 2, superseded 1, rejected 1
+2 accepted, 1 superseded, 1 rejected
 carried out 2 changes
 """
 
@@ -139,7 +139,7 @@ def test_both_values_are_kept(at: Shell) -> None:
 def test_an_item_is_edited(at: Shell) -> None:
     propose(at, "plays the cello", "--section", "Facts")
     done = review(at, "e", "q", EDITOR="sed -i s/cello/viola/")
-    assert "accepted 1" in done.out
+    assert "1 accepted" in done.out
     assert "- plays the viola\n" in memory(at)
     assert "Mdmem-Source: user-stated" in at.git("log", "-1", "--format=%B")
 
@@ -160,8 +160,8 @@ def test_what_is_refused_takes_no_other_decision_along(at: Shell) -> None:
     done = review(at, "e", "y", "n", "q", EDITOR=f"sed -i s/cello/{TOKEN}/")
     text = memory(at)
     assert ("- plays chess\n" in text, TOKEN in text, "bees" in text) == (True, False, False)
-    assert "accepted 1, rejected 1" in done.out
-    assert "left 1: " in done.out
+    assert "1 accepted, 1 rejected" in done.out
+    assert "left item 1: " in done.out
 
 
 def test_a_contradiction_is_settled(at: Shell) -> None:
@@ -194,7 +194,7 @@ def test_what_is_overtaken_while_it_is_shown_is_left(at: Shell) -> None:
     done = review(at, "e", "y", "q", EDITOR=str(at.folder / "editor.sh"))
     text = memory(at)
     assert ("employer: Apple" in text, "plays the cello" in text) == (True, True)
-    assert "left 2: changed since it was shown" in done.out
+    assert "left item 2: changed since it was shown" in done.out
 
 
 @pytest.mark.parametrize(

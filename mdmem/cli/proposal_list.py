@@ -59,7 +59,7 @@ def _counts(views: Sequence[ProposalView], columns: int) -> str:
     """The numbers of open parts and proposals, and as many ids of these as fit."""
     counts = {view.id: sum(part.state.waits for part in view.parts) for view in views if view.waits}
     parts, proposals = sum(counts.values()), len(counts)
-    lead = f"{number_of(parts, 'part')} of {number_of(proposals, 'proposal')}: "
+    lead = f"{number_of(parts, 'part')} in {number_of(proposals, 'proposal')}: "
     names = list(counts)
     shown = next(
         (

@@ -270,7 +270,7 @@ def _decisions(
     elif not isinstance(outcome, MdmemError):
         raise outcome
     elif len(choices) == 1:
-        notes.append(f"left {choices[0].number}: {in_flags(outcome.message)}")
+        notes.append(f"left item {choices[0].number}: {in_flags(outcome.message)}")
     else:
         for choice in choices:
             yield from _decisions(memory, [choice], stamp, notes)
@@ -281,7 +281,7 @@ def _summary(decisions: Sequence[ListDecision]) -> str:
         name: sum(len(getattr(each, name)) for each in decisions)
         for name in ("accepted", "superseded", "rejected", "left")
     }
-    texts = [f"{name} {count}" for name, count in counts.items() if count]
+    texts = [f"{count} {name}" for name, count in counts.items() if count]
     return ", ".join(texts) or "nothing changed"
 
 

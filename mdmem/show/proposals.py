@@ -354,7 +354,7 @@ def list_decision_text(decision: ListDecision, accepts: bool) -> str:
 
 
 def _numbered_text(each: DecidedItem) -> str:
-    return f"{each.number} {_short_text(each.part)}{named_commit(each.result.commit)}"
+    return f"item {each.number}: {_short_text(each.part)}{named_commit(each.result.commit)}"
 
 
 def _short_text(part: PartView) -> str:
@@ -372,7 +372,8 @@ def list_decision_notes(decision: ListDecision, accepts: bool) -> tuple[str, ...
         numbers = [str(left.number) for left in same if left.number]
         if numbers:
             lines.append(
-                f"left {', '.join(numbers)}: {why}. To {command} anyway: mdmem {command}"
+                f"left item{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}: {why}."
+                f" To {command} anyway: mdmem {command}"
                 f" {' '.join(numbers)}{' --anyway' if anyway else ''}"
             )
         else:
