@@ -320,7 +320,7 @@ def require_person(actor: str | None, people: Iterable[str], does: str) -> None:
         raise WorkspaceProblem(
             "not-allowed",
             f"{actor} is an agent and cannot {does}: a person decides",
-            "Ask the user. Their own settings can name actors who are people (people).",
+            "Ask the user. Their user settings can name actors who are people (people).",
         )
 
 

@@ -286,7 +286,7 @@ FAILURES = [
         "bad-settings", ("log", "x"), settings_file("timezone = 'Mars/Base'\n"), "Europe/Berlin"
     ),
     Failure(
-        "bad-settings", ("facts",), settings_file("extra_paths = ['../..']\n"), "your own settings"
+        "bad-settings", ("facts",), settings_file("extra_paths = ['../..']\n"), "your user settings"
     ),
     Failure("bad-text", ("log", "x", "--tag", "1 2"), label=True),
     Failure("bad-text", ("log", "x", "--kind", "!"), label=True),

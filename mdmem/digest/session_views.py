@@ -113,8 +113,8 @@ class _Listing:
             f" {next(iter(self._unread), '')}"
         )
         elsewhere = (
-            f"{number_of(self._elsewhere, 'session')} of other folders left out; session_scope ="
-            ' "all" in your own settings has all count'
+            f"{number_of(self._elsewhere, 'session')} of other folders left out; to include them:"
+            ' session_scope = "all" in your user settings'
         )
         return (*((unread,) if self._unread else ()), *((elsewhere,) if self._elsewhere else ()))
 

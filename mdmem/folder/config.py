@@ -1,4 +1,4 @@
-"""Settings: `mdmem.toml` over the user's own `config.toml` over the defaults; and the clock.
+"""Settings: `mdmem.toml` over the user's `config.toml` over the defaults; and the clock.
 
 In the user's own file a table `[in."PATH"]` holds settings for one workspace, which go over those
 around it, and a table `[actor."NAME"]` holds `write` for one agent.
@@ -84,7 +84,7 @@ EVERY_AGENT = "*"
 """The name in `Settings.write` that means all agents."""
 _GONE = {
     "agents": (
-        "Remove the line: every actor is an agent unless people, in your own settings, names it."
+        "Remove the line: every actor is an agent unless people, in your user settings, names it."
     )
 }
 """Settings of earlier versions, and what to do about them."""
@@ -327,7 +327,7 @@ def _local_settings(
     values = _read(workspace / SETTINGS_NAME, may_be_link=False)
     if not values:
         return {}
-    whose = f"your own settings ({own_path})" if own_path else "your own settings"
+    whose = f"your user settings ({own_path})" if own_path else "your user settings"
     for name in (*_NAMES, _BY_WORKSPACE):
         is_table = name == _BY_ACTOR and isinstance(values.get(name), dict)
         if name in values and (
@@ -335,7 +335,7 @@ def _local_settings(
         ):
             message = (
                 f"{SETTINGS_NAME} may not set {f'[{name}]' if is_table else name}, which belongs in"
-                " each user's own settings"
+                " each user's settings"
             )
             raise WorkspaceProblem("not-here", message, f"Remove it, or move it to {whose}.")
     settings = _checked(values, SETTINGS_NAME)
@@ -520,7 +520,7 @@ def load(workspace: Path, tree: Path | None, environment: Mapping[str, str]) -> 
                 "bad-settings",
                 f"{SETTINGS_NAME}: extra_paths names {_quoted(path)}, which is outside the work"
                 " tree",
-                f"To allow it, name it in extra_paths of your own settings ({own_path}) too.",
+                f"To allow it, name it in extra_paths in your user settings ({own_path}) too.",
             )
     settings = replace(Settings(), **{**own, **local})
     extra_paths: dict[Path, str] = {}

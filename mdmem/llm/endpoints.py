@@ -124,7 +124,7 @@ def configured(settings: Settings, environment: Mapping[str, str]) -> ModelServe
     if not settings.model_url:
         raise _no_model(
             "your settings do not name a model",
-            "Set model_url and model_name, or model_command, in your own settings.",
+            "Set model_url and model_name, or model_command, in your user settings.",
         )
     parts = urlsplit(settings.model_url)
     if (

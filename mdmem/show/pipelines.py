@@ -97,7 +97,7 @@ def _digest_lines(result: DigestResult) -> Iterator[str]:
 def _outside_line(count: int) -> str:
     return (
         f"{number_of(count, 'session')} of other folders left out, and none is of this one; to read"
-        ' all: session_scope = "all" in your own settings'
+        ' all: session_scope = "all" in your user settings'
     )
 
 
