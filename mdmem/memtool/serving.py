@@ -54,7 +54,7 @@ def _parse(line: bytes | None) -> object:
     except (ValueError, RecursionError) as problem:
         raise UsageProblem(
             "the line is not JSON",
-            'One object a line, as in {"command": "view", "path": "/memories"}',
+            'One object per line, as in {"command": "view", "path": "/memories"}',
         ) from problem
 
 
