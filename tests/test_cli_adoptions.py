@@ -60,7 +60,7 @@ def test_an_agents_init_says_so(shell: Shell, world: World):
     shell.patch.setenv("CLAUDECODE", "1")
     done = shell.run("init", str(world.home / "new"), "--no-hooks")
     assert done.status == 0
-    assert "agents are not given this memory until a person adopts it" in done.err
+    assert "agents cannot access this memory until a person adopts it" in done.err
 
 
 def test_found_only_lists_without_a_terminal(shell: Shell, old: list[Path]):

@@ -130,7 +130,7 @@ def agent_hook(call: Call, as_json: Json = False) -> Answer:
 def mcp(
     call: Call,
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="Only the tools that read.")
+        bool, typer.Option("--read-only", help="Serve only the tools that read.")
     ] = False,
     as_json: Json = False,
 ) -> Answer:

@@ -137,7 +137,7 @@ def changes(
 ) -> Answer:
     """List which facts were added, replaced and removed.
 
-    By day, newest first, each with its commit, who made it and why.
+    They are listed by day, newest first, each with its commit, who made it and why.
     """
     result = open_memory(call).changes(
         ShowChanges(since=since, until=until, actor=actor, file=file, limit=limit)

@@ -232,8 +232,8 @@ def doctor(
 ) -> Answer:
     """Find problems with the workspace, and fix them with --fix.
 
-    git, settings, locks, hooks, the state folder, the index, the files, secrets in history, recent
-    failures. The exit status is 1 if an error remains.
+    It checks git, settings, locks, hooks, the state folder, the index, the files, secrets in
+    history and recent failures. The exit status is 1 if an error remains.
     """
     findings = [
         replace(finding, message=in_flags(finding.message), hint=in_flags(finding.hint))

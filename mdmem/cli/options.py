@@ -155,7 +155,7 @@ WithMessages = Annotated[
     ),
 ]
 Reason = Annotated[
-    str | None, typer.Option("--reason", metavar="TEXT", help="Why; kept in the commit.")
+    str | None, typer.Option("--reason", metavar="TEXT", help="The reason, kept in the commit.")
 ]
 Supersedes = Annotated[
     str | None,

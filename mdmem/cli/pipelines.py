@@ -180,9 +180,9 @@ def run(
 ) -> Answer:
     """Run pending tasks: digest what is new in agents' sessions.
 
-    For timers (mdmem schedule) and containers. Every step is tried, and the exit status is 1 if one
-    fails. Only one run can be active at a time. Nothing is read until your user settings name a
-    client, as in sessions = ["claude"].
+    Meant for timers (mdmem schedule) and containers. Every step is tried, and the exit status is 1
+    if one fails. Only one run can be active at a time. Nothing is read until your user settings
+    name a client, as in sessions = ["claude"].
     """
     result = open_memory(call).pipelines.run()
     result = replace(
@@ -204,7 +204,7 @@ def schedule(
     system: Annotated[
         str | None,
         typer.Argument(
-            metavar="systemd|cron", help="Which one. [default: systemd on Linux, else cron]"
+            metavar="systemd|cron", help="The scheduler. [default: systemd on Linux, else cron]"
         ),
     ] = None,
     install: Annotated[bool, typer.Option("--install", help="Install it.")] = False,
@@ -213,7 +213,7 @@ def schedule(
 ) -> Answer:
     """Print or install the timer that calls mdmem run.
 
-    Every five minutes, by systemd (user units) or by cron (a line in your crontab).
+    It runs every five minutes, by systemd (user units) or by cron (a line in your crontab).
     Nothing is changed without --install.
     """
     asked = Schedule(install=install, uninstall=uninstall)

@@ -76,7 +76,7 @@ def propose(
         ),
     ],
     message: Annotated[
-        str | None, typer.Option("-m", metavar="WHY", help="Why; shown with the proposal.")
+        str | None, typer.Option("-m", metavar="WHY", help="The reason, shown with the proposal.")
     ] = None,
     actor: Actor = None,
     session: Session = None,

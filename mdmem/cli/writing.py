@@ -162,7 +162,8 @@ def log(
     kind: Kind = None,
     tags: Tags = None,
     time: Annotated[
-        str | None, typer.Option("--time", metavar="HH:MM", help="When. [default: now]")
+        str | None,
+        typer.Option("--time", metavar="HH:MM", help="Time of the entry. [default: now]"),
     ] = None,
     day: Annotated[
         str | None,

@@ -141,7 +141,7 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
     others = other_markdown_note(workspace)
     more = [others] if others else []
     if not result.adopted:
-        more.append("agents are not given this memory until a person adopts it at a terminal")
+        more.append("agents cannot access this memory until a person adopts it at a terminal")
     return replace(result, notes=(*result.notes, *more))
 
 
