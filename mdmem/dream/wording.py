@@ -28,8 +28,6 @@ from mdmem.words import en
 
 DECISION = "decision"
 _MOST_KEY_WORDS = 5
-_MOST_VALUE_WORDS = 8
-"""A longer value of a thing is rather a sentence."""
 _MARK = r"[\s,;:.!…，。：！–—-]"
 _FRAME = late.pattern(rf"(?i)^(?:{alternatives('DECISION_FRAMES')}){_MARK}*")
 _FRAME_DATE = late.pattern(r"\d{4}(?:-\d\d){0,2}")
