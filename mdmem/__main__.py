@@ -18,14 +18,14 @@ def run(at_end: "Callable[[], None] | None" = None) -> None:
     # 6 ms that a launcher is spared
     from importlib import import_module  # noqa: PLC0415
 
-    from mdmem.startup.launch import launch  # noqa: PLC0415 - as above
-
     name = (
         _DIRECT_COMMANDS.get(sys.argv[1])
         if len(sys.argv) > 1 and "--help" not in sys.argv
         else None
     )
-    launch(lambda: int(import_module(name or "mdmem.cli").main()), at_end)
+    import_module("mdmem.startup.launch").launch(
+        lambda: int(import_module(name or "mdmem.cli").main()), at_end
+    )
 
 
 if __name__ == "__main__":
