@@ -28,22 +28,20 @@ def silent(_: str) -> None:
 def propose(
     at: Desk,
     edit: EditSection | Log | Remember | Forget,
-    to: str | None = None,
     again: bool = False,
     **options: Any,
 ) -> str:
-    return proposed(at, edit, to, again, **options).proposal or ""
+    return proposed(at, edit, again, **options).proposal or ""
 
 
 def proposed(
     at: Desk,
     edit: EditSection | Log | Remember | Forget,
-    to: str | None = None,
     again: bool = False,
     **options: Any,
 ) -> ProposedWrite:
     by_agent = replace(edit, options=WriteOptions(**{"actor": BOT, **options}))
-    return proposing.propose(at.workspace, Propose(by_agent, to, again), silent)
+    return proposing.propose(at.workspace, Propose(by_agent, again), silent)
 
 
 def fact(text: str, section: str = "Facts", key: str | None = None) -> Remember:
@@ -65,10 +63,15 @@ def reject(at: Desk, proposal: str, *names: str) -> Decision:
     return deciding.reject(at.workspace, Reject(proposal, tuple(names)), silent)
 
 
-def mark_as_made(at: Desk, proposal: str, actor: str) -> None:
-    """Have a proposal count as one that mdmem made here."""
-    made = f"{branches.MADE}{at.workspace.repository.common_dir.stat().st_ino}/{proposal}"
-    at.git("update-ref", made, f"mdmem/proposals/{actor}/{proposal}")
+def own_branch(actor: str) -> str:
+    """The branch of an actor's proposal on this machine."""
+    return branches.own_branch(actor)[1].removeprefix("refs/heads/")
+
+
+def mark_as_made(at: Desk, ending: str, actor: str) -> None:
+    """Have a branch count as one that mdmem made here, as version 0.2.0 did."""
+    made = branches.made_ref(at.workspace.repository, ending)
+    at.git("update-ref", made, f"mdmem/proposals/{actor}/{ending}")
 
 
 def closed(at: Desk) -> dict[str, str]:

@@ -10,6 +10,7 @@ import shlex
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from commandline import LOG, MEMORY, TOKEN, Shell, commits, elsewhere
 from test_docs import raised
 from workspaces import STATE
 
+from mdmem.proposals import branches
 from mdmem.text.facts import fact_id
 
 ETAG = re.compile(r"[0-9a-f]{12}")
@@ -130,7 +132,9 @@ def shortened(shell: Shell) -> None:
     shell.write("memory/rooms.md", "# Rooms\n")
 
 
-PROPOSED, LISTED = "0123abcd", "aaaa"
+ENDING, LISTED = "0123abcd", "aaaa"
+PROPOSED = sha256(f"bot/{ENDING}".encode()).hexdigest()[:8]
+OF_BOT = ("--propose", "--actor", "bot")
 OVERTAKEN = "40d63cb5"
 """The id of the fact `k: x`."""
 
@@ -143,15 +147,15 @@ def proposed(shell: Shell) -> None:
     """A proposal with one fact, whose id is known."""
     shell.run("remember", "plays the cello", "--propose", "--actor", "bot")
     tip = shell.git("for-each-ref", "--format=%(objectname)", "refs/heads/mdmem").strip()
-    shell.git("update-ref", f"refs/heads/mdmem/proposals/bot/{PROPOSED}", tip)
+    shell.git("update-ref", f"refs/heads/mdmem/proposals/bot/{ENDING}", tip)
 
 
 def proposed_twice(shell: Shell) -> None:
     proposed(shell)
     shell.git(
         "update-ref",
-        f"refs/heads/mdmem/proposals/bot/{PROPOSED[:-1]}e",
-        f"refs/heads/mdmem/proposals/bot/{PROPOSED}",
+        f"refs/heads/mdmem/proposals/bot/{ENDING[:-1]}e",
+        f"refs/heads/mdmem/proposals/bot/{ENDING}",
     )
 
 
@@ -164,7 +168,7 @@ def proposed_and_overtaken(shell: Shell) -> None:
     shell.run("remember", "x", "--key", "k", "--propose", "--actor", "bot")
     shell.git(
         "branch",
-        f"mdmem/proposals/bot/{PROPOSED}",
+        f"mdmem/proposals/bot/{ENDING}",
         shell.git("for-each-ref", "--format=%(refname)", "refs/heads/mdmem").strip(),
     )
     shell.run("remember", "y", "--key", "k")
@@ -197,7 +201,7 @@ def many_proposals(shell: Shell) -> None:
 
 def proposed_and_checked_out(shell: Shell) -> None:
     proposed(shell)
-    shell.git("worktree", "add", "-q", "../theirs", f"mdmem/proposals/bot/{PROPOSED}")
+    shell.git("worktree", "add", "-q", "../theirs", branches.own_branch("bot")[1][11:])
 
 
 def many_parts(shell: Shell) -> None:
@@ -209,7 +213,7 @@ def many_parts(shell: Shell) -> None:
     shell.git("add", "memory/many.md")
     shell.git("commit", "-q", "-m", "many")
     shell.git("switch", "-q", "-")
-    shell.git("branch", f"mdmem/proposals/bot/{PROPOSED}", "many")
+    shell.git("branch", branches.own_branch("bot")[1][11:], "many")
     shell.git("stash", "pop")
 
 
@@ -673,7 +677,6 @@ FAILURES = [
     Failure("usage", ("review", "--reason", "x")),
     Failure("usage", ("recall",), hints="mdmem recall --help"),
     Failure("usage", ("check", "--staged", "MEMORY.md")),
-    Failure("usage", ("log", "x", "--to", PROPOSED), hints=""),
     Failure("usage", ("remember", "x", "--again")),
     Failure("usage", ("forget", "x", "--purge", "--propose", "--yes")),
     Failure("usage", ("search", "x", "--proposed", "--history")),
@@ -717,7 +720,7 @@ FAILURES = [
     ),
     Failure("overtaken", ("accept", "1"), prepare=listed_and_overtaken, hints="accept 1 --anyway"),
     Failure("not-allowed", ("accept", "1", "--actor", "bot"), prepare=listed, hints="people"),
-    Failure("ambiguous", ("proposals", PROPOSED[:6]), prepare=proposed_twice, hints=PROPOSED),
+    Failure("ambiguous", ("proposals", ENDING[:6]), prepare=proposed_twice, hints=PROPOSED),
     Failure(
         "not-allowed", ("accept", PROPOSED, "--actor", "bot"), prepare=proposed, hints="people"
     ),
@@ -740,10 +743,8 @@ FAILURES = [
     Failure("proposal-not-found", ("propose", "no-such-branch"), hints="git branch"),
     Failure("nothing-to-propose", ("propose", "HEAD")),
     Failure("too-many-parts", ("propose", "many"), prepare=many_parts),
-    Failure("too-many-parts", ("log", "x", "--propose", "--to", PROPOSED), prepare=many_parts),
-    Failure(
-        "checked-out", ("log", "x", "--propose", "--to", PROPOSED), prepare=proposed_and_checked_out
-    ),
+    Failure("too-many-parts", ("log", "x", *OF_BOT), prepare=many_parts),
+    Failure("checked-out", ("log", "x", *OF_BOT), prepare=proposed_and_checked_out),
 ]
 NOT_FROM_HERE = {
     "bug": "there is no known one",

@@ -56,14 +56,11 @@ def from_branch(at: Desk, text: str) -> str:
     ).view.id
 
 
-def dreamt(at: Desk, edit: Remember, own: str, run: str, **note: Any) -> None:
+def dreamt(at: Desk, edit: Remember, run: str, **note: Any) -> str:
     """Propose changes of a night in its own proposal."""
     pipeline = PipelineNote(actor="dream", run=run, **note)
-    proposing.propose(
-        at.workspace,
-        Propose(replace(edit, options=WriteOptions(pipeline=pipeline)), own=own),
-        silent,
-    )
+    request = Propose(replace(edit, options=WriteOptions(pipeline=pipeline)))
+    return proposing.propose(at.workspace, request, silent).proposal or ""
 
 
 # Names.
@@ -110,9 +107,8 @@ def test_a_name_that_fits_several_parts(at: Desk) -> None:
 
 
 def test_a_night_is_decided_on_by_its_name_alone(at: Desk) -> None:
-    own = "0a1b2c3d"
-    dreamt(at, fact(CELLO), own, NIGHTS[0])
-    dreamt(at, fact("Linear", "Work", key="employer"), own, NIGHTS[1])
+    own = dreamt(at, fact(CELLO), NIGHTS[0])
+    assert dreamt(at, fact("Linear", "Work", key="employer"), NIGHTS[1]) == own
     at.apply(fact("Apple", "Work", key="employer"))
     decision = accept(at, NIGHTS[0])
     assert ([view.new for view, _ in decision.parts], decision.overtaken) == ([CELLO], ())
@@ -125,15 +121,17 @@ def test_a_night_is_decided_on_by_its_name_alone(at: Desk) -> None:
     assert [view.new for view, _ in reject(at, NIGHTS[1]).parts] == ["employer: Linear"]
 
 
-def test_a_night_of_several_machines(at: Desk) -> None:
-    for own, text in (("0a1b2c3d", CELLO), ("0a1b2c3e", BICYCLE)):
-        dreamt(at, fact(text), own, NIGHTS[0])
+def test_a_night_of_several_machines(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = []
+    for machine, text in (("0a1b2c3d", CELLO), ("0a1b2c3e", BICYCLE)):
+        monkeypatch.setattr("mdmem.proposals.branches.host_name", lambda name=machine: name)
+        names.append(dreamt(at, fact(text), NIGHTS[0]))
     error = problem(accept, at, NIGHTS[0])
     assert (error.code, error.message) == (
         "ambiguous",
         f"{NIGHTS[0]} has parts in 2 proposals, of several machines",
     )
-    assert error.hint == "They are 0a1b2c3d, 0a1b2c3e."
+    assert sorted(error.hint.removeprefix("They are ").rstrip(".").split(", ")) == sorted(names)
 
 
 # Dry runs.
@@ -161,7 +159,7 @@ def test_a_dry_run_shows_what_would_become_of_it(at: Desk) -> None:
 
 def test_the_answer_of_an_acceptance(at: Desk) -> None:
     proposal = propose(at, fact(CELLO))
-    propose(at, fact("Linear", "Work", key="employer"), to=proposal)
+    propose(at, fact("Linear", "Work", key="employer"))
     at.apply(fact("Apple", "Work", key="employer"))
     decision = accept(at, proposal)
     ((view, result),) = decision.parts
@@ -210,7 +208,7 @@ def test_a_secret_in_a_reason(at: Desk) -> None:
 
 def test_parts_are_rejected_all_or_none(at: Desk) -> None:
     proposal = propose(at, fact(CELLO))
-    propose(at, fact(BICYCLE, "Work"), to=proposal)
+    propose(at, fact(BICYCLE, "Work"))
     at.hook("commit-msg", "[ ! -e .git/refuse ] || exit 1; touch .git/refuse")
     head = at.git("rev-parse", "HEAD")
     assert problem(reject, at, proposal).code == "commit-failed"
@@ -344,9 +342,13 @@ def test_a_branch_that_is_made_anew_says_what_its_commits_said(at: Desk) -> None
         "log", "--reverse", "--format=%B%x00", "HEAD..mdmem/proposals/bot/0123abcd"
     ).split("\0")
     ended = replace(ended, op=Op.RETRACT, section=("Memory", "Work"))
+    named = branches.find_proposal(at.workspace.repository, "0123abcd").id
     expected = [
-        history.compose_message(taken, (SEED, text)),
-        *map(history.compose_message, (*stated, ended)),
+        branches.with_id(message, named)
+        for message in (
+            history.compose_message(taken, (SEED, text)),
+            *map(history.compose_message, (*stated, ended)),
+        )
     ]
     assert [message.strip() for message in messages if message.strip()] == [
         message.strip() for message in expected
@@ -358,7 +360,7 @@ def test_a_branch_that_is_made_anew_says_what_its_commits_said(at: Desk) -> None
 
 def test_the_words_of_the_decision_go_before_those_of_the_proposal(at: Desk) -> None:
     proposal = propose(at, fact(CELLO), session="s1", reason="said in chat")
-    propose(at, fact(BICYCLE), to=proposal, session="s1", reason="said in chat")
+    propose(at, fact(BICYCLE), session="s1", reason="said in chat")
     accept(at, proposal, fact_id(CELLO), options=WriteOptions(session="s2", reason="true"))
     assert (trailers(at)["Session"], trailers(at)["Reason"]) == (["s2"], ["true"])
     accept(at, proposal)

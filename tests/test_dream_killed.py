@@ -100,8 +100,7 @@ def test_again_and_again(at: Desk, tmp_path: Path, kills: int):
 def test_two_machines_dream_one_night(at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     other = copy(at, tmp_path / "other")
     dream(at)
-    monkeypatch.setattr("mdmem.steps.run_log.host_name", lambda: "0123abcd")
-    monkeypatch.setattr("mdmem.dream.writing.host_name", lambda: "0123abcd")
+    monkeypatch.setattr("platform.node", lambda: "another")
     monkeypatch.setenv("MDMEM_NOW", "2026-03-07T08:00:00+00:00")
     dream(other)
     expected = curated(at)

@@ -87,13 +87,9 @@ def proposed(at: Desk) -> None:
     """A proposal under a name that is known."""
     used(at)
     edit = Remember("likes tea", section="Home", options=OPTIONS)
-    proposal = Memory(at.workspace).proposals.propose(Propose(edit)).proposal
-    at.git(
-        "branch",
-        "-m",
-        f"mdmem/proposals/agent-main/{proposal}",
-        f"mdmem/proposals/agent-main/{PROPOSAL}",
-    )
+    proposals = Memory(at.workspace).proposals
+    branch = proposals.show(proposals.propose(Propose(edit)).proposal or "").branch
+    at.git("branch", "-m", branch, f"mdmem/proposals/agent-main/{PROPOSAL}")
 
 
 def applied(change: Change) -> Callable[[Memory], object]:

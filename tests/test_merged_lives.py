@@ -21,6 +21,7 @@ from mdmem.model.history import FactHistory, FactLink, SectionHistory, ShowHisto
 from mdmem.model.proposals import Propose
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Forget, Remember, Revert, WriteOptions
+from mdmem.proposals.branches import find_proposal
 from mdmem.show import history as shown
 from mdmem.trail import Moments, Trail
 
@@ -256,16 +257,18 @@ def test_unknown_commits_are_not_found(at: DatedMemory) -> None:
 
 def propose(at: DatedMemory, day: str, change: Remember | Forget) -> str:
     """Propose a change: the name of its branch."""
-    made = at.on(f"2026-{day}").proposals.propose(Propose(change))
-    return f"mdmem/proposals/agent-a/{made.proposal}"
+    memory = at.on(f"2026-{day}")
+    made = memory.proposals.propose(Propose(change)).proposal or ""
+    return memory.proposals.show(made).branch
 
 
 def test_what_was_proposed_counts_from_the_merge_that_brought_it(at: DatedMemory) -> None:
     options = WriteOptions(actor="agent/a")
     said = propose(at, "01-03", Remember("coffee is black", section="Work", options=options))
-    ended = propose(at, "01-04", Forget("tea is green", options=options))
+    ended = propose(at, "01-04", Forget("tea is green", options=WriteOptions(actor="agent/b")))
     for branch in (said, ended):
-        assert f"Mdmem-Proposed: {branch[-8:]}" in at.at.git("log", "-1", "--format=%B", branch)
+        proposal = find_proposal(at.at.workspace.repository, branch).id
+        assert f"Mdmem-Proposed: {proposal}" in at.at.git("log", "-1", "--format=%B", branch)
     remember(at, "01-05", "milk is white")
     date = "2026-01-20T12:00:00+00:00"
     later = World(
@@ -287,7 +290,7 @@ def test_what_was_proposed_counts_from_the_merge_that_brought_it(at: DatedMemory
     assert tea.ended_by is not None
     assert (days(tea), tea.ended_by.actor, tea.ended_by.author) == (
         ("01-01", "01-20"),
-        "agent/a",
+        "agent/b",
         "Cy",
     )
     assert "coffee is black" not in at.texts("coffee", as_of="2026-01-19")

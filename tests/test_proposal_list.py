@@ -37,7 +37,7 @@ MEMORY.md > Work
     - The office is at the harbour.
     + The office is at the station.
     codex, yesterday
-7 parts in 7 proposals: {ids}
+7 parts in 5 proposals: {ids}
 list {stamp}"""
 AT_72 = """\
 MEMORY.md > Facts
@@ -56,7 +56,7 @@ MEMORY.md > Work
     - The office is at the harbour.
     + The office is at the station.
     codex, yesterday
-7 parts in 7 proposals: {ids}
+7 parts in 5 proposals: {ids}
 list {stamp}"""
 AT_40 = """\
 MEMORY.md > Facts
@@ -80,7 +80,7 @@ MEMORY.md > Work
     - The office is at the harbour.
     + The office is at the station.
     codex, yesterday
-7 parts in 7 proposals: {ids}
+7 parts in 5 proposals: {ids}
 list {stamp}"""
 
 
@@ -134,7 +134,7 @@ def proposed(at: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
 def test_the_list(proposed: Desk, columns: int, text: str) -> None:
     listed = Memory(proposed.workspace).proposals.standing()
     ids = [view.id for view in listed.views]
-    shown_ids = {100: ids, 72: [*ids[:4], "…"], 40: [ids[0], "…"]}[columns]
+    shown_ids = {100: ids, 72: ids, 40: [ids[0], "…"]}[columns]
     lines = list_text(listed, proposed.workspace.now(), columns)
     assert lines == text.format(ids=", ".join(shown_ids), stamp=listed.numbered.stamp)
     assert max(map(terminal.width, lines.split("\n"))) <= columns
@@ -230,7 +230,7 @@ def test_values_of_a_key_changes_of_a_fact_and_equal_texts_are_one_item(at: Desk
 
 def test_several_values_of_a_key_in_one_proposal_are_no_rivals(at: Desk) -> None:
     proposal = propose(at, fact("cat", key="pet"))
-    propose(at, Remember("dog", section="Facts", key="pet", also=True), to=proposal)
+    propose(at, Remember("dog", section="Facts", key="pet", also=True))
     assert len(parts(at, proposal)) == 2
     assert values(at) == [[["bot"]], [["bot"]]]
 

@@ -51,8 +51,8 @@ class TestDecisions:
         )
         at.commit("by hand\n\nMdmem-Rejects: 0123abcd")
         read = origins.decisions(at.workspace.repository, head(at))
-        tea, section = read["0123abcd", TEA], read["0123abcd", "Memory > Facts@0123456789ab"]
-        assert len(read) == 2
+        tea, section = read["0123abcd"][TEA], read["0123abcd"]["Memory > Facts@0123456789ab"]
+        assert {proposal: len(parts) for proposal, parts in read.items()} == {"0123abcd": 2}
         assert (tea.state, tea.commit, tea.text) == (PartState.ACCEPTED, second, "likes tea")
         assert (section.state, section.commit, section.text) == (PartState.REJECTED, first, None)
         assert (tea.path, tea.section) == (PATH, "Memory > Facts")
@@ -98,7 +98,7 @@ def origin(at: Desk, message: str, line: str = "likes tea", branch_note: str = "
     trees = branch_commits.trees_of(repository, [base, *commits])
     changes = branch_commits.changed_blobs(repository, list(pairwise(trees)))
     branch = ProposedBranch(
-        ref=ProposalRef(id="0123abcd", actor="bot", name="", tip=commits[-1], is_own=True),
+        ref=ProposalRef(id="0123abcd", actor="bot", name="", tip=commits[-1], made="here"),
         commits=tuple(ahead[commit] for commit in commits),
         commit_changes=tuple(changes),
         base=base,

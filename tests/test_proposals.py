@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 from conftest import World
-from proposal_actions import BOT, SEED, fact, parts, problem, propose, proposed, reject, trailers
+from proposal_actions import (
+    BOT,
+    SEED,
+    fact,
+    own_branch,
+    parts,
+    problem,
+    propose,
+    proposed,
+    reject,
+    trailers,
+)
 from workspaces import TOKEN, Desk, desk
 
 from mdmem.memory import Memory
@@ -38,7 +49,8 @@ def test_a_proposal_leaves_files_index_and_head_and_stands_on_a_branch_of_its_ow
     assert at.tree_state() == before
     assert done.proposal
     assert re.fullmatch("[0-9a-f]{8}", done.proposal)
-    branch = f"mdmem/proposals/bot/{done.proposal}"
+    branch = own_branch(BOT)
+    assert re.fullmatch("mdmem/proposals/bot/[0-9a-f]{8}", branch)
     assert at.git("rev-parse", branch).strip() == done.result.commit
     assert at.git("rev-parse", f"{branch}^") == at.git("rev-parse", "HEAD")
     assert at.git("diff", "--stat", "HEAD", branch).count("|") == 1
@@ -53,10 +65,8 @@ def test_a_proposal_leaves_files_index_and_head_and_stands_on_a_branch_of_its_ow
 
 def test_what_is_proposed_on_top_is_planned_on_the_proposals_text(at: Desk) -> None:
     proposal = propose(at, fact("plays the cello"))
-    assert proposed(at, fact("plays the cello"), to=proposal).result.changed is False
-    assert proposed(at, Forget("plays the cello"), to=proposal).result.removed == (
-        fact_id("plays the cello"),
-    )
+    assert proposed(at, fact("plays the cello")).result.changed is False
+    assert proposed(at, Forget("plays the cello")).result.removed == (fact_id("plays the cello"),)
     assert problem(proposed, at, Forget("plays the cello")).code == "fact-not-found"
     assert parts(at, proposal) == {}
 
@@ -72,10 +82,9 @@ def test_a_command_that_is_sent_again_proposes_nothing_more(at: Desk) -> None:
     )
     assert proposed(at, fact("plays the cello"), actor="other").proposal != first.proposal
     reject(at, first.proposal or "")
-    assert (
-        proposed(at, fact("plays the cello"), reason="said in chat", again=True).proposal
-        != first.proposal
-    )
+    again = proposed(at, fact("plays the cello"), reason="said in chat", again=True)
+    assert (again.result.changed, again.proposal) == (True, first.proposal)
+    assert parts(at, first.proposal or "")[fact_id("plays the cello")].state is PartState.OPEN
 
 
 @pytest.mark.parametrize(
@@ -134,10 +143,10 @@ def test_without_a_commit_nothing_can_be_proposed(world: World, tmp_path: Path) 
 
 def test_parts_tell_what_goes_what_comes_and_what_stands_there(at: Desk) -> None:
     proposal = propose(at, fact("Linear", "Work", key="employer"), reason="said in chat")
-    propose(at, fact("plays the cello"), to=proposal)
-    propose(at, Forget("likes tea"), to=proposal)
-    propose(at, EditSection("Work", Action.REPLACE, "harbour", "station"), to=proposal)
-    propose(at, Log("met Ada", day="2026-03-04", time="10:00"), to=proposal)
+    propose(at, fact("plays the cello"))
+    propose(at, Forget("likes tea"))
+    propose(at, EditSection("Work", Action.REPLACE, "harbour", "station"))
+    propose(at, Log("met Ada", day="2026-03-04", time="10:00"))
     read = parts(at, proposal)
     assert {part.op for part in read.values()} == {
         PartOp.UPDATE,
@@ -166,7 +175,7 @@ def test_parts_tell_what_goes_what_comes_and_what_stands_there(at: Desk) -> None
 
 def test_duplicates_and_contradictions_are_told(at: Desk) -> None:
     proposal = propose(at, Remember("likes tea", section="Work"))
-    propose(at, Remember("employer: Linear", section="Work", also=True), to=proposal)
+    propose(at, Remember("employer: Linear", section="Work", also=True))
     read = parts(at, proposal)
     assert read[fact_id("likes tea")].duplicate_of == fact_id("likes tea")
     assert read[fact_id("employer: Linear")].contradicts == fact_id("employer: Stripe")
@@ -186,16 +195,16 @@ def test_what_is_proposed_is_no_memory(at: Desk) -> None:
 def test_status_and_review_say_how_many_wait_and_since_when(at: Desk) -> None:
     memory = Memory(at.workspace)
     assert memory.status().waiting == Waiting()
-    first = propose(at, fact("plays the cello"))
-    propose(at, fact("rides a bicycle"), to=first)
-    propose(at, Forget("likes tea"))
+    propose(at, fact("plays the cello"))
+    propose(at, fact("rides a bicycle"))
+    propose(at, Forget("likes tea"), actor="other")
     at.git("branch", "mdmem/proposals/bot/0123abcd")
     oldest = at.workspace.local_time(
-        int(at.git("log", "-1", "--format=%at", f"mdmem/proposals/bot/{first}~1"))
+        int(at.git("log", "-1", "--format=%at", f"{own_branch(BOT)}~1"))
     )
     assert memory.status().waiting == memory.review().waiting == Waiting(2, oldest)
     assert waiting_line(memory.status().waiting) == f"2 proposals, oldest {oldest.date()}"
-    at.git("merge", "-q", f"mdmem/proposals/bot/{first}")
+    at.git("merge", "-q", own_branch(BOT))
     assert memory.status().waiting.proposals == 1
 
 
@@ -212,7 +221,7 @@ def test_many_are_read_by_as_many_processes_as_few(
         monkeypatch.setattr(module, "run", counted)
     for number in range(6):
         counts.append(0)
-        propose(at, fact(f"has {number} cats"))
+        propose(at, fact(f"has {number} cats"), actor=f"bot{number}")
         counts.append(0)
         assert len(Memory(at.workspace).proposals.standing().views) == number + 1
         counts.append(0)

@@ -39,7 +39,7 @@ def test_accepting_is_a_commit_a_part_by_the_person(at: Desk) -> None:
     proposal = propose(
         at, fact("Linear", "Work", key="employer"), source=Source.USER_STATED, reason="said in chat"
     )
-    propose(at, fact("plays the cello"), to=proposal, source=Source.AUTO, confidence=0.3)
+    propose(at, fact("plays the cello"), source=Source.AUTO, confidence=0.3)
     head = at.git("rev-parse", "HEAD").strip()
     decision = accept(at, proposal)
     assert len(decision.commits) == 2
@@ -69,7 +69,7 @@ def test_accepting_is_a_commit_a_part_by_the_person(at: Desk) -> None:
 
 def test_a_person_vouches_or_says_it_in_their_own_words(at: Desk) -> None:
     proposal = propose(at, fact("Linear", "Work", key="employer"), source=Source.AUTO)
-    propose(at, fact("plays the cello"), to=proposal, source=Source.AUTO)
+    propose(at, fact("plays the cello"), source=Source.AUTO)
     accept(at, proposal, fact_id("employer: Linear"), vouch=True)
     assert (trailers(at)["Source"], trailers(at)["Confidence"]) == (["user-stated"], ["0.95"])
     edited = ((fact_id("plays the cello"), "plays the viola #music"),)
@@ -147,7 +147,7 @@ def test_an_agent_decides_nothing(at: Desk) -> None:
 
 def test_what_does_not_touch_a_part_does_not_matter(at: Desk) -> None:
     proposal = propose(at, fact("Linear", "Work", key="employer"))
-    propose(at, fact("plays the cello"), to=proposal)
+    propose(at, fact("plays the cello"))
     at.write(
         "MEMORY.md",
         "# Memory\n\nA preface.\n\n## Work\n\n- employer: Stripe #pay\n\n## Facts\n\n- likes tea\n- has a dog\n",
@@ -162,7 +162,7 @@ def test_what_does_not_touch_a_part_does_not_matter(at: Desk) -> None:
 
 def test_a_part_follows_the_heading_it_stands_under(at: Desk) -> None:
     proposal = propose(at, fact("Linear", "Work", key="employer"))
-    propose(at, fact("rides a bicycle", "Work"), to=proposal)
+    propose(at, fact("rides a bicycle", "Work"))
     at.apply(EditSection("Work", Action.RENAME, "Job"))
     accept(at, proposal)
     assert (
@@ -173,7 +173,7 @@ def test_a_part_follows_the_heading_it_stands_under(at: Desk) -> None:
 
 def test_an_overtaken_part_is_taken_by_its_name_and_anyway(at: Desk) -> None:
     proposal = propose(at, fact("Linear", "Work", key="employer"))
-    propose(at, fact("plays the cello"), to=proposal)
+    propose(at, fact("plays the cello"))
     at.apply(Remember("Apple", section="Work", key="employer"))
     name = fact_id("employer: Linear")
     part = parts(at, proposal)[name]
@@ -251,7 +251,7 @@ def test_a_new_value_of_a_key_overtakes_one_that_is_proposed(at: Desk) -> None:
 
 def test_what_stands_already_is_not_open(at: Desk) -> None:
     proposal = propose(at, fact("plays the cello"))
-    propose(at, Forget("likes tea"), to=proposal)
+    propose(at, Forget("likes tea"))
     at.apply(fact("plays the cello"))
     at.apply(Forget("likes tea"))
     assert {part.state for part in parts(at, proposal).values()} == {PartState.ACCEPTED}
@@ -260,7 +260,7 @@ def test_what_stands_already_is_not_open(at: Desk) -> None:
 
 def test_parts_are_taken_all_or_none(at: Desk) -> None:
     proposal = propose(at, fact("plays the cello"))
-    propose(at, fact("rides a bicycle"), to=proposal)
+    propose(at, fact("rides a bicycle"))
     at.hook("pre-commit", "git diff --cached | grep -q bicycle && exit 1; exit 0")
     state = at.tree_state()
     assert problem(accept, at, proposal).code == "commit-failed"
@@ -298,7 +298,7 @@ def test_other_text_and_headings_are_parts_too(at: Desk) -> None:
 def test_prose_is_taken_with_its_paragraphs(at: Desk) -> None:
     text = "First.\n\n    code one\n\n    code two\n\nLast."
     proposal = propose(at, EditSection("New", Action.BODY, text, create=True))
-    propose(at, EditSection("Work", Action.BODY, f"{text}\n\n- employer: Stripe"), to=proposal)
+    propose(at, EditSection("Work", Action.BODY, f"{text}\n\n- employer: Stripe"))
     assert {part.new for part in parts(at, proposal).values()} == {text}
     accept(at, proposal)
     assert (
@@ -321,7 +321,7 @@ def test_entries_of_a_log_go_under_their_minutes(at: Desk) -> None:
     at.write("memory/2026-03-04.md", "# 2026-03-04\n\n## 09:00\n\n- early\n\n## 12:00\n\n- noon\n")
     at.commit()
     proposal = propose(at, Log("late", day="2026-03-04", time="12:00"))
-    propose(at, Forget("early"), to=proposal)
+    propose(at, Forget("early"))
     at.apply(Log("evening", day="2026-03-04", time="18:00"))
     accept(at, proposal)
     assert at.read("memory/2026-03-04.md") == (
@@ -335,7 +335,7 @@ def test_a_memory_file_that_cannot_be_read_now_closes_no_proposal(at: Desk) -> N
     at.write("memory/a.md", "# A\n\n- one\n")
     at.commit()
     proposal = propose(at, fact("plays the cello"))
-    propose(at, Remember("two", file="memory/a.md", section="A"), to=proposal)
+    propose(at, Remember("two", file="memory/a.md", section="A"))
     (at.root / "MEMORY.md").write_bytes(b"# Memory\n\n\xff\n")
     assert accept(at, proposal, fact_id("two")).closed is False
     for decide in (accept, reject):

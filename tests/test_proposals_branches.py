@@ -2,6 +2,7 @@
 workspaces.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from proposal_actions import (
     accept,
     closed,
     fact,
+    own_branch,
     parts,
     problem,
     propose,
@@ -119,8 +121,11 @@ def test_a_proposal_made_here_keeps_its_actor_until_somebody_else_commits_to_it(
         at, fact("Bergen", key="home"), actor="", source=Source.USER_STATED, session="s1"
     )
     assert origin(at, proposal) == PartOrigin(Source.USER_STATED, 0.95, session="s1")
-    propose(at, fact("plays the cello"), to=proposal)
-    assert origin(at, proposal, fact_id("plays the cello")).actor == "bot"
+    propose(at, fact("plays the cello"), actor="")
+    assert origin(at, proposal, fact_id("plays the cello")).actor is None
+    assert (
+        origin(at, propose(at, fact("rides a bicycle")), fact_id("rides a bicycle")).actor == "bot"
+    )
     reject(at, proposal, fact_id("plays the cello"))
     assert origin(at, proposal).session == "s1"
     at.git(
@@ -135,15 +140,16 @@ def test_a_proposal_made_here_keeps_its_actor_until_somebody_else_commits_to_it(
     )
 
 
-def test_what_is_added_to_a_proposed_branch_is_ones_own(at: Desk) -> None:
+def test_what_one_proposes_beside_a_proposed_branch_is_ones_own(at: Desk) -> None:
     forged(at, "contrib")
     proposal = proposed_branch(at, "contrib", actor="bot", reason="read it")
-    propose(at, fact("plays the cello"), to=proposal, actor="", source=Source.USER_STATED)
-    (view,) = Memory(at.workspace).proposals.standing().views
-    assert (view.actor, view.reason) == ("bot", "read it")
+    own = propose(at, fact("plays the cello"), actor="bot", source=Source.AUTO)
+    assert own != proposal
+    views = {view.id: view for view in Memory(at.workspace).proposals.standing().views}
+    assert (views[proposal].actor, views[proposal].reason) == ("bot", "read it")
     assert (origin(at, proposal).source, origin(at, proposal).actor) == (Source.INFERRED, "Mallory")
-    assert origin(at, proposal, fact_id("plays the cello")).source is Source.USER_STATED
-    reject(at, proposal, fact_id("plays the cello"))
+    assert origin(at, own, fact_id("plays the cello")).source is Source.AUTO
+    reject(at, own, fact_id("plays the cello"))
     assert (origin(at, proposal).source, origin(at, proposal).actor) == (Source.INFERRED, "Mallory")
 
 
@@ -159,8 +165,16 @@ def test_lines_that_a_message_does_not_quote_are_nobody_elses(at: Desk) -> None:
     at.commit(history.compose_message(note, ("", "- another line\n")))
     at.git("switch", "-q", "main")
     proposal = proposed_branch(at, "contrib")
-    propose(at, fact("plays the cello"), to=proposal, actor="", source=Source.USER_STATED)
+    text = at.git("show", "contrib:MEMORY.md")
+    at.git("switch", "-q", branches.find_proposal(at.workspace.repository, proposal).name[11:])
+    at.write("MEMORY.md", f"{text}- plays the cello\n")
+    stated = replace(note, provenance=Provenance(source=Source.USER_STATED))
+    own = history.compose_message(stated, (text, f"{text}- plays the cello\n"))
+    tip = at.commit(own)
+    at.git("switch", "-q", "main")
+    at.git("update-ref", branches.made_ref(at.workspace.repository, proposal), tip)
     assert origin(at, proposal).source is Source.INFERRED
+    assert origin(at, proposal, fact_id("plays the cello")).source is Source.USER_STATED
 
 
 @pytest.mark.parametrize("way", ["cp", "clone", "fetch"])
@@ -187,9 +201,9 @@ def test_a_proposal_in_a_copy_is_not_ones_own(at: Desk, tmp_path: Path, way: str
 def test_what_mdmem_made_here_is_forgotten_with_its_branch(at: Desk) -> None:
     closed_by_hand, proposal = (
         propose(at, fact("Bergen", key="home")),
-        propose(at, fact("plays the cello")),
+        propose(at, fact("plays the cello"), actor="other"),
     )
-    at.git("branch", "-qD", f"mdmem/proposals/bot/{closed_by_hand}")
+    at.git("branch", "-qD", own_branch("bot"))
     accept(at, proposal)
     assert branch_commits.list_refs(at.workspace.repository, branches.MADE) == {}
     assert propose(at, fact("Bergen", key="home")) == closed_by_hand
@@ -201,7 +215,7 @@ def test_what_mdmem_made_here_is_forgotten_with_its_branch(at: Desk) -> None:
 
 def test_a_plain_merge_leaves_nothing_open(at: Desk) -> None:
     proposal = propose(at, fact("Linear", "Work", key="employer"))
-    propose(at, fact("plays the cello"), to=proposal)
+    propose(at, fact("plays the cello"))
     at.commit("something else")
     branch = branches.find_proposal(at.workspace.repository, proposal).tip
     at.git("merge", "-q", "--no-edit", branch)
@@ -213,7 +227,7 @@ def test_a_plain_merge_leaves_nothing_open(at: Desk) -> None:
 
 def test_a_squash_of_a_forge_leaves_nothing_open(at: Desk) -> None:
     proposal = propose(at, fact("Linear", "Work", key="employer"))
-    propose(at, Forget("likes tea"), to=proposal)
+    propose(at, Forget("likes tea"))
     at.git("merge", "-q", "--squash", branches.find_proposal(at.workspace.repository, proposal).tip)
     at.git("commit", "-q", "-m", "squashed")
     assert [view.waits for view in Memory(at.workspace).proposals.standing().views] == [False]
@@ -237,7 +251,7 @@ def test_two_agents_at_once_lose_nothing(at: Desk, monkeypatch: pytest.MonkeyPat
         return store(*arguments)
 
     monkeypatch.setattr(proposing.branch_commits, "store", race)
-    propose(at, fact("rides a bicycle"), to=proposal)
+    propose(at, fact("rides a bicycle"))
     assert set(parts(at, proposal)) == {fact_id("plays the cello"), fact_id("rides a bicycle")}
     assert (
         len(
@@ -261,7 +275,7 @@ def test_a_branch_that_a_work_tree_has_is_left_alone(at: Desk, tmp_path: Path) -
     )
     at.git("worktree", "add", "-q", tmp_path / "theirs", name)
     tip = at.git("rev-parse", name)
-    assert problem(proposed, at, fact("rides a bicycle"), to=proposal).code == "checked-out"
+    assert problem(proposed, at, fact("rides a bicycle")).code == "checked-out"
     decision = reject(at, proposal)
     assert (len(decision.commits), decision.closed) == (1, False)
     assert at.git("rev-parse", name) == tip
@@ -314,8 +328,8 @@ def test_an_executable_file_stays_one(at: Desk) -> None:
     (at.root / "MEMORY.md").chmod(0o755)
     at.commit()
     proposal = propose(at, fact("plays the cello"))
-    propose(at, fact("rides a bicycle"), to=proposal)
-    propose(at, EditSection("Work", Action.REPLACE, "harbour", "station"), to=proposal)
+    propose(at, fact("rides a bicycle"))
+    propose(at, EditSection("Work", Action.REPLACE, "harbour", "station"))
     ref = branches.find_proposal(at.workspace.repository, proposal)
     assert at.git("ls-tree", ref.tip, "MEMORY.md").startswith("100755 ")
     (section,) = [part.name for part in parts(at, proposal).values() if part.op is PartOp.SECTION]
@@ -340,7 +354,7 @@ def test_a_repository_that_signs(at: Desk) -> None:
     ):
         at.git("config", name, value)
     proposal = propose(at, fact("plays the cello"))
-    propose(at, fact("rides a bicycle"), to=proposal)
+    propose(at, fact("rides a bicycle"))
     tip = branches.find_proposal(at.workspace.repository, proposal).tip
     assert "gpgsig" in at.git("cat-file", "commit", tip)
     accept(at, proposal, fact_id("plays the cello"))

@@ -8,7 +8,18 @@ from pathlib import Path
 
 import pytest
 from conftest import World
-from proposal_actions import BOT, accept, closed, fact, parts, problem, propose, reject, silent
+from proposal_actions import (
+    BOT,
+    accept,
+    closed,
+    fact,
+    own_branch,
+    parts,
+    problem,
+    propose,
+    reject,
+    silent,
+)
 from workspaces import TOKEN, Desk, desk
 
 from mdmem.changes import deciding, proposing
@@ -196,19 +207,19 @@ def plant_unreadable(at: Desk, kind: str) -> None:
 def test_one_that_cannot_be_read_is_named_and_the_others_are_answered(at: Desk, kind: str) -> None:
     good = propose(at, fact("plays the cello"))
     plant_unreadable(at, kind)
-    other = propose(at, fact("plays chess"))
+    other = propose(at, fact("plays chess"), actor="other")
     memory = Memory(at.workspace)
     listed = memory.proposals.standing()
     assert {view.id for view in listed.views} == {good, other}
     ((each,)) = listed.unreadable
-    assert (each.id, each.branch) == ("22222222", EVE)
+    assert each.branch == EVE
     assert (
         list_text(listed, at.workspace.now(), 200)
         .splitlines()[-2]
-        .startswith("22222222 cannot be read: ")
+        .startswith(f"{each.id} cannot be read: ")
     )
     assert proposals_json(listed, at.workspace.now())["unreadable"] == [
-        {"proposal": "22222222", "branch": EVE, "reason": each.reason}
+        {"proposal": each.id, "branch": EVE, "reason": each.reason}
     ]
     status, review = memory.status(), memory.review()
     counts = (
@@ -217,7 +228,7 @@ def test_one_that_cannot_be_read_is_named_and_the_others_are_answered(at: Desk, 
     for waiting in (status.waiting, review.waiting):
         assert (waiting.proposals, len(waiting.unreadable)) == counts
     for text in (status_text(status), reviewed_text(review)):
-        assert text.count("22222222 cannot be read: ") == counts[1]
+        assert text.count(f"{each.id} cannot be read: ") == counts[1]
     assert [hit.proposal for hit in memory.proposals.search("cello", 5)] == [good]
     assert accept(at, good).commits
     assert problem(accept, at, "22222222").code in ("git-failed", "broken-repository")
@@ -281,14 +292,16 @@ def test_many_parts_are_read_and_decided(at: Desk, count: int) -> None:
 
 def test_more_parts_than_a_proposal_may_have(at: Desk) -> None:
     lines = "".join(f"- proposed fact number {number}\n" for number in range(MOST_PARTS))
-    view = branch(at, f"{SEED}\n## Many\n\n{lines}")
-    assert problem(propose, at, fact("one more"), to=view.id).code == "too-many-parts"
+    branch(at, f"{SEED}\n## Many\n\n{lines}")
+    at.git("branch", own_branch(BOT), "feature")
+    assert problem(propose, at, fact("one more")).code == "too-many-parts"
 
 
 def test_a_purge_reaches_proposals_closed_ones_and_rejections(at: Desk) -> None:
     waits = propose(at, fact("plays the violoncello"))
-    propose(at, fact("rides a bicycle"), to=waits)
-    reject(at, propose(at, Remember("plays the violoncello well", section="Facts")))
+    propose(at, fact("rides a bicycle"))
+    well = Remember("plays the violoncello well", section="Facts")
+    reject(at, propose(at, well, actor="other"))
     assert closed(at)
     Memory(at.workspace).purge(Purge("plays the violoncello"))
     objects = at.git("cat-file", "--batch-all-objects", "--batch-check", "--unordered").split("\n")
@@ -299,20 +312,20 @@ def test_a_purge_reaches_proposals_closed_ones_and_rejections(at: Desk) -> None:
     assert fact_id("rides a bicycle") in parts(at, waits)
 
 
-@pytest.mark.parametrize("step", ["rewrite", "move"])
+@pytest.mark.parametrize("step", ["rebuild", "move"])
 def test_a_decision_that_is_killed_is_finished_by_the_next(
     at: Desk, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     proposal = propose(at, fact("plays the cello"))
-    propose(at, fact("rides a bicycle"), to=proposal)
+    propose(at, fact("rides a bicycle"))
     name = fact_id("rides a bicycle")
 
     def killed(*_: object, **__: object) -> None:
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        if step == "rewrite":
-            patch.setattr(deciding.rewriting, "rewrite", killed)
+        if step == "rebuild":
+            patch.setattr(deciding.rewriting, "rebuild", killed)
         else:
             patch.setattr(deciding.branch_commits, "move_refs", killed)
         patch.setattr(deciding.commits, "withdraw", lambda *_: True)
@@ -328,7 +341,7 @@ def test_a_decision_that_is_killed_is_finished_by_the_next(
 def test_a_proposal_from_a_part_of_a_repository(world: World, repository: Path) -> None:
     inner = desk(world, repository, "sub/notes", SEED)
     proposal = propose(inner, fact("plays the cello"))
-    propose(inner, fact("rides a bicycle"), to=proposal)
+    propose(inner, fact("rides a bicycle"))
     assert (
         problem(inner.workspace.repository.git, "cat-file", "-e", "HEAD:MEMORY.md").code
         == "git-failed"

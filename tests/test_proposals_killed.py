@@ -50,9 +50,7 @@ def require_sound(at: Desk) -> None:
 def test_a_killed_proposal_is_there_or_not(at: Desk, tmp_path: Path, steps: Sequence[int]) -> None:
     proposal = propose(at, fact(BICYCLE))
     before = at.git("rev-parse", "HEAD")
-    request = Propose(
-        Remember(CELLO, section="Facts", options=WriteOptions(actor=BOT)), to=proposal
-    )
+    request = Propose(Remember(CELLO, section="Facts", options=WriteOptions(actor=BOT)))
     copies = killed_after(at, tmp_path / "killed", request, NOW, steps)
     assert copies[0][1]
     assert not copies[-1][1], "it has more steps than are tried"
@@ -72,7 +70,7 @@ def test_a_killed_acceptance_is_completed_by_the_next(
     at: Desk, tmp_path: Path, steps: Sequence[int]
 ) -> None:
     proposal = propose(at, fact(BICYCLE))
-    propose(at, fact("Linear", "Work", key="employer"), to=proposal)
+    propose(at, fact("Linear", "Work", key="employer"))
     copies = killed_after(at, tmp_path / "killed", Accept(proposal), NOW, steps)
     assert copies[0][1]
     assert not copies[-1][1], "it has more steps than are tried"
@@ -94,7 +92,7 @@ def test_a_killed_rejection_is_completed_by_the_next(
     at: Desk, tmp_path: Path, steps: Sequence[int]
 ) -> None:
     proposal = propose(at, fact(BICYCLE))
-    propose(at, fact(CELLO), to=proposal)
+    propose(at, fact(CELLO))
     copies = killed_after(at, tmp_path / "killed", Reject(proposal, (fact_id(CELLO),)), NOW, steps)
     assert copies[0][1]
     assert not copies[-1][1], "it has more steps than are tried"
@@ -133,8 +131,6 @@ def test_processes_at_once_lose_nothing(at: Desk) -> None:
             "--section",
             "Facts",
             "--propose",
-            "--to",
-            proposal,
             "--actor",
             BOT,
         )
@@ -142,15 +138,14 @@ def test_processes_at_once_lose_nothing(at: Desk) -> None:
     ]
     assert started(at, "accept", proposal, fact_id(BICYCLE)).wait(60) == 0
     ends = [writer.wait(60) for writer in writers]
-    # Those that come when nothing waits any more find the proposal closed.
-    late = [text for text, status in zip(texts, ends, strict=True) if status]
+    assert ends == [0] * 4
     states = {
         part.name: part.state
         for view in Memory(at.workspace).proposals.standing().views
         for part in view.parts
     }
     assert {name for name, state in states.items() if state.waits} == {
-        fact_id(text) for text in texts if text not in late
+        fact_id(text) for text in texts
     }
     assert at.read("MEMORY.md").count(BICYCLE) == 1
     require_sound(at)
@@ -158,7 +153,7 @@ def test_processes_at_once_lose_nothing(at: Desk) -> None:
 
 def test_decisions_at_once_are_made_once(at: Desk) -> None:
     proposal = propose(at, fact(BICYCLE))
-    propose(at, fact(CELLO), to=proposal)
+    propose(at, fact(CELLO))
     for process in [started(at, "accept", proposal) for _ in range(3)]:
         process.wait(60)
     assert at.git("log", "--format=%s").count("accept") == 2

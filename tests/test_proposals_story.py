@@ -39,26 +39,24 @@ def at(shell: Shell) -> Shell:
     return shell
 
 
-def proposed_by_bot(at: Shell, to: str | None = None, words: tuple[str, ...] = ()) -> str:
+def proposed_by_bot(at: Shell) -> str:
+    proposals = set()
     for key, text in FACTS:
         keyed = ("--key", key) if key else ()
-        more = ("--to", to) if to else ()
         done = at.run(
             "remember",
             text,
             "--section",
             "Facts",
             *keyed,
-            *more,
-            *words,
             "--propose",
             "--actor",
             "bot",
             "--json",
         )
-        to = done.answer["proposal"]
-    assert to
-    return to
+        proposals.add(done.answer["proposal"])
+    (proposal,) = proposals
+    return str(proposal)
 
 
 def states(at: Shell, proposal: str) -> dict[str, str]:
@@ -158,7 +156,8 @@ def test_the_same_branch_merged_by_git(at: Shell) -> None:
     at.write("other.txt", "x\n")
     at.git("add", "other.txt")
     at.git("commit", "-q", "-m", "something else", "other.txt")
-    at.git("merge", "-q", "--no-edit", f"mdmem/proposals/bot/{proposal}")
+    branch = at.git("for-each-ref", "--format=%(refname)", "refs/heads/mdmem").strip()
+    at.git("merge", "-q", "--no-edit", branch)
     memory = at.folder.joinpath("MEMORY.md").read_text()
     assert all(f"- {text}\n" in memory for text in texts())
     assert waiting(at) == []

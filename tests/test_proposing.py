@@ -58,11 +58,11 @@ def propose_branch(at: Desk, branch: str = "feature", **fields: Any) -> Proposal
     return proposing.propose_branch(at.workspace, ProposeBranch(branch, **fields), silent)
 
 
-def pipeline(text: str, own: str, source: Source = Source.INFERRED) -> Propose:
+def pipeline(text: str, source: Source = Source.INFERRED) -> Propose:
     options = WriteOptions(
         source=source, pipeline=PipelineNote(actor="dream", run="dream/2026-03-05")
     )
-    return Propose(replace(fact(text), options=options), own=own)
+    return Propose(replace(fact(text), options=options))
 
 
 # Edits.
@@ -79,8 +79,8 @@ def test_an_answer_names_the_proposal_that_it_is_about(at: Desk) -> None:
     proposal = propose(at, fact(CELLO))
     assert proposed(at, fact(CELLO)).proposal == proposal
     for done in (
-        proposed(at, fact(CELLO), to=proposal),
-        proposed(at, fact(BICYCLE), to=proposal, dry_run=True),
+        proposed(at, fact(CELLO)),
+        proposed(at, fact(BICYCLE), dry_run=True),
     ):
         assert (done.proposal, done.result.commit) == (proposal, None)
     assert proposed(at, fact("likes tea")).proposal is None
@@ -99,26 +99,26 @@ def test_a_new_file_is_quoted_as_it_comes(at: Desk) -> None:
 def test_a_proposal_holds_so_many_parts(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proposing, "MOST_PARTS", 2)
     proposal = propose(at, fact(CELLO))
-    propose(at, Forget("likes tea"), to=proposal)
+    propose(at, Forget("likes tea"))
     for edit in (fact(CAT), Forget("drives a Volvo")):
-        error = problem(proposed, at, edit, to=proposal)
+        error = problem(proposed, at, edit)
         assert error.code == "too-many-parts"
         assert error.message == "the proposal would have 3 parts; the maximum is 2"
     reject(at, proposal, fact_id("likes tea"))
-    propose(at, fact(CAT), to=proposal)
+    propose(at, fact(CAT))
 
 
 def test_what_was_decided_is_proposed_once_more_by_the_decision(at: Desk) -> None:
     proposal = propose(at, fact(CELLO))
     for edit in (Forget("likes tea"), fact(BICYCLE)):
-        propose(at, edit, to=proposal)
+        propose(at, edit)
     (commit,) = reject(at, proposal, fact_id(CELLO), fact_id("likes tea")).commits
     for edit, again in (
         (fact(CELLO), [commit]),
         (Forget("likes tea"), [commit]),
         (fact(CAT), None),
     ):
-        propose(at, edit, to=proposal, again=True)
+        propose(at, edit, again=True)
         assert (
             trailers(at, branches.find_proposal(at.workspace.repository, proposal).tip).get("Again")
             == again
@@ -137,7 +137,7 @@ def test_a_proposal_that_moves_again_and_again(at: Desk, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(proposing.branch_commits, "store", race)
     monkeypatch.setattr(proposing, "_TRIES", 2)
-    assert problem(proposed, at, fact(BICYCLE), to=proposal).code == "busy"
+    assert problem(proposed, at, fact(BICYCLE)).code == "busy"
     assert len(moves) == 2
     assert set(parts(at, proposal)) == {fact_id(CELLO)}
 
@@ -146,18 +146,19 @@ def test_a_proposal_that_moves_again_and_again(at: Desk, monkeypatch: pytest.Mon
 
 
 def test_a_pipelines_own_proposal_grows(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    for text in (CELLO, BICYCLE, BICYCLE):
-        assert (
-            proposing.propose(at.workspace, pipeline(text, "0a1b2c3d"), silent).proposal
-            == "0a1b2c3d"
-        )
+    monkeypatch.setattr(branches, "host_name", lambda: "0a1b2c3d")
+    names = {
+        proposing.propose(at.workspace, pipeline(text), silent).proposal
+        for text in (CELLO, BICYCLE, BICYCLE)
+    }
     (ref,) = branches.open_proposals(at.workspace.repository).values()
+    assert names == {ref.id}
     assert (ref.name, len(parts(at, ref.id))) == ("refs/heads/mdmem/proposals/dream/0a1b2c3d", 2)
     monkeypatch.setattr(branches, "MOST_PROPOSALS", 1)
-    assert proposing.propose(at.workspace, pipeline(CAT, "0a1b2c3d"), silent).result.commit
+    assert proposing.propose(at.workspace, pipeline(CAT), silent).result.commit
+    monkeypatch.setattr(branches, "host_name", lambda: "0a1b2c3e")
     assert (
-        problem(proposing.propose, at.workspace, pipeline(CAT, "0a1b2c3e"), silent).code
-        == "too-many-proposals"
+        problem(proposing.propose, at.workspace, pipeline(CAT), silent).code == "too-many-proposals"
     )
 
 
@@ -188,9 +189,7 @@ def test_who_may_propose_what_was_rejected(
 def test_no_pipeline_speaks_for_the_user(at: Desk) -> None:
     reject(at, propose(at, fact(CELLO)))
     assert (
-        problem(
-            proposing.propose, at.workspace, pipeline(CELLO, "0a1b2c3d", Source.USER_STATED), silent
-        ).code
+        problem(proposing.propose, at.workspace, pipeline(CELLO, Source.USER_STATED), silent).code
         == "already-rejected"
     )
 
@@ -297,7 +296,8 @@ def test_two_that_propose_a_branch_at_once(at: Desk, monkeypatch: pytest.MonkeyP
     make = proposing.branch_commits.make_own_commit
 
     def race(repository: Any, name: str, *arguments: Any, **fields: Any) -> str:
-        at.git("branch", f"mdmem/proposals/Ada-Example/{name}", "feature")
+        _, branch = branches.new_branch(repository, "Ada Example", "feature\0None\0None", ())
+        at.git("branch", branch.removeprefix("refs/heads/"), "feature")
         return make(repository, name, *arguments, **fields)
 
     monkeypatch.setattr(proposing.branch_commits, "make_own_commit", race)

@@ -219,7 +219,7 @@ def test_where_nobody_is_asked(
 def test_off_a_terminal_it_is_the_list(at: Shell) -> None:
     proposed(at)
     done = at.run("review")
-    assert "waiting for review: 5 proposals" in done.out
+    assert "waiting for review: 3 proposals" in done.out
 
 
 def test_nothing_to_decide(at: Shell) -> None:

@@ -4,8 +4,8 @@ test holds that it is current.
 A block that is marked `sh-session` is one; lines that begin with `$ ` are commands for sh, the
 lines below are what they print, on standard output and standard error alike. The sessions of a page
 are one session: they share a folder that is empty at first, in the home of a person called Ada,
-where it is always the same morning, until a comment with a day (`$ # 2026-04-01`) says that it is
-another, and always the same folder, until a `cd` leaves it. So ids are always the same too, those
+where it is always the same machine and the same morning, until a comment with a day (`$ #
+2026-04-01`) says that it is another, and always the same folder, until a `cd` leaves it. So ids are always the same too, those
 of commits included. One thing is rewritten: the folder in which it all happens is shown as
 /home/ada.
 """
@@ -36,6 +36,10 @@ _GIT_SETTINGS = (
     "[user]\n\tname = Ada Example\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
 )
 
+_PYTHON = ".python"
+_MACHINE = 'import platform\n\nplatform.node = lambda: "ada"\n'
+"""Each Python of a session believes that it is on this machine."""
+
 
 @dataclass
 class Session:
@@ -63,6 +67,7 @@ def sealed(home: Path, now: str) -> dict[str, str]:
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         "MDMEM_SERVER": "off",
         "HOME": str(home),
+        "PYTHONPATH": str(home / _PYTHON),
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
         "GIT_CONFIG_NOSYSTEM": "1",
@@ -76,6 +81,8 @@ def replayed(text: str, home: Path) -> str:
     """A page with what its commands print now."""
     (home / _FOLDER).mkdir(parents=True)
     (home / ".gitconfig").write_text(_GIT_SETTINGS)
+    (home / _PYTHON).mkdir()
+    (home / _PYTHON / "sitecustomize.py").write_text(_MACHINE)
     session = Session(home, home / _FOLDER)
     return _BLOCK.sub(lambda block: "".join(map(session.run, commands(block[0]))), text)
 

@@ -13,8 +13,8 @@ from mdmem.changes.commit_notes import commit_note, complete_options, with_prove
 from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.errors import MdmemError, ProposalProblem
 from mdmem.folder import files
-from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source
-from mdmem.model.proposals import Accept, Decision, PartName, PartOp, PartState, PartView, Reject
+from mdmem.model import CommitId, FilePath, Op, Provenance, SectionPath, Source
+from mdmem.model.proposals import Accept, Decision, PartName, PartState, PartView, Reject
 from mdmem.model.writes import WriteOptions, WriteResult, is_night
 from mdmem.proposals import branches, reading, rewriting
 from mdmem.proposals.parts import Part
@@ -36,12 +36,6 @@ from mdmem.workspace import Say, Workspace, open_at
 _PARTS_A_COMMIT = 20
 """The maximum of parts in a rejecting commit: as many lines as a message quotes."""
 _LEAST_DIGITS = 6
-_OPS = {
-    PartOp.ADD: Op.REMEMBER,
-    PartOp.UPDATE: Op.REMEMBER,
-    PartOp.DELETE: Op.FORGET,
-    PartOp.SECTION: Op.REPLACE,
-}
 
 
 def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
@@ -423,7 +417,9 @@ def withdraw_parts(workspace: Workspace, proposal: Proposal, parts: Sequence[Par
     repository, before = workspace.repository, proposal.ref
     if branch_commits.checked_out_in(repository, before.name):
         return False
-    tip = rewriting.rewrite(repository, proposal, parts, _message)
+    names = {part.name for part in parts}
+    kept = [part for part in proposal.parts if part.name not in names]
+    tip = rewriting.rebuild(workspace, proposal, kept, proposal.view.base)
     if tip is None:
         return branches.close(repository, before, _closing_commit(workspace, before.id, before.tip))
     branches.move(repository, before, replace(before, tip=tip))
@@ -439,29 +435,3 @@ def _closing_commit(workspace: Workspace, proposal: str, tip: CommitId) -> Commi
     message = f"mdmem: closed proposal {proposal}\n".encode()
     new = NewCommit(message=message, author=author, committer=committer, files={}, parent=tip)
     return branch_commits.make_commits(repository, proposal, [new])
-
-
-def _message(part: Part, before: str, after: str) -> str:
-    origin = part.view.origin
-    provenance = Provenance(
-        source=origin.source,
-        confidence=origin.confidence,
-        actor=origin.actor,
-        session=origin.session,
-        reason=origin.reason,
-    )
-    note = history.CommitNote(
-        op=_OPS.get(part.view.op, Op.RETRACT if part.retracts or part.ended else Op.CONFIRM),
-        path=part.view.path,
-        section=part.view.section,
-        provenance=provenance,
-        supersedes=part.supersedes,
-        ended=part.ended,
-        retracts=part.retracts,
-        confirms=part.confirms,
-        contradicts=part.contradicts,
-        cites=tuple((FactId(part.name), cited) for cited in origin.cites),
-        keys=part.keys,
-        run=origin.run,
-    )
-    return history.compose_message(note, (before, after))

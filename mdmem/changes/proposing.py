@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from mdmem import history, repo
 from mdmem.catchup import trails
@@ -12,25 +12,29 @@ from mdmem.changes.file_write import Plan
 from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.editors import sameness
-from mdmem.errors import ProposalProblem, RepositoryProblem
-from mdmem.model import CommitId, FactId, Op, Provenance, Source
+from mdmem.errors import MdmemError, ProposalProblem, RepositoryProblem
+from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source
 from mdmem.model.proposals import (
     MOST_PARTS,
     PartName,
     PartState,
+    PartView,
     Propose,
     ProposeBranch,
     ProposedWrite,
 )
 from mdmem.model.writes import WriteOptions
-from mdmem.proposals import branches, origins, reading
+from mdmem.proposals import branches, origins, pieces, reading, rewriting
 from mdmem.proposals.branches import ProposalRef
 from mdmem.proposals.origins import DecidedPart
+from mdmem.proposals.own_files import OwnFiles
+from mdmem.proposals.parts import Part
 from mdmem.proposals.reading import Proposal
 from mdmem.repo import branch_commits
 from mdmem.repo.branch_commits import StoredFile
 from mdmem.startup.records import replace
 from mdmem.text import check
+from mdmem.text.document import parse_bytes
 from mdmem.text.facts import items
 from mdmem.trail import Trail
 from mdmem.verbs import FileEdit, target_path, verb_of
@@ -41,125 +45,151 @@ _TRIES = 20
 
 
 def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
-    """Propose an edit on a new branch, or on that of an open proposal.
+    """Propose an edit, as a part of the one open proposal that its actor has on this machine.
+
+    It is planned on memory as the actor sees it: HEAD's, with its own open parts.
 
     Raises: MdmemError as the verb itself, ProposalProblem (`already-rejected`,
-    `too-many-proposals`, `too-many-parts`, `proposal-not-found`, `nothing-committed`).
+    `too-many-proposals`, `too-many-parts`, `checked-out`, `nothing-committed`).
     """
     options = complete_options(workspace, request.edit.options)
     edit_verb = verb_of(request.edit)
     edit = edit_verb.with_entry(
         workspace, edit_verb.with_iso_day(workspace, replace(request.edit, options=options))
     )
-    repository = workspace.repository
+    actor = options.pipeline.actor if options.pipeline else options.actor
     with lock_workspace(workspace, say):
         for _ in range(_TRIES):
-            ref = _ref(workspace, request)
-            tip = ref.tip if ref else repository.head()
-            if tip is None:
+            head = workspace.repository.head()
+            if head is None:
                 raise ProposalProblem(
                     "nothing-committed",
                     "a proposal needs a first commit",
                     f"To create one: {verb('save')}",
                 )
-            view = replace(workspace, contents=branch_commits.CommitFiles(repository, tip))
-            plan = plan_edit(view, edit, target_path(view, edit))
-            if not plan.changes and not plan.marks:
-                return ProposedWrite(write_result(plan, None), ref.id if ref else None)
+            own = OwnFiles(workspace, head, actor)
+            plan, repeats = _plan(workspace, edit, own)
+            if repeats or not (plan.changes or plan.marks):
+                unchanged = replace(write_result(plan, None), changed=False)
+                name = branches.own_branch(actor)[0] if repeats else None
+                return ProposedWrite(unchanged, name, repeats)
             if not request.again and not _is_users_own(workspace, options):
                 _refuse_rejected(workspace, plan)
             if options.dry_run:
-                return ProposedWrite(
-                    write_result(plan, None, diff=plan_diff(plan)), ref.id if ref else None
-                )
-            decided = origins.decisions(repository, repository.head())
-            message = _message(workspace, ref.id if ref else request.own, plan, edit, decided)
-            if ref is not None:
-                branches.require_movable(repository, ref)
-                _require_room(workspace, ref, plan)
-            elif request.own is None and (same := branches.find_same(repository, message)):
-                unchanged = replace(write_result(plan, None), changed=False)
-                return ProposedWrite(unchanged, same.id, repeats=True)
-            name = (
-                ref.id
-                if ref
-                else request.own
-                or branches.new_id(repository, message, {proposal for proposal, _ in decided})
-            )
-            message = branches.with_id(message, name)
-            actor = options.pipeline.actor if options.pipeline else plan.actor
-            commit = _commit(workspace, ref, tip, plan, message, name, actor)
-            if commit is not None:
-                return ProposedWrite(write_result(plan, commit), name)
+                result = write_result(plan, None, diff=plan_diff(plan))
+                return ProposedWrite(result, own.proposal.ref.id if own.proposal else None)
+            if own.proposal is None:
+                branches.require_few(branches.open_proposals(workspace.repository))
+            else:
+                branches.require_movable(workspace.repository, own.proposal.ref)
+                _require_room(own, plan)
+            ref = _extend(workspace, own, plan, edit, actor)
+            if branches.move(workspace.repository, own.proposal.ref if own.proposal else None, ref):
+                return ProposedWrite(write_result(plan, ref.tip), ref.id)
     raise _moved_again()
 
 
-def _ref(workspace: Workspace, request: Propose) -> ProposalRef | None:
-    """The open proposal to extend; None to begin one."""
-    if request.own is None:
-        return (
-            branches.find_proposal(workspace.repository, request.to)
-            if request.to is not None
-            else None
-        )
-    standing = branches.open_proposals(workspace.repository)
-    if request.own not in standing:
-        branches.require_few(standing)
-    return standing.get(request.own)
+def _plan(workspace: Workspace, edit: FileEdit, own: OwnFiles) -> tuple[Plan, bool]:
+    """Plan an edit on what its actor sees; with it True if that has it by the own proposal."""
+    waiting = {part.name: part.view for part in own.waiting if part.view.state is PartState.OPEN}
+    view = replace(workspace, contents=own)
+    try:
+        plan = plan_edit(view, edit, target_path(view, edit))
+    except MdmemError:
+        repeat = _plan_at_head(workspace, edit, own) if waiting else None
+        if repeat is None or not _are_in(waiting, repeat):
+            raise
+        return repeat, True
+    if plan.changes or plan.marks:
+        in_text = {part.name for part in own.parts if not part.is_stated}
+        unseen = {name: view for name, view in waiting.items() if name not in in_text}
+        return plan, _are_in(unseen, plan)
+    place = plan.path, plan.edit.section
+    if plan.fact is not None:
+        return plan, plan.fact in waiting
+    return plan, any((part.path, part.section) == place for part in waiting.values())
+
+
+def _are_in(waiting: Mapping[PartName, PartView], plan: Plan) -> bool:
+    """True if parts that wait make what a plan changes of facts."""
+    stays = {*plan.added, *plan.edit.confirms}
+    goes = {*([] if plan.added else plan.removed), *plan.retracts, *plan.ended}
+    made = {False: set[str](), True: set[str]()}
+    for name, view in waiting.items():
+        made[view.new is None].add(name)
+    return bool(stays or goes) and stays <= made[False] and goes <= made[True]
+
+
+def _plan_at_head(workspace: Workspace, edit: FileEdit, own: OwnFiles) -> Plan | None:
+    """Plan an edit without the actor's own parts; None where it is refused."""
+    files = branch_commits.CommitFiles(own.repository, own.commit)
+    at_head = replace(workspace, contents=files)
+    try:
+        return plan_edit(at_head, edit, target_path(at_head, edit))
+    except MdmemError:
+        return None
+
+
+def _statements(plan: Plan) -> tuple[FactId, ...]:
+    return (*plan.retracts, *plan.ended, *plan.edit.confirms)
 
 
 def _moved_again() -> RepositoryProblem:
     return RepositoryProblem("busy", "another program keeps changing the proposal", "Try again.")
 
 
-def _message(
-    workspace: Workspace,
-    proposal: str | None,
-    plan: Plan,
-    edit: FileEdit,
-    decided: Mapping[tuple[str, PartName], DecidedPart],
-) -> str:
-    """The verb's own message; what this proposal decided before is proposed again."""
-    note = change_note(workspace, plan, edit)
-    if proposal is not None:
-        names = dict.fromkeys(
-            (*plan.added, *plan.removed, *plan.retracts, *plan.ended, *plan.edit.confirms)
+def _extend(
+    workspace: Workspace, own: OwnFiles, plan: Plan, edit: FileEdit, actor: str | None
+) -> ProposalRef:
+    """Commit an edit on top of HEAD and the actor's parts that wait; no branch moves yet."""
+    repository = workspace.repository
+    proposal, name = branches.own_branch(actor)
+    edited = [each for each in plan.files if each.changes]
+    replaced = [
+        part for each in edited for part in own.replaced(each.path, each.before, each.after)
+    ]
+    files = {each.path: own.for_branch(each.path, each.after, replaced) for each in edited}
+    tip = _base_of(workspace, own, replaced)
+    at_tip = branch_commits.CommitFiles(repository, tip)
+    changed: dict[bytes, StoredFile | None] = {
+        branch_commits.full_path(repository, path): StoredFile(
+            at_tip.mode(path), branch_commits.store(repository, path, data)
         )
-        again = (decided[proposal, name].commit for name in names if (proposal, name) in decided)
-        note = replace(note, again=tuple(dict.fromkeys(again)))
-    return history.compose_message(
-        note, *((each.old.text if each.old else "", each.edit.text) for each in plan.files)
+        for path, data in files.items()
+    }
+    names = {*plan.added, *plan.removed, *_statements(plan), *_section_names(plan, files)}
+    decided = origins.decisions_on(origins.decisions(repository, own.commit), proposal, name)
+    again = tuple(dict.fromkeys(decided[each].commit for each in names if each in decided))
+    message = history.compose_message(
+        replace(change_note(workspace, plan, edit), again=again),
+        *((each.old.text if each.old else "", each.edit.text) for each in plan.files),
     )
+    commit = _own_commit(workspace, proposal, branches.with_id(message, proposal), changed, tip)
+    if own.proposal is not None:
+        return replace(own.proposal.ref, tip=commit)
+    return ProposalRef(id=proposal, actor=branches.safe_actor(actor), name=name, tip=commit)
 
 
-def _commit(
-    workspace: Workspace,
-    ref: ProposalRef | None,
-    tip: CommitId,
-    plan: Plan,
-    message: str,
-    name: str,
-    actor: str | None,
-) -> CommitId | None:
-    """Return None where the proposal's branch moved meanwhile."""
-    repository, before = workspace.repository, branch_commits.CommitFiles(workspace.repository, tip)
-    changed: dict[bytes, StoredFile | None] = {}
+def _base_of(workspace: Workspace, own: OwnFiles, replaced: Collection[Part]) -> CommitId:
+    """The commit to extend: HEAD with what waits; made anew if HEAD or a part is another."""
+    proposal = own.proposal
+    if proposal is None:
+        return own.commit
+    kept = [part for part in own.waiting if part not in replaced]
+    if proposal.view.base == own.commit and len(kept) == len(proposal.parts):
+        return proposal.ref.tip
+    return rewriting.rebuild(workspace, proposal, kept, own.commit) or own.commit
+
+
+def _section_names(plan: Plan, files: Mapping[FilePath, bytes]) -> set[PartName]:
+    """The names that parts have for other text that a plan changes."""
+    names: set[PartName] = set()
     for each in plan.files:
-        if each.changes:
-            blob = branch_commits.store(repository, each.path, each.after)
-            changed[branch_commits.full_path(repository, each.path)] = StoredFile(
-                before.mode(each.path), blob
+        if each.path in files:
+            names |= pieces.section_names(parse_bytes(files[each.path])) ^ pieces.section_names(
+                each.old or pieces.EMPTY
             )
-    commit = _own_commit(workspace, name, message, changed, tip)
-    new = ProposalRef(
-        id=name,
-        actor=branches.safe_actor(actor),
-        name=branches.branch_name(actor, name),
-        tip=commit,
-    )
-    return (
-        commit if branches.move(repository, ref, replace(ref, tip=commit) if ref else new) else None
-    )
+    return names
 
 
 def _own_commit(
@@ -175,12 +205,10 @@ def _own_commit(
     )
 
 
-def _require_room(workspace: Workspace, ref: ProposalRef, plan: Plan) -> None:
-    (proposal,) = reading.read_proposals(workspace, [ref])
-    more = len(set(plan.added) - {part.name for part in proposal.parts}) or 1
-    number = sum(part.view.state.waits for part in proposal.parts)
-    if number + more > MOST_PARTS:
-        raise _too_many_parts(number + more)
+def _require_room(own: OwnFiles, plan: Plan) -> None:
+    more = len(set(plan.added) - {part.name for part in own.waiting}) or 1
+    if len(own.waiting) + more > MOST_PARTS:
+        raise _too_many_parts(len(own.waiting) + more)
 
 
 def _too_many_parts(number: int) -> ProposalProblem:
@@ -281,16 +309,7 @@ def propose_branch(workspace: Workspace, request: ProposeBranch, say: Say) -> Pr
                 f"no branch {request.branch[:80]!r}",
                 "To list branches: git branch -a",
             )
-        decided = {proposal for proposal, _ in origins.decisions(repository, repository.head())}
-        name = branches.new_id(
-            repository, f"{request.branch}\0{options.actor}\0{request.reason}", decided
-        )
-        draft = ProposalRef(
-            id=name,
-            actor=branches.safe_actor(options.actor),
-            name=branches.branch_name(options.actor, name),
-            tip=tip,
-        )
+        draft = ProposalRef(id="", actor="", name="", tip=tip)
         (proposal,) = reading.read_proposals(workspace, [draft])
         waiting = [part for part in proposal.parts if part.view.state.waits]
         if not waiting:
@@ -311,13 +330,15 @@ def propose_branch(workspace: Workspace, request: ProposeBranch, say: Say) -> Pr
             op=Op.PROPOSE, path=waiting[0].view.path, section=(), provenance=Provenance()
         )
         message = history.compose_message(with_provenance(workspace, note, options))
-        commit = _own_commit(workspace, name, message, {}, tip)
+        content = f"{request.branch}\0{options.actor}\0{request.reason}"
+        decided = origins.decisions(repository, repository.head())
+        name, branch = branches.new_branch(repository, actor, content, decided)
         ref = ProposalRef(
             id=name,
             actor=branches.safe_actor(actor),
-            name=branches.branch_name(actor, name),
-            tip=commit,
-            is_own=True,
+            name=branch,
+            tip=_own_commit(workspace, name, message, {}, tip),
+            made=branches.made_ref(repository, name),
         )
         if not branches.move(repository, None, ref):
             raise _moved_again()

@@ -177,10 +177,7 @@ Allow = Annotated[
     ),
 ]
 Propose = Annotated[
-    bool, typer.Option("--propose", help="Propose it for review, on a branch of its own.")
-]
-To = Annotated[
-    str | None, typer.Option("--to", metavar="ID", help="With --propose: add it to this proposal.")
+    bool, typer.Option("--propose", help="Propose it for review, as a part of your open proposal.")
 ]
 Again = Annotated[bool, typer.Option("--again", help="Propose it even if it was rejected before.")]
 Decided = Annotated[

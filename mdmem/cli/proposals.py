@@ -55,13 +55,12 @@ def propose_write(
     memory: Memory,
     change: EditSection | Log | Remember | Forget,
     is_asked: bool,
-    to: str | None,
     again: bool,
 ) -> Answer:
     """Propose a change. Raises UsageProblem for options of a proposal without --propose."""
     if not is_asked:
-        raise UsageProblem("--to and --again need --propose" if to else "--again needs --propose")
-    done = memory.proposals.propose(Propose(edit=change, to=to, again=again))
+        raise UsageProblem("--again needs --propose")
+    done = memory.proposals.propose(Propose(edit=change, again=again))
     result = done.result
     fact = next(reversed(result.removed if isinstance(change, Forget) else result.added), None)
     return Answer(proposed_json(done), proposed_text(done, fact), result.notes)

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
         SectionOption,
         Supersedes,
         Tags,
-        To,
         Writing,
     )
     from mdmem.memory import Memory
@@ -65,13 +64,12 @@ def _propose(
     memory: Memory,
     change: EditSection | Log | Remember | Forget,
     is_asked: bool,
-    to: str | None,
     again: bool,
 ) -> Answer:
     # what shows proposals takes longer to load than an entry to write
     from mdmem.cli.proposals import propose_write  # noqa: PLC0415
 
-    return propose_write(memory, change, is_asked, to, again)
+    return propose_write(memory, change, is_asked, again)
 
 
 def edit_section(
@@ -96,7 +94,6 @@ def edit_section(
     subtree: Annotated[bool, typer.Option("--subtree", help="Include its subsections.")] = False,
     supersedes: Supersedes = None,
     propose: Propose = False,
-    to: To = None,
     again: Again = False,
     **shared: Writing,
 ) -> Answer:
@@ -131,8 +128,8 @@ def edit_section(
         change = replace(
             change, text=read_argument(change.text), replacement=read_argument(change.replacement)
         )
-    if propose or to or again:
-        return _propose(memory, change, propose, to, again)
+    if propose or again:
+        return _propose(memory, change, propose, again)
     return write_answer(memory.apply(change))
 
 
@@ -178,7 +175,6 @@ def log(
     ] = False,
     supersedes: Supersedes = None,
     propose: Propose = False,
-    to: To = None,
     **shared: Writing,
 ) -> Answer:
     """Append an entry to a day's log."""
@@ -193,8 +189,8 @@ def log(
         again=again,
         options=write_options(shared, supersedes),
     )
-    if propose or to:
-        return _propose(open_memory(call), change, propose, to, again)
+    if propose:
+        return _propose(open_memory(call), change, propose, again)
     result = open_memory(call).apply(change)
     return write_answer(result, result.added)
 
@@ -225,7 +221,6 @@ def remember(
     until: LastDay = None,
     supersedes: Supersedes = None,
     propose: Propose = False,
-    to: To = None,
     again: Again = False,
     **shared: Writing,
 ) -> Answer:
@@ -249,8 +244,8 @@ def remember(
         until=until,
         options=write_options(shared, supersedes),
     )
-    if propose or to or again:
-        return _propose(open_memory(call), change, propose, to, again)
+    if propose or again:
+        return _propose(open_memory(call), change, propose, again)
     result = open_memory(call).apply(change)
     return write_answer(result, result.added)
 
@@ -282,7 +277,6 @@ def forget(
         ),
     ] = None,
     propose: Propose = False,
-    to: To = None,
     again: Again = False,
     **shared: Writing,
 ) -> Answer:
@@ -300,12 +294,12 @@ def forget(
                 "--purge removes a text from everything: --file, --section, --all and --supersedes"
                 " do not go with it"
             )
-        if propose or to or again:
+        if propose or again:
             raise UsageProblem("--purge cannot be proposed")
         return _purge(call, fact, options, yes)
     change = Forget(fact=fact, file=file, section=section, everywhere=everywhere, options=options)
-    if propose or to or again:
-        return _propose(open_memory(call), change, propose, to, again)
+    if propose or again:
+        return _propose(open_memory(call), change, propose, again)
     result = open_memory(call).apply(change)
     return write_answer(result, result.removed)
 

@@ -325,8 +325,6 @@ class NightWork:
 
     def _propose_all(self, plan: _NightPlan, todo: Sequence[Suggestion]) -> None:
         """Propose changes as parts of this machine's open proposal."""
-        if todo:
-            writing.bring_up(self._workspace)
         for number, suggestion in enumerate(todo, 1):
             edit = edit_of(
                 suggestion,
@@ -334,9 +332,7 @@ class NightWork:
                 dreamt=plan.head if number == len(todo) and self._held is None else None,
             )
             try:
-                done = proposing.propose(
-                    self._workspace, Propose(edit, own=writing.own_id()), self._say
-                )
+                done = proposing.propose(self._workspace, Propose(edit), self._say)
             except _REFUSALS as problem:
                 self._note_refusal(suggestion, problem)
                 continue

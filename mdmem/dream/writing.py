@@ -13,13 +13,14 @@ from mdmem.model import CommitId, FactId, Source
 from mdmem.model.pipelines import MOST_STANDING_PARTS, DreamOp
 from mdmem.model.proposals import PartOp
 from mdmem.model.writes import Forget, PipelineNote, Remember, WriteOptions
-from mdmem.proposals import branches, reading, rewriting
-from mdmem.proposals.branches import ProposalRef
+from mdmem.proposals import branches, reading
 from mdmem.proposals.parts import Part
-from mdmem.steps.run_log import host_name
 from mdmem.text.addresses import join_path
 from mdmem.text.facts import normalise_key, parse_item, shortened
 from mdmem.workspace import Workspace
+
+ACTOR = "dream"
+"""One of mdmem's own actors."""
 
 
 class WaitingParts:
@@ -59,23 +60,6 @@ class WaitingParts:
         return better is not None and better.strength > change.source.strength
 
 
-def own_id() -> str:
-    """The id of this machine's proposal."""
-    return host_name()
-
-
-def _own_ref(workspace: Workspace) -> ProposalRef | None:
-    """The branch of this machine's proposal, if it is open."""
-    return branches.open_proposals(workspace.repository).get(own_id())
-
-
-def bring_up(workspace: Workspace) -> None:
-    """Merge HEAD into this machine's proposal, so that it can change what is current."""
-    ref = _own_ref(workspace)
-    if ref is not None:
-        rewriting.join_head(workspace, ref)
-
-
 def surplus_of(changes: Sequence[Suggestion]) -> list[Suggestion]:
     """The changes above the maximum of parts: unsaid ones first, then the oldest."""
     by_weight = sorted(changes, key=lambda change: change.source is not Source.AUTO)
@@ -84,7 +68,7 @@ def surplus_of(changes: Sequence[Suggestion]) -> list[Suggestion]:
 
 def drop_surplus(workspace: Workspace) -> int:
     """Withdraw the weakest and oldest parts above the maximum; return their number."""
-    ref = _own_ref(workspace)
+    ref = branches.own_ref(workspace.repository, ACTOR)
     if ref is None:
         return 0
     (proposal,) = reading.read_proposals(workspace, [ref])
@@ -138,10 +122,6 @@ def _named(change: Suggestion) -> str:
     else:
         words = f"{old.text} → {change.text}"
     return " ".join(words.split())
-
-
-ACTOR = "dream"
-"""One of mdmem's own actors."""
 
 
 def edit_of(

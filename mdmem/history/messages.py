@@ -64,7 +64,8 @@ class CommitNote:
     transcripts are read. Of a dream, too; `dreamt` is the commit through which it has judged what
     came in. Of a decision: the `proposal` and the agent that it is `proposed_by`; `accepts`,
     `closes` (rivals of what it accepts) and `rejects` are pairs of a proposal and a part. Of a
-    proposal: `again` are the decisions on these parts after which they are proposed once more.
+    proposal: `again` are the decisions on these parts after which they are proposed once more;
+    `overtaken` if what the part would change had changed when its branch was made anew.
     """
 
     op: Op
@@ -96,6 +97,7 @@ class CommitNote:
     closes: tuple[tuple[str, str], ...] = ()
     rejects: tuple[tuple[str, str], ...] = ()
     again: tuple[CommitId, ...] = ()
+    overtaken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,7 @@ class ParsedNote:
     senders: tuple[tuple[FactId, str], ...] = ()
     dreamt: CommitId | None = None
     again: tuple[CommitId, ...] = ()
+    overtaken: bool = False
 
     def names_section(self, section: SectionPath) -> bool:
         """True if a section is among those that the note names."""
@@ -244,6 +247,7 @@ def compose_message(note: CommitNote, *changes: tuple[str, str], subject: str | 
         *(("Closes", " ".join(pair)) for pair in note.closes),
         *(("Rejects", " ".join(pair)) for pair in note.rejects),
         *(("Again", commit) for commit in note.again),
+        ("Overtaken", "true" if note.overtaken else ""),
         ("Claimed-By", note.claimed_by or ""),
         ("Reason", provenance.reason or ""),
     ]
@@ -396,6 +400,7 @@ def parse_note(lines: Sequence[str], path: FilePath | None) -> ParsedNote:
         senders=tuple(_of_facts(_OF_FACT, values.get("Sender", ()))),
         dreamt=next(_commits(values.get("Dreamt", ())), None),
         again=tuple(_commits(values.get("Again", ()))),
+        overtaken="Overtaken" in values,
     )
 
 

@@ -188,15 +188,10 @@ class ProposalList:
 
 @dataclass(frozen=True, slots=True)
 class Propose:
-    """Propose an edit, as a new proposal or (`to`) as a part of an open one.
-
-    `again`: even if rejected before. `own`: the id of a pipeline's proposal, created if missing.
-    """
+    """Propose an edit, as a part of its actor's open proposal. `again`: even if rejected before."""
 
     edit: EditSection | Log | Remember | Forget | WholeFileEdit
-    to: str | None = None
     again: bool = False
-    own: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import TypeVar
 from mdmem.errors import PathProblem, ProposalProblem, RepositoryProblem
 from mdmem.folder import layout
 from mdmem.folder.layout import is_markdown
+from mdmem.folder.machine import host_name
 from mdmem.model import CommitId, FilePath
 from mdmem.model.actors import RESERVED_ACTORS
 from mdmem.model.proposals import KEPT_DAYS, MOST_PROPOSALS
@@ -215,14 +216,24 @@ _DAY_SECONDS = 86_400
 class ProposalRef:
     """A proposal's branch and newest commit; `actor` is from its name.
 
-    `is_own`: mdmem made it here, and `mdmem propose` did not take it over.
+    `made` is the ref that says mdmem made it here, None for any other.
     """
 
     id: str
     actor: str
     name: str
     tip: CommitId
-    is_own: bool = False
+    made: str | None = None
+
+    @property
+    def is_own(self) -> bool:
+        """True if mdmem made it here."""
+        return self.made is not None
+
+    @property
+    def ending(self) -> str:
+        """The end of its branch's name: a machine, or the id that version 0.2.0 gave it."""
+        return self.name.rpartition("/")[2]
 
 
 def safe_actor(actor: str | None) -> str:
@@ -231,8 +242,20 @@ def safe_actor(actor: str | None) -> str:
     return f"{name}-" if name != actor and name.casefold() in RESERVED_ACTORS else name
 
 
-def new_id(repository: Repository, content: str, decided: Collection[str]) -> str:
-    """An id made of the content, new to this repository and to the ids `decided` in history.
+def own_branch(actor: str | None) -> tuple[str, str]:
+    """The id and the full branch name of an actor's proposal on this machine."""
+    return _id_and_name(actor, host_name())
+
+
+def own_ref(repository: Repository, actor: str | None) -> ProposalRef | None:
+    """An actor's open proposal on this machine."""
+    return open_proposals(repository).get(own_branch(actor)[0])
+
+
+def new_branch(
+    repository: Repository, actor: str | None, content: str, decided: Collection[str]
+) -> tuple[str, str]:
+    """The id and name of a branch made of the content; new here, and to the `decided` ids.
 
     Raises: ProposalProblem (`too-many-proposals`).
     """
@@ -240,7 +263,13 @@ def new_id(repository: Repository, content: str, decided: Collection[str]) -> st
     require_few(open_refs)
     closed = (name.removeprefix(CLOSED) for name in branch_commits.list_refs(repository, CLOSED))
     taken = {*open_refs, *decided, *closed}
-    return next(name for number in count() if (name := _id(content, number)) not in taken)
+    names = (_id_and_name(actor, _digest(f"{content}\0{number}")) for number in count())
+    return next(each for each in names if each[0] not in taken)
+
+
+def _id_and_name(actor: str | None, ending: str) -> tuple[str, str]:
+    name = f"{safe_actor(actor)}/{ending}"
+    return _digest(name), f"{_PREFIX}{name}"
 
 
 def require_few(open_refs: Collection[str]) -> None:
@@ -254,21 +283,8 @@ def require_few(open_refs: Collection[str]) -> None:
         )
 
 
-def _id(content: str, number: int = 0) -> str:
-    return hashlib.sha256(f"{content}\0{number}".encode("utf-8", "replace")).hexdigest()[:8]
-
-
-def find_same(repository: Repository, message: str) -> ProposalRef | None:
-    """The open proposal whose first message, the seed of its id, is this one, or None."""
-    ref = open_proposals(repository).get(_id(message))
-    if ref is None:
-        return None
-    commits = branch_commits.commits_not_in(repository, [ref.tip], repository.head()).values()
-    return (
-        ref
-        if any(commit.message.rstrip() == with_id(message, ref.id).rstrip() for commit in commits)
-        else None
-    )
+def _digest(content: str) -> str:
+    return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def with_id(message: str, proposal: str) -> str:
@@ -276,27 +292,28 @@ def with_id(message: str, proposal: str) -> str:
     return f"{message.rstrip()}\nMdmem-Proposed: {proposal}\n"
 
 
-def branch_name(actor: str | None, proposal: str) -> str:
-    """The full name of a proposal's branch."""
-    return f"{_PREFIX}{safe_actor(actor)}/{proposal}"
-
-
 def open_proposals(repository: Repository) -> dict[str, ProposalRef]:
     """Open proposals by id."""
     made = _made_here(repository)
     refs = branch_commits.list_refs(repository, _PREFIX, made)
-    matches = ((_NAME.fullmatch(name), name, tip) for name, tip in sorted(refs.items()))
-    return {
-        match[2]: ProposalRef(
-            id=match[2],
-            actor=match[1],
-            name=name,
-            tip=tip,
-            is_own=refs.get(f"{made}{match[2]}") == tip,
-        )
-        for match, name, tip in matches
-        if match
-    }
+    proposals = {}
+    for name, tip in sorted(refs.items()):
+        if match := _NAME.fullmatch(name):
+            proposal, _ = _id_and_name(match[1], match[2])
+            here = (f"{made}{each}" for each in (proposal, match[2]))
+            proposals[proposal] = ProposalRef(
+                id=proposal,
+                actor=match[1],
+                name=name,
+                tip=tip,
+                made=next((ref for ref in here if refs.get(ref) == tip), None),
+            )
+    return proposals
+
+
+def made_ref(repository: Repository, proposal: str) -> str:
+    """The ref that says mdmem made a proposal here."""
+    return f"{_made_here(repository)}{proposal}"
 
 
 def _made_here(repository: Repository) -> str:
@@ -313,24 +330,23 @@ def move(repository: Repository, before: ProposalRef | None, after: ProposalRef)
         (after.name, after.tip, before.tip if before else None)
     ]
     if before is None or before.is_own:
-        moves.append((f"{_made_here(repository)}{after.id}", after.tip, ""))
+        moves.append((made_ref(repository, after.id), after.tip, ""))
     return branch_commits.move_refs(repository, moves, scratch=after.id)
 
 
 def find_proposal(repository: Repository, named: str) -> ProposalRef:
-    """The open proposal with an id, the beginning of one, or a branch name.
+    """The open proposal with an id, the beginning of one, or a branch name or its end.
 
     Raises: ProposalProblem (`proposal-not-found`, `ambiguous`).
     """
     open_refs = open_proposals(repository)
-    word = (
-        named.strip()
-        .removeprefix("refs/heads/")
-        .removeprefix("mdmem/proposals/")
-        .rpartition("/")[2]
-        .casefold()
+    name = f"{_PREFIX}{named.strip().removeprefix('refs/heads/').removeprefix('mdmem/proposals/')}"
+    word = name.rpartition("/")[2].casefold()
+    refs = (
+        [ref for ref in open_refs.values() if ref.name == name]
+        or [ref for ref in open_refs.values() if word and ref.id.startswith(word)]
+        or [ref for ref in open_refs.values() if word and ref.ending.startswith(word)]
     )
-    refs = [ref for name, ref in open_refs.items() if word and name.startswith(word)]
     if len(refs) == 1:
         return refs[0]
     if refs:
@@ -375,7 +391,7 @@ def close(repository: Repository, ref: ProposalRef, original: CommitId) -> bool:
         (ref.name, None, ref.tip),
         (f"{CLOSED}{ref.id}", original, kept),
     ]
-    moves += [(f"{_made_here(repository)}{ref.id}", None, ref.tip)] if ref.is_own else []
+    moves += [(ref.made, None, ref.tip)] if ref.made else []
     return branch_commits.move_refs(repository, moves, scratch=ref.id)
 
 
@@ -385,7 +401,7 @@ def drop_old(repository: Repository) -> None:
     closed = branch_commits.list_refs(repository, CLOSED)
     times = branch_commits.commit_times(repository, closed.values())
     over = [(name, None, tip) for name, tip in closed.items() if times.get(tip, oldest) < oldest]
-    current = {f"{_made_here(repository)}{proposal}" for proposal in open_proposals(repository)}
+    current = {ref.made for ref in open_proposals(repository).values()}
     rest = branch_commits.list_refs(repository, branch_commits.SCRATCH, MADE)
     left = [(name, None, commit) for name, commit in rest.items() if name not in current]
     if over or left:

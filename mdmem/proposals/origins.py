@@ -15,7 +15,7 @@ from mdmem.history.notes import parse_message, parse_notes
 from mdmem.model import CommitId, FactId, FilePath, Source, Supersession
 from mdmem.model.actors import RESERVED_ACTORS, fold_actor
 from mdmem.model.proposals import PartName, PartOrigin, PartState
-from mdmem.proposals.branches import ProposedBranch
+from mdmem.proposals.branches import ProposedBranch, safe_actor
 from mdmem.repo import Repository, branch_commits
 from mdmem.repo.branch_commits import BlobChange, BranchCommit
 from mdmem.startup import late
@@ -44,21 +44,34 @@ class DecidedPart:
     path: FilePath | None
     section: str
     text: str | None
+    proposed_by: str | None = None
     is_removal: bool = False
     """The part was to remove the fact."""
 
 
-def decisions(
-    repository: Repository, tip: CommitId | None
-) -> dict[tuple[str, PartName], DecidedPart]:
+Decisions = dict[str, dict[PartName, DecidedPart]]
+
+
+def decisions(repository: Repository, tip: CommitId | None) -> Decisions:
     """All decisions in a commit's history by proposal and part; the newest of several."""
-    decided: dict[tuple[str, PartName], DecidedPart] = {}
+    decided: Decisions = {}
     for commit, time, message in branch_commits.messages_with(
         repository, "^Mdmem-(Accepts|Rejects|Closes): [0-9a-f]{8} ", tip
     ):
         for part in _decided(commit, time, message):
-            decided.setdefault((part.proposal, part.name), part)
+            decided.setdefault(part.proposal, {}).setdefault(part.name, part)
     return decided
+
+
+def decisions_on(decided: Decisions, proposal: str, branch: str) -> Mapping[PartName, DecidedPart]:
+    """The decisions on a proposal's parts, also those that name it as version 0.2.0 did."""
+    actor, _, ending = branch.rpartition("/")
+    older = {
+        name: part
+        for name, part in decided.get(ending, {}).items()
+        if actor.endswith(f"/{safe_actor(part.proposed_by)}")
+    }
+    return older | decided.get(proposal, {})
 
 
 def rejected_parts(repository: Repository, tip: CommitId | None) -> list[DecidedPart]:
@@ -93,6 +106,7 @@ def _decided(commit: CommitId, time: int, message: str) -> Iterator[DecidedPart]
                     path=note.path,
                     section=note.section,
                     text=quote[2:] if quote else None,
+                    proposed_by=next(iter(trailers.get("Proposed-By", ())), None),
                     is_removal=is_removal,
                 )
 
@@ -171,8 +185,21 @@ class ProposedNotes:
         )
 
     def supersedes(self, fact: FactId) -> tuple[Supersession, ...]:
-        """The supersessions by a fact that the commits state."""
-        return tuple(dict.fromkeys(self._supersedes.get(fact, ())))
+        """The supersessions by a fact that the commits state, and by those that it replaced."""
+        pairs = list(self._supersedes.get(fact, ()))
+        for pair in pairs:
+            older = [Supersession(each.old, fact) for each in self._supersedes.get(pair.old, ())]
+            pairs += [each for each in older if each.old != fact and each not in pairs]
+        return tuple(dict.fromkeys(pairs))
+
+    def pairs(self) -> tuple[Supersession, ...] | None:
+        """The facts that others replace; None where not all commits are mdmem's own.
+
+        Edits of one proposal have nothing to do with each other, however alike their texts are.
+        """
+        if not all(each.is_own for each in self.notes):
+            return None
+        return tuple(pair for fact in self._supersedes for pair in self.supersedes(fact))
 
     def contradicts(self, fact: FactId) -> tuple[tuple[FactId, FactId], ...]:
         """The contradictions of a fact that the commits state."""

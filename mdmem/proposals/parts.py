@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 from mdmem.editors.sameness import StatementIndex
 from mdmem.folder import files
 from mdmem.history.notes import parse_message
-from mdmem.model import Fact, FactId, FileKind, FilePath, Op, SectionPath, Source, Supersession
+from mdmem.model import (
+    CommitId,
+    Fact,
+    FactId,
+    FileKind,
+    FilePath,
+    Op,
+    SectionPath,
+    Source,
+    Supersession,
+)
 from mdmem.model.proposals import (
     PartName,
     PartOp,
@@ -49,6 +59,8 @@ class Part:
     promotes: tuple[FactId, ...] = ()
     forgets: bool = False
     """Forget the fact everywhere, not only in this file."""
+    proposed: ProposedNote | None = None
+    """The commit that proposed it."""
 
     @property
     def name(self) -> PartName:
@@ -117,6 +129,21 @@ class StandingMemory:
         """The lines that state a fact and still count."""
         return [each for each in self.live(fact) if not self._trail.marks_of(each.number)]
 
+    def has_had(self, path: FilePath, fact: FactId, since: CommitId | None) -> bool:
+        """True if a file came to state a fact after a commit (None: ever)."""
+        commit = self._trail.commit_with_id(since) if since else None
+        return (commit is not None or since is None) and any(
+            each.entry.path == path
+            and (commit is None or each.begun > commit.number)
+            and not self._was_left_out(each)
+            for each in self._trail.occurrences_of(fact)
+        )
+
+    def _was_left_out(self, occurrence: Occurrence) -> bool:
+        """True for what a merge did not take over from the line that had it."""
+        end = self._trail.commit_numbered(occurrence.ended) if occurrence.ended else None
+        return end is not None and len(end.parents) > 1
+
     def last_change(self, path: FilePath, goes: Sequence[Item], piece: FactPiece) -> PlaceChange:
         """The change of the place of a fact: of what is there now, or its removal."""
         for item in goes:
@@ -172,11 +199,13 @@ class PartReader:
         self,
         workspace: Workspace,
         notes: ProposedNotes,
+        base: CommitId | None,
         decided: Mapping[PartName, DecidedPart],
         memory: StandingMemory,
     ) -> None:
         self._workspace = workspace
         self._notes = notes
+        self._base = base
         self._decided = decided
         self._memory = memory
 
@@ -185,8 +214,7 @@ class PartReader:
         now, is_log = self._memory.file(file.path), self._memory.is_log(file.path)
         renamed, paths = pieces.with_paths_of(file.base.document, file.tip.document)
         base = file.base if renamed is file.base.document else FileFacts(renamed)
-        stated = [pair for fact in file.tip.by_fact for pair in self._notes.supersedes(fact)]
-        changed = pieces.fact_pieces(base, file.tip, stated)
+        changed = pieces.fact_pieces(base, file.tip, self._notes.pairs())
         source = FileSource(base=file.base.document, paths=paths)
         fitted = pieces.renamed_pieces(
             pieces.renamed_pieces(changed, {new: old for old, new in paths.items()}), file.to_now
@@ -194,6 +222,8 @@ class PartReader:
         parts = []
         for piece, as_now in zip(changed, fitted, strict=True):
             judgement = taking.judge_fact(as_now, file.base_now, now, is_log)
+            if self._was_done(file.path, piece, judgement):
+                judgement = replace(judgement, freshness=Freshness.DONE)
             parts.append(
                 replace(
                     self._fact_part(file.path, as_now, judgement, now), piece=piece, source=source
@@ -205,6 +235,17 @@ class PartReader:
         return parts + [
             replace(self._section_part(file, section, now), source=source) for section in sections
         ]
+
+    def _was_done(self, path: FilePath, piece: FactPiece, judgement: Judgement) -> bool:
+        """True for a fact that memory had since the proposal began, whatever became of it."""
+        is_new = piece.new is not None and (
+            piece.old is None or piece.old.item.fact.id != piece.fact
+        )
+        return (
+            is_new
+            and judgement.freshness is not Freshness.DONE
+            and self._memory.has_had(path, piece.fact, self._base)
+        )
 
     def _fact_part(
         self, path: FilePath, piece: FactPiece, judgement: Judgement, now: FileFacts
@@ -252,6 +293,7 @@ class PartReader:
             and proposed is not None
             and proposed.note.op is Op.FORGET
             and not proposed.note.only,
+            proposed=proposed,
         )
 
     def _duplicate(self, piece: FactPiece, path: FilePath, goes: set[FactId]) -> FactId | None:
@@ -299,7 +341,7 @@ class PartReader:
             standing=judgement.standing,
             since=self._since(proposed),
         )
-        return Part(view=view, piece=piece)
+        return Part(view=view, piece=piece, proposed=proposed)
 
     def _since(self, proposed: ProposedNote | None) -> datetime | None:
         return self._workspace.local_time(proposed.commit.time) if proposed else None
@@ -322,6 +364,8 @@ class PartReader:
         if decision and not (proposed and decision.commit in proposed.note.again):
             return decision.state
         match freshness:
+            case Freshness.FRESH if proposed and proposed.note.overtaken:
+                return PartState.OVERTAKEN
             case Freshness.FRESH:
                 return PartState.OPEN
             case Freshness.DONE:
@@ -367,6 +411,7 @@ class PartReader:
             ended=(fact,) if is_ended else (),
             retracts=(fact,) if fact in note.retracts else (),
             confirms=(fact,) if is_confirmation else (),
+            proposed=proposed,
         )
 
     def of_decisions(self, taken: Iterable[PartName]) -> list[Part]:

@@ -207,7 +207,17 @@ class SectionPiece:
     @property
     def name(self) -> str:
         """The part's name in the trailer of a decision."""
-        return f"{section_name(self.section)[:_MOST_NAME]}@{self.etag}"
+        return _part_name(self.section, self.etag)
+
+
+def _part_name(section: SectionPath, etag: str) -> str:
+    return f"{section_name(section)[:_MOST_NAME]}@{etag}"
+
+
+def section_names(document: Document) -> frozenset[str]:
+    """The names of parts that would bring in the sections of a document, or take them out."""
+    facts = FileFacts(document)
+    return frozenset(_part_name(path, _etag(facts, path)) for path in facts.paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,11 +232,11 @@ class FileSource:
 
 
 def fact_pieces(
-    base: FileFacts, tip: FileFacts, stated: Iterable[Supersession] = ()
+    base: FileFacts, tip: FileFacts, pairs: Sequence[Supersession] | None = None
 ) -> tuple[FactPiece, ...]:
     """Changed facts between two versions; both sides use the second's section paths.
 
-    `stated`: what superseded what, where the texts do not tell.
+    `pairs` are the replaced facts with their successors; None: by likeness.
     """
     changed = changed_paths(base.document, tip.document)
     old, new = (
@@ -238,7 +248,7 @@ def fact_pieces(
     removed = {item.start: item for item in difference.removed}
     came, went = _by_place(tip, added.values()), _by_place(base, removed.values())
     pieces = []
-    for pair in (*difference.supersedes, *stated):
+    for pair in difference.supersedes if pairs is None else pairs:
         for path in new:
             before, after = went.get((path, pair.old)), came.get((path, pair.new))
             if before and after and before.start in removed and after.start in added:

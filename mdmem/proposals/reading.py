@@ -125,13 +125,17 @@ def _judged(
 ) -> list[Proposal]:
     if not read:
         return []
-    decided: dict[str, dict[PartName, DecidedPart]] = {}
-    for (proposal, name), decision in origins.decisions(workspace.repository, head).items():
-        decided.setdefault(proposal, {})[name] = decision
+    decided = origins.decisions(workspace.repository, head)
     with trails.fresh_trail(workspace) as trail:
         memory = StandingMemory(workspace, trail)
         proposals = [
-            _proposal(workspace, each, decided.get(each.branch.ref.id, {}), memory) for each in read
+            _proposal(
+                workspace,
+                each,
+                origins.decisions_on(decided, each.branch.ref.id, each.branch.ref.name),
+                memory,
+            )
+            for each in read
         ]
     return sorted(proposals, key=lambda proposal: (proposal.view.since, proposal.ref.id))
 
@@ -179,7 +183,7 @@ def _proposal(
     memory: StandingMemory,
 ) -> Proposal:
     branch, notes, texts = read.branch, read.notes, read.texts
-    reader = PartReader(workspace, notes, decided, memory)
+    reader = PartReader(workspace, notes, branch.base, decided, memory)
     parts: list[Part] = []
     problems, unreadable = [], []
     for path, change in branch.files:

@@ -443,35 +443,3 @@ def _force_section(piece: SectionPiece, now: Document) -> str:
             "Write it again.",
         )
     return _with_own_text(now, section.body, section.end, text)
-
-
-def without(piece: FactPiece, document: Document, kept: frozenset[SectionPath]) -> str:
-    """Undo a fact's change, if it is there; headings not `kept` go with their last fact."""
-    facts = FileFacts(document)
-    goes = facts.holders(piece.new.item.fact.id, piece.new.section)[:1] if piece.new else ()
-    if piece.new is not None and not goes:
-        return document.text
-    if piece.new is None and facts.holders(piece.fact, piece.place.section):
-        return document.text
-    text, section = _take_fact(piece.swapped, goes, document, is_log=False, wording=None)
-    while section and section not in kept and (bare := _bare_section(parse(text), section)):
-        document = parse(text)
-        text = (
-            document.bom
-            + document.slice(0, bare.start)
-            + document.slice(bare.end, len(document.lines))
-        )
-        section = section[:-1]
-    return text
-
-
-def _bare_section(document: Document, path: SectionPath) -> Section | None:
-    """The section with this path, if nothing is under it."""
-    section = next((section for section in document.sections if section.path == path), None)
-    return (
-        section
-        if section
-        and section.tree_end == section.end
-        and not document.slice(section.body, section.end).strip()
-        else None
-    )

@@ -363,32 +363,32 @@ class CommitFiles:
     """The Markdown files of a workspace as a commit has them, read when they are asked for."""
 
     def __init__(self, repository: Repository, commit: CommitId) -> None:
-        self._repository = repository
+        self.repository = repository
         self.commit = commit
 
     def read(self, path: FilePath) -> bytes | None:
         """The bytes of one file; None where the commit has none."""
-        return self._repository.read(self.commit, [path])[path]
+        return self.repository.read(self.commit, [path])[path]
 
     def mode(self, path: FilePath) -> str:
         """The mode of a file; that of a new one where the commit has none."""
-        row = self._repository.git(
+        row = self.repository.git(
             "ls-tree",
             "-z",
             "--full-tree",
             self.commit,
             "--",
-            f":(literal){self._repository.prefix}{path}",
+            f":(literal){self.repository.prefix}{path}",
         )
         return row.partition(b" ")[0].decode() or NEW_FILE_MODE
 
     def paths(self) -> list[FilePath]:
         """The paths of all plain Markdown files in the workspace's folder."""
-        listed = self._repository.git("ls-tree", "-r", "-z", self.commit, "--", ".").split(b"\0")
+        listed = self.repository.git("ls-tree", "-r", "-z", self.commit, "--", ".").split(b"\0")
         rows = (line.partition(b"\t") for line in listed if line)
         names = (os.fsdecode(path) for head, _, path in rows if head[:6] in _PLAIN_MODES)
         return [FilePath(name) for name in names if name.casefold().endswith(".md")]
 
     def read_all(self, paths: Sequence[FilePath]) -> dict[FilePath, bytes | None]:
         """The bytes of several files, read at once."""
-        return self._repository.read(self.commit, paths)
+        return self.repository.read(self.commit, paths)

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from mdmem import events
+from mdmem.folder.machine import host_name
 from mdmem.model import RUNS_NAME as RUNS_NAME
 from mdmem.model.pipelines import DONE, NOTHING_TO_DO, StepRecord
 from mdmem.startup.records import asdict
@@ -26,7 +25,6 @@ OLDER_RUNS_NAME = "runs.1.jsonl"
 MAX_BYTES = 2_000_000
 """A larger file becomes the older one, replacing it: three weeks at a run per 5 minutes."""
 
-_HOST_DIGITS = 8
 _MOST_SECONDS = 60
 _LINE_BYTES = 4096
 """The maximum length of a line."""
@@ -104,7 +102,7 @@ class StepRecorder:
 
 
 def new_name(state: Path, step: str) -> str:
-    """A new unique name for a step's commits: STEP/UTC-TIME-HOST (see `host_name`).
+    """A new unique name for a step's commits: STEP/UTC-TIME-HOST (see `machine`).
 
     Of two steps in one second the later has the next second in its name.
     """
@@ -113,11 +111,6 @@ def new_name(state: Path, step: str) -> str:
     seconds = (datetime.now(UTC) + timedelta(seconds=later) for later in range(_MOST_SECONDS))
     names = [f"{step}/{time:%Y%m%dT%H%M%SZ}-{host}" for time in seconds]
     return names[names.index(last) + 1] if last in names[:-1] else names[0]
-
-
-def host_name() -> str:
-    """An anonymous short name of this machine: 8 hex digits."""
-    return sha256(platform.node().encode()).hexdigest()[:_HOST_DIGITS]
 
 
 def _last_name(state: Path) -> str | None:

@@ -8,7 +8,7 @@ from mdmem.editors import EditResult
 from mdmem.errors import ProposalProblem
 from mdmem.history import CommitNote
 from mdmem.model import FactId, FileKind, Op, Supersession
-from mdmem.model.proposals import PartOp
+from mdmem.model.proposals import PartOp, PartState
 from mdmem.proposals import taking
 from mdmem.proposals.pieces import EMPTY, FactPiece, FileFacts, FileSource, SectionPiece
 from mdmem.startup.records import replace
@@ -24,6 +24,8 @@ def edit(change: PartTaking, document: Document | None, kind: FileKind) -> Edite
     Raises: ProposalProblem (`overtaken`, unless `anyway`), SectionProblem: other text would change.
     """
     now, part = document or EMPTY, change.part
+    if part.view.state is PartState.OVERTAKEN and not change.anyway:
+        raise overtaken(change, part.view.standing)
     match part.piece, part.source:
         case FactPiece() as piece, FileSource() as source:
             return _edit_fact(change, piece, source, now, kind)
