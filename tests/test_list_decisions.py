@@ -189,6 +189,18 @@ def test_a_text_of_several_is_accepted_once(at: Desk) -> None:
     assert {line.split()[0] for line in trailers(at)["Accepts"]} == {first, second}
 
 
+def test_a_value_in_other_words_is_accepted_once(at: Desk) -> None:
+    first = propose(at, fact("two pills, each morning", key="routine"), actor="one")
+    second = propose(at, fact("two pills each morning", key="routine"), actor="two")
+    (item,) = listed(at).items
+    newest = item.values[0][0].view.new
+    decision = decide(at, "1")
+    assert (len(decision.commits), set(decision.closed)) == (1, {first, second})
+    assert decision.superseded == ()
+    assert {line.split()[0] for line in trailers(at)["Accepts"]} == {first, second}
+    assert [line for line in at.read("MEMORY.md").split("\n") if "pills" in line] == [f"- {newest}"]
+
+
 def test_both_are_kept(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     employers(at, monkeypatch)
     listed(at)

@@ -228,6 +228,30 @@ def test_values_of_a_key_changes_of_a_fact_and_equal_texts_are_one_item(at: Desk
     assert groups == [[["one"], ["two"]], [["one"], ["two"]], [["one", "two"]], [["three"]]]
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "is_one"),
+    [
+        ("two pills each morning", "two pills, each morning", True),
+        ("two pills each morning", "each morning two pills", True),
+        ("two pills each morning", "three pills each morning", False),
+        ("goes to Porto on Monday", "goes to Porto on Friday", False),
+        ("feeds the cat", "never feeds the cat", False),
+    ],
+)
+def test_a_value_in_other_words_is_a_voice(at: Desk, one: str, other: str, is_one: bool) -> None:
+    propose(at, fact(one, key="routine"), actor="one")
+    propose(at, fact(other, key="routine"), actor="two")
+    ((value, *rivals),) = values(at)
+    assert (sorted(value), len(rivals)) == ((["one", "two"], 0) if is_one else (value, 1))
+
+
+def test_other_labels_are_another_value(at: Desk) -> None:
+    for actor, kind in (("one", "fact"), ("two", "decision")):
+        edit = Remember("two pills each morning", section="Facts", key="routine", kind=kind)
+        propose(at, edit, actor=actor)
+    assert [len(item) for item in values(at)] == [2]
+
+
 def test_several_values_of_a_key_in_one_proposal_are_no_rivals(at: Desk) -> None:
     proposal = propose(at, fact("cat", key="pet"))
     propose(at, Remember("dog", section="Facts", key="pet", also=True))

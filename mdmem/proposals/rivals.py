@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from mdmem.model import FilePath, SectionPath
+from mdmem.editors import sameness
+from mdmem.model import Fact, FilePath, SectionPath
 from mdmem.model.proposals import ListedItem, ListedPart, PartOp
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import FactPiece
@@ -115,10 +116,33 @@ def _tokens(candidate: OpenPart, keys: Counter[tuple[str, str]]) -> set[Token]:
 def _values(candidates: Iterable[OpenPart]) -> Values:
     """The values of an item, newest first: parts that make the same change are one."""
     newest = sorted(candidates, key=lambda each: each.listed.since, reverse=True)
-    same: dict[tuple[object, ...], list[OpenPart]] = {}
+    values: list[list[OpenPart]] = []
     for each in newest:
-        same.setdefault(_change(each), []).append(each)
-    return tuple(map(tuple, same.values()))
+        same = next((value for value in values if _make_the_same(value[0], each)), None)
+        if same is None:
+            values.append([each])
+        else:
+            same.append(each)
+    return tuple(map(tuple, values))
+
+
+def _make_the_same(one: OpenPart, other: OpenPart) -> bool:
+    """True for the same text, or for the same value of a key in other words."""
+    if _change(one) == _change(other):
+        return True
+    a, b = _new_fact(one), _new_fact(other)
+    return (
+        a is not None
+        and b is not None
+        and _key(one) is not None
+        and (_key(one), a.kind, a.tags, a.until) == (_key(other), b.kind, b.tags, b.until)
+        and sameness.resemble(a.text, b.text)
+    )
+
+
+def _new_fact(candidate: OpenPart) -> Fact | None:
+    piece = candidate.part.piece
+    return piece.new.item.fact if isinstance(piece, FactPiece) and piece.new else None
 
 
 def _change(candidate: OpenPart) -> tuple[object, ...]:
