@@ -311,7 +311,11 @@ def _require_kind(workspace: Workspace, path: FilePath, change: WholeFileEdit) -
     """Refuse a folder, an existing file for a new one, or a missing one."""
     full_path = workspace.root / path
     is_new = isinstance(change, CreateFile)
-    if not is_new and files.identity(str(full_path)) is None:
+    if (
+        not is_new
+        and files.identity(str(full_path)) is None
+        and (workspace.contents is None or workspace.contents.read(path) is None)
+    ):
         raise missing(path)
     if full_path.is_dir() and not full_path.is_symlink():
         raise PathProblem("file-exists" if is_new else "is-folder", f"{path} is a folder")

@@ -13,6 +13,7 @@ from mdmem.folder import files, layout
 from mdmem.model import Op
 from mdmem.model.reads import SectionView
 from mdmem.model.writes import Change, Log, WriteOptions, WriteResult
+from mdmem.queries import lookup
 from mdmem.queries.show import show_section
 from mdmem.startup.records import replace
 from mdmem.text.document import Document, parse_bytes
@@ -115,5 +116,6 @@ def task_names(workspace: Workspace) -> tuple[str, ...]:
 
 
 def _document(workspace: Workspace) -> Document | None:
-    data = files.read(files.path_on_disk(workspace.root, layout.TASKS_PATH))
+    path = layout.TASKS_PATH
+    data = lookup.read_file(workspace, path, files.path_on_disk(workspace.root, path))
     return parse_bytes(data) if data is not None else None

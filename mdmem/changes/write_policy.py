@@ -77,7 +77,7 @@ def _ends_fact_elsewhere(workspace: Workspace, fact: str | None) -> bool:
 
 def _changes_parts(workspace: Workspace, path: FilePath, edit: WholeFileEdit) -> bool:
     """True if an edit of a file changes facts, headings or other text, not only their order."""
-    data = files.read(files.path_on_disk(workspace.root, path))
+    data = lookup.read_file(workspace, path, files.path_on_disk(workspace.root, path))
     document = None if data is None else parse_bytes(data)
     text = whole_file.edit(document, edit, is_log=False).text
     before, after = FileFacts(document or EMPTY), FileFacts(parse(text))

@@ -126,6 +126,15 @@ class Memory:
         self._workspace = refresh(self._workspace)
         return self._workspace
 
+    def _as_seen(self, actor: str | None = None) -> Workspace:
+        """Memory as an actor (None: the workspace's) sees it, for a read."""
+        workspace = self.workspace
+        actor = actor or workspace.actor
+        if not workspace.proposes(actor):
+            return workspace
+        seen: Workspace = module("proposals.own_files").seen_by(workspace, actor)
+        return seen
+
     def _record_event(self, verb: str, options: WriteOptions | None = None) -> EventRecorder:
         workspace = self.workspace
         actor = (options and options.actor) or workspace.actor
@@ -166,7 +175,9 @@ class Memory:
     ) -> WriteResult:
         with self._record_event(verb, options) as event:
             result = (
-                module("changes.agent_proposals").propose(self.workspace, change, self._say)
+                module("changes.agent_proposals").propose(
+                    self._as_seen(self.workspace.given_actor(options.actor)), change, self._say
+                )
                 if self._is_proposed(options, change)
                 else work()
             )
@@ -188,7 +199,8 @@ class Memory:
         actor = workspace.given_actor(options.actor)
         if not workspace.proposes(actor):
             return False
-        ruling: Ruling = module("changes.write_policy").rule_on(workspace, change)
+        seen = self._as_seen(actor)
+        ruling: Ruling = module("changes.write_policy").rule_on(seen, change)
         if ruling is Ruling.REFUSE:
             workspace.require_writer(actor)
         return ruling is Ruling.PROPOSE
@@ -241,14 +253,14 @@ class Memory:
         Raises PathProblem (`file-not-found`), SectionProblem (`section-not-found`,
         `section-ambiguous`).
         """
-        return module("queries.show").show_section(self.workspace, request)
+        return module("queries.show").show_section(self._as_seen(), request)
 
     def show_named(self, request: Show) -> SectionView | DayView:
         """Read a section, or else the fact, file or day that the word for one means.
 
         Raises as `show`, and FactProblem (`fact-not-found`, `fact-ambiguous`).
         """
-        return module("queries.show").show_named(self.workspace, request, self._say)
+        return module("queries.show").show_named(self._as_seen(), request, self._say)
 
     def show_as_of(self, request: Show, as_of: str) -> SectionView:
         """Read a section or a whole file as it was on a day, at a moment or at a commit.
@@ -257,16 +269,16 @@ class Memory:
         """
         return module("queries.as_of").show_as_of(self.workspace, request, as_of, self._say)
 
-    def look(self, path: str) -> FolderView | str:
-        """Read any file, or list a folder two levels deep ("": the root).
+    def look(self, path: str, actor: str | None = None) -> FolderView | str:
+        """Read any file, or list a folder two levels deep ("": the root), as an actor sees it.
 
         Raises PathProblem (`bad-path`, `file-not-found`, `unsupported-file`).
         """
-        return module("queries.folders").look(self.workspace, path)
+        return module("queries.folders").look(self._as_seen(actor), path)
 
     def outline(self, file: str | None = None) -> Outline:
         """List the sections of a file with their etags. Raises PathProblem (`file-not-found`)."""
-        return module("queries.show").outline(self.workspace, file)
+        return module("queries.show").outline(self._as_seen(), file)
 
     def search(self, request: Search) -> SearchResult:
         """Find the entries that answer a query best, in an updated index.
@@ -281,6 +293,8 @@ class Memory:
                 else module("queries.search").search
             )
             result = find(workspace, request, self._say, self._progress)
+            if (seen := self._as_seen()).contents is not None:
+                result = module("queries.own_hits").in_search(seen, request, result)
             event.searched(module("queries.search").measure_answer(workspace, request, result))
         return result
 
@@ -318,7 +332,15 @@ class Memory:
 
     def facts(self, request: ListFacts) -> FactList:
         """List the facts of memory, the newest first."""
-        return module("queries.search").facts(self.workspace, request, self._say, self._progress)
+        listed = module("queries.search").facts(self.workspace, request, self._say, self._progress)
+        return self._with_own(request, listed)
+
+    def _with_own(self, request: ListFacts, listed: FactList) -> FactList:
+        """The facts as the workspace's actor sees them."""
+        if (seen := self._as_seen()).contents is None:
+            return listed
+        own: FactList = module("queries.own_hits").in_facts(seen, request, listed)
+        return own
 
     def history(self, request: ShowHistory) -> SectionHistory | FactHistory:
         """Show the past of a section or a fact; without either, of a file or of all memory.
@@ -368,7 +390,7 @@ class Memory:
     @property
     def tasks(self) -> Tasks:
         """The tasks that go on across sessions."""
-        return module("memory.tasks").Tasks(self.workspace, self._say, self.apply, self._write)
+        return module("memory.tasks").Tasks(self._as_seen(), self._say, self.apply, self._write)
 
     def review(self) -> ReviewResult:
         """Advise on what could be tidied in the curated files."""
@@ -401,9 +423,11 @@ class Memory:
 
     def recall(self, tags: tuple[str, ...], limit: int = 100) -> FactList:
         """List the facts with any of these tags, most of them first, then newest; 0: no limit."""
-        return module("queries.search").recall(
+        listed = module("queries.search").recall(
             self.workspace, tags, limit, self._say, self._progress
         )
+        request = module("model.searches").ListFacts(any_tags=tags, limit=limit)
+        return self._with_own(request, listed)
 
     def tags(self) -> TagCatalogue:
         """List the tags, most used first."""

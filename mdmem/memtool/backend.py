@@ -77,7 +77,7 @@ def answer(open_memory: Callable[[], Memory], read_command: Callable[[], object]
             f"memory-tool-{command.name}", options.actor or _ACTOR, options.session
         ):
             return (
-                _view(memory, command)
+                _view(memory, command, options.actor)
                 if command.name == "view"
                 else _change(memory, command, options)
             )
@@ -93,27 +93,27 @@ def _path(memory: Memory, path: str) -> str:
     return workspace_path(path, workspace.curated, (each.name for each in workspace.root.iterdir()))
 
 
-def _view(memory: Memory, command: Command) -> str:
+def _view(memory: Memory, command: Command, actor: str | None) -> str:
     path = _path(memory, command.path)
     if path == FOLDER:
-        return _view_root(memory, command)
-    view = memory.look(path)
+        return _view_root(memory, command, actor)
+    view = memory.look(path, actor)
     if isinstance(view, str):
         return texts.file_text(command.path, view, command.values["view_range"])
     return texts.folder_text(command.path, view.size, _rows(view))
 
 
-def _view_root(memory: Memory, command: Command) -> str:
+def _view_root(memory: Memory, command: Command, actor: str | None) -> str:
     # memory/ need not exist yet; the workspace's own files are listed in it
     try:
-        view = memory.look(FOLDER)
+        view = memory.look(FOLDER, actor)
     except PathProblem as problem:
         if problem.code != "file-not-found":
             raise
         view = FolderView(0, ())
     if isinstance(view, str):
         raise PathProblem("bad-path", f"{FOLDER} is a file, not a folder")
-    around = memory.look("")
+    around = memory.look("", actor)
     entries = () if isinstance(around, str) else around.entries
     own = [
         (entry.size, entry.path) for entry in entries if not entry.is_folder and is_own(entry.path)

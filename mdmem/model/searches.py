@@ -155,7 +155,8 @@ class Hit:
     `about`: matching words of the front matter. `also`: its copies in logs, as PATH:LINE;
     `promoted`: the curated fact that counts instead of this log line. `author`: None where it is
     the user (until the answer is complete: as in `Origin`, as are `cites` and `attribute`).
-    `later`: a newer statement that seems to correct it.
+    `later`: a newer statement that seems to correct it. `proposed`: an open part of the asking
+    actor's own proposal.
     """
 
     path: str
@@ -188,6 +189,7 @@ class Hit:
     promoted: FactId | None = None
     retracted: bool = False
     later: FactId | None = None
+    proposed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

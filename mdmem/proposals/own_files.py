@@ -5,15 +5,29 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection
 
-from mdmem.folder import files
+from mdmem.folder import files, layout
 from mdmem.model import CommitId, FilePath
 from mdmem.model.proposals import PartState
 from mdmem.proposals import branches, reading, rewriting
 from mdmem.proposals.parts import Part
 from mdmem.proposals.reading import Proposal
 from mdmem.repo.branch_commits import CommitFiles
+from mdmem.startup.records import replace
 from mdmem.text.document import decode
 from mdmem.workspace import Workspace
+
+
+def seen_by(workspace: Workspace, actor: str | None) -> Workspace:
+    """Memory as an actor sees it: as it is, with the own open parts of one whose writes propose.
+
+    This is the one place that decides; each door reads by it.
+    """
+    repository = workspace.repository
+    if not workspace.proposes(actor) or branches.own_ref(repository, actor) is None:
+        return workspace
+    head = repository.head()
+    own = OwnFiles(workspace, head, actor, on_disk=True) if head else None
+    return replace(workspace, contents=own) if own and own.parts else workspace
 
 
 class OwnFiles(CommitFiles):
@@ -43,7 +57,9 @@ class OwnFiles(CommitFiles):
     def read(self, path: FilePath) -> bytes | None:
         """The bytes of a file as the actor sees it; None where there is none."""
         if self._on_disk:
-            data = files.read(files.path_on_disk(self._workspace.root, path))
+            root = self._workspace.root
+            is_outside = layout.is_outside(path)
+            data = files.read(root / path if is_outside else files.path_on_disk(root, path))
         else:
             data = super().read(path)
         if path not in self._own:

@@ -108,22 +108,46 @@ class FolderView:
 def look(workspace: Workspace, path: str) -> FolderView | str:
     """The text of a file, or two visible levels of a folder; raises PathProblem."""
     if not path:
-        return _view(workspace.root, ".")
-    file = layout.parse_any_path(path)
+        return _view(workspace, workspace.root, "")
+    file, own = layout.parse_any_path(path), workspace.contents
     if files.identity(str(workspace.root / file)) is None:
-        raise PathProblem("file-not-found", f"{file} does not exist")
+        if proposed := _proposed_entries(workspace, f"{file}/"):
+            return FolderView(0, tuple(proposed))
+        if own is None or own.read(file) is None:
+            raise PathProblem("file-not-found", f"{file} does not exist")
     full_path = files.path_on_disk(workspace.root, file, may_be_folder=True)
     if full_path.is_dir():
-        return _view(full_path, file)
-    return decode(files.read(full_path) or b"")
+        return _view(workspace, full_path, f"{file}/")
+    return decode((files.read(full_path) if own is None else own.read(file)) or b"")
 
 
-def _view(folder: Path, path: str) -> FolderView:
+def _view(workspace: Workspace, folder: Path, start: str) -> FolderView:
     try:
         entries = tuple(_entries(folder, "", 1))
     except OSError as problem:
-        raise PathProblem("bad-path", f"{path}: {problem.strerror}") from problem
-    return FolderView(folder.stat().st_size, entries)
+        raise PathProblem(
+            "bad-path", f"{start.rstrip('/') or '.'}: {problem.strerror}"
+        ) from problem
+    proposed = _proposed_entries(workspace, start)
+    ordered = sorted((*entries, *proposed), key=lambda entry: entry.path.split("/"))
+    return FolderView(folder.stat().st_size, tuple(ordered) if proposed else entries)
+
+
+def _proposed_entries(workspace: Workspace, start: str) -> list[FolderEntry]:
+    """The files below a folder that memory as it is seen has, and the disk has not."""
+    if (own := workspace.contents) is None:
+        return []
+    new = [
+        path
+        for path in own.paths()
+        if path.startswith(start)
+        and path.removeprefix(start).count("/") < _LEVELS
+        and files.identity(str(workspace.root / path)) is None
+    ]
+    return [
+        FolderEntry(path.removeprefix(start), len(own.read(path) or b""), is_folder=False)
+        for path in sorted(new)
+    ]
 
 
 def _entries(folder: Path, start: str, level: int) -> Iterator[FolderEntry]:

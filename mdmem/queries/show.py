@@ -55,14 +55,15 @@ def _path(workspace: Workspace, file: str) -> FilePath:
 
 def _read_document(workspace: Workspace, file: str | None) -> tuple[FilePath, Document]:
     path = _path(workspace, file) if file is not None else workspace.curated
-    data = files.read(
-        workspace.root / path
-        if layout.is_outside(path)
-        else files.path_on_disk(workspace.root, path)
-    )
-    if data is None:
+    if (data := _read_file(workspace, path)) is None:
         raise lookup.missing_file(workspace, path)
     return path, parse_bytes(data)
+
+
+def _read_file(workspace: Workspace, path: FilePath) -> bytes | None:
+    if layout.is_outside(path):
+        return files.read(workspace.root / path)
+    return lookup.read_file(workspace, path, files.path_on_disk(workspace.root, path))
 
 
 def show_named(workspace: Workspace, request: Show, say: Say) -> SectionView | DayView:
@@ -186,12 +187,7 @@ def _place_of(
 ) -> tuple[lookup.FactLocation, CommitId | None] | None:
     """The item on disk with the commit that added it; None if an edit removed it."""
     path = occurrence.entry.path
-    data = files.read(
-        workspace.root / path
-        if layout.is_outside(path)
-        else files.path_on_disk(workspace.root, path)
-    )
-    document = parse_bytes(data or b"")
+    document = parse_bytes(_read_file(workspace, path) or b"")
     for item in items(document):
         if (
             item.fact.id == occurrence.entry.fact

@@ -152,6 +152,7 @@ def hit_remarks(hit: Hit) -> tuple[str, ...]:
         *([f"(contradicts {', '.join(hit.contradicts)})"] if hit.contradicts else []),
         *([f"(later: {hit.later})"] if hit.later else []),
         *(["(uncommitted)"] if hit.uncommitted else []),
+        *(["(proposed)"] if hit.proposed else []),
         *(["(near)"] if hit.near else []),
     )
 

@@ -98,6 +98,8 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "author": hit.author,
         "about": hit.about or None,
     }
+    if hit.proposed:
+        answer["proposed"] = True
     return answer if hit.explanation is None else answer | {"explain": _why_json(hit.explanation)}
 
 
