@@ -12,6 +12,7 @@ from call_counts import count_calls
 from conftest import examples
 from edited_markdown import edited_texts
 from hypothesis import given
+from hypothesis import strategies as st
 
 from mdmem.editors.merge3.merging import Contradiction, MergeNotes, merge3
 from mdmem.model import FileKind
@@ -214,6 +215,61 @@ def test_front_matter(ours: str, theirs: str, expected: str) -> None:
         merged_again(FRONT + "- a a\n", ours + "- a a\n", theirs + "- a a\n- b b\n")
         == f"---\n{expected}---\n- a a\n- b b\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "expected"),
+    [
+        pytest.param("[a, b]", "[a, b, x]", "[a, y, b]", "[a, y, b, x]", id="an item by each"),
+        pytest.param("[a]", "[a, x]", "[a, w]", "[a, w, x]", id="at one place: sorted"),
+        pytest.param("[a, b]", "[b]", "[a, b, x]", "[b, x]", id="one out, one added"),
+        pytest.param("[a]", "[a, x]", "[a, x]", "[a, x]", id="the same item"),
+        pytest.param("[a, b]", "[a, 'b', x]", "[a, b, y]", "[a, 'b', x, y]", id="quoted here"),
+        pytest.param("[a]", "\n  - a", "[a, 'x: y']", "\n  - a\n  - 'x: y'", id="in block form here"),
+        pytest.param("\n- a", "\n- a\n- c", "\n- a\n- b", "\n- a\n- b\n- c", id="in block form"),
+        pytest.param("", "[a]", "[b]", "[a, b]", id="empty before"),
+        pytest.param("[a]", "[]", "[a, b]", "[b]", id="emptied here"),
+        pytest.param("[a, b]", "[c, b]", "[d, b]", "[c, d, b]", id="another for the same: both"),
+    ],
+)  # fmt: skip
+def test_lists_in_front_matter(base: str, ours: str, theirs: str, expected: str) -> None:
+    base, ours, theirs, expected = (
+        f"---\ntags:{' ' * value.startswith('[')}{value}\n---\n"
+        for value in (base, ours, theirs, expected)
+    )
+    assert merged_again(base, ours, theirs) == expected
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        pytest.param("tags: [x, y]", "tags: z", id="a list and a scalar"),
+        pytest.param("tags: {x: 1}", "tags: [y]", id="a map and a list"),
+        pytest.param("tags: &t [x]", "tags: [y]", id="an anchor"),
+        pytest.param("tags: |\n  x", "tags: z", id="block text"),
+        pytest.param("tags:\n  x: 1", "tags:\n  x: 2", id="two maps"),
+    ],
+)
+def test_values_that_are_no_scalars_are_left_to_git(ours: str, theirs: str) -> None:
+    base, a, b = (f"---\n{text}\n---\n".encode() for text in ("tags: [x]", ours, theirs))
+    assert "'tags'" in merge3(base, a, b).reason
+    assert merge3(base, a, b).data is merge3(base, b, a).data is None
+    assert merge3(base, a, base).data == a
+
+
+@given(*[st.lists(st.sampled_from("abcdefgh"), unique=True)] * 3, st.booleans())
+def test_a_list_in_front_matter_has_each_item_once_and_none_that_a_side_removed(
+    base: list[str], ours: list[str], theirs: list[str], in_block: bool
+) -> None:
+    def front(items: list[str]) -> str:
+        rest = "".join(f"\n- {item}" for item in items) if in_block else f" [{', '.join(items)}]"
+        return f"---\ntags:{rest}\n---\n"
+
+    texts = [front(items) for items in (base, ours, theirs)]
+    result = merged_again(*texts)
+    added = ({*ours} | {*theirs}) - {*base}
+    assert result == front(re.findall(r"\b[a-h]\b", result))
+    assert sorted(re.findall(r"\b[a-h]\b", result)) == sorted({*ours} & {*theirs} | added)
 
 
 def test_front_matter_of_one_side() -> None:

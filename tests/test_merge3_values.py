@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.editors.merge3.values import choices, merge_blocks, merge_lines, merge_sets
+from mdmem.editors.merge3.values import choices, merge_lines, merge_sets
 
 few_lines = st.lists(st.sampled_from("abcdexyz"), max_size=6)
 
@@ -60,9 +60,3 @@ def test_lines_are_merged_alike_both_ways_and_none_is_lost(
     if merged is not None:
         assert set(merged) >= {*ours, *theirs}.difference(base)
         assert set(merged) <= {*ours, *theirs}
-
-
-def test_both_blocks_stand_where_both_changed_the_same_lines() -> None:
-    assert merge_blocks("a\nb", "a\nz", "a\ny") == ("a\ny", "a\nz")
-    assert merge_blocks("a\nb", "a\nz", "y\nb") == ("y\nz",)
-    assert merge_blocks(None, "a\nz", "a\ny") == ("a\ny", "a\nz"), "new on both sides"

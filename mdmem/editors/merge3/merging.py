@@ -13,16 +13,19 @@ from mdmem.editors.merge3.unit_matches import match_units
 from mdmem.editors.merge3.units import MergedUnit, UnitOrder, merge_units
 from mdmem.editors.merge3.values import choices
 from mdmem.editors.merge3.versions import SectionTree, Version
-from mdmem.errors import PathProblem
+from mdmem.errors import PathProblem, TextProblem
 from mdmem.model import FactId, FileKind
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.document import decode, parse
-from mdmem.text.facts import parse_item
+from mdmem.text.facts import fact_id, parse_item
 
 
 class Contradiction(NamedTuple):
-    """Two facts side by side: each side's version of a fact (`key` None) or of a key's value."""
+    """Two facts or atoms side by side: each side's version, or values of a key (`key`).
+
+    An atom of a block (a row, a sentence) has an id by the rule of facts.
+    """
 
     first: FactId
     second: FactId
@@ -64,6 +67,10 @@ def collect_notes(units: Iterable[MergedUnit], sections: Iterable[MergedSection]
                         first.id, second.id, first.key if first.key == second.key else None
                     )
                 )
+        contradictions += [
+            Contradiction(fact_id(first), fact_id(second), None) for first, second in unit.pairs
+        ]
+        kept += map(fact_id, unit.kept)
         if facts and unit.is_kept:
             kept.append(facts[0].id)
         if facts and unit.is_moved_apart:
@@ -131,7 +138,10 @@ def merge3(
     if any(document.open_line is not None for document in documents):
         return _left("a version ends inside an open fence or comment")
     trees = (SectionTree(documents[0]), SectionTree(documents[1]), SectionTree(documents[2]))
-    plan = _plan(trees, kind is FileKind.DAILY, form.line_end)
+    try:
+        plan = _plan(trees, kind is FileKind.DAILY, form.line_end)
+    except TextProblem as problem:
+        return _left(problem.message)
     if not _reads_as_planned(plan):
         return _left("the merged text would not read as planned")
     return MergeResult(form.final(plan.text).encode(), plan.notes, combinations=plan.combinations)

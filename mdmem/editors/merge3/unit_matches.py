@@ -101,7 +101,7 @@ class _UnitMatcher:
             self._match(scope, (_by_block_id, _by_fact, _by_words, _by_key))
         self._match(self._elsewhere(lists), (_by_single_fact,))
         for scope in lists:
-            self._match(scope, (_by_lines, _by_likeness, self._by_neighbours))
+            self._match(scope, (_by_lines, _by_header, _by_likeness, self._by_neighbours))
         self._match(
             self._elsewhere(lists),
             (
@@ -315,6 +315,10 @@ def _words(unit: Unit) -> Hashable | None:
     return None if unit.fact else (unit.kind, unit.words)
 
 
+def _header(unit: Unit) -> Hashable | None:
+    return unit.table.head.words if unit.table else None
+
+
 def _pairs_by_name(
     old: Version,
     new: Version,
@@ -420,6 +424,10 @@ def _by_lines(candidates: _Candidates, least: int = 1) -> Iterator[_Pair]:
         ]
     for _, first, second in _one_to_one(sorted(ranked)):
         yield first, second, False
+
+
+def _by_header(candidates: _Candidates) -> Iterator[_Pair]:
+    yield from _by_name(candidates, _header, (candidates.all_old, candidates.all_new))
 
 
 def _by_more_lines(candidates: _Candidates) -> Iterator[_Pair]:

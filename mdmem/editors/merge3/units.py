@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mdmem.editors.merge3.blocks import merge_unit
 from mdmem.editors.merge3.section_matches import SectionMatches
 from mdmem.editors.merge3.sequences import merge_order, merge_set_order
 from mdmem.editors.merge3.unit_matches import UnitMatches, UnitTriple
-from mdmem.editors.merge3.values import choices, merge_unit
+from mdmem.editors.merge3.values import choices
 from mdmem.editors.merge3.versions import Unit, Version
 from mdmem.startup.records import dataclass
 from mdmem.text.facts import MARKER
@@ -92,6 +93,8 @@ class MergedUnit:
         is_kept: one side removed it, the other changed or moved it.
         is_moved_apart: each side moved it to another section.
         made_of: both sides' texts, sorted, for a text that neither has.
+        pairs: atoms side by side in a block, of which each side wrote one.
+        kept: atoms of a block that one side removed and the other changed.
     """
 
     triple: UnitTriple
@@ -101,6 +104,8 @@ class MergedUnit:
     is_kept: bool = False
     is_moved_apart: bool = False
     made_of: tuple[str, str] | None = None
+    pairs: tuple[tuple[str, str], ...] = ()
+    kept: tuple[str, ...] = ()
 
 
 class _UnitMerger:
@@ -149,18 +154,20 @@ class _UnitMerger:
         if is_moved_apart:
             names = (self._section_name(0, ours), self._section_name(1, theirs))
             _, section = min(zip(names, sections, strict=True))
-        texts = merge_unit(
+        merged = merge_unit(
             units[0].kind, old.text if old else None, units[0].text, units[1].text, triple.is_guess
         )
         first, second = sorted(unit.text for unit in units)
-        made_of = None if {*texts} <= {first, second} else (first, second)
+        made_of = None if {*merged.texts} <= {first, second} else (first, second)
         return MergedUnit(
             triple=triple,
             section=section,
             unit=units[0],
-            texts=texts,
+            texts=merged.texts,
             is_moved_apart=is_moved_apart,
             made_of=made_of,
+            pairs=merged.pairs,
+            kept=merged.kept,
         )
 
     def _section_name(self, side: int, number: int) -> tuple[tuple[str, ...], str, str]:

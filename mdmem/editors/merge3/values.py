@@ -1,4 +1,4 @@
-"""Symmetric three-way merges of one value: plain, a set, lines, a block, a list item."""
+"""Symmetric three-way merges of one value: plain, a set, lines, a list item."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.common_ends import common_ends
 from mdmem.text.facts import MARKER, before_marks, before_tags, normalise, split_until
-from mdmem.text.scan import BlockKind
 
 Value = TypeVar("Value")
 
@@ -108,20 +107,6 @@ def _join_pieces(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
     head, tail = common_ends(ours, theirs)
     inner = sorted((list(ours[head : len(ours) - tail]), list(theirs[head : len(theirs) - tail])))
     return [*ours[:head], *inner[0], *inner[1], *ours[len(ours) - tail :]]
-
-
-def merge_blocks(base: str | None, ours: str, theirs: str) -> tuple[str, ...]:
-    """The block that holds both sides' edits; both blocks where they changed the same lines."""
-    if base is not None and len(sides := choices(base, ours, theirs)) == 1:
-        return sides
-    if ours == theirs:
-        return (ours,)
-    lines = (
-        None
-        if base is None
-        else merge_lines(base.split("\n"), ours.split("\n"), theirs.split("\n"))
-    )
-    return tuple(sorted((ours, theirs))) if lines is None else ("\n".join(lines),)
 
 
 _COMMENT = late.pattern(r"(?s)\s*<!--.*?-->")
@@ -256,12 +241,3 @@ def _merge_comments(base: str, ours: str, theirs: str) -> str | None:
             *([c.strip() for c in _COMMENT.findall(text)] for text in (base, ours, theirs))
         )
     )
-
-
-def merge_unit(
-    kind: BlockKind | None, base: str | None, ours: str, theirs: str, is_guess: bool
-) -> tuple[str, ...]:
-    """The remaining texts of a unit that both sides have."""
-    if kind is BlockKind.ITEM:
-        return merge_items(base, ours, theirs, is_guess)
-    return merge_blocks(base, ours, theirs)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+from mdmem.editors.merge3.tables import Table
 from mdmem.model import Fact
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -60,14 +61,19 @@ class Unit:
 
     @cached_property
     def lines(self) -> frozenset[str]:
-        """The different lines with words of a block that states no fact."""
-        return (
-            frozenset()
-            if self.fact
-            else frozenset(
-                line.strip() for line in self.text.split("\n") if any(map(str.isalnum, line))
-            )
+        """The different lines with words of a block that states no fact, or a table's cells."""
+        if self.fact:
+            return frozenset()
+        if self.table:
+            return frozenset(word for line in self.table.lines for word in line.words) - {""}
+        return frozenset(
+            line.strip() for line in self.text.split("\n") if any(map(str.isalnum, line))
         )
+
+    @cached_property
+    def table(self) -> Table | None:
+        """The table that it is."""
+        return Table.read(self.text) if self.kind is BlockKind.PARAGRAPH else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,266 @@
+"""Three versions of a sequence of atoms made one: rows of a table, sentences, items of a list.
+
+An atom that both sides changed differently remains twice, side by side. Symmetric in the sides.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from mdmem.editors.merge3.sequences import matching_items, merge_order, unmatched_between
+from mdmem.startup.records import dataclass, field
+
+Atom: TypeAlias = Any
+"""One value for each sequence: a row, a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtomKind:
+    """How atoms are matched and merged.
+
+    Args:
+        names: of an atom (None: nameless), the certain ones first. The first is its identity; the
+            others count where each version has them once.
+        combine: the base's atom (None: new on both sides) and both sides', to one atom, or to two.
+        likely: pairs of atoms that a side lacks and new ones that may be the same, the best first.
+        is_changed: tells if a side changed an atom that the other removed (None: by identity).
+        by_place: different atoms between the same neighbours are the same.
+        may_move: equal atoms are the same in any order.
+    """
+
+    names: Sequence[Callable[[Atom], Any]]
+    combine: Callable[[Atom | None, Atom, Atom], tuple[Atom, ...]]
+    likely: Callable[[Sequence[Atom], Sequence[Atom]], Iterable[tuple[int, int]]] | None = None
+    is_changed: Callable[[Atom, Atom], bool] | None = None
+    by_place: bool = True
+    may_move: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class AtomTriple:
+    """An atom in the base and in both sides, by number, and what remains of it.
+
+    `is_kept`: one side removed it, and the other changed it.
+    """
+
+    base: int | None = None
+    sides: list[int | None] = field(default_factory=lambda: [None, None])
+    atoms: tuple[Atom, ...] = ()
+    is_kept: bool = False
+
+    @property
+    def members(self) -> tuple[int | None, int | None, int | None]:
+        """Its numbers in the base and in both sides."""
+        return self.base, self.sides[0], self.sides[1]
+
+
+class MergedText(NamedTuple):
+    """The texts that remain of a block: one, or both sides'.
+
+    `pairs`: atoms side by side, of which each side wrote one; `kept`: atoms that one side removed
+    and the other changed.
+    """
+
+    texts: tuple[str, ...]
+    pairs: tuple[tuple[str, str], ...] = ()
+    kept: tuple[str, ...] = ()
+
+
+def merge_atoms(
+    versions: tuple[Sequence[Atom], Sequence[Atom], Sequence[Atom]], kind: AtomKind
+) -> list[AtomTriple]:
+    """The atoms of a base and two sides that remain, in order."""
+    base, ours, theirs = versions
+    matcher = _Matcher(base, (ours, theirs), kind)
+    matcher.match()
+    identity = kind.names[0]
+    for triple in matcher.triples():
+        old = None if triple.base is None else base[triple.base]
+        match triple.sides:
+            case [int(a), int(b)]:
+                atoms = kind.combine(old, ours[a], theirs[b])
+                triple.atoms = tuple(sorted(atoms, key=identity))
+            case [int(a), None]:
+                _keep(triple, old, ours[a], kind)
+            case [None, int(b)]:
+                _keep(triple, old, theirs[b], kind)
+    of_base, of_sides = matcher.of_base, matcher.of_sides
+
+    def key(triple: AtomTriple) -> Any:
+        names = [identity(atom) for atom in triple.atoms]
+        return names, -1 if triple.base is None else triple.base
+
+    order = merge_order(
+        [triple for triple in of_base if triple.atoms],
+        (
+            [triple for triple in of_sides[0] if triple.atoms],
+            [triple for triple in of_sides[1] if triple.atoms],
+        ),
+        key,
+    )
+    most = Counter(map(identity, ours)) | Counter(map(identity, theirs))
+    return list(_without_repeats(order, identity, most))
+
+
+def _without_repeats(
+    triples: Iterable[AtomTriple], identity: Callable[[Atom], Any], most: Counter[Any]
+) -> Iterator[AtomTriple]:
+    """Remove atoms that are there more often than on any side: two triples became one."""
+    counts: Counter[Any] = Counter()
+    for triple in triples:
+        counts.update(map(identity, triple.atoms))
+        if any(counts[identity(atom)] > max(1, most[identity(atom)]) for atom in triple.atoms):
+            triple.atoms = tuple(
+                atom
+                for atom in triple.atoms
+                if counts[identity(atom)] <= max(1, most[identity(atom)])
+            )
+            if not triple.atoms:
+                continue
+        yield triple
+
+
+def _keep(triple: AtomTriple, old: Atom | None, atom: Atom, kind: AtomKind) -> None:
+    identity = kind.names[0]
+    is_changed = kind.is_changed or (lambda old, atom: identity(old) != identity(atom))
+    if old is None or is_changed(old, atom):
+        triple.atoms, triple.is_kept = (atom,), old is not None
+
+
+class _Matcher:
+    """Matches by one rule after the other; what both sides have in common comes first."""
+
+    def __init__(
+        self,
+        base: Sequence[Atom],
+        sides: tuple[Sequence[Atom], Sequence[Atom]],
+        kind: AtomKind,
+    ) -> None:
+        self._base, self._sides, self._kind = base, sides, kind
+        self.of_base = [AtomTriple(base=number) for number in range(len(base))]
+        self.of_sides = (
+            [AtomTriple(sides=[number, None]) for number in range(len(sides[0]))],
+            [AtomTriple(sides=[None, number]) for number in range(len(sides[1]))],
+        )
+
+    def triples(self) -> Iterable[AtomTriple]:
+        """Each triple once."""
+        return dict.fromkeys((*self.of_base, *self.of_sides[0], *self.of_sides[1]))
+
+    def match(self) -> None:
+        """Match equal atoms, then those new on both sides, then each side's."""
+        ours, theirs = self._sides
+        for side in (0, 1):
+            for old, new in self._equal(self._base, self._sides[side]):
+                self._link(self.of_base[old], self.of_sides[side][new])
+        new_of = [
+            [n for n, triple in enumerate(triples) if triple.base is None]
+            for triples in self.of_sides
+        ]
+        for a, b in self._equal([ours[n] for n in new_of[0]], [theirs[n] for n in new_of[1]]):
+            self._link(self.of_sides[0][new_of[0][a]], self.of_sides[1][new_of[1][b]])
+        for rule in self._rules():
+            self._apply(
+                rule,
+                0,
+                [n for n, triple in enumerate(self.of_base) if triple.sides == [None, None]],
+                [
+                    n
+                    for n, triple in enumerate(self.of_sides[0])
+                    if triple.base is None and triple.sides[1] is not None
+                ],
+            )
+            for side in (0, 1):
+                self._apply(
+                    rule,
+                    side,
+                    [n for n, triple in enumerate(self.of_base) if triple.sides[side] is None],
+                    [
+                        n
+                        for n, triple in enumerate(self.of_sides[side])
+                        if triple.base is None and triple.sides[1 - side] is None
+                    ],
+                )
+
+    def _apply(self, rule: _Rule, side: int, gone: list[int], new: list[int]) -> None:
+        if gone and new:
+            for old, number in list(rule(self, side, gone, new)):
+                self._link(self.of_base[old], self.of_sides[side][number])
+
+    def _link(self, into: AtomTriple, other: AtomTriple) -> None:
+        for side, number in enumerate(other.sides):
+            if number is not None:
+                into.sides[side] = number
+                self.of_sides[side][number] = into
+
+    def _equal(self, old: Sequence[Atom], new: Sequence[Atom]) -> Iterator[tuple[int, int]]:
+        identity = self._kind.names[0]
+        olds, news = [identity(atom) for atom in old], [identity(atom) for atom in new]
+        pairs = matching_items(olds, news)
+        yield from pairs
+        if not self._kind.may_move or len(pairs) == min(len(old), len(new)):
+            return
+        matched_old, matched_new = {a for a, _ in pairs}, {b for _, b in pairs}
+        waiting: dict[Hashable, list[int]] = {}
+        for number in reversed(range(len(new))):
+            if number not in matched_new:
+                waiting.setdefault(news[number], []).append(number)
+        for number, name in enumerate(olds):
+            if number not in matched_old and waiting.get(name):
+                yield number, waiting[name].pop()
+
+    def _rules(self) -> Iterator[_Rule]:
+        for name in self._kind.names[1:]:
+            yield lambda matcher, *at, name=name: matcher.by_name(name, *at)
+        if self._kind.likely is not None:
+            yield _Matcher.by_likeness
+        if self._kind.by_place:
+            yield _Matcher.by_place
+
+    def by_name(
+        self, name: Callable[[Atom], Hashable], side: int, gone: list[int], new: list[int]
+    ) -> Iterator[tuple[int, int]]:
+        """Match atoms with a name that each version has once."""
+        counts = [Counter(map(name, atoms)) for atoms in (self._base, self._sides[side])]
+        numbers = {name(self._sides[side][n]): n for n in new}
+        for old in gone:
+            named = name(self._base[old])
+            if named is not None and all(count[named] == 1 for count in counts):
+                number = numbers.get(named)
+                if number is not None:
+                    yield old, number
+
+    def by_likeness(self, side: int, gone: list[int], new: list[int]) -> Iterator[tuple[int, int]]:
+        """Match likely pairs, each atom once."""
+        assert self._kind.likely is not None
+        olds, news = set[int](), set[int]()
+        atoms = [self._base[n] for n in gone], [self._sides[side][n] for n in new]
+        for a, b in self._kind.likely(*atoms):
+            if a not in olds and b not in news:
+                olds.add(a)
+                news.add(b)
+                yield gone[a], new[b]
+
+    def by_place(self, side: int, gone: list[int], new: list[int]) -> Iterator[tuple[int, int]]:
+        """Match what stands between the same neighbours, one after the other."""
+        old_runs = unmatched_between(
+            range(len(self._base)),
+            {n: n for n, triple in enumerate(self.of_base) if triple.sides[side] is not None},
+        )
+        new_runs = unmatched_between(
+            range(len(self._sides[side])),
+            {
+                n: triple.base
+                for n, triple in enumerate(self.of_sides[side])
+                if triple.base is not None
+            },
+        )
+        wanted, free = set(gone), set(new)
+        for neighbours, run in old_runs.items():
+            others = [n for n in new_runs.get(neighbours, ()) if n in free]
+            yield from zip([n for n in run if n in wanted], others, strict=False)
+
+
+_Rule = Callable[[_Matcher, int, list[int], list[int]], Iterable[tuple[int, int]]]

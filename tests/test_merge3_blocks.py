@@ -1,0 +1,167 @@
+"""Merges inside blocks: examples with the sides both ways round, and the laws for random edits."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from block_texts import edited_lists, words
+from conftest import examples
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mdmem.editors.merge3.merging import MergeResult, merge3
+from mdmem.text.facts import fact_id
+
+HEAD = "# Memory\n\n"
+
+
+def both_ways(base: str, ours: str, theirs: str) -> MergeResult:
+    o, a, b = (f"{HEAD}{text}\n".encode() for text in (base, ours, theirs))
+    result = merge3(o, a, b)
+    assert result == merge3(o, b, a)
+    assert merge3(o, a, o).data == merge3(o, a, a).data == a
+    return result
+
+
+def merged_again(base: str, ours: str, theirs: str) -> tuple[str, list[set[str]]]:
+    """The same, which does not change where it is merged again with a side."""
+    text, pairs = merged(base, ours, theirs)
+    assert text == merged(base, text, ours)[0] == merged(base, theirs, text)[0]
+    return text, pairs
+
+
+def merged(base: str, ours: str, theirs: str) -> tuple[str, list[set[str]]]:
+    """The block, and the pairs that are named."""
+    result = both_ways(base, ours, theirs)
+    assert result.data is not None, result.reason
+    text = result.data.decode()
+    assert text.startswith(HEAD)
+    assert text.endswith("\n")
+    return text[len(HEAD) : -1], [{pair[0], pair[1]} for pair in result.notes.contradictions]
+
+
+def ids(*pairs: tuple[str, str]) -> list[set[str]]:
+    return [{fact_id(first), fact_id(second)} for first, second in pairs]
+
+
+TABLE = "| what | who |\n|---|---|\n"
+PRICES = f"{TABLE}| tea | Ana |\n| rice | Bo |"
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "expected"),
+    [
+        pytest.param(
+            PRICES,
+            PRICES.replace("Ana", "Cleo"),
+            PRICES.replace("tea", "black tea"),
+            PRICES.replace("tea | Ana", "black tea | Cleo"),
+            id="two cells of a row",
+        ),
+        pytest.param(
+            PRICES,
+            f"{PRICES}\n| oats | Cleo |",
+            f"{PRICES}\n| milk | Dan |",
+            f"{PRICES}\n| milk | Dan |\n| oats | Cleo |",
+            id="a row by each",
+        ),
+        pytest.param(
+            PRICES,
+            f"{TABLE}| rice | Bo |",
+            PRICES.replace("Bo", "Dan"),
+            f"{TABLE}| rice | Dan |",
+            id="a row out, another changed",
+        ),
+        pytest.param(
+            PRICES,
+            f"{TABLE}| rice | Bo |\n| tea | Ana |",
+            PRICES.replace("Ana", "Dan"),
+            f"{TABLE}| rice | Bo |\n| tea | Dan |",
+            id="sorted, and a cell",
+        ),
+        pytest.param(
+            PRICES,
+            "| what | who | paid |\n|---|---|---|\n| tea | Ana | yes |\n| rice | Bo | no |",
+            f"{TABLE}| oats | Cleo |\n| tea | Ana |",
+            "| what | who | paid |\n|---|---|---|\n| oats | Cleo |  |\n| tea | Ana | yes |\n"
+            "| rice | Bo | no |",
+            id="a column here; a row out and a row there",
+        ),
+        pytest.param(
+            PRICES,
+            "| what |\n|---|\n| tea |\n| rice |",
+            f"{PRICES}\n| oats |  |",
+            "| what |\n|---|\n| tea |\n| rice |\n| oats |",
+            id="a column out",
+        ),
+        pytest.param(
+            PRICES,
+            "| what | who |\n|------|----:|\n| tea  | Ana |\n| rice | Bo  |",
+            PRICES.replace("Bo", "Daniel"),
+            "| what | who    |\n|------|-------:|\n| tea  | Ana    |\n| rice | Daniel |",
+            id="padded here",
+        ),
+        pytest.param(
+            PRICES,
+            PRICES.replace("who", "name"),
+            PRICES.replace("Bo", "Dan"),
+            PRICES.replace("who", "name").replace("Bo", "Dan"),
+            id="a column renamed",
+        ),
+    ],
+)
+def test_tables(base: str, ours: str, theirs: str, expected: str) -> None:
+    assert merged_again(base, ours, theirs) == (expected, [])
+
+
+def test_two_words_for_one_cell_are_two_rows_side_by_side() -> None:
+    base = "| what | who | price |\n|---|---|---|\n| tea | Ana | 3 |\n| rice | Bo | 4 |"
+    ours = base.replace("Ana", "Cleo").replace("tea", "black tea")
+    theirs = base.replace("Ana", "Dan").replace("Bo", "Eve")
+    both = "| black tea | Cleo | 3 |\n| black tea | Dan | 3 |\n| rice | Eve | 4 |"
+    assert merged_again(base, ours, theirs) == (
+        "\n".join([*base.split("\n")[:2], both]),
+        ids(("black tea | Cleo | 3", "black tea | Dan | 3")),
+    )
+
+
+def test_a_row_that_one_side_removed_and_the_other_changed_is_kept() -> None:
+    result = both_ways(PRICES, f"{TABLE}| rice | Bo |", PRICES.replace("Ana", "Dan"))
+    assert result.data == f"{HEAD}{PRICES.replace('Ana', 'Dan')}\n".encode()
+    assert result.notes.kept == (fact_id("tea | Dan"),)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "reason"),
+    [
+        pytest.param(
+            PRICES.replace("who", "a"), PRICES.replace("who", "b"), "column", id="renamed"
+        ),
+        pytest.param(PRICES.replace("who", "what"), f"{PRICES}\n| a | b |", "one name", id="twins"),
+        pytest.param(f"{PRICES}\n| a | b | c |", f"{PRICES}\n| a | b |", "more cells", id="excess"),
+    ],
+)
+def test_tables_left_to_git(ours: str, theirs: str, reason: str) -> None:
+    assert reason in both_ways(PRICES, ours, theirs).reason
+
+
+rows = st.builds(lambda *cells: "| " + " | ".join(cells) + " |", words, words, words)
+
+
+@given(edited_lists(rows))
+@examples(200)
+def test_any_edits_of_rows_are_merged_with_no_row_lost(texts: tuple[list[str], ...]) -> None:
+    head = "| one | two | three |\n|---|---|---|"
+    base, ours, theirs = texts
+    text, _ = merged(*("\n".join([head, *lines]) for lines in texts))
+    lines = text.split("\n")
+    assert lines[:2] == head.split("\n")
+    table = [re.findall(r"\w+", line) for line in lines[2:]]
+    assert all(len(row) == 3 for row in table)
+    for side in (ours, theirs):
+        for row in {*side} - {*base}:
+            cells = re.findall(r"\w+", row)
+            for number, cell in enumerate(cells):
+                assert any(other[number] == cell for other in table), "a cell that a side wrote"
+    assert {*lines[2:]} >= ({*ours} & {*theirs}) - {*base}
