@@ -165,3 +165,86 @@ def test_any_edits_of_rows_are_merged_with_no_row_lost(texts: tuple[list[str], .
             for number, cell in enumerate(cells):
                 assert any(other[number] == cell for other in table), "a cell that a side wrote"
     assert {*lines[2:]} >= ({*ours} & {*theirs}) - {*base}
+
+
+# Nested and numbered lists, tasks.
+
+TREE = "- fruit\n  - apples\n  - plums\n- greens\n  - leeks\n  - kale"
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "expected"),
+    [
+        pytest.param(TREE, TREE.replace("fruit", "what grows on trees"), TREE.replace("plums", "sweet plums"), TREE.replace("fruit", "what grows on trees").replace("plums", "sweet plums"), id="parent and child"),
+        pytest.param(TREE, "- greens\n  - leeks\n  - plums\n  - kale\n- fruit\n  - apples", TREE.replace("plums", "sweet plums"), "- greens\n  - leeks\n  - sweet plums\n  - kale\n- fruit\n  - apples", id="moved and reworded"),
+        pytest.param(TREE, TREE.replace("  -", "    -"), f"{TREE}\n  - peas", f"{TREE}\n  - peas".replace("  -", "    -"), id="indented here"),
+        pytest.param(TREE, f"{TREE}\n  - peas", f"{TREE}\n  - beans", f"{TREE}\n  - beans\n  - peas", id="a child by each"),
+        pytest.param(TREE, "- greens\n  - leeks\n  - kale", TREE.replace("plums", "sweet plums"), "- fruit\n  - sweet plums\n- greens\n  - leeks\n  - kale", id="parent gone, child changed"),
+        pytest.param(TREE, "- greens\n  - leeks\n  - kale", TREE.replace("fruit", "fruits"), TREE.replace("fruit", "fruits"), id="all gone, parent changed"),
+        pytest.param(TREE, f"{TREE}\n- roots", TREE.replace("- kale", "- kale #may"), f"{TREE} #may\n- roots", id="a tag beneath"),
+        pytest.param("- a a\n\n  more of it\n\n  - b b\n- c c", "- a a\n\n  more of it\n\n  - b b #t\n- c c", "- a a\n\n  more of all\n\n  - b b\n- c c", "- a a\n\n  more of all\n\n  - b b #t\n- c c", id="a paragraph before the children"),
+        pytest.param("1. one\n2. two", "1. zero\n2. one\n3. two", "1. one\n2. two #t\n3. three", "1. zero\n2. one\n3. two #t\n4. three", id="steps by each"),
+        pytest.param("1. one\n1. two", "1. zero\n1. one\n1. two", "1. one\n1. two\n1. three", "1. zero\n1. one\n1. two\n1. three", id="not in order"),
+        pytest.param("9. one\n   more", "9. zero\n10. one\n    more", "9. one\n   more\n10. two", "9. zero\n10. one\n    more\n11. two", id="a wider number"),
+        pytest.param("", "1. one\n2. two", "1. two", "1. one\n2. two", id="a list by each"),
+        pytest.param("- [ ] pay\n- [ ] call", "- [x] pay\n- [ ] call", "- [ ] pay Ana\n- [ ] call", "- [x] pay Ana\n- [ ] call", id="ticked, reworded"),
+        pytest.param("- [ ] pay", "- [x] pay", "- [ ] pay #due", "- [x] pay #due", id="ticked, tagged"),
+        pytest.param("- [ ] pay rent\n\n## Done", "## Done\n\n- [x] pay rent", "- [ ] pay rent to Ana\n\n## Done", "## Done\n\n- [x] pay rent to Ana", id="done, reworded"),
+        pytest.param("## A\n\n- a a\n\n## B\n\n- b b", "## A\n\n- a a\n- new words\n\n## B\n\n- b b", "## A\n\n- a a\n\n## B\n\n- b b\n- new words", "## A\n\n- a a\n- new words\n\n## B\n\n- b b", id="new in two sections"),
+    ],
+)  # fmt: skip
+def test_lists(base: str, ours: str, theirs: str, expected: str) -> None:
+    assert merged_again(base, ours, theirs) == (expected, [])
+
+
+def test_two_wordings_of_an_item_stand_side_by_side_with_its_children_beneath_the_second() -> None:
+    ours, theirs = TREE.replace("leeks", "young leeks"), TREE.replace("leeks", "old leeks")
+    assert merged_again(TREE, ours, theirs) == (
+        TREE.replace("  - leeks", "  - old leeks\n  - young leeks"),
+        ids(("old leeks", "young leeks")),
+    )
+    base = "- red fruit of trees\n  - apples"
+    ours, theirs = base.replace("red", "ripe"), base.replace("red", "sour")
+    assert merged_again(base, ours, theirs) == (
+        "- ripe fruit of trees\n- sour fruit of trees\n  - apples",
+        ids(("ripe fruit of trees", "sour fruit of trees")),
+    )
+
+
+@st.composite
+def edited_trees(draw: st.DrawFn) -> tuple[list[tuple[str, str]], ...]:
+    """Pairs of parent and child, and two edits: other words, another parent, gone, new."""
+    parents = ("fruit", "greens", "roots")
+    names = draw(st.lists(words, min_size=1, max_size=6, unique=True))
+    base = [(draw(st.sampled_from(parents)), name) for name in names]
+    sides = []
+    for side in ("x", "y"):
+        edited = []
+        for parent, name in base:
+            edit = draw(st.sampled_from(("", "", "change", "move", "remove")))
+            if edit != "remove":
+                place = draw(st.sampled_from(parents)) if edit == "move" else parent
+                edited.append((place, f"{name} {side}" if edit == "change" else name))
+        edited += [(draw(st.sampled_from(parents)), f"new {side}")] * draw(st.integers(0, 1))
+        sides.append(edited)
+    return base, *sides
+
+
+@given(edited_trees())
+@examples(200)
+def test_any_edits_of_nested_items_are_merged_with_none_lost_or_doubled(
+    trees: tuple[list[tuple[str, str]], ...],
+) -> None:
+    texts = [
+        "\n".join(
+            f"- {parent}" + "".join(f"\n  - {name}" for around, name in tree if around == parent)
+            for parent in ("fruit", "greens", "roots")
+        )
+        for tree in trees
+    ]
+    text, _ = merged(texts[0], texts[1], texts[2])
+    items = re.findall(r"- (.*)", text)
+    base, ours, theirs = ({name for _, name in tree} for tree in trees)
+    assert len(items) == len(set(items))
+    assert {*items} >= (ours & theirs) | (ours - base) | (theirs - base)
+    assert {*items} <= ours | theirs | {"fruit", "greens", "roots"}

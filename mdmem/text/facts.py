@@ -45,7 +45,7 @@ _ARTICLES = frozenset(("a", "an", "the", "and", "or"))
 _CONTENT_WORD = late.pattern(r"[^\W_]+(?:['’][^\W_]+)*")
 _FIRST_UNSPACED = "\u0e00"
 _DATED = late.pattern(r"\d{4}-\d{2}-\d{2}\b|\d{1,2}:\d{2}\b")
-_TASK_BOX = late.pattern(r"\[[ xX]\] ")
+TASK_BOX = late.pattern(r"\[[ xX]\] ")
 KIND_LABEL = late.pattern(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
 _BLOCK_ID = late.pattern(r"(?:^|\s)\^[A-Za-z0-9-]+$")
 _COMMENT = late.pattern(r"(?s)<!--.*?(?:-->|\Z)")
@@ -85,7 +85,7 @@ def is_dated(text: str) -> bool:
 
 def may_repeat(text: str) -> bool:
     """True for tasks and lines of a diary."""
-    return is_dated(text) or bool(_TASK_BOX.match(text))
+    return is_dated(text) or bool(TASK_BOX.match(text))
 
 
 def may_have_copies(text: str, key: str | None) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 
+from mdmem.editors.merge3.nested_items import indented
 from mdmem.editors.merge3.section_matches import SectionMatches
 from mdmem.editors.merge3.sections import MergedSection
 from mdmem.editors.merge3.unit_matches import UnitMatches, UnitTriple
@@ -111,7 +112,10 @@ def arrange(
             yield PlannedElement(section.triple, heading)
             waiting += [PlannedElement((section.triple, "second"), text) for text in second]
         for unit in units[number]:
-            yield from (PlannedElement(unit.triple, text, unit.unit) for text in unit.texts)
+            yield from (
+                PlannedElement(unit.triple, indented(text, unit.indent), unit.unit)
+                for text in unit.texts
+            )
         waiting += [(child, level) for child in reversed(children(number))]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from mdmem.editors.merge3.blank_lines import Gaps, PlannedElement, TextForm, arrange, identities
@@ -158,6 +158,7 @@ class _Plan:
     elements: list[PlannedElement]
     notes: MergeNotes
     combinations: tuple[Combination, ...]
+    is_flat: Callable[[str], bool]
 
 
 def _plan(trees: _Trees, is_daily: bool, line_end: str) -> _Plan:
@@ -170,9 +171,9 @@ def _plan(trees: _Trees, is_daily: bool, line_end: str) -> _Plan:
     section_matches = match_all_sections(base, (sides[0], sides[1]), is_minute)
     sections = merge_sections(base, (sides[0], sides[1]), section_matches)
     are_minutes = [is_minute(section.title) for section in sections]
-    versions = _split(trees, section_matches)
+    versions = _split(trees, section_matches, is_minute)
     unit_matches = match_units(versions[0], versions[1:], section_matches, are_minutes)
-    merged = merge_units(versions[0], versions[1:], section_matches, unit_matches)
+    merged = merge_units(versions, section_matches, unit_matches)
     unit_order = UnitOrder(versions, section_matches, unit_matches, merged)
     units = [unit_order.in_section(number, is_set) for number, is_set in enumerate(are_minutes)]
     elements = list(
@@ -196,10 +197,13 @@ def _plan(trees: _Trees, is_daily: bool, line_end: str) -> _Plan:
             for text in unit.texts
             if text not in unit.made_of
         ),
+        is_flat=is_minute,
     )
 
 
-def _split(trees: _Trees, matches: SectionMatches) -> tuple[Version, Version, Version]:
+def _split(
+    trees: _Trees, matches: SectionMatches, is_flat: Callable[[str], bool]
+) -> tuple[Version, Version, Version]:
     """The versions in units; an own text equal in all three is one."""
     whole: tuple[set[int], set[int], set[int]] = (set(), set(), set())
     for triple in matches.triples:
@@ -210,7 +214,16 @@ def _split(trees: _Trees, matches: SectionMatches) -> tuple[Version, Version, Ve
             if own[0] == own[1] == own[2]:
                 for members, number in zip(whole, numbers, strict=True):
                     members.add(number)
-    return Version(trees[0], whole[0]), Version(trees[1], whole[1]), Version(trees[2], whole[2])
+    flat = [_flat_sections(tree, is_flat) for tree in trees]
+    return (
+        Version(trees[0], whole[0], flat[0]),
+        Version(trees[1], whole[1], flat[1]),
+        Version(trees[2], whole[2], flat[2]),
+    )
+
+
+def _flat_sections(tree: SectionTree, is_flat: Callable[[str], bool]) -> set[int]:
+    return {section.number for section in tree.sections if is_flat(section.title)}
 
 
 def _is_log(trees: _Trees) -> bool:
@@ -235,7 +248,8 @@ def _reads_as_planned(plan: _Plan) -> bool:
         section += element.is_heading
         if element.unit and element.unit.is_whole:
             whole.add(section)
-    version = Version(SectionTree(document), whole)
+    tree = SectionTree(document)
+    version = Version(tree, whole, _flat_sections(tree, plan.is_flat))
     read = [(element.is_heading, version.text_of(element)) for element in version.elements]
     return "".join(version.front) == plan.front and read == [
         (element.is_heading, element.text) for element in plan.elements

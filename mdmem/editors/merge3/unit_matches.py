@@ -11,6 +11,7 @@ from mdmem.editors.merge3.sequences import unmatched_between
 from mdmem.editors.merge3.values import ItemText
 from mdmem.editors.merge3.versions import Unit, Version
 from mdmem.startup.records import dataclass, field
+from mdmem.text.facts import TASK_BOX, normalise
 from mdmem.text.scan import BlockKind
 
 _MIN_LIKENESS, _MIN_LIKENESS_ELSEWHERE = 0.55, 0.8
@@ -98,10 +99,13 @@ class _UnitMatcher:
         for scope in sets:
             self._match(scope, (_by_block_id, _by_fact, _by_words))
         for scope in lists:
-            self._match(scope, (_by_block_id, _by_fact, _by_words, _by_key))
-        self._match(self._elsewhere(lists), (_by_single_fact,))
+            self._match(scope, (_by_block_id, _by_fact, _by_task, _by_words, _by_key))
+        self._match(self._elsewhere(lists), (_by_single_fact, _by_single_task))
+        for name in (_fact_id, _task):
+            self._new_elsewhere(lists, name)
         for scope in lists:
-            self._match(scope, (_by_lines, _by_header, _by_likeness, self._by_neighbours))
+            rules = (_by_lines, _by_header, _by_likeness, self._by_children, self._by_neighbours)
+            self._match(scope, rules)
         self._match(
             self._elsewhere(lists),
             (
@@ -214,6 +218,21 @@ class _UnitMatcher:
             triple.is_guess |= is_guess
             self._of_sides[side][number] = triple
 
+    def _by_children(self, candidates: _Candidates) -> Iterator[_Pair]:
+        """Items that have most of the items beneath them in common."""
+        triples = self._of_sides[candidates.side]
+        gone, new = set(candidates.gone), set(candidates.new)
+        counts: Counter[tuple[int, int]] = Counter()
+        for number in candidates.all_new:
+            parent, child = candidates.new_version.parent_of[number], triples[number].base
+            if parent in new and child is not None:
+                old = self._base.parent_of[child]
+                if old in gone and old is not None and parent is not None:
+                    counts[old, parent] += 1
+        ranked = sorted((-count, old, unit) for (old, unit), count in counts.items())
+        for _, old, unit in _one_to_one(ranked):
+            yield old, unit, True
+
     def _by_neighbours(self, candidates: _Candidates) -> Iterator[_Pair]:
         """Facts alone between the same neighbours, and a little alike.
 
@@ -249,6 +268,15 @@ class _UnitMatcher:
         return any(home != self._base.section_of[old] for home in homes)
 
     # What both sides brought in.
+
+    def _new_elsewhere(self, scopes: Iterable[_Scope], name: Name) -> None:
+        """Match what each side alone has once, in any section."""
+        ours, theirs = (
+            [n for scope in scopes for n in scope[1][side] if self._is_new(side, n)]
+            for side in (0, 1)
+        )
+        for pair in _pairs_by_name(*self._sides, ours, theirs, name, (ours, theirs)):
+            self._join(*pair)
 
     def _new_on_both(self, scope: _Scope) -> None:
         ours, theirs = (
@@ -287,12 +315,19 @@ def match_units(
     return _UnitMatcher(base, sides, sections, is_set).match()
 
 
-def _numbered(version: Version, units: Iterable[int]) -> Iterator[tuple[tuple[str, int], int]]:
-    seen: Counter[str] = Counter()
+def _numbered(
+    version: Version, units: Iterable[int]
+) -> Iterator[tuple[tuple[str, str | None, int], int]]:
+    """The texts of units with that of the item that they are in, numbered."""
+    seen: Counter[tuple[str, str | None]] = Counter()
     for number in units:
-        text = version.units[number].text
+        parent = version.parent_of[number]
+        text = (
+            version.units[number].unnumbered,
+            None if parent is None else version.units[parent].text,
+        )
         seen[text] += 1
-        yield (text, seen[text]), number
+        yield (*text, seen[text]), number
 
 
 def _fact_id(unit: Unit) -> Hashable | None:
@@ -301,6 +336,11 @@ def _fact_id(unit: Unit) -> Hashable | None:
 
 def _key(unit: Unit) -> Hashable | None:
     return unit.key
+
+
+def _task(unit: Unit) -> Hashable | None:
+    box = TASK_BOX.match(unit.fact.text) if unit.fact else None
+    return normalise(unit.fact.text[box.end() :]) if unit.fact and box else None
 
 
 def _block_id(unit: Unit) -> Hashable | None:
@@ -374,6 +414,14 @@ def _by_block_id(candidates: _Candidates) -> Iterator[_Pair]:
 
 def _by_fact(candidates: _Candidates) -> Iterator[_Pair]:
     yield from _by_name(candidates, _fact_id)
+
+
+def _by_task(candidates: _Candidates) -> Iterator[_Pair]:
+    yield from _by_name(candidates, _task)
+
+
+def _by_single_task(candidates: _Candidates) -> Iterator[_Pair]:
+    yield from _by_name(candidates, _task, (candidates.gone, candidates.new))
 
 
 def _by_words(candidates: _Candidates) -> Iterator[_Pair]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
 from typing import Any
 
 from mdmem.editors.merge3.blocks import merge_unit
+from mdmem.editors.merge3.nested_items import number_of_item, with_number, without_number
 from mdmem.editors.merge3.section_matches import SectionMatches
 from mdmem.editors.merge3.sequences import merge_order, merge_set_order
 from mdmem.editors.merge3.unit_matches import UnitMatches, UnitTriple
@@ -14,6 +16,10 @@ from mdmem.editors.merge3.values import choices
 from mdmem.editors.merge3.versions import Unit, Version
 from mdmem.startup.records import dataclass
 from mdmem.text.facts import MARKER
+from mdmem.text.scan import BlockKind
+
+_MOST_SPACES = 3
+"""More spaces before a list marker make it code."""
 
 
 class UnitOrder:
@@ -28,6 +34,10 @@ class UnitOrder:
     ) -> None:
         self._versions, self._sections, self._merged = versions, sections, merged
         self._triples_of = (matches.in_base, *matches.in_sides)
+        self._in_parent: dict[tuple[int, UnitTriple | None], list[MergedUnit]] = {}
+        for unit in merged.values():
+            if unit:
+                self._in_parent.setdefault((unit.section, unit.parent), []).append(unit)
 
     def in_section(self, section: int, is_set: bool) -> list[MergedUnit]:
         """The remaining units of a section (the number of its triple), in order."""
@@ -39,24 +49,88 @@ class UnitOrder:
         base, ours, theirs = (
             self._remaining(version, group, section) for version, group in enumerate(numbers)
         )
+        order: list[MergedUnit] = []
+        waiting: list[MergedUnit | None] = [None]
+        while waiting:
+            parent = waiting.pop()
+            if parent is not None:
+                order.append(parent)
+            children = self._children(parent, section, (base, ours, theirs), is_set)
+            waiting += reversed(children)
+        texts = [without_number(text) for unit in order for text in unit.texts]
+        if len(set(texts)) < len(texts):
+            counts = [
+                Counter(without_number(version.units[n].text) for n in group)
+                for version, group in zip(self._versions[1:], numbers[1:], strict=True)
+            ]
+            _keep_once(order, counts[0] | counts[1])
+            order = [unit for unit in order if unit.texts]
+        return order
+
+    def _children(
+        self,
+        parent: MergedUnit | None,
+        section: int,
+        versions: tuple[_UnitsByParent, _UnitsByParent, _UnitsByParent],
+        is_set: bool,
+    ) -> list[MergedUnit]:
+        triple = parent.triple if parent else None
+        base, ours, theirs = (version.get(triple, []) for version in versions)
         order = (
             merge_set_order(base, (ours, theirs), (_entry_key, _entry_key))
             if is_set
             else merge_order(base, (ours, theirs), _unit_key)
         )
-        texts = [text for unit in order for text in unit.texts]
-        if len(set(texts)) == len(texts):
-            return order
-        counts = [
-            Counter(version.units[n].text for n in group)
-            for version, group in zip(self._versions[1:], numbers[1:], strict=True)
-        ]
-        _keep_once(order, counts[0] | counts[1])
-        return [unit for unit in order if unit.texts]
+        units = list(dict.fromkeys((*order, *self._in_parent.get((section, triple), ()))))
+        for is_numbered, run in groupby(units, _is_numbered):
+            if is_numbered:
+                self._number(list(run))
+        return units
 
-    def _remaining(self, version: int, units: Sequence[int], section: int) -> list[MergedUnit]:
-        merged = (self._merged[self._triples_of[version][n]] for n in units)
-        return [unit for unit in merged if unit and unit.section == section]
+    def _number(self, run: Sequence[MergedUnit]) -> None:
+        """Number a list in order if a side did so, from the number that it began with."""
+        written = [
+            [
+                number
+                for unit in run
+                if (at := (unit.triple.base, *unit.triple.sides)[version]) is not None
+                and (number := number_of_item(self._versions[version].units[at].text)) is not None
+            ]
+            for version in range(3)
+        ]
+        least = min(2, max(map(len, written[1:])))
+        if not any(
+            len(numbers) >= least and sorted(numbers) == [*range(min(numbers), max(numbers) + 1)]
+            for numbers in written[1:]
+            if numbers
+        ):
+            return
+        base, *sides = (min(numbers, default=None) for numbers in written)
+        number = min(start for start in choices(base, sides[0], sides[1]) if start is not None)
+        for unit in run:
+            texts = list[str]()
+            for text in unit.texts:
+                texts.append(with_number(text, number))
+                number += 1
+            unit.texts = tuple(texts)
+
+    def _remaining(self, version: int, units: Sequence[int], section: int) -> _UnitsByParent:
+        """The remaining units of a version's section that are in the same parent there."""
+        by_parent: _UnitsByParent = {}
+        triples, parent_of = self._triples_of[version], self._versions[version].parent_of
+        for number in units:
+            unit, parent = self._merged[triples[number]], parent_of[number]
+            triple = None if parent is None else triples[parent]
+            if unit and unit.section == section and unit.parent is triple:
+                by_parent.setdefault(triple, []).append(unit)
+        return by_parent
+
+
+_UnitsByParent = dict[UnitTriple | None, list["MergedUnit"]]
+
+
+def _is_numbered(unit: MergedUnit) -> bool:
+    return unit.unit.kind is BlockKind.ITEM and number_of_item(unit.texts[0]) is not None
 
 
 def _keep_once(units: Sequence[MergedUnit], most: Mapping[str, int]) -> None:
@@ -65,8 +139,9 @@ def _keep_once(units: Sequence[MergedUnit], most: Mapping[str, int]) -> None:
     for unit in units:
         texts = []
         for text in unit.texts:
-            counts[text] += 1
-            if counts[text] <= max(1, most.get(text, 0)):
+            name = without_number(text)
+            counts[name] += 1
+            if counts[name] <= max(1, most.get(name, 0)):
                 texts.append(text)
         unit.texts = tuple(texts)
 
@@ -92,6 +167,7 @@ class MergedUnit:
         texts: one, or both sides'.
         is_kept: one side removed it, the other changed or moved it.
         is_moved_apart: each side moved it to another section.
+        parent: of a list item, the one that it is in; `indent` spaces deep.
         made_of: both sides' texts, sorted, for a text that neither has.
         pairs: atoms side by side in a block, of which each side wrote one.
         kept: atoms of a block that one side removed and the other changed.
@@ -103,6 +179,8 @@ class MergedUnit:
     texts: tuple[str, ...]
     is_kept: bool = False
     is_moved_apart: bool = False
+    parent: UnitTriple | None = None
+    indent: int = 0
     made_of: tuple[str, str] | None = None
     pairs: tuple[tuple[str, str], ...] = ()
     kept: tuple[str, ...] = ()
@@ -110,9 +188,14 @@ class MergedUnit:
 
 class _UnitMerger:
     def __init__(
-        self, base: Version, sides: tuple[Version, Version], sections: SectionMatches
+        self,
+        versions: tuple[Version, Version, Version],
+        sections: SectionMatches,
+        units: UnitMatches,
     ) -> None:
-        self._base, self._sides, self._sections = base, sides, sections
+        self._versions, self._sections = versions, sections
+        self._base, self._sides = versions[0], versions[1:]
+        self._triples_of = (units.in_base, *units.in_sides)
 
     def merge(self, triple: UnitTriple) -> MergedUnit | None:
         match triple.sides:
@@ -124,36 +207,82 @@ class _UnitMerger:
                 return self._merge_single(triple, 1, number)
         return None
 
+    def only(self, triple: UnitTriple) -> MergedUnit:
+        """A unit of one side, as it is there."""
+        side = 0 if triple.sides[0] is not None else 1
+        number = triple.sides[side]
+        assert number is not None
+        unit = self._sides[side].units[number]
+        return MergedUnit(
+            triple=triple,
+            section=self._section(side, number),
+            unit=unit,
+            texts=(unit.text,),
+            is_kept=triple.base is not None,
+            parent=self.parent_in(triple, side + 1),
+        )
+
+    def parent_of_gone(self, triple: UnitTriple) -> UnitTriple | None:
+        """The item around one that a side removed together with it."""
+        for side in (0, 1):
+            if triple.sides[side] is not None and triple.sides[1 - side] is None:
+                parent = self.parent_in(triple, side + 1)
+                return parent if parent and parent.sides[1 - side] is None else None
+        return None
+
+    def parent_in(self, triple: UnitTriple, version: int) -> UnitTriple | None:
+        """The unit that it is in, in a version that has it."""
+        number = (triple.base, *triple.sides)[version]
+        parent = None if number is None else self._versions[version].parent_of[number]
+        return None if parent is None else self._triples_of[version][parent]
+
+    def indents(self, triple: UnitTriple, parent: UnitTriple) -> list[int | None]:
+        """Its spaces behind those of its parent, in each version where it is in it."""
+        indents = list[int | None]()
+        for version, members in zip(
+            self._versions,
+            zip((triple.base, *triple.sides), (parent.base, *parent.sides), strict=True),
+            strict=True,
+        ):
+            number, around = members
+            is_in = number is not None and version.parent_of[number] == around is not None
+            indents.append(
+                version.units[number].indent - version.units[around].indent
+                if is_in and number is not None and around is not None
+                else None
+            )
+        return indents
+
     def _section(self, side: int, number: int) -> int:
         return self._sections.in_sides[side][self._sides[side].section_of[number]]
 
     def _merge_single(self, triple: UnitTriple, side: int, number: int) -> MergedUnit | None:
         """A unit of one side; one of the base is gone unless changed or moved."""
-        unit, section = self._sides[side].units[number], self._section(side, number)
-        is_old = triple.base is not None
         if (
             triple.base is not None
-            and unit.text == self._base.units[triple.base].text
-            and section == self._base.section_of[triple.base]
+            and self._sides[side].units[number].text == self._base.units[triple.base].text
+            and self._section(side, number) == self._base.section_of[triple.base]
+            and self.parent_in(triple, 0) is self.parent_in(triple, side + 1)
         ):
             return None
-        return MergedUnit(
-            triple=triple, section=section, unit=unit, texts=(unit.text,), is_kept=is_old
-        )
+        return self.only(triple)
 
     def _merge_both(self, triple: UnitTriple, ours: int, theirs: int) -> MergedUnit:
         units = (self._sides[0].units[ours], self._sides[1].units[theirs])
-        sections = (self._section(0, ours), self._section(1, theirs))
+        places = [
+            (self._section(0, ours), self.parent_in(triple, 1)),
+            (self._section(1, theirs), self.parent_in(triple, 2)),
+        ]
         old = self._base.units[triple.base] if triple.base is not None else None
         goals = (
-            sections
+            tuple(places)
             if triple.base is None
-            else choices(self._base.section_of[triple.base], *sections)
+            else choices((self._base.section_of[triple.base], self.parent_in(triple, 0)), *places)
         )
-        section, is_moved_apart = goals[0], len(set(goals)) > 1
+        (section, parent), is_moved_apart = goals[0], len(set(goals)) > 1
         if is_moved_apart:
-            names = (self._section_name(0, ours), self._section_name(1, theirs))
-            _, section = min(zip(names, sections, strict=True))
+            names = (self._place_name(0, ours), self._place_name(1, theirs))
+            _, (section, parent) = min(zip(names, places, strict=True), key=lambda pair: pair[0])
         merged = merge_unit(
             units[0].kind, old.text if old else None, units[0].text, units[1].text, triple.is_guess
         )
@@ -165,19 +294,92 @@ class _UnitMerger:
             unit=units[0],
             texts=merged.texts,
             is_moved_apart=is_moved_apart,
+            parent=parent,
             made_of=made_of,
             pairs=merged.pairs,
             kept=merged.kept,
         )
 
-    def _section_name(self, side: int, number: int) -> tuple[tuple[str, ...], str, str]:
+    def _place_name(self, side: int, number: int) -> tuple[Any, ...]:
         version = self._sides[side]
-        return version.tree.name(version.section_of[number])
+        parent = version.parent_of[number]
+        text = "" if parent is None else version.units[parent].text
+        return *version.tree.name(version.section_of[number]), text
 
 
 def merge_units(
-    base: Version, sides: tuple[Version, Version], sections: SectionMatches, units: UnitMatches
+    versions: tuple[Version, Version, Version], sections: SectionMatches, units: UnitMatches
 ) -> dict[UnitTriple, MergedUnit | None]:
-    """The remaining unit of each triple; None where nothing remains."""
-    merger = _UnitMerger(base, sides, sections)
-    return {triple: merger.merge(triple) for triple in units.triples}
+    """The remaining unit of each triple; None where nothing remains.
+
+    An item remains where one beneath it does, and beneath one that a side changed.
+    """
+    merger = _UnitMerger(versions, sections, units)
+    merged = {triple: merger.merge(triple) for triple in units.triples}
+    for triple in units.triples:
+        parent = merger.parent_of_gone(triple) if merged[triple] is None else None
+        outer = merged[parent] if parent else None
+        if outer and outer.is_kept:
+            merged[triple] = merger.only(triple)
+    waiting = [unit for unit in merged.values() if unit and unit.parent]
+    for unit in waiting:
+        if unit.parent and merged[unit.parent] is None:
+            merged[unit.parent] = outer = merger.only(unit.parent)
+            waiting.append(outer)
+    for unit in waiting:
+        _break_circle(unit, merged)
+    usual: dict[UnitTriple, int] = {}
+    for unit in waiting:
+        if unit.parent and (indent := _common_indent(merger.indents(unit.triple, unit.parent))):
+            usual.setdefault(unit.parent, indent)
+    for unit in waiting:
+        _set_place(unit, merged, merger, usual)
+    return merged
+
+
+def _around(
+    unit: MergedUnit, merged: Mapping[UnitTriple, MergedUnit | None]
+) -> Iterator[MergedUnit]:
+    """The items that an item is in, the innermost first; endless in a circle."""
+    parent = unit.parent
+    while parent is not None and (outer := merged[parent]):
+        yield outer
+        parent = outer.parent
+
+
+def _break_circle(unit: MergedUnit, merged: Mapping[UnitTriple, MergedUnit | None]) -> None:
+    seen = {unit.triple}
+    for outer in _around(unit, merged):
+        if outer is unit:
+            unit.parent = None
+            return
+        if outer.triple in seen:
+            return
+        seen.add(outer.triple)
+
+
+def _common_indent(indents: Sequence[int | None]) -> int | None:
+    """The indent of an item that both sides have in one parent."""
+    base, ours, theirs = indents
+    if ours is None or theirs is None:
+        return None
+    return max(ours, theirs) if base is None else max(choices(base, ours, theirs))
+
+
+def _set_place(
+    unit: MergedUnit,
+    merged: Mapping[UnitTriple, MergedUnit | None],
+    merger: _UnitMerger,
+    usual: Mapping[UnitTriple, int],
+) -> None:
+    """Put an item in the section of those that it is in, indented as its siblings are."""
+    chain = [unit, *_around(unit, merged)]
+    for outer, inner in pairwise(reversed(chain)):
+        inner.section = outer.section
+        indents = merger.indents(inner.triple, outer.triple)
+        marker = MARKER.match(outer.texts[-1])
+        least = marker.end() if marker else 2
+        indent = _common_indent(indents) or usual.get(outer.triple)
+        if indent is None:
+            indent = max((n for n in indents[1:] if n is not None), default=least)
+        inner.indent = outer.indent + min(max(indent, least), least + _MOST_SPACES)

@@ -9,9 +9,9 @@ from typing import TypeVar
 from mdmem.editors.list_items import ItemParts
 from mdmem.editors.merge3.sequences import matching_items
 from mdmem.startup import late
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.text.common_ends import common_ends
-from mdmem.text.facts import MARKER, before_marks, before_tags, normalise, split_until
+from mdmem.text.facts import MARKER, TASK_BOX, before_marks, before_tags, normalise, split_until
 
 Value = TypeVar("Value")
 
@@ -119,6 +119,7 @@ class ItemText:
 
     marker: str
     kind: str
+    box: str
     words: str
     until: str
     tags: str
@@ -138,12 +139,14 @@ class ItemText:
         if not tags or not head[:end].strip():
             end = marks
         words = len(split_until(head[:end])[0])
+        box = TASK_BOX.match(head[:words])
         block = _BLOCK_ID.search(head, marks)
         block_start = block.start() if block else len(head)
         return cls(
             marker=parts.start[:start],
             kind=parts.start[start:],
-            words=head[:words],
+            box=box[0] if box else "",
+            words=head[box.end() if box else 0 : words],
             until=head[words:end],
             tags=head[end:marks],
             comments=head[marks:block_start],
@@ -157,6 +160,7 @@ class ItemText:
             (
                 self.marker,
                 self.kind,
+                self.box,
                 self.words,
                 self.until,
                 self.tags,
@@ -182,12 +186,15 @@ def merge_items(
         return sides
     both = tuple(sorted((ours, theirs)))
     a, b = ItemText.read(ours), ItemText.read(theirs)
+    o = ItemText.read(base) if base is not None else None
     if a.words != b.words and (
-        is_guess or (base is None and normalise(a.words) != normalise(b.words))
+        not any(_is_ticked(o, side) for side in (a, b))
+        if is_guess and o
+        else is_guess or (base is None and normalise(a.words) != normalise(b.words))
     ):
         return both
-    o = ItemText.read(base) if base is not None else None
-    marker = choices(o.marker if o else a.marker, a.marker, b.marker)
+    marker = choices(o.marker, a.marker, b.marker) if o else (a.marker, b.marker)
+    box = choices(o.box, a.box, b.box) if o else (a.box, b.box)
     single = [choices(x, y, z) for x, y, z in _plain_parts(o, a, b)]
     beneath = merge_lines(*((part.beneath if part else "").split("\n") for part in (o, a, b)))
     comments = _merge_comments(o.comments if o else "", a.comments, b.comments)
@@ -198,6 +205,7 @@ def merge_items(
     item = ItemText(
         marker=min(marker),
         kind=kind,
+        box=max(box),
         words=words,
         until=until,
         tags=tags,
@@ -206,6 +214,11 @@ def merge_items(
         beneath="\n".join(beneath),
     )
     return (str(item),)
+
+
+def _is_ticked(old: ItemText, item: ItemText) -> bool:
+    """True if an item differs in its checkbox, and in its marker, at most."""
+    return replace(item, marker=old.marker, box=old.box) == old
 
 
 def _plain_parts(o: ItemText | None, a: ItemText, b: ItemText) -> list[tuple[str, str, str]]:

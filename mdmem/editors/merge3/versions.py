@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+from mdmem.editors.merge3.nested_items import dedented, indented, read_nested_items, without_number
 from mdmem.editors.merge3.tables import Table
 from mdmem.model import Fact
 from mdmem.startup import late
@@ -31,11 +32,20 @@ class Element(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """A part of a section's own text, or all of it; kind None: raw lines. No final line end."""
+    """A part of a section's own text, or all of it; kind None: raw lines. No final line end.
+
+    An item in another one has the text without `indent` spaces before each line.
+    """
 
     kind: BlockKind | None
     text: str
     is_whole: bool = False
+    indent: int = 0
+
+    @property
+    def raw(self) -> str:
+        """The text as written."""
+        return indented(self.text, self.indent)
 
     @cached_property
     def fact(self) -> Fact | None:
@@ -53,6 +63,11 @@ class Unit:
     def words_of_fact(self) -> list[str]:
         """The words of its fact, folded."""
         return normalise(self.fact.text).split() if self.fact else []
+
+    @property
+    def unnumbered(self) -> str:
+        """The text without the number of a numbered item."""
+        return without_number(self.text) if self.kind is BlockKind.ITEM else self.text
 
     @cached_property
     def words(self) -> str:
@@ -217,17 +232,25 @@ class Version:
 
     Attributes:
         units: of the whole text; `section_of` has their sections, `units_in` the reverse.
+        parent_of: the unit that each unit, a list item, is in.
         elements: headings and units in order.
         gaps: before each element, and after the last.
     """
 
-    def __init__(self, tree: SectionTree, whole: Collection[int] = ()) -> None:
-        """Take a text apart; the own text of the sections in `whole` is one unit."""
+    def __init__(
+        self, tree: SectionTree, whole: Collection[int] = (), flat: Collection[int] = ()
+    ) -> None:
+        """Take a text apart.
+
+        The own text of the sections in `whole` is one unit; an item of those in `flat` is one with
+        the items beneath it.
+        """
         self.tree = tree
         self.sections = tree.sections
         self.front = tree.document.lines[: tree.document.front]
         self.units: list[Unit] = []
         self.section_of: list[int] = []
+        self.parent_of: list[int | None] = []
         self.units_in: list[list[int]] = []
         self.elements: list[Element] = []
         self.gaps: list[str] = []
@@ -240,11 +263,36 @@ class Version:
             self.units_in.append([])
             split = tree.whole_with_lines if section.number in whole else tree.units_with_lines
             for unit, start, end in split(section.number):
-                self._add(Element(False, len(self.units)), unit.text, start, end)
-                self.units_in[-1].append(len(self.units))
-                self.units.append(unit)
-                self.section_of.append(section.number)
+                if unit.kind is not BlockKind.ITEM or section.number in flat:
+                    self._add_unit(unit, section.number, None, start, end)
+                else:
+                    self._add_item(unit, section.number, start, end)
         self.gaps.append(self._gap + tree.document.slice(self._line, len(tree.document.lines)))
+
+    def _add_unit(self, unit: Unit, section: int, parent: int | None, start: int, end: int) -> None:
+        self._add(Element(False, len(self.units)), unit.raw, start, end)
+        self.units_in[-1].append(len(self.units))
+        self.units.append(unit)
+        self.section_of.append(section)
+        self.parent_of.append(parent)
+
+    def _add_item(self, unit: Unit, section: int, start: int, end: int) -> None:
+        """Add a list item, and those beneath it."""
+        document, first = self.tree.document, len(self.units)
+        items = read_nested_items(unit.text, document.lines[start:end])
+        units = list[Unit]()
+        for item in items:
+            own = document.slice(start + item.start, start + item.end).rstrip()
+            text = own if item.parent is None else dedented(own, item.indent)
+            if text is not None:
+                indent = 0 if item.parent is None else item.indent
+                units.append(Unit(unit.kind, text, indent=indent))
+        if not items or len(units) < len(items):
+            self._add_unit(unit, section, None, start, end)
+            return
+        for item, own_unit in zip(items, units, strict=True):
+            parent = None if item.parent is None else first + item.parent
+            self._add_unit(own_unit, section, parent, start + item.start, start + item.end)
 
     def _add(self, element: Element, text: str, start: int, end: int) -> None:
         document = self.tree.document
@@ -257,5 +305,5 @@ class Version:
         return (
             self.sections[element.number].heading
             if element.is_heading
-            else self.units[element.number].text
+            else self.units[element.number].raw
         )
