@@ -248,3 +248,88 @@ def test_any_edits_of_nested_items_are_merged_with_none_lost_or_doubled(
     assert len(items) == len(set(items))
     assert {*items} >= (ours & theirs) | (ours - base) | (theirs - base)
     assert {*items} <= ours | theirs | {"fruit", "greens", "roots"}
+
+
+# Paragraphs, quotes, fences.
+
+PROSE = "The house is old.\nIt has two chimneys.\nThe roof leaks in winter."
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "expected"),
+    [
+        pytest.param(PROSE, PROSE.replace("old", "very old"), PROSE.replace("two", "three"), PROSE.replace("old", "very old").replace("two", "three"), id="two sentences"),
+        pytest.param("It is old. It leaks.", "It is old. It leaks. Bo knows.", "It is old. It leaks. Ana knows.", "It is old. It leaks. Ana knows. Bo knows.", id="a sentence by each"),
+        pytest.param("It is old.\nIt leaks.", "It is old. It leaks.", "It is old.\nIt leaks in winter.", "It is old. It leaks in winter.", id="on one line here"),
+        pytest.param("It is old. It leaks. Bo knows.", "It is old. Bo knows.", "It is very old. It leaks. Bo knows.", "It is very old. Bo knows.", id="a sentence out, another changed"),
+        pytest.param("它很旧。它漏水。", "它很旧。它漏水。阿波知道。", "它非常旧。它漏水。", "它非常旧。它漏水。阿波知道。", id="no spaces"),
+        pytest.param("See `a. B` and 3.5. It ran.", "See `a. B` and 3.5. It ran well.", "See `a. C` and 3.5. It ran.", "See `a. C` and 3.5. It ran well.", id="code and a number"),
+        pytest.param("> It is old.\n> It leaks.", "> It is very old.\n> It leaks.", "> It is old.\n> It leaks badly.", "> It is very old.\n> It leaks badly.", id="a quote"),
+        pytest.param("> [!tip] Roof\n> It leaks.", "> [!tip] The roof\n> It leaks.", "> [!tip] Roof\n> It leaks.\n> Bo knows.", "> [!tip] The roof\n> It leaks.\n> Bo knows.", id="a callout"),
+        pytest.param("```sh\na\nb\nc\n```", "```sh\na\nB\nc\n```", "```sh\na\nb\nC\n```", "```sh\na\nB\nC\n```", id="lines of a fence"),
+        pytest.param("```\na\nb\n```", "```\nb\n```", "```\na\nB\n```", "```\nB\n```", id="a line out, another changed"),
+    ],
+)  # fmt: skip
+def test_prose_and_fences(base: str, ours: str, theirs: str, expected: str) -> None:
+    assert merged_again(base, ours, theirs) == (expected, [])
+
+
+def test_equal_lines_of_a_fence_are_as_many_as_the_sides_wrote() -> None:
+    base, ours, theirs = (
+        f"```\n{code}\n```" for code in ("a\n}\nb\n}", "x\n}\na\n}\nb\n}", "a\n}\nb\n}\ny\n}")
+    )
+    assert merged(base, ours, theirs) == ("```\nx\n}\na\n}\nb\n}\ny\n}\n```", [])
+
+
+def test_wrapped_prose_is_wrapped_from_the_edited_sentence_on() -> None:
+    base = "The house by the lake\nis old. It has two\nchimneys and a roof.\nIt leaks."
+    ours = base.replace("two", "three wide")
+    theirs = base.replace("It leaks.", "It leaks in every winter.")
+    assert merged_again(base, ours, theirs)[0] == (
+        "The house by the lake\nis old. It has three wide\nchimneys and a roof. It\n"
+        "leaks in every winter."
+    )
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "expected", "pair"),
+    [
+        pytest.param("It is old. It leaks.", "It is very old. It leaks.", "It is quite old. It leaks.", "It is quite old. It is very old. It leaks.", ("It is quite old.", "It is very old."), id="a sentence"),
+        pytest.param("It leaks.", "Bo mended the roof.", "Ana sold the house.", "Ana sold the house. Bo mended the roof.", ("Bo mended the roof.", "Ana sold the house."), id="all of it"),
+        pytest.param("It leaks", "It leaks much", "It leaks a little", "It leaks a little\n\nIt leaks much", ("It leaks much", "It leaks a little"), id="without a full stop"),
+        pytest.param("> It leaks.", "> It leaks much.", "> It leaks a little.", "> It leaks a little. It leaks much.", ("It leaks much.", "It leaks a little."), id="of a quote"),
+        pytest.param("> [!tip] A\n> It leaks.", "> [!tip] C\n> It leaks.", "> [!tip] B\n> It leaks.", "> [!tip] B\n> It leaks.\n\n> [!tip] C\n> It leaks.", ("B", "C"), id="a title"),
+        pytest.param("```\na\nb\n```", "```\nx\nb\nc\n```", "```\ny\nb\n```", "```\nx\nb\nc\n```\n\n```\ny\nb\nc\n```", ("x", "y"), id="a line of a fence"),
+    ],
+)  # fmt: skip
+def test_two_versions_of_one_atom_are_named(
+    base: str, ours: str, theirs: str, expected: str, pair: tuple[str, str]
+) -> None:
+    assert merged_again(base, ours, theirs) == (expected, ids(pair))
+
+
+@given(edited_lists(st.builds("The {} is {}.".format, words, words)), st.booleans())
+@examples(200)
+def test_any_edits_of_sentences_are_merged_with_none_lost(
+    texts: tuple[list[str], ...], is_quote: bool
+) -> None:
+    base, ours, theirs = texts
+    start = "> " if is_quote else ""
+    text, _ = merged(*(start + " ".join(["It begins.", *side]) for side in texts))
+    sentences = re.findall(r"The \w+ is \w+\.", text)
+    assert len(sentences) == len(set(sentences))
+    assert {*sentences} <= {*ours} | {*theirs}
+    assert {*sentences} >= ({*ours} | {*theirs}) - {*base} | ({*ours} & {*theirs})
+    assert text == start + " ".join(["It begins.", *sentences])
+
+
+@given(edited_lists(words))
+@examples(200)
+def test_any_edits_of_lines_are_merged_with_none_lost(texts: tuple[list[str], ...]) -> None:
+    base, ours, theirs = texts
+    text, pairs = merged(*("\n".join(["```", *side, "```"]) for side in texts))
+    blocks = text.split("\n\n")
+    lines = {line for block in blocks for line in block.split("\n")} - {"```"}
+    assert len(blocks) == (2 if pairs else 1)
+    assert lines <= {*ours} | {*theirs}
+    assert lines >= ({*ours} | {*theirs}) - {*base} | ({*ours} & {*theirs})

@@ -51,7 +51,9 @@ REST = "- the rest stays as it was\n"
         pytest.param("- shell: zsh", "- host: zsh", None, id="another key"),
         pytest.param("some words\nof a paragraph", "some words of\na paragraph", "some words of\na paragraph", id="block: words"),
         pytest.param("one line\ntwo lines", "one line\nother lines", "one line\nother lines", id="block: half of its lines"),
-        pytest.param("one line\ntwo lines\nthree", "one line\nx\ny", None, id="block: less than half of its lines"),
+        pytest.param("one line\ntwo lines\nthree", "one line\nx\ny", "one line\nx\ny", id="block: alone in its place"),
+        pytest.param("one line\ntwo lines\nthree", "one line\nx\ny\n\nz", None, id="block: less than half of its lines"),
+        pytest.param("one line", "```\none line\n```", None, id="block: another kind"),
     ],
 )  # fmt: skip
 def test_what_became_of_a_unit_of_a_section(old: str, new: str, expected: str | None) -> None:

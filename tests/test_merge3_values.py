@@ -35,7 +35,7 @@ def test_of_a_set_what_was_taken_out_is_out_and_what_was_added_is_sorted_behind(
         pytest.param("a b c", "A b c", "B b c", None, id="the same line"),
         pytest.param("a b c", "a b c x", "a b c y", "a b c x y", id="both add at the end: sorted"),
         pytest.param("a b c", "a b c x", "a B c", "a B c x", id="more here, another there"),
-        pytest.param("a b c", "a c", "a b C", None, id="gone and its neighbour changed"),
+        pytest.param("a b c", "a c", "a b C", "a C", id="gone and its neighbour changed"),
         pytest.param("a b c d", "a c d", "a b c D", "a c D", id="gone, another changed"),
         pytest.param("a b", "x a b", "a b y", "x a b y", id="before and behind"),
         pytest.param("a", "a x y", "a x", "a x y", id="one side has what the other has, and more"),

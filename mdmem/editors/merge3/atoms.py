@@ -100,14 +100,16 @@ def merge_atoms(
         ),
         key,
     )
-    most = Counter(map(identity, ours)) | Counter(map(identity, theirs))
-    return list(_without_repeats(order, identity, most))
+    counts = [Counter(map(identity, atoms)) for atoms in versions]
+    most = counts[1] + counts[2]
+    most.subtract(counts[0])
+    return list(_without_repeats(order, identity, most | counts[1] | counts[2]))
 
 
 def _without_repeats(
     triples: Iterable[AtomTriple], identity: Callable[[Atom], Any], most: Counter[Any]
 ) -> Iterator[AtomTriple]:
-    """Remove atoms that are there more often than on any side: two triples became one."""
+    """Remove atoms that are there more often than the sides put them: two triples became one."""
     counts: Counter[Any] = Counter()
     for triple in triples:
         counts.update(map(identity, triple.atoms))
@@ -127,6 +129,18 @@ def _keep(triple: AtomTriple, old: Atom | None, atom: Atom, kind: AtomKind) -> N
     is_changed = kind.is_changed or (lambda old, atom: identity(old) != identity(atom))
     if old is None or is_changed(old, atom):
         triple.atoms, triple.is_kept = (atom,), old is not None
+
+
+def versions_of_sides(
+    triples: Iterable[AtomTriple], ours: Sequence[Atom], theirs: Sequence[Atom]
+) -> tuple[list[Atom], list[Atom]]:
+    """The result twice: where two atoms are side by side, each side's."""
+    versions: tuple[list[Atom], list[Atom]] = ([], [])
+    for triple in triples:
+        for side, atoms in enumerate((ours, theirs)):
+            number = triple.sides[side] if len(triple.atoms) == 2 else None
+            versions[side].extend(triple.atoms if number is None else (atoms[number],))
+    return versions
 
 
 class _Matcher:
@@ -151,43 +165,82 @@ class _Matcher:
 
     def match(self) -> None:
         """Match equal atoms, then those new on both sides, then each side's."""
-        ours, theirs = self._sides
+        identity = self._kind.names[0]
+        names = [identity(atom) for atom in self._base]
         for side in (0, 1):
-            for old, new in self._equal(self._base, self._sides[side]):
+            for old, new in self._equal(names, [identity(atom) for atom in self._sides[side]]):
                 self._link(self.of_base[old], self.of_sides[side][new])
-        new_of = [
-            [n for n, triple in enumerate(triples) if triple.base is None]
-            for triples in self.of_sides
-        ]
-        for a, b in self._equal([ours[n] for n in new_of[0]], [theirs[n] for n in new_of[1]]):
-            self._link(self.of_sides[0][new_of[0][a]], self.of_sides[1][new_of[1][b]])
+        for a, b in self._new_on_both():
+            self._link(self.of_sides[0][a], self.of_sides[1][b])
         for rule in self._rules():
-            self._apply(
-                rule,
-                0,
-                [n for n, triple in enumerate(self.of_base) if triple.sides == [None, None]],
-                [
-                    n
-                    for n, triple in enumerate(self.of_sides[0])
-                    if triple.base is None and triple.sides[1] is not None
-                ],
-            )
+            self._match_both(rule)
             for side in (0, 1):
-                self._apply(
-                    rule,
-                    side,
-                    [n for n, triple in enumerate(self.of_base) if triple.sides[side] is None],
-                    [
-                        n
-                        for n, triple in enumerate(self.of_sides[side])
-                        if triple.base is None and triple.sides[1 - side] is None
-                    ],
-                )
+                self._link_pairs(side, self._pairs(rule, side, is_in_both=False))
 
-    def _apply(self, rule: _Rule, side: int, gone: list[int], new: list[int]) -> None:
-        if gone and new:
-            for old, number in list(rule(self, side, gone, new)):
-                self._link(self.of_base[old], self.of_sides[side][number])
+    def _new_on_both(self) -> list[tuple[int, int]]:
+        """Equal atoms that both sides added; unless they may move, at places that may be one."""
+        identity, may_move = self._kind.names[0], self._kind.may_move
+        numbers = [
+            [
+                n
+                for n, triple in enumerate(of_side)
+                if triple.base is None or not self._kind.may_move
+            ]
+            for of_side in self.of_sides
+        ]
+        ours, theirs = (
+            [identity(atoms[n]) for n in places]
+            for atoms, places in zip(self._sides, numbers, strict=True)
+        )
+        if ours <= theirs:  # whichever is ours
+            equal = list(self._equal(ours, theirs))
+        else:
+            equal = [(a, b) for b, a in self._equal(theirs, ours)]
+        pairs = [(numbers[0][a], numbers[1][b]) for a, b in equal]
+        if may_move:
+            return pairs
+        gaps = [
+            {n: gap for gap, run in self._new_runs(side).items() for n in run} for side in (0, 1)
+        ]
+        return [
+            (a, b)
+            for a, b in pairs
+            if a in gaps[0] and b in gaps[1] and _may_be_one(gaps[0][a], gaps[1][b])
+        ]
+
+    def _new_runs(self, side: int) -> dict[tuple[int, int], list[int]]:
+        bases = {n: triple.base for n, triple in enumerate(self.of_sides[side])}
+        known = {n: base for n, base in bases.items() if base is not None}
+        return unmatched_between(range(len(bases)), known)
+
+    def _match_both(self, rule: _Rule) -> None:
+        """Match what both sides lack with what both added, alike whichever is ours."""
+        identity = self._kind.names[0]
+        found = [(side, self._pairs(rule, side, is_in_both=True)) for side in (0, 1)]
+
+        def key(pairs: tuple[int, list[tuple[int, int]]]) -> Any:
+            side, numbers = pairs
+            return sorted((old, identity(self._sides[side][n])) for old, n in numbers)
+
+        self._link_pairs(*min(found, key=key))
+
+    def _pairs(self, rule: _Rule, side: int, is_in_both: bool) -> list[tuple[int, int]]:
+        gone = [
+            n
+            for n, triple in enumerate(self.of_base)
+            if triple.sides[side] is None
+            and not (is_in_both and triple.sides[1 - side] is not None)
+        ]
+        new = [
+            n
+            for n, triple in enumerate(self.of_sides[side])
+            if triple.base is None and (triple.sides[1 - side] is not None) == is_in_both
+        ]
+        return list(rule(self, side, gone, new)) if gone and new else []
+
+    def _link_pairs(self, side: int, pairs: Iterable[tuple[int, int]]) -> None:
+        for old, number in pairs:
+            self._link(self.of_base[old], self.of_sides[side][number])
 
     def _link(self, into: AtomTriple, other: AtomTriple) -> None:
         for side, number in enumerate(other.sides):
@@ -195,16 +248,24 @@ class _Matcher:
                 into.sides[side] = number
                 self.of_sides[side][number] = into
 
-    def _equal(self, old: Sequence[Atom], new: Sequence[Atom]) -> Iterator[tuple[int, int]]:
+    def _equal_of_sides(
+        self, ours: Sequence[Atom], theirs: Sequence[Atom]
+    ) -> Iterable[tuple[int, int]]:
+        """Equal atoms of both sides, whichever is ours."""
         identity = self._kind.names[0]
-        olds, news = [identity(atom) for atom in old], [identity(atom) for atom in new]
+        if [*map(identity, ours)] <= [*map(identity, theirs)]:
+            return self._equal(ours, theirs)
+        return [(a, b) for b, a in self._equal(theirs, ours)]
+
+    def _equal(self, olds: Sequence[Any], news: Sequence[Any]) -> Iterator[tuple[int, int]]:
+        """Pairs of equal names."""
         pairs = matching_items(olds, news)
         yield from pairs
-        if not self._kind.may_move or len(pairs) == min(len(old), len(new)):
+        if not self._kind.may_move or len(pairs) == min(len(olds), len(news)):
             return
         matched_old, matched_new = {a for a, _ in pairs}, {b for _, b in pairs}
-        waiting: dict[Hashable, list[int]] = {}
-        for number in reversed(range(len(new))):
+        waiting: dict[Any, list[int]] = {}
+        for number in reversed(range(len(news))):
             if number not in matched_new:
                 waiting.setdefault(news[number], []).append(number)
         for number, name in enumerate(olds):
@@ -249,18 +310,16 @@ class _Matcher:
             range(len(self._base)),
             {n: n for n, triple in enumerate(self.of_base) if triple.sides[side] is not None},
         )
-        new_runs = unmatched_between(
-            range(len(self._sides[side])),
-            {
-                n: triple.base
-                for n, triple in enumerate(self.of_sides[side])
-                if triple.base is not None
-            },
-        )
+        new_runs = self._new_runs(side)
         wanted, free = set(gone), set(new)
         for neighbours, run in old_runs.items():
             others = [n for n in new_runs.get(neighbours, ()) if n in free]
             yield from zip([n for n in run if n in wanted], others, strict=False)
+
+
+def _may_be_one(gap: tuple[int, int], other: tuple[int, int]) -> bool:
+    """True for gaps between atoms of the base (-1: an end) that overlap."""
+    return all(end < 0 or start < end for start, end in ((gap[0], other[1]), (other[0], gap[1])))
 
 
 _Rule = Callable[[_Matcher, int, list[int], list[int]], Iterable[tuple[int, int]]]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from mdmem.editors.merge3.atoms import MergedText
+from mdmem.editors.merge3.sentences import Prose, Quote, merge_prose, merge_quotes
 from mdmem.editors.merge3.tables import Table, merge_tables
-from mdmem.editors.merge3.values import choices, merge_items, merge_lines
+from mdmem.editors.merge3.values import choices, merge_items, merge_lines_twice
 from mdmem.text.scan import BlockKind
 
 
@@ -14,22 +15,37 @@ def merge_unit(
     """What remains of a unit. Raises TextProblem where git must merge the file."""
     if kind is BlockKind.ITEM:
         return MergedText(merge_items(base, ours, theirs, is_guess))
-    return merge_blocks(base, ours, theirs)
+    return merge_blocks(kind, base, ours, theirs)
 
 
-def merge_blocks(base: str | None, ours: str, theirs: str) -> MergedText:
-    """The block that holds both sides' edits; both blocks where they changed the same lines."""
-    if base is not None and len(sides := choices(base, ours, theirs)) == 1:
-        return MergedText(sides)
+def merge_blocks(kind: BlockKind | None, base: str | None, ours: str, theirs: str) -> MergedText:
+    """The block that holds both sides' edits, or both blocks, each with the rest of both."""
     if ours == theirs:
         return MergedText((ours,))
-    if base is not None:
-        o, a, b = map(Table.read, (base, ours, theirs))
-        if o and a and b:
-            return merge_tables(o, a, b)
-    lines = (
-        None
-        if base is None
-        else merge_lines(base.split("\n"), ours.split("\n"), theirs.split("\n"))
-    )
-    return MergedText(tuple(sorted((ours, theirs))) if lines is None else ("\n".join(lines),))
+    if base is None:
+        return MergedText(tuple(sorted((ours, theirs))))
+    if len(sides := choices(base, ours, theirs)) == 1:
+        return MergedText(sides)
+    return _merge_as(kind, base, ours, theirs) or _merge_lines(base, ours, theirs)
+
+
+def _merge_as(kind: BlockKind | None, base: str, ours: str, theirs: str) -> MergedText | None:
+    """A table, a quote or a paragraph merged by its parts; None for another block."""
+    match kind:
+        case BlockKind.PARAGRAPH:
+            o, a, b = (Table.read(text) for text in (base, ours, theirs))
+            if o and a and b:
+                return merge_tables(o, a, b)
+            p, q, r = (Prose.read(text) for text in (base, ours, theirs))
+            if p and q and r and not (o or a or b):
+                return merge_prose(p, q, r)
+        case BlockKind.QUOTE:
+            x, y, z = (Quote.read(text) for text in (base, ours, theirs))
+            if x and y and z:
+                return merge_quotes(x, y, z)
+    return None
+
+
+def _merge_lines(base: str, ours: str, theirs: str) -> MergedText:
+    merged = merge_lines_twice(base.split("\n"), ours.split("\n"), theirs.split("\n"))
+    return MergedText(tuple(map("\n".join, merged.versions)), merged.pairs, merged.kept)

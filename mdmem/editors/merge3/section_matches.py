@@ -303,7 +303,7 @@ class _TreeMatcher:
                     else (("id", unit.fact.id),)
                 )
             else:
-                yield from ((("line", line),) for line in unit.lines)
+                yield from ((("atom", atom),) for atom in unit.atoms)
         for child in section.children:
             if not is_old:
                 yield (("section", child),)

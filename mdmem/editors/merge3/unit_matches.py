@@ -234,7 +234,7 @@ class _UnitMatcher:
             yield old, unit, True
 
     def _by_neighbours(self, candidates: _Candidates) -> Iterator[_Pair]:
-        """Facts alone between the same neighbours, and a little alike.
+        """Blocks alone between the same neighbours; facts if a little alike.
 
         If the other side moved the old one, the first word must be the same too.
         """
@@ -251,7 +251,10 @@ class _UnitMatcher:
             others = new_runs.get(neighbours, [])
             if len(numbers) != 1 or len(others) != 1 or others[0] not in candidates.new:
                 continue
-            if not self._is_moved(numbers[0]) or _have_one_subject(
+            pair = candidates.old_version.units[numbers[0]], candidates.new_version.units[others[0]]
+            if pair[0].kind is pair[1].kind is not None and not (pair[0].fact or pair[1].fact):
+                yield numbers[0], others[0], True
+            elif not self._is_moved(numbers[0]) or _have_one_subject(
                 candidates, numbers[0], others[0]
             ):
                 for old, unit, _ in _alike(candidates, numbers, others, _MIN_LIKENESS_ALONE):
@@ -456,19 +459,19 @@ def _by_lines(candidates: _Candidates, least: int = 1) -> Iterator[_Pair]:
     holders: dict[tuple[BlockKind | None, str], list[int]] = {}
     for number in candidates.new:
         unit = new.units[number]
-        for line in unit.lines:
+        for line in unit.atoms:
             holders.setdefault((unit.kind, line), []).append(number)
     if not holders:
         return
     ranked = []
     for number in candidates.gone:
         unit = old.units[number]
-        groups = (holders.get((unit.kind, line), []) for line in unit.lines)
+        groups = (holders.get((unit.kind, line), []) for line in unit.atoms)
         shared = Counter(n for group in groups if len(group) <= _MOST_HOLDERS for n in group)
         ranked += [
             (-count, number, n)
             for n, count in shared.items()
-            if 2 * count >= len(unit.lines) and count >= least
+            if 2 * count >= len(unit.atoms) and count >= least
         ]
     for _, first, second in _one_to_one(sorted(ranked)):
         yield first, second, False

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from mdmem.editors.list_items import ItemParts
-from mdmem.editors.merge3.sequences import matching_items
+from mdmem.editors.merge3.atoms import AtomKind, merge_atoms, versions_of_sides
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.common_ends import common_ends
 from mdmem.text.facts import MARKER, TASK_BOX, before_marks, before_tags, normalise, split_until
 
 Value = TypeVar("Value")
@@ -37,76 +35,40 @@ def merge_lines(
 
     Insertions at one place are sorted.
     """
-    result: list[str] = []
-    for chunk in _chunks(base, ours, theirs):
-        merged = _merge_chunk(*chunk)
-        if merged is None:
-            return None
-        result += merged
-    return result
+    versions = merge_lines_twice(base, ours, theirs).versions
+    return versions[0] if len(versions) == 1 else None
 
 
-_Chunk = tuple[Sequence[str], Sequence[str], Sequence[str]]
+class MergedLines(NamedTuple):
+    """Lines in one version, or in each side's with the pairs of lines that differ.
+
+    `kept`: lines that one side removed and the other changed.
+    """
+
+    versions: tuple[list[str], ...]
+    pairs: tuple[tuple[str, str], ...]
+    kept: tuple[str, ...]
 
 
-def _chunks(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[_Chunk]:
-    if len(base) == len(ours) == len(theirs):
-        return [(base, ours, theirs)]
-    in_ours, in_theirs = dict(matching_items(base, ours)), dict(matching_items(base, theirs))
-    kept = [line for line in in_ours if line in in_theirs]
-    points = [
-        (-1, -1, -1),
-        *((line, in_ours[line], in_theirs[line]) for line in kept),
-        (len(base), len(ours), len(theirs)),
-    ]
-    chunks: list[_Chunk] = []
-    for (o, a, b), (next_o, next_a, next_b) in pairwise(points):
-        if o >= 0:
-            chunks.append((base[o : o + 1],) * 3)
-        chunks.append((base[o + 1 : next_o], ours[a + 1 : next_a], theirs[b + 1 : next_b]))
-    return chunks
-
-
-def _merge_chunk(
+def merge_lines_twice(
     base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
-) -> list[str] | None:
-    """Lines between common lines; None where the sides contradict each other."""
-    head, tail = common_ends(ours, theirs)
-    for start, end in ((0, 0), (head, 0), (0, tail), (head, tail)):
-        inner = _merge_lines_apart(
-            base, ours[start : len(ours) - end], theirs[start : len(theirs) - end]
-        )
-        if inner is not None:
-            return [*ours[:start], *inner, *ours[len(ours) - end :]]
-    shorter, longer = sorted((ours, theirs), key=len)
-    return list(longer) if len(shorter) in (head, tail) else None
+) -> MergedLines:
+    """Lines with both sides' edits, twice where both changed the same ones."""
+    merged = merge_atoms((base, ours, theirs), _LINE_KIND)
+    versions = versions_of_sides(merged, ours, theirs)
+    clashes = [triple.atoms for triple in merged if len(triple.atoms) == 2]
+    return MergedLines(
+        versions=tuple(sorted(versions)) if clashes else versions[:1],
+        pairs=tuple((first, second) for first, second in clashes),
+        kept=tuple(triple.atoms[0] for triple in merged if triple.is_kept),
+    )
 
 
-def _merge_lines_apart(
-    base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
-) -> list[str] | None:
-    """Lines of which each side changed others, or added more behind them."""
-    sides = choices(list(base), list(ours), list(theirs))
-    if len(sides) == 1:
-        return sides[0]
-    if len(base) == len(ours) == len(theirs):
-        lines = [choices(*line) for line in zip(base, ours, theirs, strict=True)]
-        return [line for (line,) in lines] if all(len(line) == 1 for line in lines) else None
-    size = len(base)
-    tails = [side[size:] for side in sides if side[:size] == list(base)]
-    if len(tails) == 2:
-        return [*base, *_join_pieces(*tails)]
-    if len(tails) == 1 and size:
-        changed = sides[0] if sides[0][:size] != list(base) else sides[1]
-        return [*changed, *tails[0]] if len(changed) == size else None
-    return None
+def _merge_line(base: str | None, ours: str, theirs: str) -> tuple[str, ...]:
+    return (ours,) if base is None else choices(base, ours, theirs)
 
 
-def _join_pieces(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
-    """Two insertions at one place: common ends once, between them both middles, sorted."""
-    head, tail = common_ends(ours, theirs)
-    inner = sorted((list(ours[head : len(ours) - tail]), list(theirs[head : len(theirs) - tail])))
-    return [*ours[:head], *inner[0], *inner[1], *ours[len(ours) - tail :]]
+_LINE_KIND = AtomKind(names=(lambda line: line,), combine=_merge_line, may_move=False)
 
 
 _COMMENT = late.pattern(r"(?s)\s*<!--.*?-->")

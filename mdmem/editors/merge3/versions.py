@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from mdmem.editors.merge3.nested_items import dedented, indented, read_nested_items, without_number
+from mdmem.editors.merge3.sentences import read_sentences
 from mdmem.editors.merge3.tables import Table
 from mdmem.model import Fact
 from mdmem.startup import late
@@ -75,15 +76,19 @@ class Unit:
         return fold_space(self.text)
 
     @cached_property
-    def lines(self) -> frozenset[str]:
-        """The different lines with words of a block that states no fact, or a table's cells."""
+    def atoms(self) -> frozenset[str]:
+        """The different sentences, lines or cells with words of a block that states no fact."""
         if self.fact:
             return frozenset()
         if self.table:
-            return frozenset(word for line in self.table.lines for word in line.words) - {""}
-        return frozenset(
-            line.strip() for line in self.text.split("\n") if any(map(str.isalnum, line))
-        )
+            return frozenset(word for line in self.table.lines for word in line.words if word)
+        lines = [line.strip() for line in self.text.split("\n")]
+        if self.kind is BlockKind.QUOTE:
+            lines = [line.lstrip("> ") for line in lines]
+        if self.kind in (BlockKind.QUOTE, BlockKind.PARAGRAPH):
+            sentences = [sentence for sentence, _ in read_sentences("\n".join(lines))]
+            lines = sentences if len(sentences) > 1 else lines
+        return frozenset(line for line in lines if any(map(str.isalnum, line)))
 
     @cached_property
     def table(self) -> Table | None:
