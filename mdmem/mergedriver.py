@@ -22,6 +22,7 @@ from mdmem.startup.records import dataclass
 from mdmem.wording import number_of, plain
 
 _CONFLICT = 1
+_MOST_NAMED = 5
 _MOST_CONFLICTS = 127  # exit statuses of `git merge-file` up to this are a count; above, a failure
 # variables by which git's own merge finds its settings (`merge.conflictStyle`)
 _GIT_VARIABLES = ("GIT_CONFIG", "GIT_DIR", "GIT_WORK_TREE")
@@ -90,7 +91,15 @@ def _merge_by_section(versions: Versions) -> str | None:
         (notes.labels, "fact with two labels", "facts with two labels"),
         (notes.kept, "line kept that one side removed", "lines kept that one side removed"),
     )
-    return ", ".join(number_of(len(facts), *nouns) for facts, *nouns in counts if facts)
+    said = [number_of(len(facts), *nouns) for facts, *nouns in counts if facts]
+    if notes.contradictions:
+        said[0] = f"{said[0]}: {_pairs(notes.contradictions)}"
+    return "; ".join(said)
+
+
+def _pairs(contradictions: Sequence[merging.Contradiction]) -> str:
+    pairs = [f"{first} {second}" for first, second, _ in contradictions]
+    return ", ".join([*pairs[:_MOST_NAMED], *["…"] * (len(pairs) > _MOST_NAMED)])
 
 
 def kind_by_name(path: str) -> FileKind:

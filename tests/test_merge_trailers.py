@@ -16,7 +16,7 @@ from mdmem.merge import setup
 from mdmem.merge.again import base_text, files_of_both
 from mdmem.model import CommitId, FilePath
 from mdmem.repo.first_parent import merge_bases
-from mdmem.text.facts import parse_item
+from mdmem.text.facts import fact_id, parse_item
 
 BASE = "# Memory\n\n## Work\n\n- likes the green tea of Uji\n- employer: Stripe\n- sits by the window\n"
 OURS = BASE.replace("green tea of Uji", "green tea of Kyoto")
@@ -69,6 +69,29 @@ def test_a_contradiction_without_a_key_is_in_the_message_of_the_merge(at: Desk):
     assert trailers(at) == [f"Mdmem-Contradicts: {PAIR}"]
     (conflict,) = Memory.open(at.root, os.environ).conflicts().conflicts
     assert {conflict.first.fact, conflict.second.fact} == {KYOTO, NARA}
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "pair"),
+    [
+        pytest.param("| what | who |\n|---|---|\n| tea | Bo |\n", ("Bo", "Ana"), ("Bo", "Cleo"), ("tea | Ana", "tea | Cleo"), id="rows"),
+        pytest.param("It is old. It leaks.\n", ("leaks", "drips"), ("leaks", "runs"), ("It drips.", "It runs."), id="sentences"),
+        pytest.param("> [!tip] Roof\n> It leaks.\n", ("Roof", "A roof"), ("Roof", "The roof"), ("A roof", "The roof"), id="titles"),
+        pytest.param("```\nmake\nrun old\n```\n", ("run old", "run red"), ("run old", "run tan"), ("run red", "run tan"), id="lines"),
+        pytest.param("- fruit\n  - tart plums\n", ("tart", "blue"), ("tart", "red"), ("blue plums", "red plums"), id="items"),
+        pytest.param("- fruit\n  - kind: plum\n", ("plum", "pear"), ("plum", "fig"), ("kind: fig", "kind: pear"), id="values of a key beneath"),
+    ],
+)  # fmt: skip
+def test_parts_of_a_block_are_named(
+    at: Desk, base: str, ours: tuple[str, str], theirs: tuple[str, str], pair: tuple[str, str]
+):
+    at.write("MEMORY.md", BASE + "\n## Block\n\n" + base)
+    at.commit("a block")
+    text = at.read("MEMORY.md")
+    branch(at, text.replace(*ours), text.replace(*theirs))
+    at.git("merge", "-q", "--no-edit", "side")
+    assert trailers(at) == [f"Mdmem-Contradicts: {fact_id(pair[0])} {fact_id(pair[1])}"]
+    assert Memory.open(at.root, os.environ).conflicts().conflicts == ()
 
 
 def test_values_of_a_key_are_a_contradiction_by_themselves(at: Desk):

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from mdmem import mergedriver
 from mdmem.editors.merge3 import merging
 from mdmem.model import FileKind
+from mdmem.text.facts import fact_id
 
 BASE = "# Memory\n\n## Work\n\n- works at Stripe\n- sits by the window\n"
 OURS = BASE.replace("Stripe\n", "Stripe\n- likes Go\n")
@@ -79,8 +80,24 @@ def test_a_contradiction_is_merged_and_said_in_one_line(bench: Bench):
     base = "## Work\n\n- employer: Stripe\n- city: Oslo\n"
     bench.put(base, base.replace("Stripe", "Linear"), base.replace("Stripe", "Figma"))
     done = bench.merge()
-    assert (done.returncode, done.stderr) == (0, "mdmem: MEMORY.md: 1 contradiction\n")
+    pair = f"{fact_id('employer: Figma')} {fact_id('employer: Linear')}"
+    assert (done.returncode, done.stderr) == (0, f"mdmem: MEMORY.md: 1 contradiction: {pair}\n")
     assert bench.result == "## Work\n\n- employer: Figma\n- employer: Linear\n- city: Oslo\n"
+
+
+def test_at_most_five_pairs_are_named_and_what_is_kept_is_counted(bench: Bench):
+    rows = [f"| row {number} | old |\n" for number in range(7)]
+    base = "".join(["| what | how |\n|---|---|\n", *rows])
+    ours = base.replace("old", "red").replace("| row 6 | red |\n", "")
+    bench.put(base, ours, base.replace("old", "blue"))
+    done = bench.merge()
+    pairs = ", ".join(
+        f"{fact_id(f'row {number} | blue')} {fact_id(f'row {number} | red')}" for number in range(5)
+    )
+    assert (done.returncode, done.stderr) == (
+        0,
+        f"mdmem: MEMORY.md: 6 contradictions: {pairs}, …; 1 line kept that one side removed\n",
+    )
 
 
 def test_what_cannot_be_merged_so_is_left_as_git_leaves_it(bench: Bench):

@@ -11,18 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mdmem import events, repo, secrets
-from mdmem.errors import PathProblem
 from mdmem.folder import hook_files, layout
 from mdmem.folder.listing import is_marked
-from mdmem.merge import again, merge_by_section
+from mdmem.merge import again, ids_in, merge_by_section
 from mdmem.merge.again import MergedFile
-from mdmem.model import CommitId, FactId, FileKind, FilePath, Problem
+from mdmem.model import CommitId, FileKind, FilePath, Problem
 from mdmem.repo import Repository, git_files
 from mdmem.repo.worktree import StagedFile
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
-from mdmem.text.document import parse_bytes
-from mdmem.text.facts import items
 from mdmem.workspace import Workspace, actor_in_shell, open_in, read_committed, was_used
 
 _MOVED_BY = frozenset({"a rebase", "a cherry-pick"})
@@ -262,7 +259,7 @@ def _trailers(
         kind = _kind(workspace, file.path) if workspace else None
         if kind is not None:
             yield from _trailers_of_file(
-                file, kind, _staged_facts(repository, file.path, environment)
+                file, kind, _staged_text(repository, file.path, environment)
             )
 
 
@@ -278,11 +275,10 @@ def _kind(workspace: Workspace, path: FilePath) -> FileKind | None:
     return kind if is_merged else None
 
 
-def _trailers_of_file(
-    file: MergedFile, kind: FileKind, standing: frozenset[FactId]
-) -> Iterator[str]:
+def _trailers_of_file(file: MergedFile, kind: FileKind, staged: bytes) -> Iterator[str]:
     """The trailers for one file; values of one key contradict each other without any."""
     notes = merge_by_section(file.base, file.ours, file.theirs, kind).notes
+    standing = ids_in(staged) if notes.contradictions or notes.kept else frozenset()
     for first, second, key in notes.contradictions:
         if key is None and {first, second} <= standing:
             yield f"Mdmem-Contradicts: {first} {second}"
@@ -291,16 +287,10 @@ def _trailers_of_file(
             yield f"Mdmem-Kept: {fact}"
 
 
-def _staged_facts(
-    repository: Repository, path: FilePath, environment: Mapping[str, str]
-) -> frozenset[FactId]:
+def _staged_text(repository: Repository, path: FilePath, environment: Mapping[str, str]) -> bytes:
     index = environment.get("GIT_INDEX_FILE")
     variables = {"GIT_INDEX_FILE": str(Path(repository.root, index))} if index else {}
-    data = repository.blobs([f":{path}"], variables)[0]
-    try:
-        return frozenset(item.fact.id for item in items(parse_bytes(data or b"")))
-    except PathProblem:
-        return frozenset()
+    return repository.blobs([f":{path}"], variables)[0] or b""
 
 
 def add_claim(folder: Path, message: str, environment: Mapping[str, str]) -> str | None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mdmem.model import FileKind
+from mdmem.errors import PathProblem
+from mdmem.model import FactId, FileKind
+from mdmem.text.document import parse_bytes
+from mdmem.text.facts import items
 
 if TYPE_CHECKING:
     from mdmem.editors.merge3.merging import MergeResult
@@ -18,3 +21,14 @@ def merge_by_section(
     from mdmem.editors.merge3.merging import merge3  # noqa: PLC0415
 
     return merge3(base, ours, theirs, kind)
+
+
+def ids_in(data: bytes) -> frozenset[FactId]:
+    """The ids of a text's facts, and of parts of its blocks, that notes on a merge may name."""
+    from mdmem.editors.merge3.merging import ids_of_atoms  # noqa: PLC0415
+
+    try:
+        document = parse_bytes(data)
+    except PathProblem:
+        return frozenset()
+    return ids_of_atoms(document) | {item.fact.id for item in items(document)}

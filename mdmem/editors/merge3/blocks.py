@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from mdmem.editors.merge3.atoms import MergedText
-from mdmem.editors.merge3.sentences import Prose, Quote, merge_prose, merge_quotes
+from mdmem.editors.merge3.sentences import (
+    Prose,
+    Quote,
+    merge_prose,
+    merge_quotes,
+    read_sentences,
+)
 from mdmem.editors.merge3.tables import Table, merge_tables
 from mdmem.editors.merge3.values import choices, merge_items, merge_lines_twice
+from mdmem.editors.merge3.versions import Unit
 from mdmem.text.scan import BlockKind
 
 
@@ -27,6 +36,21 @@ def merge_blocks(kind: BlockKind | None, base: str | None, ours: str, theirs: st
     if len(sides := choices(base, ours, theirs)) == 1:
         return MergedText(sides)
     return _merge_as(kind, base, ours, theirs) or _merge_lines(base, ours, theirs)
+
+
+def atoms_of(unit: Unit) -> Iterator[str]:
+    """The parts of a unit that a merge may name: an item, rows, sentences, a title, lines."""
+    if unit.fact:
+        yield unit.fact.text
+    elif unit.table:
+        yield from (" | ".join(row.words) for row in unit.table.rows)
+    else:
+        quote = Quote.read(unit.text) if unit.kind is BlockKind.QUOTE else None
+        text = quote.prose.text if quote else unit.text
+        yield from (sentence for sentence, _ in read_sentences(text))
+        yield from (line for line in unit.text.split("\n") if line.strip())
+        if quote and quote.head:
+            yield quote.head[2]
 
 
 def _merge_as(kind: BlockKind | None, base: str, ours: str, theirs: str) -> MergedText | None:

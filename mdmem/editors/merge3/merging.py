@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from mdmem.editors.merge3.blank_lines import Gaps, PlannedElement, TextForm, arrange, identities
+from mdmem.editors.merge3.blocks import atoms_of
 from mdmem.editors.merge3.front_matter import merge_front_matter
 from mdmem.editors.merge3.section_matches import SectionMatches, match_all_sections
 from mdmem.editors.merge3.sections import MergedSection, SectionOrder, merge_sections
@@ -17,7 +18,7 @@ from mdmem.errors import PathProblem, TextProblem
 from mdmem.model import FactId, FileKind
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.text.document import decode, parse
+from mdmem.text.document import Document, decode, parse
 from mdmem.text.facts import fact_id, parse_item
 
 
@@ -62,10 +63,9 @@ def collect_notes(units: Iterable[MergedUnit], sections: Iterable[MergedSection]
             if first.id == second.id:
                 labels.append(first.id)
             else:
+                is_by_key = first.key == second.key and unit.parent is None
                 contradictions.append(
-                    Contradiction(
-                        first.id, second.id, first.key if first.key == second.key else None
-                    )
+                    Contradiction(first.id, second.id, first.key if is_by_key else None)
                 )
         contradictions += [
             Contradiction(fact_id(first), fact_id(second), None) for first, second in unit.pairs
@@ -86,6 +86,12 @@ def collect_notes(units: Iterable[MergedUnit], sections: Iterable[MergedSection]
             if section.second_title is not None
         ),
     )
+
+
+def ids_of_atoms(document: Document) -> frozenset[FactId]:
+    """The ids by which notes may name what is in a text: of facts, and of parts of blocks."""
+    version = Version(SectionTree(document))
+    return frozenset(fact_id(atom) for unit in version.units for atom in atoms_of(unit))
 
 
 _MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d\Z")
