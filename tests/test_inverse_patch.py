@@ -304,3 +304,36 @@ def test_what_it_costs_grows_with_the_size_of_the_file() -> None:
     assert calls(1500) < 20 * calls(150), (
         "ten times as many lines: far from a hundred times the work"
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "now", "expected"),
+    [
+        pytest.param(["a a", "b b", "c c"], ["a a", "c c"], ["a new", "c new"], ["b b", "a new", "c new"], id="removed"),
+        pytest.param(["a a", "b b", "c c"], ["a a", "b two", "c c"], ["a new", "b two", "c new"], ["a new", "b b", "c new"], id="replaced"),
+        pytest.param(["a a", "b b", "c c"], ["a a", "b two", "c c"], ["c c", "b two", "a a"], ["c c", "b b", "a a"], id="replaced, in another order"),
+        pytest.param(["a a", "c c"], ["a a", "b b", "c c"], ["c new", "b b", "a new"], ["c new", "a new"], id="added"),
+    ],
+)  # fmt: skip
+def test_a_fact_whose_neighbours_were_replaced(
+    before: list[str], after: list[str], now: list[str], expected: list[str]
+) -> None:
+    texts = [
+        TITLE + "".join(f"- {fact}\n" for fact in facts) + "\n## Home\n\n- cat: Mia\n"
+        for facts in (now, after, before, expected)
+    ]
+    assert undone(*texts[:3], "b b", "b two") == texts[3]
+
+
+def test_a_fact_of_a_section_that_is_gone_is_a_conflict() -> None:
+    before, after = TITLE + "- a a\n- b b\n- c c\n", TITLE + "- a a\n- c c\n"
+    now = "# Memory\n\n## Home\n\n- cat: Mia\n\n## Garden\n\n- roses\n"
+    with pytest.raises(SectionProblem):
+        undone(now, after, before, "b b")
+
+
+def test_a_line_that_is_there_twice_is_a_conflict() -> None:
+    before, after = TITLE + "- a a\n- b b\n- c c\n", TITLE + "- a a\n- b two\n- c c\n"
+    now = TITLE + "- c c\n- b two\n- d d\n- b two\n- a a\n"
+    with pytest.raises(SectionProblem):
+        undone(now, after, before, "b b", "b two")

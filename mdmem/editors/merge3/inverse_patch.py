@@ -67,7 +67,7 @@ def undo(
         added, removed = _lines_of(after, only), _lines_of(before, only)
         hunks = [part for hunk in hunks for part in _parts_about(hunk, changed, added, removed)]
     placements = sorted(
-        _placements(hunks, changed, current, ranges),
+        _placements(hunks, changed, current, ranges, None if only is None else now),
         key=lambda placement: placement[0],
         reverse=True,
     )
@@ -254,8 +254,12 @@ def _placements(
     changed: Sequence[str],
     current: Sequence[str],
     ranges: Sequence[_SearchRange],
+    facts_in: Document | None,
 ) -> Iterator[_Placement]:
-    """Hunks still to be undone with their current lines, last to first."""
+    """Hunks still to be undone with their current lines, last to first.
+
+    `facts_in`: the current document, if each hunk is about facts, whatever became of others.
+    """
     unmatched = _unmatched(current, ranges, hunks)
     in_sections = {
         line for section in ranges[:-1] for line in range(section.now_start, section.now_end)
@@ -271,6 +275,8 @@ def _placements(
         if _is_undone(hunk, changed, within.now_of, neighbours, unmatched):
             continue
         placement = _placement(hunk, changed, within)
+        if placement is None and facts_in is not None:
+            placement = _placement_of_fact(hunk, changed, current, (start, end), facts_in)
         if placement is not None:
             yield placement
         elif any(line.strip() for line in (*changed[hunk.start : hunk.end], *hunk.old_lines)):
@@ -317,6 +323,32 @@ def _placement(hunk: _Hunk, changed: Sequence[str], within: _SearchRange) -> _Pl
         if line is not None:
             return line, candidate
     return None
+
+
+def _placement_of_fact(
+    hunk: _Hunk,
+    changed: Sequence[str],
+    current: Sequence[str],
+    neighbourhood: tuple[int, int],
+    now: Document,
+) -> _Placement | None:
+    """A fact's own line, wherever it is now; of a removed one the place between what remained.
+
+    None where that line is not there once, or other sections are in that place.
+    """
+    start, end = neighbourhood
+    if hunk.start == hunk.end:
+        sections = {now.path_at(line) for line in range(max(0, start - 1), end)}
+        return (start, hunk) if len(sections) == 1 else None
+    inner = _without_blank_edges(hunk, changed)
+    lines = list(changed[inner.start : inner.end])
+    places = [
+        line
+        for line, words in enumerate(current)
+        if words == lines[0] and list(current[line : line + len(lines)]) == lines
+    ]
+    is_single = len(places) == 1 and Counter(changed)[lines[0]] == 1
+    return (places[0], inner) if is_single else None
 
 
 def _line_now(hunk: _Hunk, within: _SearchRange, total: int) -> int | None:
