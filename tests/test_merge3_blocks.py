@@ -169,6 +169,7 @@ def test_any_edits_of_rows_are_merged_with_no_row_lost(texts: tuple[list[str], .
 
 # Nested and numbered lists, tasks.
 
+FRUITS = "red fruit of trees", "ripe fruit of trees", "sour fruit of trees"
 TREE = "- fruit\n  - apples\n  - plums\n- greens\n  - leeks\n  - kale"
 
 
@@ -197,16 +198,23 @@ def test_lists(base: str, ours: str, theirs: str, expected: str) -> None:
     assert merged_again(base, ours, theirs) == (expected, [])
 
 
-def test_two_wordings_of_an_item_stand_side_by_side_with_its_children_beneath_the_second() -> None:
+def test_two_wordings_of_an_item_stand_side_by_side() -> None:
     ours, theirs = TREE.replace("leeks", "young leeks"), TREE.replace("leeks", "old leeks")
     assert merged_again(TREE, ours, theirs) == (
         TREE.replace("  - leeks", "  - old leeks\n  - young leeks"),
         ids(("old leeks", "young leeks")),
     )
-    base = "- red fruit of trees\n  - apples"
-    ours, theirs = base.replace("red", "ripe"), base.replace("red", "sour")
+
+
+def test_two_wordings_of_an_item_each_have_the_items_beneath_as_that_side_has_them() -> None:
+    base = "- red fruit of trees\n  - apples\n    - green\n  - plums\n  - figs\n- greens"
+    ours = base.replace("red", "ripe").replace("green\n", "green ones\n")
+    theirs = base.replace("red", "sour").replace("\n  - plums", "\n  - plums\n  - pears")
+    theirs = theirs.replace("\n  - figs\n- greens", "\n- greens\n  - figs")
     assert merged_again(base, ours, theirs) == (
-        "- ripe fruit of trees\n- sour fruit of trees\n  - apples",
+        "- ripe fruit of trees\n  - apples\n    - green ones\n  - plums\n"
+        "- sour fruit of trees\n  - apples\n    - green\n  - plums\n  - pears\n"
+        "- greens\n  - figs",
         ids(("ripe fruit of trees", "sour fruit of trees")),
     )
 
@@ -230,24 +238,42 @@ def edited_trees(draw: st.DrawFn) -> tuple[list[tuple[str, str]], ...]:
     return base, *sides
 
 
+def tree_text(tree: list[tuple[str, str]], fruit: str = "fruit") -> str:
+    return "\n".join(
+        f"- {fruit if parent == 'fruit' else parent}"
+        + "".join(f"\n  - {name}" for around, name in tree if around == parent)
+        for parent in ("fruit", "greens", "roots")
+    )
+
+
 @given(edited_trees())
 @examples(200)
 def test_any_edits_of_nested_items_are_merged_with_none_lost_or_doubled(
     trees: tuple[list[tuple[str, str]], ...],
 ) -> None:
-    texts = [
-        "\n".join(
-            f"- {parent}" + "".join(f"\n  - {name}" for around, name in tree if around == parent)
-            for parent in ("fruit", "greens", "roots")
-        )
-        for tree in trees
-    ]
-    text, _ = merged(texts[0], texts[1], texts[2])
+    text, _ = merged(*map(tree_text, trees))
     items = re.findall(r"- (.*)", text)
     base, ours, theirs = ({name for _, name in tree} for tree in trees)
     assert len(items) == len(set(items))
     assert {*items} >= (ours & theirs) | (ours - base) | (theirs - base)
     assert {*items} <= ours | theirs | {"fruit", "greens", "roots"}
+
+
+@given(edited_trees())
+@examples(200)
+def test_beneath_two_wordings_of_an_item_nothing_is_lost_or_doubled_in_either(
+    trees: tuple[list[tuple[str, str]], ...],
+) -> None:
+    texts = [tree_text(tree, fruit) for tree, fruit in zip(trees, FRUITS, strict=True)]
+    text, notes = merged(*texts)
+    items = re.findall(r"- (.*)", text)
+    base, ours, theirs = ({name for _, name in tree} for tree in trees)
+    assert {*items} >= {*FRUITS[1:]} | (ours & theirs) | (ours - base) | (theirs - base)
+    assert {*items} <= {*FRUITS[1:]} | ours | theirs | {"greens", "roots"}
+    for tree in re.split(r"(?m)^(?=- )", text):
+        beneath = re.findall(r"  - (.*)", tree)
+        assert len(beneath) == len(set(beneath))
+    assert ids((FRUITS[1], FRUITS[2]))[0] in notes
 
 
 # Paragraphs, quotes, fences.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
@@ -14,7 +14,7 @@ from mdmem.editors.merge3.sequences import merge_order, merge_set_order
 from mdmem.editors.merge3.unit_matches import UnitMatches, UnitTriple
 from mdmem.editors.merge3.values import choices
 from mdmem.editors.merge3.versions import Unit, Version
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import MARKER
 from mdmem.text.scan import BlockKind
 
@@ -50,9 +50,15 @@ class UnitOrder:
             self._remaining(version, group, section) for version, group in enumerate(numbers)
         )
         order: list[MergedUnit] = []
+        repeated: Counter[str] = Counter()
         waiting: list[MergedUnit | None] = [None]
         while waiting:
             parent = waiting.pop()
+            if parent is not None and len(parent.texts) == 2 and (trees := self._trees(parent)):
+                order += trees
+                names = Counter(without_number(unit.texts[0]) for unit in trees)
+                repeated += names - Counter([*names])
+                continue
             if parent is not None:
                 order.append(parent)
             children = self._children(parent, section, (base, ours, theirs), is_set)
@@ -63,9 +69,59 @@ class UnitOrder:
                 Counter(without_number(version.units[n].text) for n in group)
                 for version, group in zip(self._versions[1:], numbers[1:], strict=True)
             ]
-            _keep_once(order, counts[0] | counts[1])
+            _keep_once(order, (counts[0] | counts[1]) + repeated)
             order = [unit for unit in order if unit.texts]
         return order
+
+    def _trees(self, parent: MergedUnit) -> list[MergedUnit]:
+        """An item with two wordings, each with the items beneath it on its side; [] where none."""
+        beneath = dict[UnitTriple, MergedUnit]()
+        waiting = [parent]
+        while waiting:
+            children = self._in_parent.get((parent.section, waiting.pop().triple), ())
+            beneath.update((child.triple, child) for child in children)
+            waiting += children
+        if not beneath or None in parent.triple.sides:
+            return []
+        trees = [
+            self._tree(parent, beneath, version, triples, number)
+            for version, triples, number in zip(
+                self._versions[1:], self._triples_of[1:], parent.triple.sides, strict=True
+            )
+            if number is not None
+        ]
+        trees.sort(key=lambda tree: parent.texts.index(tree[0].texts[0]))
+        both = [unit for tree in trees for unit in tree]
+        return both if beneath.keys() <= {unit.triple for unit in both} else []
+
+    @staticmethod
+    def _tree(
+        parent: MergedUnit,
+        beneath: Collection[UnitTriple],
+        version: Version,
+        triples: Sequence[UnitTriple],
+        number: int,
+    ) -> list[MergedUnit]:
+        """An item as a side words it, and the items beneath it there."""
+        first = version.units[number]
+        text = next(
+            text for text in parent.texts if without_number(text) == without_number(first.text)
+        )
+        wider = max(0, len(text) - len(first.text))
+        tree = {number: replace(parent, texts=(text,))}
+        for at in range(number + 1, len(version.units)):
+            around, unit = version.parent_of[at], version.units[at]
+            if around is None or around < number:
+                break
+            if triples[at] in beneath and around in tree:
+                tree[at] = MergedUnit(
+                    triple=triples[at],
+                    section=parent.section,
+                    unit=unit,
+                    texts=(unit.text,),
+                    indent=parent.indent + wider + unit.indent - first.indent,
+                )
+        return [*tree.values()]
 
     def _children(
         self,
