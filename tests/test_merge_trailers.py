@@ -10,12 +10,16 @@ from workspaces import Desk
 from workspaces import desk as make_desk
 
 from mdmem.editors.merge3.merging import merge3
+from mdmem.errors import FactProblem
 from mdmem.folder import hook_files
 from mdmem.memory import Memory, commit_hooks
 from mdmem.merge import setup
 from mdmem.merge.again import base_text, files_of_both
 from mdmem.model import CommitId, FilePath
+from mdmem.model.proposals import AdviceKind
+from mdmem.model.writes import Resolve
 from mdmem.repo.first_parent import merge_bases
+from mdmem.show import hits
 from mdmem.text.facts import fact_id, parse_item
 
 BASE = "# Memory\n\n## Work\n\n- likes the green tea of Uji\n- employer: Stripe\n- sits by the window\n"
@@ -91,7 +95,90 @@ def test_parts_of_a_block_are_named(
     branch(at, text.replace(*ours), text.replace(*theirs))
     at.git("merge", "-q", "--no-edit", "side")
     assert trailers(at) == [f"Mdmem-Contradicts: {fact_id(pair[0])} {fact_id(pair[1])}"]
-    assert Memory.open(at.root, os.environ).conflicts().conflicts == ()
+    assert {text for text, _ in listed(at)} == {*pair}
+    assert all(
+        part.split(" | ")[-1] in at.read("MEMORY.md").split("\n")[line - 1]
+        for part, line in listed(at)
+    )
+
+
+def listed(at: Desk) -> list[tuple[str, int]]:
+    """The texts of the contradictions, each with its line in MEMORY.md."""
+    named = [
+        hit
+        for conflict in Memory.open(at.root, os.environ).conflicts().conflicts
+        for hit in (conflict.first, conflict.second)
+    ]
+    assert all(hit.fact == fact_id(hit.text) for hit in named)
+    return [(hit.text, hit.start_line) for hit in named if hit.path == "MEMORY.md"]
+
+
+TABLE = "# Memory\n\n## Tea\n\n| what | who |\n|---|---|\n| sencha | Bo |\n"
+ANA, CLEO = TABLE.replace("Bo", "Ana"), TABLE.replace("Bo", "Cleo")
+ROWS = [("sencha | Ana", 7), ("sencha | Cleo", 8)]
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        ["merge -q --no-edit side"],
+        ["merge -q --squash side", "commit -q --no-edit"],
+        ["rebase -q side"],
+        ["cherry-pick side"],
+        [
+            "switch -q side",
+            "merge -q --no-edit main",
+            "switch -q main",
+            "merge -q --no-ff -m forge side",
+        ],
+    ],
+)
+def test_parts_of_a_block_that_were_kept_twice_are_listed_until_that_is_settled(
+    at: Desk, commands: list[str]
+):
+    at.write("MEMORY.md", TABLE)
+    at.commit("a table")
+    branch(at, ANA, CLEO)
+    for command in commands:
+        at.git(*command.split())
+    memory = Memory.open(at.root, os.environ)
+    assert listed(at) == ROWS
+    shown = hits.conflicts_text(memory.conflicts())
+    assert [line.split()[0] for line in shown.split("\n")[1:]] == [
+        fact_id(text) for text, _ in ROWS
+    ]
+    assert "MEMORY.md:7" in shown
+    (advice,) = (each for each in memory.review().advice if each.kind is AdviceKind.CONTRADICTION)
+    ids = [fact_id(text) for text, _ in ROWS]
+    assert advice.command == ("mdmem", "conflicts", "--resolve", *ids)
+    assert (advice.path, advice.line) == ("MEMORY.md", 7)
+    text = at.read("MEMORY.md")
+    at.write("MEMORY.md", text.replace("Ana", "Dan"))
+    assert listed(at) == []
+    at.write("MEMORY.md", text)
+    assert listed(at) == ROWS
+    memory.apply(Resolve(ids[1], ids[0]))
+    assert listed(at) == []
+    with pytest.raises(FactProblem, match="no fact"):
+        memory.apply(Resolve(ids[0], "f" * 8))
+
+
+def test_parts_of_a_block_are_found_in_a_renamed_file_and_below_the_root(
+    world: World, repository: Path
+):
+    at = make_desk(world, repository, "sub", seed=BASE)
+    hook_files.install(at.workspace.repository.hooks_dir, sys.executable)
+    setup.install(at.workspace, sys.executable)
+    at.write("memory/tea.md", TABLE)
+    at.commit("a table")
+    branch(at, ANA, CLEO, "memory/tea.md")
+    at.git("merge", "-q", "--no-edit", "side")
+    at.git("mv", "memory/tea.md", "memory/drinks.md")
+    at.commit("renamed")
+    (conflict,) = Memory.open(at.root, os.environ).conflicts().conflicts
+    both = (conflict.first, conflict.second)
+    assert [(hit.text, hit.start_line) for hit in both] == ROWS
+    assert {hit.path for hit in both} == {"memory/drinks.md"}
 
 
 def test_values_of_a_key_are_a_contradiction_by_themselves(at: Desk):

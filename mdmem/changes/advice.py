@@ -412,8 +412,8 @@ def _contradiction(conflict: ConflictView) -> Advice:
         line=first.start_line,
         facts=facts,
         message=(
-            f"{_quote(first.text)} and {_quote(second.text)} contradict each other{why}: forget"
-            " one, or confirm that both are true"
+            f"{_quote(first.text)} and {_quote(second.text)} contradict each other{why}:"
+            f" {'edit' if conflict.is_of_parts else 'forget'} one, or confirm that both are true"
         ),
         command=("mdmem", "conflicts", "--resolve", *facts),
     )

@@ -14,9 +14,11 @@ from mdmem.model import FactId, FileKind, Op, Provenance
 from mdmem.model.trail import MarkKind
 from mdmem.model.writes import Contradict, Resolve, WriteResult
 from mdmem.queries import lookup
+from mdmem.queries.named_parts import NamedPart, PartPair, open_pairs
 from mdmem.startup.records import dataclass
 from mdmem.text import check
 from mdmem.text.document import preamble_etag, section_etag
+from mdmem.text.fact_names import names_any
 from mdmem.wording import field, verb
 from mdmem.workspace import Say, Workspace
 
@@ -59,6 +61,9 @@ def plan_mark(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
 
     Raises: FactProblem (`fact-not-found`, `fact-ambiguous`, `same-fact`).
     """
+    if isinstance(change, Resolve) and (parts := _named_parts(workspace, change)):
+        first, second = parts.first, parts.second
+        return _mark_plan(workspace, first, (first.id, second.id), resolves=True)
     kinds = tuple(FileKind)
     resolves = isinstance(change, Resolve)
     command = verb("conflicts", "resolve") if resolves else verb("contradicts")
@@ -74,20 +79,42 @@ def plan_mark(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
         locate(change.first, lambda fact: f"{command} {fact} {shlex.quote(change.second)}"),
         locate(change.second, lambda fact: f"{command} {shlex.quote(change.first)} {fact}"),
     ]
-    path, document, first = locations[0].path, locations[0].document, locations[0].item
-    pair = first.fact.id, locations[1].item.fact.id
+    place = locations[0]
+    pair = place.item.fact.id, locations[1].item.fact.id
     if pair[0] == pair[1]:
         raise FactProblem("same-fact", f"{change.first!r} and {change.second!r} are the same fact")
+    return _mark_plan(workspace, place, pair, resolves)
+
+
+def _named_parts(workspace: Workspace, change: Resolve) -> PartPair | None:
+    """The parts of blocks that a merge kept in two versions, if these two are named."""
+    names = (change.first, change.second)
+    with trails.fresh_trail(workspace) as trail:
+        for pair in open_pairs(workspace, trail):
+            for ids in ((pair.first.id, pair.second.id), (pair.second.id, pair.first.id)):
+                if all(names_any(name, (part,)) for name, part in zip(names, ids, strict=True)):
+                    return pair
+    return None
+
+
+def _mark_plan(
+    workspace: Workspace,
+    place: lookup.FactLocation | NamedPart,
+    pair: tuple[FactId, FactId],
+    resolves: bool,
+) -> MarkPlan:
+    document = place.document
+    line = place.line if isinstance(place, NamedPart) else place.item.start
     note = history.CommitNote(
         op=Op.RESOLVE if resolves else Op.CONTRADICT,
-        path=path,
-        section=document.path_at(first.start),
+        path=place.path,
+        section=document.path_at(line),
         provenance=Provenance(),
         contradicts=() if resolves else (pair,),
         resolves=(pair,) if resolves else (),
     )
     kind = MarkKind.RESOLVED if resolves else MarkKind.CONTRADICTS
-    section = document.section_at(first.start)
+    section = document.section_at(line)
     etag = section_etag(document, section) if section else preamble_etag(document)
     return MarkPlan(note, etag, _mark_in_force(workspace, pair) is not kind)
 

@@ -124,6 +124,10 @@ def _conflict_card(conflict: ConflictView) -> _Card:
             "n": Forget(fact=second.fact, file=second.path),
             "b": Resolve(first.fact, second.fact),
         }
+    question = "Keep the second (y), the first (n), or both (b)?"
+    if conflict.is_of_parts:
+        keys = {"b": keys["b"]}
+        question = "Keep both (b)? To keep one, edit the file."
     rows = (
         f" {number}  {shown_line(hit.text)}   {hit.path}:{hit.start_line}"
         for number, hit in enumerate((first, second), 1)
@@ -132,7 +136,7 @@ def _conflict_card(conflict: ConflictView) -> _Card:
     return _Card(
         group=(ConflictView, first.path, first.section),
         text="\n".join([heading, *rows]),
-        question="Keep the second (y), the first (n), or both (b)?",
+        question=question,
         keys=keys | {"s": None},
     )
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from mdmem.errors import PathProblem
 from mdmem.model import FactId, FileKind
-from mdmem.text.document import parse_bytes
+from mdmem.text.document import Document, parse_bytes
 from mdmem.text.facts import items
 
 if TYPE_CHECKING:
-    from mdmem.editors.merge3.merging import MergeResult
+    from mdmem.editors.merge3.merging import MergeResult, NamedAtom
 
 
 def merge_by_section(
@@ -23,12 +23,19 @@ def merge_by_section(
     return merge3(base, ours, theirs, kind)
 
 
+def atoms_in(document: Document) -> tuple[NamedAtom, ...]:
+    """The facts of a text and the parts of its blocks, by the ids that notes on a merge give."""
+    from mdmem.editors.merge3.merging import named_atoms  # noqa: PLC0415
+
+    return tuple(named_atoms(document))
+
+
 def ids_in(data: bytes) -> frozenset[FactId]:
     """The ids of a text's facts, and of parts of its blocks, that notes on a merge may name."""
-    from mdmem.editors.merge3.merging import ids_of_atoms  # noqa: PLC0415
-
     try:
         document = parse_bytes(data)
     except PathProblem:
         return frozenset()
-    return ids_of_atoms(document) | {item.fact.id for item in items(document)}
+    return frozenset(atom.id for atom in atoms_in(document)) | {
+        item.fact.id for item in items(document)
+    }

@@ -263,11 +263,16 @@ class FactList:
 
 @dataclass(frozen=True, slots=True)
 class ConflictView:
-    """Two facts that contradict each other; `key` is None where somebody marked them."""
+    """Two facts that contradict each other; `key` is None where somebody marked them.
+
+    `is_of_parts`: a merge kept both versions of a part of a block (a row, a sentence), named by ids
+    as facts are.
+    """
 
     first: Hit
     second: Hit
     key: str | None
+    is_of_parts: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from mdmem.catchup import background, trails
 from mdmem.catchup.index import FreshIndex, fresh_index
 from mdmem.events import Quality
 from mdmem.folder import config, trust
-from mdmem.model import FactId, SectionPath
+from mdmem.model import FactId, SectionPath, Status
 from mdmem.model.ranges import Ranges
 from mdmem.model.searches import (
     ConflictList,
@@ -24,7 +24,8 @@ from mdmem.model.searches import (
     SearchResult,
     TagCatalogue,
 )
-from mdmem.queries import dates, folders, later
+from mdmem.queries import dates, folders, later, named_parts
+from mdmem.queries.named_parts import PartPair
 from mdmem.search import results
 from mdmem.search.engine import BrokenIndex
 from mdmem.search.gate import answer_quality
@@ -436,7 +437,8 @@ def empty_answer_notes(
 def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) -> ConflictList:
     """Current facts that contradict each other, each pair once in a section, in file order.
 
-    Many facts with one key are paired with the next only (`contradictions`): n - 1 pairs.
+    Many facts with one key are paired with the next only (`contradictions`): n - 1 pairs. Parts of
+    blocks that a merge kept in two versions follow.
     """
     index = fresh_index(workspace, say, progress)
     listed = facts_in(workspace, index, ListFacts(limit=0), say, progress, contradicted=True)
@@ -459,7 +461,42 @@ def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) 
                 views.setdefault(
                     (_location(hit), pair) if in_section else pair, ConflictView(hit, other, key)
                 )
-    return ConflictList(tuple(views.values()), listed.stale, listed.notes, listed.building)
+    with trails.fresh_trail(workspace, say) as trail:
+        moments = trail.moments(dates.end_of_today(workspace))
+        parts = [
+            _part_view(pair, workspace.local_time(moments.of(pair.mark.begun)))
+            for pair in named_parts.open_pairs(workspace, trail)
+        ]
+    return ConflictList((*views.values(), *parts), listed.stale, listed.notes, listed.building)
+
+
+def _part_view(pair: PartPair, since: datetime) -> ConflictView:
+    """Two parts of blocks as hits, with the commit that named them."""
+    first, second = (
+        Hit(
+            path=part.path,
+            start_line=part.line + 1,
+            end_line=part.line + 1,
+            section=part.document.path_at(part.line),
+            kind=None,
+            day=None,
+            text=part.text,
+            score=0.0,
+            fact=part.id,
+            key=None,
+            tags=(),
+            source=None,
+            confidence=None,
+            status=Status.CURRENT,
+            until=None,
+            commit=pair.mark.commit,
+            uncommitted=False,
+            contradicts=(other.id,),
+            since=since,
+        )
+        for part, other in ((pair.first, pair.second), (pair.second, pair.first))
+    )
+    return ConflictView(first, second, None, is_of_parts=True)
 
 
 def _first_contradicting(hits: Sequence[Hit], hit: Hit) -> Hit | None:

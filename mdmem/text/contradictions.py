@@ -35,7 +35,7 @@ def find_conflicts(
         today: the day that is asked about.
     """
     unexpired = [claim for claim in claims if claim.until is None or claim.until >= today]
-    last_marks = _last_marks(marks)
+    last_marks = {pair: of_pair[-1].kind for pair, of_pair in marks_of_pairs(marks).items()}
     conflicts: dict[tuple[Claim, Claim], Conflict] = {}
     for first, second, key in _pairs_by_key(unexpired):
         mark = last_marks.get(_pair(first.id, second.id))
@@ -74,12 +74,13 @@ def _pair(first: FactId, second: FactId) -> _Pair:
     return (first, second) if first <= second else (second, first)
 
 
-def _last_marks(marks: Sequence[Mark]) -> dict[_Pair, MarkKind]:
-    return {
-        _pair(mark.fact, mark.other): mark.kind
-        for mark in sorted(marks, key=lambda mark: mark.begun)
-        if mark.kind in (MarkKind.CONTRADICTS, MarkKind.RESOLVED) and mark.other is not None
-    }
+def marks_of_pairs(marks: Iterable[Mark]) -> dict[_Pair, list[Mark]]:
+    """The marks of each two facts that contradict each other, or do not; the last one decides."""
+    by_pair: dict[_Pair, list[Mark]] = defaultdict(list)
+    for mark in sorted(marks, key=lambda mark: mark.begun):
+        if mark.kind in (MarkKind.CONTRADICTS, MarkKind.RESOLVED) and mark.other is not None:
+            by_pair[_pair(mark.fact, mark.other)].append(mark)
+    return by_pair
 
 
 def _pairs_by_key(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim, str]]:

@@ -38,19 +38,30 @@ def merge_blocks(kind: BlockKind | None, base: str | None, ours: str, theirs: st
     return _merge_as(kind, base, ours, theirs) or _merge_lines(base, ours, theirs)
 
 
-def atoms_of(unit: Unit) -> Iterator[str]:
-    """The parts of a unit that a merge may name: an item, rows, sentences, a title, lines."""
+def atoms_of(unit: Unit) -> Iterator[tuple[str, int]]:
+    """The parts of a unit that a merge may name, and the line of each in it.
+
+    An item, rows, sentences, a title, lines.
+    """
     if unit.fact:
-        yield unit.fact.text
+        yield unit.fact.text, 0
     elif unit.table:
-        yield from (" | ".join(row.words) for row in unit.table.rows)
+        yield from ((" | ".join(row.words), line) for line, row in enumerate(unit.table.rows, 2))
     else:
         quote = Quote.read(unit.text) if unit.kind is BlockKind.QUOTE else None
-        text = quote.prose.text if quote else unit.text
-        yield from (sentence for sentence, _ in read_sentences(text))
-        yield from (line for line in unit.text.split("\n") if line.strip())
+        text, line, start = (
+            (quote.prose.text, int(quote.head is not None), 0) if quote else (unit.text, 0, 0)
+        )
+        for sentence, end in read_sentences(text):
+            before = text[start:end]
+            blank = before[: len(before) - len(before.lstrip())]
+            yield sentence, line + text.count("\n", 0, start) + blank.count("\n")
+            start = end
+        yield from (
+            (words, number) for number, words in enumerate(unit.text.split("\n")) if words.strip()
+        )
         if quote and quote.head:
-            yield quote.head[2]
+            yield quote.head[2], 0
 
 
 def _merge_as(kind: BlockKind | None, base: str, ours: str, theirs: str) -> MergedText | None:

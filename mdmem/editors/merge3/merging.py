@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from mdmem.editors.merge3.blank_lines import Gaps, PlannedElement, TextForm, arrange, identities
@@ -88,10 +88,20 @@ def collect_notes(units: Iterable[MergedUnit], sections: Iterable[MergedSection]
     )
 
 
-def ids_of_atoms(document: Document) -> frozenset[FactId]:
-    """The ids by which notes may name what is in a text: of facts, and of parts of blocks."""
+class NamedAtom(NamedTuple):
+    """A part of a block (a row, a sentence, an item) that notes may name, and its first line."""
+
+    id: FactId
+    text: str
+    line: int
+
+
+def named_atoms(document: Document) -> Iterator[NamedAtom]:
+    """All that notes may name in a text: facts, and parts of blocks."""
     version = Version(SectionTree(document))
-    return frozenset(fact_id(atom) for unit in version.units for atom in atoms_of(unit))
+    for unit, start in zip(version.units, version.line_of, strict=True):
+        for text, line in atoms_of(unit):
+            yield NamedAtom(fact_id(text), text, start + line)
 
 
 _MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d\Z")

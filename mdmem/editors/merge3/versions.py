@@ -237,6 +237,7 @@ class Version:
 
     Attributes:
         units: of the whole text; `section_of` has their sections, `units_in` the reverse.
+        line_of: the first line of each unit.
         parent_of: the unit that each unit, a list item, is in.
         elements: headings and units in order.
         gaps: before each element, and after the last.
@@ -256,6 +257,7 @@ class Version:
         self.units: list[Unit] = []
         self.section_of: list[int] = []
         self.parent_of: list[int | None] = []
+        self.line_of: list[int] = []
         self.units_in: list[list[int]] = []
         self.elements: list[Element] = []
         self.gaps: list[str] = []
@@ -280,6 +282,7 @@ class Version:
         self.units.append(unit)
         self.section_of.append(section)
         self.parent_of.append(parent)
+        self.line_of.append(start)
 
     def _add_item(self, unit: Unit, section: int, start: int, end: int) -> None:
         """Add a list item, and those beneath it."""
