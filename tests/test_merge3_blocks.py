@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 from block_texts import edited_lists, words
+from call_counts import count_calls
 from conftest import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -359,3 +361,58 @@ def test_any_edits_of_lines_are_merged_with_none_lost(texts: tuple[list[str], ..
     assert len(blocks) == (2 if pairs else 1)
     assert lines <= {*ours} | {*theirs}
     assert lines >= ({*ours} | {*theirs}) - {*base} | ({*ours} & {*theirs})
+
+
+# What it costs.
+
+
+def sentences(word: str, numbers: range) -> str:
+    return " ".join(f"The {word} number {n} is in room {7 * n}." for n in numbers)
+
+
+def table_of(word: str, numbers: range) -> str:
+    return TABLE + "\n".join(f"| tea {n} | {word} {n * n} |" for n in numbers)
+
+
+def list_of(word: str, numbers: range) -> str:
+    return "\n".join(f"- shelf {n}\n  - {word} {n}" for n in numbers)
+
+
+def code_of(word: str, numbers: range) -> str:
+    lines = "\n".join(f"{word if n % 2 else 'run'} {n}" for n in numbers)
+    return f"```\n{lines}\n```"
+
+
+@pytest.mark.parametrize("block", [sentences, table_of, list_of, code_of])
+def test_what_a_long_block_costs_grows_with_its_length(block: Callable[[str, range], str]) -> None:
+    def calls(size: int) -> int:
+        texts = [block(word, range(size)) for word in ("cup", "red cup", "tall cup")]
+        return count_calls(lambda: merged(*texts))
+
+    calls(10)
+    assert calls(300) < 20 * calls(30)
+
+
+@pytest.mark.parametrize("form", ["\n{}: {}", "\n# one\n{}: {}"])
+def test_what_long_front_matter_costs_grows_with_its_length(form: str) -> None:
+    def calls(size: int) -> int:
+        texts = [
+            "---"
+            + "".join(form.format(f"key{n}", value + str(n)) for n in range(size))
+            + "\ntags:\n"
+            + "".join(f"- {n} {value if n % 2 else ''}\n" for n in range(size))
+            + "---\n"
+            for value in ("red", "green", "blue")
+        ]
+        base, ours, theirs = (text.encode() for text in texts)
+        return count_calls(lambda: merge3(base, ours, theirs))
+
+    calls(10)
+    assert calls(300) < 20 * calls(30)
+
+
+def test_a_list_nested_twenty_deep() -> None:
+    base = "\n".join(f"{'  ' * depth}- item {depth}" for depth in range(20))
+    ours, theirs = base.replace("item 7", "item 7 #t"), base.replace("item 19", "last item 19")
+    both = ours.replace("item 19", "last item 19")
+    assert merged_again(base, ours, theirs) == (both, [])

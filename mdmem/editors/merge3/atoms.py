@@ -100,6 +100,9 @@ def merge_atoms(
         ),
         key,
     )
+    names = [identity(atom) for triple in order for atom in triple.atoms]
+    if len(set(names)) == len(names):
+        return order
     counts = [Counter(map(identity, atoms)) for atoms in versions]
     most = counts[1] + counts[2]
     most.subtract(counts[0])

@@ -54,10 +54,10 @@ def merge_front_matter(
         ),
         lambda field: (field, texts[field]),
     )
-    lines: list[str] = []
+    lines, written = list[str](), {*ours, *theirs}
     for field in order:
         lines += _lines(texts[field])
-        lines += [line for line in _lines(comments.get(field, "")) if line not in (*ours, *theirs)]
+        lines += [line for line in _lines(comments.get(field, "")) if line not in written]
     around = [(v[0], v[-1]) if v else ("", "") for v in (base, ours, theirs)]
     if not lines and not (ours and theirs):
         return ()

@@ -122,8 +122,8 @@ def _write(sentences: Sequence[str], sources: Sequence[Prose], form: int, width:
     source = max(sources, key=same)
     count, _ = same(source)
     text = source.text[: source.ends[count - 1]] if count else ""
-    for sentence in sentences[count:]:
-        is_spaced = text and not _ENDS_UNSPACED.search(text)
+    for before, sentence in zip(["", *sentences][count:-1], sentences[count:], strict=True):
+        is_spaced = before and not _ENDS_UNSPACED.search(before)
         if form == _LINES:
             text += "\n" * bool(text) + sentence
         elif form == _LONG:

@@ -28,7 +28,7 @@ def matching_items(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[
         while a < a_end and b < b_end and left[a_end - 1] == right[b_end - 1]:
             a_end, b_end = a_end - 1, b_end - 1
             pairs.append((a_end, b_end))
-        if a == a_end or b == b_end:
+        if a == a_end or b == b_end or (a + 1 == a_end and b + 1 == b_end):
             continue
         anchors = _unique_pairs(left, right, (a, a_end, b, b_end)) or _longest_run(
             left, right, (a, a_end, b, b_end)
@@ -142,13 +142,18 @@ def _pieces(
     side: Iterable[ItemT], in_both: Collection[ItemT]
 ) -> list[tuple[ItemT | None, list[ItemT]]]:
     """The runs of items of one side alone, each with the shared item before it."""
-    pieces: list[tuple[ItemT | None, list[ItemT]]] = [(None, [])]
+    pieces: list[tuple[ItemT | None, list[ItemT]]] = []
+    anchor: ItemT | None = None
+    is_behind_anchor = True
     for item in side:
         if item in in_both:
-            pieces.append((item, []))
+            anchor, is_behind_anchor = item, True
+        elif is_behind_anchor:
+            pieces.append((anchor, [item]))
+            is_behind_anchor = False
         else:
             pieces[-1][1].append(item)
-    return [(anchor, piece) for anchor, piece in pieces if piece]
+    return pieces
 
 
 def _shared_order(
