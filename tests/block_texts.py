@@ -9,9 +9,11 @@ words = st.sampled_from(_WORDS)
 
 
 @st.composite
-def edited_lists(draw: st.DrawFn, atoms: st.SearchStrategy[str]) -> tuple[list[str], ...]:
-    """A list of different atoms, and two edits of it: changed, added, removed and moved ones."""
-    base = draw(st.lists(atoms, min_size=1, max_size=5, unique=True))
+def edited_lists(
+    draw: st.DrawFn, atoms: st.SearchStrategy[str], is_unique: bool = True
+) -> tuple[list[str], ...]:
+    """A list of (different) atoms, and two edits of it: changed, added, removed and moved ones."""
+    base = draw(st.lists(atoms, min_size=1, max_size=5, unique=is_unique))
     sides = []
     for _ in range(2):
         side = list(base)
@@ -27,5 +29,5 @@ def edited_lists(draw: st.DrawFn, atoms: st.SearchStrategy[str]) -> tuple[list[s
                 atom = side.pop(place)
                 if edit == "move":
                     side.insert(draw(st.integers(0, len(side))), atom)
-        sides.append(list(dict.fromkeys(side)))
+        sides.append(list(dict.fromkeys(side)) if is_unique else side)
     return base, *sides

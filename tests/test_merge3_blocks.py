@@ -306,7 +306,20 @@ def test_equal_lines_of_a_fence_are_as_many_as_the_sides_wrote() -> None:
     base, ours, theirs = (
         f"```\n{code}\n```" for code in ("a\n}\nb\n}", "x\n}\na\n}\nb\n}", "a\n}\nb\n}\ny\n}")
     )
-    assert merged(base, ours, theirs) == ("```\nx\n}\na\n}\nb\n}\ny\n}\n```", [])
+    assert merged_again(base, ours, theirs) == ("```\nx\n}\na\n}\nb\n}\ny\n}\n```", [])
+
+
+@given(edited_lists(st.sampled_from("ab}"), is_unique=False))
+@examples(200)
+def test_a_fence_with_equal_lines_is_merged_for_good_or_left_to_git(
+    texts: tuple[list[str], ...],
+) -> None:
+    base, ours, theirs = ("\n".join(["```", *lines, "```"]) for lines in texts)
+    result = both_ways(base, ours, theirs)
+    if result.data is None:
+        assert result.reason == "equal lines of a block make its merge a guess"
+    else:
+        merged_again(base, ours, theirs)
 
 
 def test_wrapped_prose_is_wrapped_from_the_edited_sentence_on() -> None:
@@ -327,7 +340,7 @@ def test_wrapped_prose_is_wrapped_from_the_edited_sentence_on() -> None:
         pytest.param("It leaks", "It leaks much", "It leaks a little", "It leaks a little\n\nIt leaks much", ("It leaks much", "It leaks a little"), id="without a full stop"),
         pytest.param("> It leaks.", "> It leaks much.", "> It leaks a little.", "> It leaks a little. It leaks much.", ("It leaks much.", "It leaks a little."), id="of a quote"),
         pytest.param("> [!tip] A\n> It leaks.", "> [!tip] C\n> It leaks.", "> [!tip] B\n> It leaks.", "> [!tip] B\n> It leaks.\n\n> [!tip] C\n> It leaks.", ("B", "C"), id="a title"),
-        pytest.param("```\na\nb\n```", "```\nx\nb\nc\n```", "```\ny\nb\n```", "```\nx\nb\nc\n```\n\n```\ny\nb\nc\n```", ("x", "y"), id="a line of a fence"),
+        pytest.param("```\na\nb\n```", "```\nx\nb\nc\n```", "```\ny\nb\n```", "```\nx\nb\nc\n```\n\n```\ny\nb\n```", ("x", "y"), id="a line of a fence"),
     ],
 )  # fmt: skip
 def test_two_versions_of_one_atom_are_named(

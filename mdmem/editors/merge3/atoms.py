@@ -9,7 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from mdmem.editors.merge3.sequences import matching_items, merge_order, unmatched_between
+from mdmem.editors.merge3.sequences import (
+    matching_items,
+    merge_order,
+    slid_down,
+    unmatched_between,
+)
 from mdmem.startup.records import dataclass, field
 
 Atom: TypeAlias = Any
@@ -263,6 +268,8 @@ class _Matcher:
     def _equal(self, olds: Sequence[Any], news: Sequence[Any]) -> Iterator[tuple[int, int]]:
         """Pairs of equal names."""
         pairs = matching_items(olds, news)
+        if not self._kind.may_move:
+            pairs = slid_down(pairs, olds, news)
         yield from pairs
         if not self._kind.may_move or len(pairs) == min(len(olds), len(news)):
             return

@@ -13,8 +13,9 @@ from mdmem.editors.merge3.sentences import (
     read_sentences,
 )
 from mdmem.editors.merge3.tables import Table, merge_tables
-from mdmem.editors.merge3.values import choices, merge_items, merge_lines_twice
+from mdmem.editors.merge3.values import choices, merge_items, merge_lines
 from mdmem.editors.merge3.versions import Unit
+from mdmem.errors import TextProblem
 from mdmem.text.scan import BlockKind
 
 
@@ -82,5 +83,17 @@ def _merge_as(kind: BlockKind | None, base: str, ours: str, theirs: str) -> Merg
 
 
 def _merge_lines(base: str, ours: str, theirs: str) -> MergedText:
-    merged = merge_lines_twice(base.split("\n"), ours.split("\n"), theirs.split("\n"))
-    return MergedText(tuple(map("\n".join, merged.versions)), merged.pairs, merged.kept)
+    """The block with both sides' lines; both blocks where they changed the same ones.
+
+    Raises TextProblem where equal lines make it a guess which are which: a merge of the result with
+    a side would be another one.
+    """
+    versions = [text.split("\n") for text in (base, ours, theirs)]
+    merged = merge_lines(versions[0], versions[1], versions[2])
+    if merged.pairs:
+        return MergedText(tuple(sorted((ours, theirs))), merged.pairs)
+    if any(len(set(lines[1:-1])) < len(lines[1:-1]) for lines in versions):  # all but the fence
+        for side in versions[1:]:
+            if merge_lines(versions[0], merged.lines, side).lines != merged.lines:
+                raise TextProblem("bad-text", "equal lines of a block make its merge a guess")
+    return MergedText(("\n".join(merged.lines),), kept=merged.kept)

@@ -42,6 +42,32 @@ def matching_items(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[
     return sorted(pairs)
 
 
+def slid_down(
+    pairs: Sequence[tuple[int, int]], left: Sequence[Hashable], right: Sequence[Hashable]
+) -> list[tuple[int, int]]:
+    """Pairs of equal items with each insertion and removal as far down as equal items allow.
+
+    So an insertion has one place, whatever else was changed.
+    """
+    down = _insertions_slid_down(pairs, right)
+    turned = _insertions_slid_down([(b, a) for a, b in down], left)
+    return [(a, b) for b, a in turned]
+
+
+def _insertions_slid_down(
+    pairs: Sequence[tuple[int, int]], right: Sequence[Hashable]
+) -> list[tuple[int, int]]:
+    slid = list(pairs)
+    for number in reversed(range(len(slid))):
+        for at in range(number, len(slid)):
+            before = slid[at - 1] if at else (-1, -1)
+            (a, b), first = slid[at], before[1] + 1
+            if a != before[0] + 1 or b == first or right[first] != right[b]:
+                break
+            slid[at] = (a, first)
+    return slid
+
+
 def _unique_pairs(
     left: Sequence[Hashable], right: Sequence[Hashable], within: tuple[int, int, int, int]
 ) -> list[tuple[int, int]]:

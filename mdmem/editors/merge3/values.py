@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 from mdmem.editors.list_items import ItemParts
-from mdmem.editors.merge3.atoms import AtomKind, merge_atoms, versions_of_sides
+from mdmem.editors.merge3.atoms import AtomKind, merge_atoms
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import MARKER, TASK_BOX, before_marks, before_tags, normalise, split_until
@@ -28,38 +28,25 @@ def merge_sets(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) 
     return list(dict.fromkeys((*(item for item in base if item in in_both), *sorted(added))))
 
 
-def merge_lines(
-    base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
-) -> list[str] | None:
-    """Lines with both sides' edits; None where both changed the same lines.
-
-    Insertions at one place are sorted.
-    """
-    versions = merge_lines_twice(base, ours, theirs).versions
-    return versions[0] if len(versions) == 1 else None
-
-
 class MergedLines(NamedTuple):
-    """Lines in one version, or in each side's with the pairs of lines that differ.
+    """Lines with both sides' edits.
 
-    `kept`: lines that one side removed and the other changed.
+    `pairs`: different lines in one place, each of one side; `kept`: lines that one side removed and
+    the other changed.
     """
 
-    versions: tuple[list[str], ...]
+    lines: list[str]
     pairs: tuple[tuple[str, str], ...]
     kept: tuple[str, ...]
 
 
-def merge_lines_twice(
-    base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
-) -> MergedLines:
-    """Lines with both sides' edits, twice where both changed the same ones."""
+def merge_lines(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> MergedLines:
+    """Lines with both sides' edits; insertions at one place are sorted."""
     merged = merge_atoms((base, ours, theirs), _LINE_KIND)
-    versions = versions_of_sides(merged, ours, theirs)
-    clashes = [triple.atoms for triple in merged if len(triple.atoms) == 2]
+    atoms = [triple.atoms for triple in merged]
     return MergedLines(
-        versions=tuple(sorted(versions)) if clashes else versions[:1],
-        pairs=tuple((first, second) for first, second in clashes),
+        lines=[line for lines in atoms for line in lines],
+        pairs=tuple((lines[0], lines[1]) for lines in atoms if len(lines) == 2),
         kept=tuple(triple.atoms[0] for triple in merged if triple.is_kept),
     )
 
@@ -160,7 +147,7 @@ def merge_items(
     single = [choices(x, y, z) for x, y, z in _plain_parts(o, a, b)]
     beneath = merge_lines(*((part.beneath if part else "").split("\n") for part in (o, a, b)))
     comments = _merge_comments(o.comments if o else "", a.comments, b.comments)
-    if beneath is None or comments is None or any(len(part) > 1 for part in single):
+    if beneath.pairs or comments is None or any(len(part) > 1 for part in single):
         return both
     (words,), (kind,), (until,), (block_id,) = single
     tags = _merge_tags(o.tags if o else "", a.tags, b.tags)
@@ -173,7 +160,7 @@ def merge_items(
         tags=tags,
         comments=comments,
         block_id=block_id,
-        beneath="\n".join(beneath),
+        beneath="\n".join(beneath.lines),
     )
     return (str(item),)
 
