@@ -278,6 +278,47 @@ def test_beneath_two_wordings_of_an_item_nothing_is_lost_or_doubled_in_either(
     assert ids((FRUITS[1], FRUITS[2]))[0] in notes
 
 
+@given(edited_lists(words))
+@examples(200)
+def test_any_edits_of_a_numbered_list_are_merged_with_no_step_lost_and_in_order(
+    texts: tuple[list[str], ...],
+) -> None:
+    base, ours, theirs = texts
+    text, pairs = merged(
+        *("\n".join(f"{n}. {word}" for n, word in enumerate(side, 1)) for side in texts)
+    )
+    steps = re.findall(r"(\d+)\. (.*)", text)
+    names = [word for _, word in steps]
+    assert [int(number) for number, _ in steps] == [*range(1, len(steps) + 1)]
+    assert len(names) == len(set(names))
+    assert {*names} >= ({*ours} & {*theirs}) | ({*ours} | {*theirs}) - {*base}
+    assert {*names} <= {*ours} | {*theirs}
+    assert all(pair <= {fact_id(word) for word in names} for pair in pairs)
+
+
+# Front matter.
+
+
+@given(edited_lists(words), st.tuples(*[st.booleans()] * 3))
+@examples(200)
+def test_any_edits_of_a_list_in_front_matter_are_merged_item_by_item(
+    texts: tuple[list[str], ...], are_flow: tuple[bool, bool, bool]
+) -> None:
+    fields = (
+        f"tags: [{', '.join(side)}]" if is_flow else "\n".join(["tags:", *(f"- {i}" for i in side)])
+        for side, is_flow in zip(texts, are_flow, strict=True)
+    )
+    o, a, b = (f"---\n{field}\n---\n{HEAD}".encode() for field in fields)
+    result = merge3(o, a, b)
+    assert result == merge3(o, b, a)
+    assert result.data is not None
+    assert merge3(o, result.data, a).data == merge3(o, b, result.data).data == result.data
+    base, ours, theirs = map(set, texts)
+    items = re.findall(r"[a-z]+", result.data.decode().split("---")[1])[1:]
+    assert len(items) == len(set(items))
+    assert {*items} == (ours & theirs) | (ours - base) | (theirs - base)
+
+
 # Paragraphs, quotes, fences.
 
 PROSE = "The house is old.\nIt has two chimneys.\nThe roof leaks in winter."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby, pairwise
 from typing import Any
 
@@ -146,29 +147,47 @@ class UnitOrder:
     def _number(self, run: Sequence[MergedUnit]) -> None:
         """Number a list in order if a side did so, from the number that it began with."""
         written = [
-            [
-                number
+            {
+                id(numbers): numbers
                 for unit in run
                 if (at := (unit.triple.base, *unit.triple.sides)[version]) is not None
-                and (number := number_of_item(self._versions[version].units[at].text)) is not None
-            ]
-            for version in range(3)
+                and (numbers := lists.get(at))
+            }.values()
+            for version, lists in enumerate(self._numbered_lists)
         ]
-        least = min(2, max(map(len, written[1:])))
+        of_sides = [numbers for lists in written[1:] for numbers in lists]
+        least = min(2, max(map(len, of_sides), default=0))
         if not any(
             len(numbers) >= least and sorted(numbers) == [*range(min(numbers), max(numbers) + 1)]
-            for numbers in written[1:]
-            if numbers
+            for numbers in of_sides
         ):
             return
-        base, *sides = (min(numbers, default=None) for numbers in written)
-        number = min(start for start in choices(base, sides[0], sides[1]) if start is not None)
+        base, *sides = (min(map(min, lists), default=None) for lists in written)
+        starts = [start for start in sides if start is not None]
+        number = min(start for start in choices(base, starts[0], starts[-1]) if start is not None)
         for unit in run:
             texts = list[str]()
             for text in unit.texts:
                 texts.append(with_number(text, number))
                 number += 1
             unit.texts = tuple(texts)
+
+    @cached_property
+    def _numbered_lists(self) -> list[dict[int, list[int]]]:
+        """The numbers of the list that each numbered item of a version is in."""
+        all_lists = list[dict[int, list[int]]]()
+        for version in self._versions:
+            lists = dict[int, list[int]]()
+            last: dict[tuple[int, int | None], int] = {}
+            for at, unit in enumerate(version.units):
+                around = (version.section_of[at], version.parent_of[at])
+                number = number_of_item(unit.text) if unit.kind is BlockKind.ITEM else None
+                if number is not None:
+                    lists[at] = lists.get(last.get(around, -1), [])
+                    lists[at].append(number)
+                last[around] = at
+            all_lists.append(lists)
+        return all_lists
 
     def _remaining(self, version: int, units: Sequence[int], section: int) -> _UnitsByParent:
         """The remaining units of a version's section that are in the same parent there."""
