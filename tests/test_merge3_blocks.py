@@ -193,6 +193,7 @@ TREE = "- fruit\n  - apples\n  - plums\n- greens\n  - leeks\n  - kale"
         pytest.param("- [ ] pay\n- [ ] call", "- [x] pay\n- [ ] call", "- [ ] pay Ana\n- [ ] call", "- [x] pay Ana\n- [ ] call", id="ticked, reworded"),
         pytest.param("- [ ] pay", "- [x] pay", "- [ ] pay #due", "- [x] pay #due", id="ticked, tagged"),
         pytest.param("- [ ] pay rent\n\n## Done", "## Done\n\n- [x] pay rent", "- [ ] pay rent to Ana\n\n## Done", "## Done\n\n- [x] pay rent to Ana", id="done, reworded"),
+        pytest.param("- [ ] pay rent\n\n## Done\n\n- [x] call", "## Done\n\n- [x] pay rent\n- [x] call", "- [ ] pay rent before the end of June or July\n\n## Done\n\n- [x] call", "## Done\n\n- [x] pay rent before the end of June or July\n- [x] call", id="done, many words added"),
         pytest.param("## A\n\n- a a\n\n## B\n\n- b b", "## A\n\n- a a\n- new words\n\n## B\n\n- b b", "## A\n\n- a a\n\n## B\n\n- b b\n- new words", "## A\n\n- a a\n- new words\n\n## B\n\n- b b", id="new in two sections"),
     ],
 )  # fmt: skip

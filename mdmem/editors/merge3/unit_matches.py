@@ -116,6 +116,8 @@ class _UnitMatcher:
                 _by_likeness_alone,
             ),
         )
+        for scope in lists:
+            self._moved_here(scope)
         for scope in (*sets, *lists):
             self._new_on_both(scope)
         for scope in lists:
@@ -160,14 +162,15 @@ class _UnitMatcher:
     def _match(self, scope: _Scope, rules: Sequence[_Rule]) -> None:
         """Match units of the base with those new on both sides, then on each side."""
         base, sides = scope
-        new = [
-            n
-            for n in sides[0]
-            if self._of_sides[0][n].base is None and self._of_sides[0][n].sides[1] is not None
-        ]
-        self._match_side(
-            [n for n in base if self._of_base[n].sides == [None, None]], new, (0, 1), scope, rules
-        )
+        for side in (0, 1):  # of what both have, on either side in another section
+            new = [
+                n
+                for n in sides[side]
+                if self._of_sides[side][n].base is None
+                and self._of_sides[side][n].sides[1 - side] is not None
+            ]
+            gone = [n for n in base if self._of_base[n].sides == [None, None]]
+            self._match_side(gone, new, (side, 1 - side), scope, rules)
         for side in (0, 1):
             new = [n for n in sides[side] if self._is_new(side, n)]
             self._match_side(
@@ -269,6 +272,36 @@ class _UnitMatcher:
             if number is not None
         )
         return any(home != self._base.section_of[old] for home in homes)
+
+    def _moved_here(self, scope: _Scope) -> None:
+        """Match what one side moved here with what the other has in its place, reworded."""
+        for side in (0, 1):
+            units, others = scope[1][side], scope[1][1 - side]
+            triples, of_others = self._of_sides[side], self._of_sides[1 - side]
+            runs = unmatched_between(
+                others, {n: n for n in others if of_others[n].sides[side] is not None}
+            )
+            new_runs = unmatched_between(
+                units, {n: o for n in units if (o := triples[n].sides[1 - side]) is not None}
+            )
+            for neighbours, run in runs.items():
+                moved = [n for n in run if of_others[n].base is not None]
+                new = [n for n in new_runs.get(neighbours, ()) if triples[n].base is None]
+                if len(moved) == len(new) == 1 and self._is_reworded(side, new[0], moved[0]):
+                    triple = of_others[moved[0]]
+                    triple.sides[side], triple.is_guess = new[0], True
+                    triples[new[0]] = triple
+
+    def _is_reworded(self, side: int, unit: int, other: int) -> bool:
+        """True if one of two facts of the sides begins with the words of the other, or is alike."""
+        units = (self._sides[side].units[unit], self._sides[1 - side].units[other])
+        first, second = (each.words_of_fact for each in units)
+        length = min(len(first), len(second))
+        facts = [each.fact.text for each in units if each.fact]
+        has_one_key = units[0].key == units[1].key
+        return (length > 1 and has_one_key) and (
+            first[:length] == second[:length] or likeness.likeness(*facts) >= _MIN_LIKENESS
+        )
 
     # What both sides brought in.
 
