@@ -12,7 +12,8 @@ from conftest import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.editors.merge3.merging import MergeResult, merge3
+from mdmem.editors.merge3.merging import MergeResult, merge3, named_atoms
+from mdmem.text.document import parse
 from mdmem.text.facts import fact_id
 
 HEAD = "# Memory\n\n"
@@ -389,6 +390,16 @@ def test_two_versions_of_one_atom_are_named(
     base: str, ours: str, theirs: str, expected: str, pair: tuple[str, str]
 ) -> None:
     assert merged_again(base, ours, theirs) == (expected, ids(pair))
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_what_is_named_is_found_with_its_line(line_end: str) -> None:
+    text = f"{HEAD}> [!tip] Keys\n> Under the mat. By\n> the door.\n\n{PRICES}\n\n- a b\n  - c d\n\nIt is. So it\nis.\n"
+    atoms = named_atoms(parse(text.replace("\n", line_end)))
+    assert {(atom.text, atom.line) for atom in atoms if atom.id == fact_id(atom.text)} >= {
+        ("Keys", 2), ("Under the mat.", 3), ("By the door.", 3), ("tea | Ana", 8), ("a b", 11), ("c d", 12),
+        ("It is.", 14), ("So it is.", 14),
+    }  # fmt: skip
 
 
 @given(edited_lists(st.builds("The {} is {}.".format, words, words)), st.booleans())

@@ -18,7 +18,7 @@ from mdmem.errors import PathProblem, TextProblem
 from mdmem.model import FactId, FileKind
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.text.document import Document, decode, parse
+from mdmem.text.document import Document, decode, parse, with_line_end
 from mdmem.text.facts import fact_id, parse_item
 
 
@@ -98,6 +98,8 @@ class NamedAtom(NamedTuple):
 
 def named_atoms(document: Document) -> Iterator[NamedAtom]:
     """All that notes may name in a text: facts, and parts of blocks."""
+    if "\r" in document.text:
+        document = parse(with_line_end(document.text, "\n"))
     version = Version(SectionTree(document))
     for unit, start in zip(version.units, version.line_of, strict=True):
         for text, line in atoms_of(unit):
