@@ -256,15 +256,6 @@ class _Matcher:
                 into.sides[side] = number
                 self.of_sides[side][number] = into
 
-    def _equal_of_sides(
-        self, ours: Sequence[Atom], theirs: Sequence[Atom]
-    ) -> Iterable[tuple[int, int]]:
-        """Equal atoms of both sides, whichever is ours."""
-        identity = self._kind.names[0]
-        if [*map(identity, ours)] <= [*map(identity, theirs)]:
-            return self._equal(ours, theirs)
-        return [(a, b) for b, a in self._equal(theirs, ours)]
-
     def _equal(self, olds: Sequence[Any], news: Sequence[Any]) -> Iterator[tuple[int, int]]:
         """Pairs of equal names."""
         pairs = matching_items(olds, news)
