@@ -21,8 +21,10 @@
     ├── RepositoryProblem     `not-a-repository`, `bare-repository`, `broken-repository`,
     │                         `repository-busy`, `detached-head`, `no-identity`, `pending-edits`,
     │                         `commit-failed`, `hook-timeout`, `git-failed`, `git-missing`,
-    │                         `git-timeout`, `missing-history`, `busy`, `running`,
+    │                         `git-timeout`, `git-too-old`, `missing-history`, `busy`, `running`,
     │                         `hooks-managed`, `pending-secret`, `cannot-purge`, `cannot-schedule`
+    ├── SyncProblem           `no-remote`, `remote-unreachable`, `remote-auth`, `remote-refused`,
+    │                         `sync-timeout`
     ├── TranscriptProblem     `unknown-format`, `ambiguous`, `bad-line`
     ├── ProposalProblem       `proposal-not-found`, `part-not-found`, `already-rejected`,
     │                         `overtaken`, `nothing-committed`, `nothing-to-propose`,
@@ -116,6 +118,10 @@ class HistoryProblem(MdmemError):
 
 class RepositoryProblem(MdmemError):
     """git cannot take the change now."""
+
+
+class SyncProblem(MdmemError):
+    """The remote and this machine cannot be brought together now."""
 
 
 class RefusedChange(MdmemError):

@@ -127,10 +127,10 @@ class TestRunner:
     ):
         folder = script(tmp_path / "bin", 'echo "${GIT_ALLOW_PROTOCOL-unset} $GIT_NO_LAZY_FETCH"')
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-        assert runner.run(tmp_path, ["commit"], is_commit=True).output == b"unset 1\n"
+        assert runner.run(tmp_path, ["commit"], is_online=True).output == b"unset 1\n"
         monkeypatch.setenv("GIT_ALLOW_PROTOCOL", "ssh")
         assert runner.run(tmp_path, ["log"], extra={"GIT_ALLOW_PROTOCOL": "ext"}).output == b" 1\n"
-        assert runner.run(tmp_path, ["commit"], is_commit=True).output == b"ssh 1\n"
+        assert runner.run(tmp_path, ["commit"], is_online=True).output == b"ssh 1\n"
 
     def test_no_signature_is_verified_in_passing(self, at: Desk, tmp_path: Path):
         at.git("config", "log.showSignature", "true")

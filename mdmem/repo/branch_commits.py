@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
-from mdmem.repo.runner import run
+from mdmem.repo.runner import READ_SECONDS, run
 from mdmem.repo.worktree import Identity, Repository
 from mdmem.startup.records import dataclass
 
@@ -153,21 +153,43 @@ def make_own_commit(
     )
     if not signs_commits(repository):
         return commit
+    tree = f"{commit}^{{tree}}"
+    return commit_tree(repository, tree, [parent], message, date_variables(date, identity))
+
+
+def date_variables(date: str, identity: Identity | None) -> dict[str, str]:
+    """The environment variables that date and sign a commit; `identity` as for a repository."""
     variables = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
     if identity:
         variables |= identity.variables("AUTHOR") | identity.variables("COMMITTER")
-    signed = repository.git(
+    return variables
+
+
+def commit_tree(
+    repository: Repository,
+    tree: str,
+    parents: Sequence[CommitId],
+    message: str,
+    variables: Mapping[str, str],
+    seconds: float = READ_SECONDS,
+) -> CommitId:
+    """Commit a tree, signed as `git commit` would sign it; nothing refers to the commit.
+
+    Raises RepositoryProblem (`git-failed`).
+    """
+    command = [
         "commit-tree",
-        "-S",
-        "-p",
-        parent,
+        *(["-S"] if signs_commits(repository) else []),
+        *(word for parent in parents for word in ("-p", parent)),
         "-F",
         "-",
-        f"{commit}^{{tree}}",
-        text=text,
-        extra=variables,
-    )
-    return CommitId(signed.decode().strip())
+        tree,
+    ]
+    text = message.encode("utf-8", "replace")
+    made = run(repository.folder, command, text, variables, seconds)
+    if made.status:
+        raise made.failure("commit-tree")
+    return CommitId(made.output.decode().strip())
 
 
 def _data(text: bytes) -> bytes:

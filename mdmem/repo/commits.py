@@ -38,20 +38,14 @@ def replace_commit(
         f"{repository.prefix}{path}",
         branch_commits.store(repository, path, data),
     )
-    is_signed = branch_commits.signs_commits(repository)
-    command = [
-        "commit-tree",
-        *(["-S"] if is_signed else []),
-        *(word for parent in parents for word in ("-p", parent)),
-        "-F",
-        "-",
+    commit = branch_commits.commit_tree(
+        repository,
         tree,
-    ]
-    text = order.message.encode("utf-8", "replace")
-    made = run(repository.folder, command, text, commit_variables(order), order.hook_timeout)
-    if made.status:
-        raise made.failure("commit-tree")
-    commit = CommitId(made.output.decode().strip())
+        [CommitId(parent) for parent in parents],
+        order.message,
+        commit_variables(order),
+        order.hook_timeout,
+    )
     subject = order.message.partition("\n")[0]
     moved = run(
         repository.folder, ["update-ref", "-m", f"commit: {subject}", "HEAD", commit, newest]
@@ -260,7 +254,7 @@ def _run_commit(
         seconds=order.hook_timeout,
         may_retry=may_retry,
         meanwhile=order.meanwhile,
-        is_commit=True,
+        is_online=True,
     )
 
 
@@ -306,7 +300,7 @@ def _run_with_retries(
     may_retry: Callable[[GitResult], bool] = _is_lock_failure,
     meanwhile: Callable[[], None] | None = None,
     *,
-    is_commit: bool = False,
+    is_online: bool = False,
 ) -> GitResult:
     """Run git, and retry while `may_retry`: by default while another git holds a needed lock.
 
@@ -315,7 +309,7 @@ def _run_with_retries(
     started, pause = time.monotonic(), _FIRST_PAUSE
     while True:
         result = run(
-            repository.folder, arguments, text, extra, seconds, meanwhile, is_commit=is_commit
+            repository.folder, arguments, text, extra, seconds, meanwhile, is_online=is_online
         )
         if (
             result.status == 0

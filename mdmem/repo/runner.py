@@ -61,7 +61,7 @@ _FIXED = {
 _NO_LAZY_FETCH = {"GIT_NO_LAZY_FETCH": "1"}
 """For every git process: a foreign repository can name any program as its promisor remote."""
 _OFFLINE = _NO_LAZY_FETCH | {"GIT_ALLOW_PROTOCOL": ""}
-"""For every git but `git commit`: no transport, as git before 2.39.4 ignores the above."""
+"""For every git that is not `is_online`: no transport, as git before 2.39.4 ignores the above."""
 _SETTINGS = tuple(
     word
     for setting in (
@@ -306,16 +306,16 @@ def run(
     seconds: float = READ_SECONDS,
     meanwhile: Callable[[], None] | None = None,
     *,
-    is_commit: bool = False,
+    is_online: bool = False,
 ) -> GitResult:
     """Run git once, in `folder`, with `text` as input; its whole process group has `seconds`.
 
-    `meanwhile` is called while git works (see `converse`). `is_commit`: git runs the user's own
-    hooks, filters and signing, which may use the network; no other git process can. Raises
+    `meanwhile` is called while git works (see `converse`). `is_online`: git may use the
+    network, or runs the user's own hooks, filters and signing, which may; no other can. Raises
     RepositoryProblem (`git-missing`, or `git-timeout` where it took too long).
     """
     command = ["git", "-C", os.fspath(folder), "--no-pager", *_SETTINGS, *arguments]
-    variables = environment(extra) | (_NO_LAZY_FETCH if is_commit else _OFFLINE)
+    variables = environment(extra) | (_NO_LAZY_FETCH if is_online else _OFFLINE)
     try:
         status, output, errors = converse(command, variables, text, seconds, meanwhile=meanwhile)
     except (FileNotFoundError, NotADirectoryError, PermissionError) as problem:

@@ -1,0 +1,229 @@
+"""The only way to a network: fetch and push, which ask nobody anything and end in time."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shlex
+import time
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from mdmem.errors import RepositoryProblem, SyncProblem
+from mdmem.model import CommitId
+from mdmem.repo.runner import GitResult, run
+from mdmem.repo.worktree import Repository
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+
+_NO_ANSWER = "false"
+"""The program in place of one that asks for a password: it fails."""
+_SETTINGS = (
+    "credential.interactive=false",
+    "http.lowSpeedLimit=1000",
+    "http.lowSpeedTime=20",
+)
+_BATCH = ("-oBatchMode=yes", "-oConnectTimeout=10")
+"""Options of OpenSSH; they come last, so that the user's own count."""
+_OTHER_SSH = late.pattern(r"(?i)(?:tortoise)?plink(?:\.exe)?|putty|simple")
+_AUTH = late.pattern(
+    r"(?i)authentication failed|could not read (?:username|password)|terminal prompts disabled"
+    r"|permission denied \(|host key verification failed|returned error: 40[13]|access denied"
+    r"|invalid (?:username|credentials)|logon failed"
+)
+_FASTER = late.pattern(
+    r"(?i)\[rejected\]|cannot lock ref|failed to (?:update|lock) ref|incorrect old value"
+    r"|reference already exists|is at \w+ but expected"
+)
+_MISSING = late.pattern(r"(?i)couldn't find remote ref")
+_NOT_IN_NAMES = late.pattern(r"[^A-Za-z0-9]+")
+_MOST_WORDS = 10
+"""The most lines of a server's that are repeated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A remote of a repository and the branch there; all calls end by `deadline` together.
+
+    `deadline` is a time of the monotonic clock, `seconds` how long that was from the start.
+    """
+
+    repository: Repository
+    name: str
+    branch: str
+    deadline: float
+    seconds: float
+
+    @property
+    def tracking_ref(self) -> str:
+        """The ref that holds the remote's branch as it was fetched last."""
+        return f"refs/remotes/{self.name}/{self.branch}"
+
+    @property
+    def url(self) -> str:
+        """Where the remote is."""
+        listed = self.repository.run("remote", "get-url", self.name)
+        return os.fsdecode(listed.output).strip() if listed.status == 0 else self.name
+
+    def fetch(self, *options: str) -> CommitId | None:
+        """Fetch the branch and return its commit; None where the remote does not have it.
+
+        Raises SyncProblem (`remote-unreachable`, `remote-auth`, `sync-timeout`).
+        """
+        words = (
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-prune",
+            "--no-recurse-submodules",
+            "--refmap=",
+            *options,
+            "--",
+            self.name,
+        )
+        result = self._run(*words, f"+refs/heads/{self.branch}:{self.tracking_ref}")
+        if result.status and _MISSING.search(result.error_text):
+            return None
+        if result.status:
+            raise self._failure(result)
+        return self.repository.commit_named(self.tracking_ref)
+
+    def push(self, commit: CommitId) -> bool:
+        """Push a commit to the branch; False where somebody else was faster.
+
+        Raises SyncProblem (`remote-refused`, and as `fetch`).
+        """
+        result = self._run(
+            "push",
+            "--porcelain",
+            "--no-follow-tags",
+            "--recurse-submodules=no",
+            "--",
+            self.name,
+            f"{commit}:refs/heads/{self.branch}",
+        )
+        if result.status == 0:
+            return True
+        report = [
+            line
+            for line in result.output.decode("utf-8", "replace").splitlines()
+            if line.startswith("!\t")
+        ]
+        if any(_FASTER.search(line) for line in report):
+            return False
+        by_a_hook = "failed to push some refs" in result.error_text
+        if not report and not by_a_hook:
+            raise self._failure(result)
+        words = list(_server_words(result.error_text)) or [
+            line.rpartition("\t")[2] for line in report
+        ]
+        if any(map(_FASTER.search, words)):
+            return False
+        who = f"{self.name} refused the push" if report else "a pre-push hook refused the push"
+        raise SyncProblem(
+            "remote-refused",
+            f"{who}: {' '.join(words[:_MOST_WORDS])}" if words else who,
+            f"To ask for a merge there: git push {self.name}"
+            f" HEAD:refs/heads/mdmem/in/{machine_name()}",
+        )
+
+    def _run(self, *arguments: str) -> GitResult:
+        variables = {
+            "LC_ALL": "C",
+            "GIT_ASKPASS": _NO_ANSWER,
+            "SSH_ASKPASS": _NO_ANSWER,
+            "SSH_ASKPASS_REQUIRE": "never",
+            "GCM_INTERACTIVE": "never",
+            "GIT_SSH_COMMAND": _ssh_command(self.repository),
+        }
+        settings = [word for setting in _SETTINGS for word in ("-c", setting)]
+        left = max(0.0, self.deadline - time.monotonic())
+        try:
+            return run(
+                self.repository.root,
+                [*settings, *arguments],
+                extra=variables,
+                seconds=left,
+                is_online=True,
+            )
+        except RepositoryProblem as problem:
+            if problem.code != "git-timeout":
+                raise
+            raise SyncProblem(
+                "sync-timeout", f"{self.name} did not answer within {self.seconds:g} seconds"
+            ) from problem
+
+    def _failure(self, result: GitResult) -> SyncProblem:
+        lines = [line for line in map(str.strip, result.error_text.splitlines()) if line]
+        asked = next(filter(_AUTH.search, lines), None)
+        fatal = next((line for line in lines if line.startswith("fatal: ")), None)
+        line = (asked or fatal or (lines or ["git does not say why"])[0]).removeprefix("fatal: ")
+        if asked:
+            return SyncProblem(
+                "remote-auth",
+                f"authentication with {self.name} failed: {line}",
+                f"Try git fetch {self.name} in a terminal; mdmem uses the credentials that git"
+                " has.",
+            )
+        return SyncProblem("remote-unreachable", f"{self.name} cannot be reached: {line}")
+
+
+def find_remote(repository: Repository, branch: str, seconds: float) -> Remote:
+    """The remote of a branch: its upstream's, else the only one.
+
+    Raises SyncProblem (`no-remote`).
+    """
+    names = repository.git("remote").decode("utf-8", "replace").split()
+    upstream = repository.setting(f"branch.{branch}.remote")
+    there = repository.setting(f"branch.{branch}.merge") or ""
+    if upstream in names:
+        name, branch = upstream, there.removeprefix("refs/heads/") or branch
+    elif len(names) == 1:
+        name = names[0]
+    else:
+        message = f"{branch} has no upstream, and there are {len(names)} remotes"
+        raise SyncProblem(
+            "no-remote",
+            message if names else "this repository has no remote",
+            f"git push -u {names[0]} {branch}" if names else "git remote add origin URL",
+        )
+    return Remote(
+        repository=repository,
+        name=name,
+        branch=branch,
+        deadline=time.monotonic() + seconds,
+        seconds=seconds,
+    )
+
+
+def machine_name() -> str:
+    """The name of this machine, as a part of a branch's or a file's."""
+    return _NOT_IN_NAMES.sub("-", platform.node().partition(".")[0]).strip("-") or "machine"
+
+
+def _ssh_command(repository: Repository) -> str:
+    """The user's own ssh, told not to ask."""
+    command = (
+        os.environ.get("GIT_SSH_COMMAND")
+        or repository.setting("core.sshCommand")
+        or shlex.quote(os.environ.get("GIT_SSH") or "ssh")
+    )
+    variant = os.environ.get("GIT_SSH_VARIANT") or repository.setting("ssh.variant")
+    program = variant if variant and variant != "auto" else PurePath(_first_word(command)).name
+    return command if _OTHER_SSH.fullmatch(program) else " ".join((command, *_BATCH))
+
+
+def _first_word(command: str) -> str:
+    try:
+        return next(iter(shlex.split(command)), "ssh")
+    except ValueError:
+        return "ssh"
+
+
+def _server_words(error_text: str) -> Iterator[str]:
+    """The lines that a server, or a hook, wrote; not what git says about them."""
+    for line in error_text.splitlines():
+        words = line.removeprefix("remote:").strip()
+        if words and not re.match(r"error: failed to push|To |hint:", words):
+            yield words

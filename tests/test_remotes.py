@@ -1,0 +1,182 @@
+"""Fetching and pushing: what is told apart, that nobody is asked, and that it ends in time."""
+
+import http.server
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import Desk, desk
+
+from mdmem import repo
+from mdmem.errors import SyncProblem
+from mdmem.repo import Repository, remotes
+from mdmem.repo.remotes import Remote
+
+
+@pytest.fixture
+def origin(world: World, tmp_path: Path) -> Path:
+    world.git(tmp_path, "init", "-q", "--bare", "-b", "main", tmp_path / "origin.git")
+    return tmp_path / "origin.git"
+
+
+@pytest.fixture
+def at(world: World, repository: Path, origin: Path) -> Desk:
+    at = desk(world, repository)
+    at.git("remote", "add", "origin", origin)
+    return at
+
+
+def opened(at: Desk) -> Repository:
+    return repo.discover(at.root)
+
+
+def remote(at: Desk, seconds: float = 30) -> Remote:
+    return remotes.find_remote(opened(at), "main", seconds)
+
+
+def failure(at: Desk, seconds: float = 30) -> SyncProblem:
+    with pytest.raises(SyncProblem) as problem:
+        remote(at, seconds).fetch()
+    return problem.value
+
+
+def head(at: Desk, name: str = "HEAD"):
+    return opened(at).commit_named(name)
+
+
+def test_a_branch_is_fetched_and_pushed(at: Desk, origin: Path):
+    assert remote(at).fetch() is None, "the remote has no branch yet"
+    first = head(at)
+    assert remote(at).push(first)
+    assert remote(at).push(first), "once more, which changes nothing"
+    assert remote(at).fetch() == first
+    at.git("tag", "v1")
+    newer = at.commit("more")
+    at.git("config", "push.followTags", "true")
+    assert remote(at).push(head(at))
+    assert at.world.git(origin, "for-each-ref", "--format=%(objectname) %(refname)").stdout == (
+        f"{newer} refs/heads/main\n"
+    ), "no tags"
+
+
+def test_somebody_who_was_faster_is_no_failure(at: Desk, origin: Path, tmp_path: Path):
+    remote(at).push(head(at))
+    at.git("clone", "-q", origin, tmp_path / "other")
+    other = Desk(at.world, tmp_path / "other")
+    for name, value in (("name", "Bo"), ("email", "bo@example.org")):
+        other.git("config", f"user.{name}", value)
+    other.commit("theirs")
+    other.git("push", "-q", "origin", "main")
+    at.commit("ours")
+    assert not remote(at).push(head(at))
+    assert remote(at).fetch() == other.head()
+
+
+def test_what_a_server_says_when_it_refuses(at: Desk, origin: Path):
+    hook = origin / "hooks" / "pre-receive"
+    hook.write_text('#!/bin/sh\necho "this branch is protected" >&2\nexit 1\n')
+    hook.chmod(0o755)
+    with pytest.raises(SyncProblem, match="origin refused the push: this branch") as problem:
+        remote(at).push(head(at))
+    assert problem.value.code == "remote-refused"
+
+
+def test_a_hook_before_the_push_runs_and_may_refuse(at: Desk, origin: Path):
+    at.hook("pre-push", "echo not on Sundays >&2; exit 1")
+    with pytest.raises(SyncProblem, match="a pre-push hook refused the push: not on Sundays"):
+        remote(at).push(head(at))
+
+
+def test_a_remote_that_is_not_there(at: Desk):
+    at.git("remote", "set-url", "origin", at.root / "nothing.git")
+    problem = failure(at)
+    assert problem.code == "remote-unreachable"
+    assert "nothing.git" in problem.message
+
+
+def test_the_upstream_names_the_remote_and_its_branch(at: Desk, origin: Path):
+    at.git("remote", "add", "other", origin)
+    with pytest.raises(SyncProblem, match="main has no upstream, and there are 2 remotes"):
+        remote(at)
+    at.git("config", "branch.main.remote", "other")
+    at.git("config", "branch.main.merge", "refs/heads/notes")
+    assert (remote(at).name, remote(at).branch) == ("other", "notes")
+    at.git("remote", "remove", "other")
+    at.git("remote", "remove", "origin")
+    with pytest.raises(SyncProblem, match="this repository has no remote"):
+        remote(at)
+
+
+class _Unauthorised(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(401)
+        self.send_header("WWW-Authenticate", 'Basic realm="x"')
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_server_that_wants_a_password_gets_none(at: Desk):
+    with http.server.HTTPServer(("127.0.0.1", 0), _Unauthorised) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        at.git("remote", "set-url", "origin", f"http://127.0.0.1:{server.server_port}/x.git")
+        problem = failure(at)
+        server.shutdown()
+    assert problem.code == "remote-auth"
+    assert "could not read Username" in problem.message
+
+
+def test_ssh_is_the_users_own_and_asks_nothing(at: Desk, tmp_path: Path):
+    ssh = tmp_path / "my-ssh"
+    ssh.write_text(
+        f'#!/bin/sh\necho "$*" >> {tmp_path}/log\necho "Permission denied (publickey)." >&2\nexit 255\n'
+    )
+    ssh.chmod(0o755)
+    at.git("config", "core.sshCommand", f"{ssh} -i mykey")
+    at.git("remote", "set-url", "origin", "git@example.test:x.git")
+    assert failure(at).code == "remote-auth"
+    called = (tmp_path / "log").read_text()
+    assert "-i mykey -oBatchMode=yes -oConnectTimeout=10" in called
+
+
+@contextmanager
+def silent_server() -> Iterator[int]:
+    """A port where connections are taken and nothing is ever said."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(9)
+        yield listening.getsockname()[1]
+
+
+def test_a_remote_that_hangs_is_left_in_time_with_all_its_processes(at: Desk):
+    with silent_server() as port:
+        at.git("remote", "set-url", "origin", f"http://127.0.0.1:{port}/x.git")
+        began = time.monotonic()
+        problem = failure(at, seconds=1)
+        assert time.monotonic() - began < 6
+    assert problem.code == "sync-timeout"
+    assert problem.message == "origin did not answer within 1 seconds"
+    wait_until(lambda: not holding(f"127.0.0.1:{port}/"))
+
+
+def holding(word: str) -> list[bytes]:
+    """The command lines of processes that name something."""
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has ended
+            lines.append(path.read_bytes())
+    return [line for line in lines if word.encode() in line]
+
+
+def wait_until(is_done: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not is_done():
+        assert time.monotonic() < end
+        time.sleep(0.05)
