@@ -491,6 +491,60 @@ def used_workspaces(folder: Path) -> tuple[Path, ...]:
     return tuple(roots)
 
 
+def workspaces_of(
+    repository: Repository, folders: Iterable[Path], environment: Mapping[str, str]
+) -> dict[Path, Workspace]:
+    """The workspace of each folder of the work tree that is in one: the innermost."""
+    workspaces = all_workspaces_of(repository, folders, environment)
+    return {folder: around[0] for folder, around in workspaces.items() if around}
+
+
+def all_workspaces_of(
+    repository: Repository,
+    folders: Iterable[Path],
+    environment: Mapping[str, str],
+) -> dict[Path, tuple[Workspace, ...]]:
+    """The workspaces of each folder, innermost first; without marks, its state or git tells."""
+    views = {folder: _views(repository, folder) for folder in folders}
+    is_root = {
+        view.folder: listing.is_marked(view.folder) or was_used(view)
+        for around in views.values()
+        for view in around
+    }
+    unmarked = [
+        around for around in views.values() if not any(is_root[view.folder] for view in around)
+    ]
+    if unmarked:
+        marks = [mark for around in unmarked for view in around for mark in _marks(view)]
+        in_git = repository.known_to_git(marks, environment.get("GIT_INDEX_FILE"))
+        is_root |= {
+            view.folder: not in_git.isdisjoint(_marks(view))
+            for around in unmarked
+            for view in around
+        }
+    opened: dict[Path, Workspace] = {}
+    for view in (view for around in views.values() for view in around):
+        if is_root[view.folder] and view.folder not in opened:
+            opened[view.folder] = open_in(view, environment)
+    return {
+        folder: tuple(opened[view.folder] for view in around if view.folder in opened)
+        for folder, around in views.items()
+    }
+
+
+def _views(repository: Repository, folder: Path) -> list[Repository]:
+    """The repository as it is seen from a folder, and from each above it in the work tree."""
+    return [
+        repository.at_folder(level)
+        for level in (folder, *folder.parents)
+        if level.is_relative_to(repository.root)
+    ]
+
+
+def _marks(view: Repository) -> list[FilePath]:
+    return [FilePath(f"{view.prefix}{name}") for name in layout.WORKSPACE_MARKS]
+
+
 def two_curated_hint(workspace: Workspace) -> str | None:
     """A hint if there are two curated files (and not one under two names)."""
     paths = [workspace.root / name for name in layout.CURATED_NAMES]

@@ -6,7 +6,7 @@ A save of an old text over lines that a pull brought in is merged with these fir
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -297,51 +297,67 @@ def save(
     Raises: WorkspaceProblem (`reserved-actor`), RefusedChange (by the check, unless overridden by
     `allow` or MDMEM_ALLOW), RepositoryProblem.
     """
-    actor = workspace.given_actor(named_actor)
     with lock_workspace(workspace, say):
-        repository = workspace.repository
-        repository.require_ready(workspace.settings.allow_detached, repository.branch())
-        identity = workspace.identity()
-        recover(workspace, say)
-        bits = _overlooked(workspace)
-        pending = _pending_files(workspace, bits, say)
-        if not pending:
-            return None, ()
-        head, allowed = repository.head(), allow | workspace.allowances()
-        for field, words in (("message", text), ("actor", actor)):
-            check.refuse_errors(check.secrets_in_text(field, words or ""), allowed)
-        before = repository.read(head, tuple(pending)) if head else dict.fromkeys(pending)
-        order = commits.CommitOrder(
-            paths=(),
-            message="",
-            date=repo.raw_date(workspace.now()),
-            hook_timeout=workspace.settings.hook_timeout,
-            identity=identity,
-            allow=allowed,
+        return save_locked(workspace, text, say, allow, named_actor)
+
+
+def save_locked(
+    workspace: Workspace,
+    text: str | None,
+    say: Say,
+    allow: frozenset[str] = frozenset(),
+    named_actor: str | None = None,
+    only: Collection[FilePath] | None = None,
+) -> tuple[CommitId | None, tuple[FilePath, ...]]:
+    """Like `save`, for a caller that holds the lock; `only`: these files (None: all)."""
+    actor = workspace.given_actor(named_actor)
+    repository = workspace.repository
+    repository.require_ready(workspace.settings.allow_detached, repository.branch())
+    identity = workspace.identity()
+    recover(workspace, say)
+    bits = _overlooked(workspace)
+    pending = {
+        path: data
+        for path, data in _pending_files(workspace, bits, say).items()
+        if only is None or path in only
+    }
+    if not pending:
+        return None, ()
+    head, allowed = repository.head(), allow | workspace.allowances()
+    for field, words in (("message", text), ("actor", actor)):
+        check.refuse_errors(check.secrets_in_text(field, words or ""), allowed)
+    before = repository.read(head, tuple(pending)) if head else dict.fromkeys(pending)
+    order = commits.CommitOrder(
+        paths=(),
+        message="",
+        date=repo.raw_date(workspace.now()),
+        hook_timeout=workspace.settings.hook_timeout,
+        identity=identity,
+        allow=allowed,
+    )
+    pulled = _messages_of_pulled_texts(workspace, head, before, pending)
+    edited = {path: data for path, data in pending.items() if path not in pulled}
+    kept = _kept_texts(workspace, before, edited)
+    after = edited | {path: text.data for path, text in kept.items()}
+    _check_pending(workspace, before, after, allowed)
+    commit = None
+    for path, message in pulled.items():
+        commit = _commit(
+            repository, replace(order, paths=(path,), message=message, allow=None), bits
         )
-        pulled = _messages_of_pulled_texts(workspace, head, before, pending)
-        edited = {path: data for path, data in pending.items() if path not in pulled}
-        kept = _kept_texts(workspace, before, edited)
-        after = edited | {path: text.data for path, text in kept.items()}
-        _check_pending(workspace, before, after, allowed)
-        commit = None
-        for path, message in pulled.items():
-            commit = _commit(
-                repository, replace(order, paths=(path,), message=message, allow=None), bits
-            )
-            say(_pulled_note(path))
-        paths = tuple(after)
-        if paths:
-            subject = paths[0] if len(paths) == 1 else f"{len(paths)} memory files"
-            message = text.strip() if text and text.strip() else f"{subject}: edited by hand"
-            message = saved_message(
-                workspace, message, [(before[path], after[path]) for path in paths], actor
-            )
-            with _put_in_place(workspace, edited, kept):
-                commit = _commit(repository, replace(order, paths=paths, message=message), bits)
-        for each in kept.values():
-            say(each.note)
-        return commit, tuple(pending)
+        say(_pulled_note(path))
+    paths = tuple(after)
+    if paths:
+        subject = paths[0] if len(paths) == 1 else f"{len(paths)} memory files"
+        message = text.strip() if text and text.strip() else f"{subject}: edited by hand"
+        message = saved_message(
+            workspace, message, [(before[path], after[path]) for path in paths], actor
+        )
+        with _put_in_place(workspace, edited, kept):
+            commit = _commit(repository, replace(order, paths=paths, message=message), bits)
+    for each in kept.values():
+        say(each.note)
+    return commit, tuple(pending)
 
 
 def _messages_of_pulled_texts(

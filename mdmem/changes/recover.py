@@ -11,7 +11,7 @@ from types import TracebackType
 
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files, hook_files, write_ahead
-from mdmem.folder.write_ahead import MoveRecord
+from mdmem.folder.write_ahead import LANDING_NAME, MoveRecord
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import Identity, Repository, commits
 from mdmem.workspace import Say, Workspace, read_committed
@@ -237,6 +237,14 @@ def recover(workspace: Workspace, say: Say) -> None:
     write_ahead.drop_record(workspace.state)
     if message:
         say(message)
+    if (workspace.state.parent / LANDING_NAME).exists():
+        # A module that only a killed sync needs.
+        from mdmem.changes import placing  # noqa: PLC0415
+
+        workspace.repository.require_ready(
+            workspace.settings.allow_detached, workspace.repository.branch()
+        )
+        say(placing.finish(workspace))
 
 
 def _settle_write(

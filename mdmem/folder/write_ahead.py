@@ -23,6 +23,8 @@ from mdmem.model import FilePath
 from mdmem.startup.records import asdict, dataclass
 
 RECORD_NAME = "write-ahead.json"
+LANDING_NAME = "landing.json"
+"""The record of `changes.placing`, in git's folder, for all workspaces of a work tree."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,20 +7,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mdmem import events, repo, secrets
 from mdmem.folder import hook_files, layout
-from mdmem.folder.listing import is_marked
-from mdmem.merge import again, ids_in, merge_by_section
-from mdmem.merge.again import MergedFile
+from mdmem.merge import again
+from mdmem.merge.trailers import merge_trailers
 from mdmem.model import CommitId, FileKind, FilePath, Problem
 from mdmem.repo import Repository, git_files
 from mdmem.repo.worktree import StagedFile
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
-from mdmem.workspace import Workspace, actor_in_shell, open_in, read_committed, was_used
+from mdmem.workspace import (
+    Workspace,
+    actor_in_shell,
+    all_workspaces_of,
+    read_committed,
+    workspaces_of,
+)
 
 _MOVED_BY = frozenset({"a rebase", "a cherry-pick"})
 """Operations of git that make commits again, whoever made them first."""
@@ -34,7 +39,7 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
     repository = repo.discover(folder)
     problems: list[Problem] = []
     changes = repository.staged(environment.get("GIT_INDEX_FILE"))
-    workspaces = _all_workspaces_of(
+    workspaces = all_workspaces_of(
         repository,
         {(repository.root / change.path).parent for change in changes},
         environment,
@@ -117,60 +122,6 @@ def record_refusal(
         events.record_event(state, event)
 
 
-def workspaces_of(
-    repository: Repository, folders: Iterable[Path], environment: Mapping[str, str]
-) -> dict[Path, Workspace]:
-    """The workspace of each folder of the work tree that is in one: the innermost."""
-    workspaces = _all_workspaces_of(repository, folders, environment)
-    return {folder: around[0] for folder, around in workspaces.items() if around}
-
-
-def _all_workspaces_of(
-    repository: Repository,
-    folders: Iterable[Path],
-    environment: Mapping[str, str],
-) -> dict[Path, tuple[Workspace, ...]]:
-    """The workspaces of each folder, innermost first; without marks, its state or git tells."""
-    views = {folder: _views(repository, folder) for folder in folders}
-    is_root = {
-        view.folder: is_marked(view.folder) or was_used(view)
-        for around in views.values()
-        for view in around
-    }
-    unmarked = [
-        around for around in views.values() if not any(is_root[view.folder] for view in around)
-    ]
-    if unmarked:
-        marks = [mark for around in unmarked for view in around for mark in _marks(view)]
-        in_git = repository.known_to_git(marks, environment.get("GIT_INDEX_FILE"))
-        is_root |= {
-            view.folder: not in_git.isdisjoint(_marks(view))
-            for around in unmarked
-            for view in around
-        }
-    opened: dict[Path, Workspace] = {}
-    for view in (view for around in views.values() for view in around):
-        if is_root[view.folder] and view.folder not in opened:
-            opened[view.folder] = open_in(view, environment)
-    return {
-        folder: tuple(opened[view.folder] for view in around if view.folder in opened)
-        for folder, around in views.items()
-    }
-
-
-def _views(repository: Repository, folder: Path) -> list[Repository]:
-    """The repository as it is seen from a folder, and from each above it in the work tree."""
-    return [
-        repository.at_folder(level)
-        for level in (folder, *folder.parents)
-        if level.is_relative_to(repository.root)
-    ]
-
-
-def _marks(view: Repository) -> list[FilePath]:
-    return [FilePath(f"{view.prefix}{name}") for name in layout.WORKSPACE_MARKS]
-
-
 def require_hooks_free(workspace: Workspace) -> None:
     """Refuse other managers' hooks. Raises RepositoryProblem (`hooks-managed`)."""
     hooks_path = workspace.repository.setting("core.hooksPath")
@@ -195,7 +146,12 @@ def add_merge_trailers(
     theirs, ours = _merged_commit(repository), repository.head()
     if theirs is None or ours is None:
         return ()
-    trailers = tuple(dict.fromkeys(_trailers(repository, ours, theirs, environment)))
+    trailers = merge_trailers(
+        repository,
+        again.files_of_both(repository, ours, theirs.commit, bases=theirs.bases),
+        lambda path: _staged_text(repository, path, environment),
+        environment,
+    )
     if trailers:
         write_trailers(repository, folder, message, trailers)
     return trailers
@@ -247,50 +203,12 @@ def _named_commits(repository: Repository, name: str) -> list[CommitId]:
     ]
 
 
-def _trailers(
-    repository: Repository, ours: CommitId, theirs: _MergedCommit, environment: Mapping[str, str]
-) -> Iterator[str]:
-    files = list(again.files_of_both(repository, ours, theirs.commit, bases=theirs.bases))
-    workspaces = workspaces_of(
-        repository, {(repository.root / file.path).parent for file in files}, environment
-    )
-    for file in files:
-        workspace = workspaces.get((repository.root / file.path).parent)
-        kind = _kind(workspace, file.path) if workspace else None
-        if kind is not None:
-            yield from _trailers_of_file(
-                file, kind, _staged_text(repository, file.path, environment)
-            )
-
-
-def _kind(workspace: Workspace, path: FilePath) -> FileKind | None:
-    """The kind of a memory file by path; None for one not merged by section and fact."""
-    inner = FilePath(path.removeprefix(workspace.repository.prefix))
-    kind = workspace.kind_of(inner)
-    is_merged = (
-        kind.is_memory
-        and kind is not FileKind.BOOTSTRAP
-        and not layout.within(inner, workspace.settings.extra_paths)
-    )
-    return kind if is_merged else None
-
-
-def _trailers_of_file(file: MergedFile, kind: FileKind, staged: bytes) -> Iterator[str]:
-    """The trailers for one file; values of one key contradict each other without any."""
-    notes = merge_by_section(file.base, file.ours, file.theirs, kind).notes
-    standing = ids_in(staged) if notes.contradictions or notes.kept else frozenset()
-    for first, second, key in notes.contradictions:
-        if key is None and {first, second} <= standing:
-            yield f"Mdmem-Contradicts: {first} {second}"
-    for fact in notes.kept:
-        if fact in standing:
-            yield f"Mdmem-Kept: {fact}"
-
-
-def _staged_text(repository: Repository, path: FilePath, environment: Mapping[str, str]) -> bytes:
+def _staged_text(
+    repository: Repository, path: FilePath, environment: Mapping[str, str]
+) -> bytes | None:
     index = environment.get("GIT_INDEX_FILE")
     variables = {"GIT_INDEX_FILE": str(Path(repository.root, index))} if index else {}
-    return repository.blobs([f":{path}"], variables)[0] or b""
+    return repository.blobs([f":{path}"], variables)[0]
 
 
 def add_claim(folder: Path, message: str, environment: Mapping[str, str]) -> str | None:

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
@@ -15,6 +16,9 @@ from mdmem.repo.runner import READ_SECONDS, GitResult, literal_pathspecs, parse_
 from mdmem.repo.worktree import Identity, PathState, Repository
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+
+if TYPE_CHECKING:
+    from mdmem.repo.branch_commits import BlobChange
 
 _LOCK_SECONDS = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
@@ -436,6 +440,39 @@ def withdraw(repository: Repository, newer: CommitId, older: CommitId | None) ->
         else ["update-ref", "-d", "HEAD", newer]
     )
     return run(repository.folder, command).status == 0
+
+
+def move_head(
+    repository: Repository,
+    new: CommitId,
+    old: CommitId | None,
+    reason: str,
+    variables: Mapping[str, str],
+) -> bool:
+    """Move HEAD's branch (`old` None: make it), not the files; False where it is not at `old`.
+
+    `variables` date the entry of the reflog, which has the `reason`.
+    """
+    command = ["update-ref", "--create-reflog", "-m", reason, "HEAD", new, old or "0" * len(new)]
+    result = _run_with_retries(repository, command, b"", variables, READ_SECONDS)
+    return result.status == 0
+
+
+def set_entries(repository: Repository, changes: Sequence[BlobChange]) -> None:
+    """Set the index entries of changed files to what they are after the change.
+
+    Raises RepositoryProblem (`busy`, `git-failed`).
+    """
+    if changes:
+        zeros = b"0" * len(changes[0].after or changes[0].before or "")
+        rows = [
+            b"%s %s\t%s\0" % (change.mode.encode(), change.after.encode(), change.path)
+            if change.after
+            else b"0 %s\t%s\0" % (zeros, change.path)
+            for change in changes
+        ]
+        _change_index(repository, ["update-index", "-z", "--index-info"], b"".join(rows))
+        run(repository.folder, ["update-index", "-q", "--refresh"])
 
 
 def undo_commit(

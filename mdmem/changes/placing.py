@@ -1,0 +1,315 @@
+"""Put the files of a commit in place, one by one, by a record that a killed process leaves.
+
+What somebody saves meanwhile is merged with what comes, and the difference stays a pending edit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+
+from mdmem import repo
+from mdmem.errors import PathProblem, RepositoryProblem
+from mdmem.folder import files
+from mdmem.folder.write_ahead import LANDING_NAME
+from mdmem.merge import merge_by_section
+from mdmem.merge.trailers import merged_kind
+from mdmem.model import CommitId, FilePath
+from mdmem.repo import Repository, branch_commits, commits, git_files
+from mdmem.repo.branch_commits import BlobChange
+from mdmem.startup.records import asdict, dataclass
+from mdmem.workspace import Workspace, workspaces_of
+
+_LOCK_NAME = "landing.lock"
+"""Held to put files in place, as commands in several workspaces may finish one landing."""
+_TRIES = 50
+_EXECUTABLE = "100755"
+
+
+@dataclass(frozen=True, slots=True)
+class LandedFile:
+    """A file that changes: its path from the root, its blobs (None: no file), a temporary name."""
+
+    path: FilePath
+    before: str | None
+    after: str | None
+    temporary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """A commit that is put in place of another; `before` is None on an unborn branch."""
+
+    branch: str | None
+    before: CommitId | None
+    after: CommitId
+    files: tuple[LandedFile, ...]
+
+
+def plan_landing(repository: Repository, before: CommitId | None, after: CommitId) -> Landing:
+    """The landing of a commit on HEAD's branch."""
+    return Landing(
+        branch=repository.branch(),
+        before=before,
+        after=after,
+        files=tuple(
+            LandedFile(
+                path=FilePath(os.fsdecode(change.path)),
+                before=change.before,
+                after=change.after,
+                temporary=files.temporary_name(),
+            )
+            for change in changes_between(repository, before, after)
+        ),
+    )
+
+
+def changes_between(
+    repository: Repository, before: CommitId | None, after: CommitId
+) -> list[BlobChange]:
+    """The files that differ between two commits, by paths from the root."""
+    trees = branch_commits.trees_of(repository, [before, after])
+    (changes,) = branch_commits.changed_blobs(repository, [(trees[0], trees[1])])
+    return changes
+
+
+def _record_path(workspace: Workspace) -> Path:
+    return workspace.state.parent / LANDING_NAME
+
+
+def _save(workspace: Workspace, landing: Landing) -> None:
+    path = _record_path(workspace)
+    fields = {
+        "branch": landing.branch,
+        "from": landing.before,
+        "to": landing.after,
+        "files": [asdict(file) for file in landing.files],
+    }
+    new = path.with_name(files.temporary_name())
+    files.write_durably(new, json.dumps(fields).encode(), 0o600)
+    new.rename(path)
+    files.sync(path.parent)
+
+
+def _load(workspace: Workspace) -> Landing | None:
+    """The record that a process left; None where there is none or it is not whole."""
+    try:
+        fields = json.loads(_record_path(workspace).read_text(encoding="utf-8"))
+        return Landing(
+            branch=fields["branch"],
+            before=fields["from"],
+            after=fields["to"],
+            files=tuple(LandedFile(**file) for file in fields["files"]),
+        )
+    except (FileNotFoundError, ValueError, TypeError, KeyError):
+        return None
+
+
+def carry_out(workspace: Workspace, landing: Landing) -> bool:
+    """Put a landing's files in place and move the branch; False where the branch moved meanwhile.
+
+    Then the files are as before. The caller holds the locks of all workspaces of the work tree.
+    """
+    with _landing_lock(workspace):
+        _save(workspace, landing)
+        return _settle(workspace, landing)
+
+
+def finish(workspace: Workspace) -> str:
+    """Finish the landing of a killed process, or take it back; a line for the user.
+
+    The caller holds a workspace's lock.
+    """
+    with _landing_lock(workspace):
+        landing = _load(workspace)
+        if landing is None:
+            _record_path(workspace).unlink(missing_ok=True)
+            return "dropped an interrupted sync"
+        landed = _settle(workspace, landing)
+    return "finished an interrupted sync" if landed else "took back an interrupted sync"
+
+
+def _landing_lock(workspace: Workspace) -> AbstractContextManager[None]:
+    return files.lock(workspace.state.parent / _LOCK_NAME, workspace.settings.lock_timeout)
+
+
+def _settle(workspace: Workspace, landing: Landing) -> bool:
+    repository = workspace.repository.at_folder(workspace.repository.root)
+    targets = _targets(workspace, repository, landing)
+    head = repository.head()
+    if head == landing.before and repository.branch() == landing.branch:
+        for target in targets:
+            with suppress(PathProblem):  # somebody put a link or a folder there, which stays
+                target.settle_temporaries()
+                target.put_in_place()
+        date = branch_commits.date_variables(repo.raw_date(workspace.now()), workspace.identity())
+        reason = f"mdmem sync: {(landing.before or 'nothing')[:10]}..{landing.after[:10]}"
+        is_landed = commits.move_head(repository, landing.after, landing.before, reason, date)
+    else:
+        is_landed = head is not None and repository.is_ancestor(landing.after)
+    if is_landed:
+        _renew_index(repository, landing, repository.head() or landing.after)
+    else:
+        for target in targets:
+            with suppress(PathProblem):
+                target.settle_temporaries()
+                target.put_back()
+    _record_path(workspace).unlink(missing_ok=True)
+    return is_landed
+
+
+def _renew_index(repository: Repository, landing: Landing, head: CommitId) -> None:
+    landed = {os.fsencode(file.path) for file in landing.files}
+    changes = changes_between(repository, landing.before, head)
+    commits.set_entries(repository, [change for change in changes if change.path in landed])
+
+
+class _Placement:
+    """One file of a landing, with its bytes before and after."""
+
+    def __init__(
+        self,
+        root: Path,
+        file: LandedFile,
+        before: bytes | None,
+        after: bytes | None,
+        merge: Callable[[bytes, bytes, bytes], bytes | None],
+        is_executable: bool,
+    ) -> None:
+        self._path = root / file.path
+        self._temporary = file.temporary
+        self._before = before
+        self._after = after
+        self._merge = merge
+        self._is_executable = is_executable
+
+    def put_in_place(self) -> None:
+        """Put the new bytes in place; what was saved meanwhile is merged with them."""
+        for _ in range(_TRIES):
+            saved = files.read(self._path)
+            new = self._wanted(saved)
+            if new == saved:
+                return
+            if new is None:
+                if self._take_out(saved):
+                    return
+            elif self._replace(new, saved):
+                self._set_mode()
+                return
+        raise RepositoryProblem(
+            "busy", f"another program keeps saving {self._path.name}", "Close it there."
+        )
+
+    def put_back(self) -> None:
+        """Undo it, unless somebody has saved the file since."""
+        saved = files.read(self._path)
+        if saved != self._after or saved == self._before:
+            return
+        if self._before is None:
+            self._take_out(saved)
+        else:
+            self._replace(self._before, saved)
+
+    def _wanted(self, saved: bytes | None) -> bytes | None:
+        if saved in (self._before, None):
+            return self._after
+        if self._after is None:
+            return saved
+        merged = self._merge(self._before or b"", saved or b"", self._after)
+        return saved if merged is None else merged
+
+    def _replace(self, new: bytes, saved: bytes | None) -> bool:
+        files.make_folders(self._path.parent)
+        return files.replace(self._path, new, saved, self._temporary)
+
+    def _take_out(self, saved: bytes | None) -> bool:
+        """Remove the file, which is renamed first; False where it was saved at that moment."""
+        moved = self._path.with_name(self._temporary)
+        with suppress(FileNotFoundError):  # somebody else removed it
+            files.move(self._path, moved)
+            if files.read(moved) != saved:
+                files.move(moved, self._path)
+                return False
+            files.remove(moved)
+        folder = self._path.parent
+        with suppress(OSError):  # it is not empty
+            while True:
+                folder.rmdir()
+                folder = folder.parent
+        return True
+
+    def _set_mode(self) -> None:
+        mode = self._path.stat().st_mode
+        if self._is_executable != bool(mode & stat.S_IXUSR):
+            with suppress(OSError):  # a disk without such modes
+                self._path.chmod(mode | 0o111 if self._is_executable else mode & ~0o111)
+
+    def settle_temporaries(self) -> None:
+        """Merge a save that was displaced just before a kill; remove what a kill left."""
+        displaced_name = self._path.with_name(self._temporary)
+        backup = files.backup_name(self._temporary)
+        displaced = files.read(displaced_name)
+        if displaced not in (None, self._before, self._after):
+            current = files.read(self._path)
+            merged = (
+                displaced
+                if current in (None, self._before)
+                else self._merge(self._before or b"", displaced or b"", current or b"")
+            )
+            if not files.replace(self._path, merged or displaced or b"", current, backup):
+                return
+        displaced_name.unlink(missing_ok=True)
+        self._path.with_name(backup).unlink(missing_ok=True)
+
+
+def _targets(workspace: Workspace, repository: Repository, landing: Landing) -> list[_Placement]:
+    ids = {blob for file in landing.files for blob in (file.before, file.after) if blob}
+    contents = repository.contents(sorted(ids))
+    folders = {(repository.root / file.path).parent for file in landing.files}
+    workspaces = workspaces_of(repository, folders, workspace.environment)
+    modes = {
+        change.path: change.mode
+        for change in changes_between(repository, landing.before, landing.after)
+    }
+    targets = []
+    for file in landing.files:
+        before, after = (
+            _on_disk(repository, file.path, blob, contents) for blob in (file.before, file.after)
+        )
+        around = workspaces.get((repository.root / file.path).parent)
+        targets.append(
+            _Placement(
+                root=repository.root,
+                file=file,
+                before=before,
+                after=after,
+                merge=_merger(around, file.path),
+                is_executable=modes.get(os.fsencode(file.path)) == _EXECUTABLE,
+            )
+        )
+    return targets
+
+
+def _merger(
+    workspace: Workspace | None, path: FilePath
+) -> Callable[[bytes, bytes, bytes], bytes | None]:
+    kind = merged_kind(workspace, path) if workspace else None
+    if kind is None:
+        return lambda base, ours, theirs: None
+    return lambda base, ours, theirs: merge_by_section(base, ours, theirs, kind).data
+
+
+def _on_disk(
+    repository: Repository, path: FilePath, blob: str | None, contents: Mapping[str, bytes]
+) -> bytes | None:
+    """A blob's bytes as git would write them into the file."""
+    if blob is None:
+        return None
+    data, name = contents[blob], os.fsencode(path)
+    if not git_files.may_be_converted(str(repository.git_dir), str(repository.root), name, data):
+        return data
+    return repository.git("cat-file", "--filters", f"--path={path}", blob)
