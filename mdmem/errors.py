@@ -24,7 +24,8 @@
     │                         `git-timeout`, `git-too-old`, `missing-history`, `busy`, `running`,
     │                         `hooks-managed`, `pending-secret`, `cannot-purge`, `cannot-schedule`
     ├── SyncProblem           `no-remote`, `remote-unreachable`, `remote-auth`, `remote-refused`,
-    │                         `sync-timeout`
+    │                         `remote-rewound`, `remote-purged`, `purge-unpushed`,
+    │                         `remote-unrelated`, `sync-foreign`, `sync-busy`, `sync-timeout`
     ├── TranscriptProblem     `unknown-format`, `ambiguous`, `bad-line`
     ├── ProposalProblem       `proposal-not-found`, `part-not-found`, `already-rejected`,
     │                         `overtaken`, `nothing-committed`, `nothing-to-propose`,

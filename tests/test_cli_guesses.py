@@ -89,8 +89,8 @@ def test_a_word_that_reads_leads_to_nothing_that_takes_something_out(shell: Shel
 @pytest.mark.parametrize(
     ("word", "hint"),
     [
-        ("push", "Use git push and git pull: memory is an ordinary git repository."),
-        ("sync", "Use git push and git pull: memory is an ordinary git repository."),
+        ("push", "Use mdmem sync; git push and git pull work too."),
+        ("pull", "Use mdmem sync; git push and git pull work too."),
         ("login", "No account is needed: memory stays on this machine."),
         ("zorro", "All commands: mdmem --help"),
     ],

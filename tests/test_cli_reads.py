@@ -277,6 +277,7 @@ class TestReads:
             "index",
             "hooks",
             "pipelines",
+            "sync",
             "waiting",
         ]
 

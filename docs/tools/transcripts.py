@@ -24,6 +24,7 @@ PAGES = (
     _ROOT / "README.md",
     _ROOT / "docs/tour.md",
     _ROOT / "docs/file-format.md",
+    _ROOT / "docs/machines.md",
     *(page for page in _CLIENTS if "```sh-session" in page.read_text(encoding="utf-8")),
 )
 NOW = "2026-03-05T09:30:00+00:00"

@@ -38,7 +38,7 @@ _TRIES = 50
 _LOCK_SECONDS = 30.0
 _KEPT_STATE = (files.LOCK_NAME, write_ahead.RECORD_NAME, "workspace")
 _MANY_FILES = 100
-_TRAILER = "Mdmem-Op: purge"
+PURGE_TRAILER = "Mdmem-Op: purge"
 FindTranscripts: TypeAlias = "Callable[[PurgeTarget], HeldTranscripts]"
 
 
@@ -437,7 +437,7 @@ def _move_refs(
 
 
 def _note_message(note: PurgeNote, target: PurgeTarget, transcripts: HeldTranscripts) -> str:
-    trailers = [_TRAILER]
+    trailers = [PURGE_TRAILER]
     for name, value in (("Actor", note.actor), ("Session", note.session), ("Reason", note.reason)):
         text = " ".join(
             purged_message(target, (value or "").encode("utf-8", "replace")).decode().split()
@@ -453,7 +453,7 @@ def has_purge_note(repository: Repository) -> bool:
     head = repository.head()
     return (
         head is not None
-        and _TRAILER
+        and PURGE_TRAILER
         in git(repository.root, "cat-file", "commit", head).decode("utf-8", "replace").splitlines()
     )
 

@@ -126,6 +126,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "check": CommandEntry("maintenance", "check_", "Tidy", "mdmem check MEMORY.md"),
     "redact": CommandEntry("maintenance", "redact", "Tidy", "mdmem redact < transcript.txt"),
+    "sync": CommandEntry("maintenance", "sync", "Maintain", "mdmem sync --dry-run"),
     "doctor": CommandEntry("maintenance", "doctor", "Maintain", "mdmem doctor --fix"),
     "reindex": CommandEntry("maintenance", "reindex", "Maintain", "mdmem reindex --full"),
     "hooks install": CommandEntry(

@@ -50,9 +50,7 @@ COMMANDS: Mapping[str, str] = _table(
         "rename move mv": "mdmem edit-section SECTION --rename TITLE (a file is renamed by git mv)",
         "undo rollback restore reset unlog unremember": "mdmem revert COMMIT|FACT|RUN",
         "commit checkpoint snapshot": "mdmem save",
-        "push pull sync synchronize remote clone": (
-            "Use git push and git pull: memory is an ordinary git repository."
-        ),
+        "push pull synchronize remote clone": ("Use mdmem sync; git push and git pull work too."),
         "login logout signin auth register account": (
             "No account is needed: memory stays on this machine."
         ),

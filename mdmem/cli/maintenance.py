@@ -19,8 +19,9 @@ from mdmem.errors import UsageProblem
 from mdmem.folder import installed
 from mdmem.model.reads import FoundWorkspace, Initialise
 from mdmem.model.rules import parse_allowances
-from mdmem.show import maintenance, reads
-from mdmem.show.formatting import VerbatimText
+from mdmem.model.syncing import Sync
+from mdmem.show import maintenance, reads, syncs
+from mdmem.show.formatting import VerbatimText, one_line
 from mdmem.startup.records import replace
 from mdmem.text import check
 from mdmem.wording import number_of
@@ -223,6 +224,27 @@ def status(call: Call, as_json: Json = False) -> Answer:
     """Show the state of the workspace and of its index."""
     state = open_memory(call).status()
     return Answer(reads.status_json(state), reads.status_text(state), state.notes)
+
+
+def sync(
+    call: Call,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Fetch, and show what would come and go.")
+    ] = False,
+    wait: Annotated[
+        float, typer.Option("--wait", metavar="SECONDS", help="The time for all of it.")
+    ] = 60.0,
+    as_json: Json = False,
+) -> Answer:
+    """Bring this machine and the remote of its branch together.
+
+    It fetches, merges memory by section and fact, and pushes. Nobody is asked anything. Only memory
+    travels: with commits of other files nothing does.
+    """
+    memory = open_memory(call)
+    with nullcontext() if call.as_json or call.quiet else shown("sync"):
+        result = memory.sync(Sync(dry_run=dry_run, wait=wait))
+    return Answer(syncs.sync_json(result), syncs.sync_text(result), tuple(syncs.sync_notes(result)))
 
 
 def doctor(

@@ -31,6 +31,7 @@ TOPICS = {
     "digest": "Transcripts to daily logs: what is read, what is kept, what never is",
     "dream": "Consolidation (dream): what goes into curated memory, what is proposed",
     "merging": "Merging two branches or two clones with mdmem",
+    "machines": "Several machines: one memory, one remote, mdmem sync",
     "model": "A model that reads sessions: what is sent, what it costs",
     "schedule": "Regular runs on a timer: systemd, cron, a container",
     "mcp": "The MCP server for Claude Code, Codex and other hosts",

@@ -359,6 +359,11 @@ TABLE: ParameterTable = {
     "redact": (
         ("as_json", ("--json",), bool, False, False),
     ),
+    "sync": (
+        ("dry_run", ("--dry-run",), bool, False, False),
+        ("wait", ("--wait",), float, 60.0, False),
+        ("as_json", ("--json",), bool, False, False),
+    ),
     "doctor": (
         ("fix", ("--fix",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),

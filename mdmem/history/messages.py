@@ -157,7 +157,7 @@ class ParsedNote:
     @property
     def is_by_hand(self) -> bool:
         """True for a change made without mdmem: only the difference tells what it did to facts."""
-        return self.op in (None, Op.SAVE)
+        return self.op in (None, Op.SAVE, Op.SYNC)
 
 
 def _one_line(text: str, limit: int = _QUOTED_CHARACTERS) -> str:

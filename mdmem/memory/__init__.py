@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         SearchResult,
         TagCatalogue,
     )
+    from mdmem.model.syncing import Sync, SyncResult
     from mdmem.queries.folders import FolderView
     from mdmem.repo import Repository
 
@@ -246,6 +247,19 @@ class Memory:
         if commit:
             _catch_up(self.workspace)
         return commit, paths
+
+    def sync(self, request: Sync) -> SyncResult:
+        """Bring this machine and the remote of its branch together.
+
+        Raises SyncProblem, RepositoryProblem, RefusedChange (`secret-found`); local commits are
+        kept.
+        """
+        with self._record_event("sync", WriteOptions(dry_run=request.dry_run)) as event:
+            result: SyncResult = module("sync.syncing").sync(self.workspace, request, self._say)
+            event.done(bool(result.pulled or result.pushed), commit=result.merged)
+        if result.pulled and not request.dry_run:
+            _catch_up(self.workspace)
+        return result
 
     def show(self, request: Show) -> SectionView:
         """Read a section, the first text, or a file.
@@ -440,7 +454,9 @@ class Memory:
     def status(self) -> WorkspaceStatus:
         """Describe the workspace and how fresh its index is."""
         workspace = self.workspace
-        status = module("queries.status").status(workspace)
+        status = module("sync.standing").with_sync(
+            workspace, module("queries.status").status(workspace)
+        )
         if workspace.settings.sessions or (workspace.state / RUNS_NAME).exists():
             return self.pipelines.add_status(status)
         return status

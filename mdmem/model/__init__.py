@@ -91,6 +91,7 @@ class Op(StrEnum):
     ACCEPT = "accept"
     REJECT = "reject"
     MEMORY_TOOL = "memory-tool"
+    SYNC = "sync"
 
 
 @dataclass(frozen=True, slots=True)

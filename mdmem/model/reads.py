@@ -226,7 +226,7 @@ class WorkspaceStatus:
     """The state of a workspace and its index.
 
     `files` counts memory files by kind, `paths` matches of each glob. `pipelines` is None where no
-    session is digested. `adopted`: agents are served.
+    session is digested, `sync` where there was none. `adopted`: agents are served.
     """
 
     workspace: str
@@ -243,5 +243,6 @@ class WorkspaceStatus:
     hooks: Mapping[str, str]
     notes: tuple[str, ...]
     pipelines: PipelineStatus | None = None
+    sync: str | None = None
     waiting: Waiting = Waiting()
     adopted: bool = True

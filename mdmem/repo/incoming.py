@@ -101,10 +101,10 @@ def find_text(repository: Repository, path: FilePath, data: bytes) -> CommitId |
 
 
 def added_lines(
-    repository: Repository, commit: CommitId, head: CommitId
+    repository: Repository, commit: CommitId, head: CommitId | None
 ) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
-    """The ancestors of a commit that HEAD lacks, oldest first, with their added lines."""
-    ids = [name for name, _ in commits_reached(repository, commit, [head])]
+    """The ancestors of a commit that another lacks, oldest first, with their added lines."""
+    ids = [name for name, _ in commits_reached(repository, commit, [head] if head else [])]
     output = repository.git(
         "diff-tree",
         "--stdin",

@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
+from mdmem.model.syncing import SetAside
 from mdmem.repo.runner import run
 from mdmem.repo.worktree import Repository
 from mdmem.startup.records import dataclass, field
@@ -22,21 +23,16 @@ _USAGE = 129
 
 
 @dataclass(frozen=True, slots=True)
-class SetAside:
-    """A file whose version of this machine does not stand, and the blob that holds it."""
-
-    path: FilePath
-    blob: str
-
-
-@dataclass(frozen=True, slots=True)
 class MergedTree:
     """A merge's tree; paths are from the root.
 
-    `kept_files` were changed on one side and removed on the other. `set_aside`: see `SetAside`.
+    `kept_files` were changed on one side and removed on the other. `set_aside` are files of which
+    the other side's version stands; `with_ours` is the tree with this side's. A commit of that
+    before one of `tree` shows both versions in the history of the file.
     """
 
     tree: str
+    with_ours: str | None = None
     kept_files: tuple[FilePath, ...] = ()
     set_aside: tuple[SetAside, ...] = ()
 
@@ -96,7 +92,7 @@ def _without_conflicts(
     names: tuple[CommitId, CommitId, str],
 ) -> MergedTree:
     theirs, ours, host = names
-    kept, aside, entries = [], [], []
+    kept, aside, entries, ours_entries = [], [], [], []
     zeros = "0" * len(tree)
     for raw_path, conflict in conflicts.items():
         path, versions = os.fsdecode(raw_path), conflict.versions
@@ -109,6 +105,7 @@ def _without_conflicts(
             aside += [SetAside(FilePath(path), stands[1])] if commit == ours else []
         elif 2 in versions and 3 in versions:
             aside.append(SetAside(FilePath(path), versions[3][1]))
+            ours_entries.append(f"{' '.join(versions[3])}\t{path}")
         elif 1 in versions and stands:
             kept.append(FilePath(path))
         mode, blob = stands or ("0", zeros)
@@ -116,10 +113,17 @@ def _without_conflicts(
     with tempfile.TemporaryDirectory(prefix="mdmem-") as folder:
         index = {"GIT_INDEX_FILE": f"{folder}/index"}
         repository.git("read-tree", tree, extra=index)
-        text = os.fsencode("".join(f"{entry}\0" for entry in entries))
-        repository.git("update-index", "-z", "--index-info", text=text, extra=index)
-        tree = repository.git("write-tree", extra=index).decode().strip()
-    return MergedTree(tree, tuple(kept), tuple(aside))
+        trees = []
+        for rows in (entries, ours_entries):
+            text = os.fsencode("".join(f"{row}\0" for row in rows))
+            repository.git("update-index", "-z", "--index-info", text=text, extra=index)
+            trees.append(repository.git("write-tree", extra=index).decode().strip())
+    return MergedTree(
+        tree=trees[0],
+        with_ours=trees[1] if ours_entries else None,
+        kept_files=tuple(kept),
+        set_aside=tuple(aside),
+    )
 
 
 def _beside(path: str, name: str) -> str:

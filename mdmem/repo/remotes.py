@@ -16,6 +16,7 @@ from mdmem.repo.runner import GitResult, run
 from mdmem.repo.worktree import Repository
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.wording import verb
 
 _NO_ANSWER = "false"
 """The program in place of one that asks for a password: it fails."""
@@ -88,6 +89,15 @@ class Remote:
         if result.status:
             raise self._failure(result)
         return self.repository.commit_named(self.tracking_ref)
+
+    def tip(self) -> CommitId | None:
+        """Ask for the branch's commit and fetch nothing. Raises SyncProblem (as `fetch`)."""
+        name = f"refs/heads/{self.branch}"
+        result = self._run("ls-remote", "--quiet", "--", self.name, name)
+        if result.status:
+            raise self._failure(result)
+        rows = (line.split("\t") for line in result.output.decode("utf-8", "replace").splitlines())
+        return next((CommitId(commit) for commit, ref in rows if ref == name), None)
 
     def push(self, commit: CommitId) -> bool:
         """Push a commit to the branch; False where somebody else was faster.
@@ -186,7 +196,9 @@ def find_remote(repository: Repository, branch: str, seconds: float) -> Remote:
         raise SyncProblem(
             "no-remote",
             message if names else "this repository has no remote",
-            f"git push -u {names[0]} {branch}" if names else "git remote add origin URL",
+            f"git push -u {names[0]} {branch}"
+            if names
+            else f"git remote add origin URL\n{verb('sync')}",
         )
     return Remote(
         repository=repository,

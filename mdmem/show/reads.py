@@ -284,6 +284,7 @@ def status_json(status: WorkspaceStatus) -> dict[str, Any]:
         },
         "hooks": dict(status.hooks),
         "pipelines": _pipelines_json(status.pipelines) if status.pipelines else None,
+        "sync": status.sync,
         "waiting": waiting_json(status.waiting),
     }
 
@@ -365,6 +366,7 @@ def status_text(status: WorkspaceStatus) -> str:
         *(f"uncommitted  {path}" for path in some_of(status.uncommitted)),
         *(f"skipped    {path}: {reason}" for path, reason in status.skipped),
         *(_pipeline_rows(status.pipelines) if status.pipelines else ()),
+        *([f"sync       {status.sync}"] if status.sync else []),
         *([f"waiting    {waiting}"] if (waiting := waiting_line(status.waiting)) else []),
         *(f"proposal   {unreadable_line(each)}" for each in status.waiting.unreadable),
         *(f"next       {step}" for step in _next_steps(status)),

@@ -168,6 +168,7 @@ _DONE = {
     Op.PROPOSE: "proposed a change to",
     Op.ACCEPT: "accepted a change to",
     Op.REJECT: "rejected a change to",
+    Op.SYNC: "synced",
 }
 
 

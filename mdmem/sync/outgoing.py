@@ -1,0 +1,133 @@
+"""Refuse what may not travel: commits that change other files than memory, and secrets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+
+from mdmem import secrets
+from mdmem.changes.landing import is_safe
+from mdmem.errors import RefusedChange, SyncProblem
+from mdmem.folder import layout, listing
+from mdmem.model import SETTINGS_NAME, CommitId, FilePath
+from mdmem.repo import Repository, incoming
+from mdmem.wording import number_of, verb
+from mdmem.workspace import Workspace, open_at
+
+_SHOWN = 3
+_OWN_FILES = frozenset({SETTINGS_NAME, ".gitattributes", ".gitignore"})
+"""The files of a workspace that are no memory and travel with it."""
+_MARK = b"\x01"
+
+
+def require_memory_alone(
+    workspace: Workspace, theirs: CommitId | None, ours: CommitId | None
+) -> None:
+    """Refuse where a commit that one side lacks changes other files than memory.
+
+    Raises SyncProblem (`sync-foreign`).
+    """
+    repository = workspace.repository.at_folder(workspace.repository.root)
+    roots = _Roots(workspace, repository, [tip for tip in (theirs, ours) if tip])
+    for tip, other, which in ((ours, theirs, "unpushed"), (theirs, ours, "new")):
+        foreign = [
+            [path for path in paths if not roots.is_memory(path)]
+            for paths in _touched(repository, tip, other)
+        ]
+        if count := sum(map(bool, foreign)):
+            names = sorted({path for paths in foreign for path in paths})
+            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+            change = "changes" if count == 1 else "change"
+            raise SyncProblem(
+                "sync-foreign",
+                f"{number_of(count, f'{which} commit')} {change} non-memory files:"
+                f" {', '.join(names[:_SHOWN])}{more}",
+                "To sync such a repository: git pull and git push, which merge memory by section"
+                " too.",
+                paths=names,
+            )
+
+
+class _Roots:
+    """The workspaces of a repository as some commits have them: each folder with a mark."""
+
+    def __init__(
+        self, workspace: Workspace, repository: Repository, tips: Iterable[CommitId]
+    ) -> None:
+        self._repository = repository
+        self._environment = workspace.environment
+        self._workspaces: dict[str, Workspace | None] = {workspace.repository.prefix: workspace}
+        self._prefixes = {workspace.repository.prefix}
+        for tip in tips:
+            listed = repository.git("ls-tree", "-r", "-z", "--name-only", "--full-tree", tip)
+            for name in map(os.fsdecode, listed.split(b"\0")):
+                folder, _, file = name.rpartition("/")
+                if file in layout.WORKSPACE_MARKS:
+                    self._prefixes.add(f"{folder}/".removeprefix("/"))
+
+    def is_memory(self, path: str) -> bool:
+        """True if a path from the root may travel."""
+        prefix = max(filter(path.startswith, self._prefixes), key=len, default=None)
+        if prefix is None or not is_safe(path):
+            return False
+        inner, workspace = path.removeprefix(prefix), self._workspace(prefix)
+        if inner in _OWN_FILES:
+            return True
+        if workspace is None:  # one that is new here
+            return layout.kind_of(inner, prefix.rstrip("/").rpartition("/")[2]).is_memory
+        return workspace.kind_of(inner).is_memory
+
+    def _workspace(self, prefix: str) -> Workspace | None:
+        if prefix not in self._workspaces:
+            root = self._repository.root / prefix
+            self._workspaces[prefix] = (
+                open_at(root, self._environment) if listing.is_marked(root) else None
+            )
+        return self._workspaces[prefix]
+
+
+def _touched(
+    repository: Repository, tip: CommitId | None, other: CommitId | None
+) -> Iterator[list[str]]:
+    """The paths that each commit changed that one side has and the other lacks.
+
+    Of a merge those that differ from all of its parents.
+    """
+    if tip is None or tip == other:
+        return
+    options = ("-z", "-c", "--no-renames", "--name-only", f"--format={_MARK.decode()}%H")
+    command = ("log", *options, "--end-of-options", tip, *([f"^{other}"] if other else []))
+    for block in repository.git(*command).split(_MARK)[1:]:
+        paths = (path.removeprefix(b"\n") for path in block.split(b"\0")[1:])
+        yield [os.fsdecode(path) for path in paths if path]
+
+
+def require_no_secrets(workspace: Workspace, theirs: CommitId | None, ours: CommitId) -> None:
+    """Refuse to send a line with a secret that the remote has not.
+
+    Raises RefusedChange (`secret-found`).
+    """
+    if "secret" in workspace.allowances():
+        return
+    repository = workspace.repository.at_folder(workspace.repository.root)
+    for commit, patches in incoming.added_lines(repository, ours, theirs):
+        for patch in patches:
+            for text in patch.added:
+                if (found := secrets.find(text)) and not _is_there(
+                    repository, theirs, patch.path, text
+                ):
+                    raise RefusedChange(
+                        "secret-found",
+                        f"{patch.path}: possible secret ({found[0].kind}) in the unpushed commit"
+                        f" {commit.id[:10]}",
+                        f"Remove it from history: {verb('forget', 'purge')}. False alarm? Set"
+                        " MDMEM_ALLOW=secret.",
+                        kind=found[0].kind,
+                    )
+
+
+def _is_there(repository: Repository, theirs: CommitId | None, path: FilePath, text: str) -> bool:
+    """True if the remote's file has all these lines already."""
+    data = repository.read(theirs, [path])[path] if theirs else None
+    lines = set((data or b"").decode("utf-8", "replace").split("\n"))
+    return set(text.split("\n")) <= lines | {""}

@@ -1,0 +1,56 @@
+"""The state between two syncs; losing it costs one fetch."""
+
+from __future__ import annotations
+
+import json
+
+from mdmem.folder import files
+from mdmem.model import CommitId
+from mdmem.startup.records import asdict, dataclass
+from mdmem.workspace import Workspace
+
+STATE_NAME = "sync.json"
+
+
+@dataclass(frozen=True, slots=True)
+class SyncError:
+    """The reason of the last failure, and when the first such one was (seconds since 1970)."""
+
+    code: str
+    message: str
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class SyncState:
+    """The past of a workspace's syncs; times are in seconds since 1970.
+
+    - `line`: the URL and the branch there, as a digest; of others nothing is known.
+    - `seen`: the commit at which both sides stood last.
+    - `last`: the last success. `tried`: the last try. `failures`: tries since a success.
+    - `next`: when to try again by itself; None: not before somebody does something.
+    """
+
+    line: str
+    seen: CommitId | None = None
+    last: float | None = None
+    tried: float | None = None
+    failures: int = 0
+    next: float | None = None
+    error: SyncError | None = None
+
+
+def load_state(workspace: Workspace) -> SyncState | None:
+    """The stored state; None without a readable one."""
+    try:
+        fields = json.loads((workspace.state / STATE_NAME).read_text(encoding="utf-8"))
+        error = fields.pop("error")
+        return SyncState(**fields, error=SyncError(**error) if error else None)
+    except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def save_state(workspace: Workspace, state: SyncState) -> None:
+    """Store a state."""
+    fields = asdict(state) | {"error": asdict(state.error) if state.error else None}
+    files.write_cache(workspace.state / STATE_NAME, json.dumps(fields))

@@ -1,0 +1,207 @@
+"""The steps of a sync: set up, fetch, combine, land, push; again where somebody was faster."""
+
+from __future__ import annotations
+
+import random
+import time
+from contextlib import ExitStack
+
+from mdmem import secrets
+from mdmem.changes.landing import land
+from mdmem.changes.recover import lock_workspace, recover
+from mdmem.errors import MdmemError, RepositoryProblem, SyncProblem
+from mdmem.folder import files
+from mdmem.model import CommitId
+from mdmem.model.syncing import QUEUED, SYNCED, Sync, SyncResult
+from mdmem.repo import Repository
+from mdmem.repo.remotes import Remote, find_remote
+from mdmem.startup.records import dataclass, replace
+from mdmem.sync.combining import Combined, combine, require_purge_sent, set_up
+from mdmem.sync.outgoing import require_no_secrets
+from mdmem.sync.sync_state import SyncError, SyncState, load_state, save_state
+from mdmem.workspace import Say, Workspace
+
+_LOCK_NAME, _MARK_NAME = "sync.lock", "sync.again"
+"""Held by the sync at work; left by another, for which the one at work looks once more."""
+_PUSHES, _LANDINGS = 8, 20
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+_MINUTES = {
+    "remote-unreachable": (1, 5, 15, 60),
+    "sync-timeout": (1, 5, 15, 60),
+    "remote-auth": (60,),
+    "remote-refused": (60,),
+    "sync-busy": (1,),
+}
+"""The pauses after failures, the last one from then on; others wait for a person."""
+
+
+def sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
+    """Bring this machine and the remote together.
+
+    Raises: SyncProblem, RepositoryProblem (`running`, `repository-busy`, `detached-head`,
+    `pending-edits`, `git-too-old`), RefusedChange (`secret-found`); local commits are kept.
+    """
+    began = time.monotonic()
+    workspace.ensure_state()
+    mark = workspace.state / _MARK_NAME
+    with ExitStack() as turn:
+        try:
+            turn.enter_context(files.lock(workspace.state / _LOCK_NAME, 0))
+        except RepositoryProblem as problem:
+            mark.touch()
+            message, hint = "another sync of this workspace is at work", "It looks once more."
+            raise RepositoryProblem("running", message, hint) from problem
+        mark.unlink(missing_ok=True)
+        result = _sync(workspace, request, say)
+        if mark.exists() and not request.dry_run:
+            mark.unlink(missing_ok=True)
+            later = _sync(workspace, request, say)
+            result = replace(
+                later, pulled=result.pulled + later.pulled, pushed=result.pushed + later.pushed
+            )
+    return replace(result, ms=round((time.monotonic() - began) * 1000, 1))
+
+
+def _sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
+    repository = workspace.repository
+    branch = repository.branch()
+    repository.require_ready(allow_detached=False, branch=branch)
+    remote = find_remote(repository, branch or "", request.wait)
+    state = _state_of(workspace, remote)
+    try:
+        with lock_workspace(workspace, say):
+            recover(workspace, say)
+        set_up(workspace)
+        result, seen = _Steps(
+            workspace=workspace, remote=remote, state=state, request=request, say=say
+        ).take()
+    except MdmemError as problem:
+        save_state(workspace, _failed(state, problem))
+        raise
+    if not request.dry_run:
+        now = time.time()
+        save_state(workspace, SyncState(line=state.line, seen=seen, last=now, tried=now))
+    return result
+
+
+def _state_of(workspace: Workspace, remote: Remote) -> SyncState:
+    """The state of this remote and branch; an empty one if the last sync was with another."""
+    line = files.digest(f"{remote.url}\n{remote.branch}".encode())
+    state = load_state(workspace)
+    return state if state and state.line == line else SyncState(line=line)
+
+
+def _failed(state: SyncState, problem: MdmemError) -> SyncState:
+    now, minutes = time.time(), _MINUTES.get(problem.code, ())
+    since = state.error.since if state.error and state.error.code == problem.code else now
+    pause = minutes[min(state.failures, len(minutes) - 1)] if minutes else None
+    return replace(
+        state,
+        tried=now,
+        failures=state.failures + 1,
+        next=now + 60 * pause if pause else None,
+        error=SyncError(code=problem.code, message=secrets.redact(str(problem)), since=since),
+    )
+
+
+@dataclass(slots=True)
+class _Steps:
+    """One sync; `take` does it all."""
+
+    workspace: Workspace
+    remote: Remote
+    state: SyncState
+    request: Sync
+    say: Say
+
+    def take(self) -> tuple[SyncResult, CommitId | None]:
+        """Return what was done, and the commit that both sides have now."""
+        repository, remote = self.workspace.repository, self.remote
+        before = repository.head()
+        tracked = repository.commit_named(remote.tracking_ref)
+        require_purge_sent(repository, remote, self.state.seen or tracked, before)
+        merges: list[Combined] = []
+        for attempt in range(_PUSHES):
+            if attempt:
+                self._pause(attempt)
+            theirs = remote.fetch()
+            if theirs and not self.state.seen:
+                self.state = replace(self.state, seen=tracked)
+            combined = self._bring_together(theirs)
+            merges += [combined] if combined and combined.merge else []
+            commit = combined.commit if combined else None
+            if self.request.dry_run or commit is None or commit == theirs:
+                break
+            require_no_secrets(self.workspace, theirs, commit)
+            if remote.push(commit):
+                self._set_upstream()
+                break
+        else:
+            raise SyncProblem(
+                "sync-busy",
+                f"gave up after {_PUSHES} concurrent pushes to {remote.name}; local commits are"
+                " kept",
+                "Try again.",
+            )
+        return self._result(before, theirs, commit, merges, attempt), commit
+
+    def _bring_together(self, theirs: CommitId | None) -> Combined | None:
+        """Combine both sides and land what comes, again where somebody writes meanwhile."""
+        for _ in range(_LANDINGS):
+            ours = self.workspace.repository.head()
+            combined = combine(self.workspace, self.remote, self.state, theirs, ours)
+            if combined is None or combined.commit == ours or self.request.dry_run:
+                return combined
+            if land(self.workspace, ours, combined.commit, self.say):
+                return combined
+        raise RepositoryProblem(
+            "busy", "this branch moves faster than it can be synced", "Try again."
+        )
+
+    def _pause(self, attempt: int) -> None:
+        pause = min(_FIRST_PAUSE * 2 ** (attempt - 1), _LONGEST_PAUSE)
+        left = self.remote.deadline - time.monotonic()
+        time.sleep(max(0.0, min(left, pause * random.uniform(0.5, 1))))
+
+    def _set_upstream(self) -> None:
+        repository, branch = self.workspace.repository, self.workspace.repository.branch()
+        if branch and repository.setting(f"branch.{branch}.remote") is None:
+            for name, value in (
+                ("remote", self.remote.name),
+                ("merge", f"refs/heads/{self.remote.branch}"),
+            ):
+                repository.git("config", "--local", f"branch.{branch}.{name}", value)
+
+    def _result(
+        self,
+        before: CommitId | None,
+        theirs: CommitId | None,
+        commit: CommitId | None,
+        merges: list[Combined],
+        retries: int,
+    ) -> SyncResult:
+        repository, dry_run = self.workspace.repository, self.request.dry_run
+        pulled = _count(repository, theirs, before)
+        pushed = _count(repository, commit, theirs)
+        return SyncResult(
+            remote=self.remote.name,
+            branch=self.remote.branch,
+            state=QUEUED if dry_run and (pulled or pushed) else SYNCED,
+            pulled=pulled,
+            pushed=pushed,
+            merged=merges[-1].merge if merges and not dry_run else None,
+            contradicts=tuple(pair for merge in merges for pair in merge.contradicts),
+            kept=tuple(fact for merge in merges for fact in merge.kept),
+            kept_files=tuple(path for merge in merges for path in merge.kept_files),
+            set_aside=tuple(file for merge in merges for file in merge.set_aside),
+            retries=retries,
+            dry_run=dry_run,
+        )
+
+
+def _count(repository: Repository, tip: CommitId | None, without: CommitId | None) -> int:
+    """The number of commits that one tip reaches and another does not, without merges."""
+    if tip is None:
+        return 0
+    command = ("rev-list", "--count", "--no-merges", "--end-of-options", tip)
+    return int(repository.git(*command, *([f"^{without}"] if without else [])))

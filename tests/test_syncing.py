@@ -1,0 +1,500 @@
+"""Syncs of clones with a bare remote: what moves, what stands, what is refused, what is said."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from commandline import Shell
+from conftest import World
+from workspaces import TOKEN, Desk
+
+from mdmem.errors import MdmemError
+from mdmem.folder import files
+from mdmem.memory import Memory
+from mdmem.model import Source
+from mdmem.model.searches import ListFacts
+from mdmem.model.syncing import Sync, SyncResult
+from mdmem.model.writes import Log, Purge, Remember, WriteOptions
+from mdmem.repo import remotes, runner
+from mdmem.sync.sync_state import load_state
+
+SEED = "# Memory\n\n## Facts\n\n- city: Rome\n"
+LOG = "memory/2026-03-05.md"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two clones of one remote."""
+
+    ada: Desk
+    bo: Desk
+    origin: Path
+
+    def tip(self) -> str:
+        return self.ada.world.git(self.origin, "rev-parse", "main").stdout.strip()
+
+    def text(self, path: str) -> str:
+        return self.ada.world.git(self.origin, "show", f"main:{path}").stdout
+
+
+@pytest.fixture
+def pair(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair:
+    monkeypatch.setenv("MDMEM_NOW", "2026-03-05T10:00:00")
+    origin = tmp_path / "origin.git"
+    world.git(tmp_path, "init", "-q", "--bare", "-b", "main", origin)
+    desks = []
+    for name in ("ada", "bo"):
+        world.git(tmp_path, "clone", "-q", origin, name)
+        at = Desk(world, tmp_path / name)
+        at.git("config", "user.name", name)
+        at.git("config", "user.email", f"{name}@example.org")
+        if not desks:
+            at.write("MEMORY.md", SEED)
+            at.write("AGENTS.md", "Be brief.\n")
+            at.commit("seed")
+            at.git("push", "-q", "origin", "main")
+        desks.append(at)
+    return Pair(*desks, origin)
+
+
+def sync(at: Desk, **options: object) -> SyncResult:
+    return Memory.open(at.root, os.environ).sync(Sync(**options))
+
+
+def failure(at: Desk, **options: object) -> MdmemError:
+    before = at.head(), at.git("status", "--porcelain")
+    with pytest.raises(MdmemError) as problem:
+        sync(at, **options)
+    assert (at.head(), at.git("status", "--porcelain")) == before, "nothing has changed here"
+    return problem.value
+
+
+def fact(text: str, **options: object) -> Remember:
+    return Remember(text, section="Facts", options=WriteOptions(**options))
+
+
+def diverge(pair: Pair) -> None:
+    """Ada's entry and fact are at the remote, Bo's are not."""
+    for at, word in ((pair.ada, "amber"), (pair.bo, "basalt")):
+        at.apply(Log(f"{word} was seen"))
+        at.apply(fact(f"{word} is a stone"))
+    sync(pair.ada)
+
+
+def test_what_both_wrote_stands_once_on_both(pair: Pair):
+    diverge(pair)
+    merged = sync(pair.bo)
+    assert (merged.state, merged.pulled, merged.pushed) == ("synced", 2, 2)
+    assert merged.merged == pair.bo.head() == pair.tip()
+    again = sync(pair.ada)
+    assert (again.pulled, again.pushed, again.merged) == (2, 0, None)
+    assert pair.ada.head() == pair.tip()
+    for word in ("amber", "basalt"):
+        assert (
+            pair.text(LOG).count(f"{word} was") == pair.text("MEMORY.md").count(f"{word} is") == 1
+        )
+    assert pair.bo.git("status", "--porcelain") == pair.ada.git("status", "--porcelain") == ""
+
+
+def test_the_remotes_commit_is_the_first_parent_of_a_merge(pair: Pair):
+    heads = []
+    for number in range(3):
+        for at in (pair.ada, pair.bo):
+            at.apply(Log(f"{at.root.name} {number}"))
+            sync(at)
+            heads.append(pair.tip())
+    line = pair.ada.world.git(pair.origin, "rev-list", "--first-parent", "main").stdout.split()
+    assert set(heads) <= set(line)
+    message = pair.ada.world.git(pair.origin, "log", "-1", "--format=%B").stdout
+    assert message.startswith(f"sync: merge {remotes.machine_name()} into main\n\n")
+    assert "Mdmem-Op: sync\nMdmem-Actor: sync\n" in message
+
+
+def test_a_line_keeps_its_source_and_is_nobody_elses(pair: Pair):
+    diverge(pair)
+    pair.bo.apply(fact("granite is a guess", source=Source.AUTO))
+    pair.ada.apply(fact("marble is certain", source=Source.USER_STATED))
+    sync(pair.ada)
+    sync(pair.bo)
+    facts = Memory.open(pair.bo.root, os.environ).facts(ListFacts()).facts
+    sources = {each.text: each.source for each in facts}
+    assert sources["granite is a guess"] is Source.AUTO
+    assert sources["marble is certain"] is Source.USER_STATED
+    assert sources["amber is a stone"] is Source.INFERRED
+
+
+def test_two_values_of_a_line_are_named(pair: Pair):
+    pair.ada.apply(fact("the cellar is dry and cold"))
+    sync(pair.ada)
+    sync(pair.bo)
+    for at, words in ((pair.ada, "warm and damp today"), (pair.bo, "locked, nobody has a key")):
+        text = at.read("MEMORY.md").replace("dry and cold", words)
+        at.write("MEMORY.md", text)
+        at.commit("by hand")
+    sync(pair.ada)
+    result = sync(pair.bo)
+    assert len(result.contradicts) == 1
+    assert "Mdmem-Contradicts: " in pair.bo.git("log", "-1", "--format=%B")
+
+
+def test_a_dry_run_changes_nothing(pair: Pair):
+    diverge(pair)
+    before = pair.bo.head(), pair.tip(), pair.bo.read("MEMORY.md")
+    result = sync(pair.bo, dry_run=True)
+    assert (result.state, result.pulled, result.merged) == ("queued", 2, None)
+    assert (pair.bo.head(), pair.tip(), pair.bo.read("MEMORY.md")) == before
+
+
+def test_the_first_push_makes_branch_and_upstream(pair: Pair, tmp_path: Path):
+    pair.ada.world.git(tmp_path, "init", "-q", "--bare", "-b", "main", tmp_path / "new.git")
+    pair.ada.git("remote", "set-url", "origin", tmp_path / "new.git")
+    pair.ada.git("config", "--remove-section", "branch.main")
+    assert sync(pair.ada).pushed == 1
+    assert pair.ada.git("rev-parse", "main@{upstream}").strip() == pair.ada.head()
+
+
+def test_pending_edits_of_what_comes_are_committed_first_and_others_stay(pair: Pair):
+    pair.ada.apply(fact("amber is a stone"))
+    sync(pair.ada)
+    pair.bo.write("MEMORY.md", SEED + "- by hand\n")
+    pair.bo.write("memory/draft.md", "- not yet\n")
+    result = sync(pair.bo)
+    assert (result.pulled, result.pushed) == (1, 1)
+    assert {"- amber is a stone", "- by hand"} <= set(pair.text("MEMORY.md").splitlines())
+    assert pair.bo.git("status", "--porcelain") == "?? memory/\n"
+
+
+@pytest.mark.parametrize("which", ["unpushed", "new"])
+def test_commits_of_other_files_do_not_move(pair: Pair, which: str):
+    pair.ada.write("app.py", "print(1)\n")
+    pair.ada.commit("wip")
+    pair.ada.apply(Log("amber was seen"))
+    at = pair.ada
+    if which == "new":
+        pair.ada.git("push", "-q", "origin", "main")
+        at = pair.bo
+    tip = pair.tip()
+    problem = failure(at)
+    assert problem.code == "sync-foreign"
+    assert problem.message == f"1 {which} commit changes non-memory files: app.py"
+    assert problem.details == {"paths": ["app.py"]}
+    assert pair.tip() == tip
+
+
+def test_a_workspace_below_brings_its_own_files_along(pair: Pair):
+    pair.ada.write("agents/x/MEMORY.md", "# X\n\n- by x\n")
+    pair.ada.write("agents/x/mdmem.toml", 'timezone = "Europe/Oslo"\n')
+    pair.ada.write("agents/x/memory/pond.md", "- a carp\n")
+    pair.ada.commit("x")
+    sync(pair.ada)
+    assert sync(pair.bo).pulled == 1
+    for at, line in ((pair.ada, "- by ada"), (pair.bo, "- by bo")):
+        at.write("agents/x/MEMORY.md", f"# X\n\n- by x\n{line}\n")
+        at.commit("more")
+    sync(pair.ada)
+    assert sync(pair.bo).set_aside == ()
+    assert sorted(pair.text("agents/x/MEMORY.md").splitlines()[2:]) == [
+        "- by ada",
+        "- by bo",
+        "- by x",
+    ]
+
+
+def test_a_secret_is_not_sent(pair: Pair, monkeypatch: pytest.MonkeyPatch):
+    pair.ada.write("MEMORY.md", f"{SEED}- the token is {TOKEN}\n")
+    pair.ada.commit("by hand")
+    pair.ada.write("MEMORY.md", SEED)
+    pair.ada.commit("removed again, but still in history")
+    tip = pair.tip()
+    problem = failure(pair.ada)
+    assert problem.code == "secret-found"
+    assert TOKEN not in str(problem.message)
+    assert pair.tip() == tip
+    monkeypatch.setenv("MDMEM_ALLOW", "secret")
+    assert sync(pair.ada).pushed == 2
+
+
+def test_a_file_that_is_not_merged_by_section_stands_as_at_the_remote(pair: Pair):
+    for at, word in ((pair.ada, "terse"), (pair.bo, "kind")):
+        at.write("AGENTS.md", f"Be {word}.\n")
+        at.commit(word)
+        at.apply(Log(f"be {word}"))
+    sync(pair.ada)
+    (aside,) = sync(pair.bo).set_aside
+    assert pair.bo.read("AGENTS.md") == pair.text("AGENTS.md") == "Be terse.\n"
+    assert (aside.path, pair.ada.world.git(pair.origin, "show", aside.blob).stdout) == (
+        "AGENTS.md",
+        "Be kind.\n",
+    )
+    for word in ("terse", "kind"):
+        assert pair.bo.git("log", "--format=%h", f"-SBe {word}.", "--", "AGENTS.md")
+        assert f"be {word}" in pair.text(LOG)
+    sync(pair.ada)
+    (note,) = (n for n in Memory.open(pair.ada.root, os.environ).status().notes if "AGENTS" in n)
+    assert note.endswith(f"git show {aside.blob}")
+
+
+def test_a_file_removed_on_one_side_and_changed_on_the_other_stays(pair: Pair):
+    pair.ada.write("memory/pond.md", "# Pond\n\n- a carp\n")
+    pair.ada.commit("pond")
+    sync(pair.ada)
+    sync(pair.bo)
+    pair.ada.git("rm", "-q", "memory/pond.md")
+    pair.ada.commit("gone")
+    sync(pair.ada)
+    pair.bo.write("memory/pond.md", "# Pond\n\n- a carp\n- a tench\n")
+    pair.bo.commit("changed")
+    assert sync(pair.bo).kept_files == ("memory/pond.md",)
+    assert "Mdmem-Kept-File: memory/pond.md" in pair.bo.git("log", "-1", "--format=%B")
+
+
+def test_somebody_who_is_faster_is_merged_with(pair: Pair, monkeypatch: pytest.MonkeyPatch):
+    diverge(pair)
+    push, pushes = remotes.Remote.push, []
+
+    def push_later(remote: remotes.Remote, commit: str) -> bool:
+        pushes.append(commit)
+        if len(pushes) == 1:
+            pair.ada.apply(Log("just now"))
+            pair.ada.git("push", "-q", "origin", "main")
+        return push(remote, commit)
+
+    monkeypatch.setattr(remotes.Remote, "push", push_later)
+    result = sync(pair.bo)
+    assert (result.retries, result.pulled, result.pushed) == (1, 3, 2)
+    assert "just now" in pair.bo.read(LOG)
+    assert pair.bo.head() == pair.tip()
+
+
+def test_it_gives_up_in_the_end(pair: Pair, monkeypatch: pytest.MonkeyPatch):
+    pair.ada.apply(Log("amber was seen"))
+    monkeypatch.setattr(remotes.Remote, "push", lambda *_: False)
+    monkeypatch.setattr("mdmem.sync.syncing._FIRST_PAUSE", 0.001)
+    problem = failure(pair.ada)
+    assert problem.code == "sync-busy"
+    assert problem.message.startswith("gave up after 8 concurrent pushes to origin")
+
+
+def test_a_second_sync_has_the_first_look_again(pair: Pair, monkeypatch: pytest.MonkeyPatch):
+    diverge(pair)
+    fetch, fetches = remotes.Remote.fetch, []
+
+    def fetch_while_another_syncs(remote: remotes.Remote, *options: str) -> object:
+        fetches.append(options)
+        if len(fetches) == 1:
+            with pytest.raises(MdmemError) as problem:
+                sync(pair.bo)
+            assert problem.value.code == "running"
+        return fetch(remote, *options)
+
+    monkeypatch.setattr(remotes.Remote, "fetch", fetch_while_another_syncs)
+    sync(pair.bo)
+    assert len(fetches) == 2
+
+
+def test_a_remote_that_was_rewound_is_neither_followed_nor_overwritten(pair: Pair):
+    diverge(pair)
+    sync(pair.bo)
+    seen = pair.tip()
+    first = pair.ada.git("rev-list", "--max-parents=0", "HEAD").strip()
+    pair.ada.git("push", "-q", "-f", "origin", f"{first}:main")
+    pair.bo.apply(Log("later"))
+    for _ in range(2):
+        problem = failure(pair.bo)
+        assert problem.code == "remote-rewound"
+        assert (
+            problem.message
+            == f"origin/main was rewound: {seen[:8]}, present at {_last(pair.bo)}, is missing"
+        )
+    assert pair.tip() == first
+    pair.bo.git("reset", "-q", "--keep", "origin/main")
+    assert sync(pair.bo).state == "synced", "a person has left it here too"
+
+
+def _last(at: Desk) -> str:
+    state = load_state(at.workspace)
+    assert state
+    assert state.last
+    return f"{at.workspace.local_time(int(state.last)):%H:%M}"
+
+
+def test_a_text_purged_here_is_not_fetched_again(pair: Pair):
+    pair.ada.apply(fact("the alarm code is 4711"))
+    sync(pair.ada)
+    Memory.open(pair.ada.root, os.environ).purge(Purge("the alarm code is 4711"))
+    problem = failure(pair.ada)
+    assert problem.code == "purge-unpushed"
+    assert "4711" not in pair.ada.git("log", "-p", "HEAD")
+
+
+def test_a_text_purged_elsewhere_is_not_sent_again(pair: Pair):
+    pair.ada.apply(fact("the alarm code is 4711"))
+    sync(pair.ada)
+    sync(pair.bo)
+    pair.bo.apply(Log("basalt was seen"))
+    Memory.open(pair.ada.root, os.environ).purge(Purge("the alarm code is 4711"))
+    pair.ada.git("push", "-q", "-f", "origin", "main")
+    assert failure(pair.bo).code == "remote-purged"
+    assert "4711" not in pair.text("MEMORY.md")
+    assert sync(pair.ada).state == "synced"
+
+
+def test_memories_that_began_separately_are_not_mixed(pair: Pair, repository: Path):
+    other = Desk(pair.ada.world, repository)
+    other.write("MEMORY.md", "# Other\n")
+    other.commit("other")
+    other.git("remote", "add", "origin", pair.origin)
+    assert failure(other).code == "remote-unrelated"
+
+
+def test_a_shallow_clone_is_deepened_until_it_has_the_common_commit(pair: Pair, tmp_path: Path):
+    for number in range(60):
+        pair.ada.write("memory/pond.md", f"- carp {number}\n")
+        pair.ada.commit(f"carp {number}")
+    sync(pair.ada)
+    pair.ada.world.git(
+        tmp_path,
+        "clone",
+        "-q",
+        "-c",
+        "user.name=cy",
+        "-c",
+        "user.email=cy@example.org",
+        "--depth=1",
+        f"file://{pair.origin}",
+        "shallow",
+    )
+    at = Desk(pair.ada.world, tmp_path / "shallow")
+    at.apply(Log("basalt was seen"))
+    for _ in range(3):
+        pair.ada.apply(Log("amber was seen", again=True))
+    sync(pair.ada)
+    assert sync(at).merged
+    assert at.head() == pair.tip()
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [(("checkout", "--detach"), "detached-head"), (("merge", "other"), "repository-busy")],
+)
+def test_what_is_under_way_ends_it(pair: Pair, command: tuple[str, ...], code: str):
+    at = pair.ada
+    at.git("checkout", "-q", "-b", "other")
+    at.write("AGENTS.md", "Be kind.\n")
+    at.commit("other")
+    at.git("checkout", "-q", "main")
+    at.write("AGENTS.md", "Be terse.\n")
+    at.commit("main")
+    at.git(*command, check=False)
+    assert failure(at).code == code
+
+
+def test_nothing_dangerous_reaches_git(pair: Pair, monkeypatch: pytest.MonkeyPatch):
+    converse, commands = runner.converse, []
+
+    def recorded(command: list[str], *arguments: object, **options: object) -> object:
+        commands.append(list(command))
+        return converse(command, *arguments, **options)
+
+    monkeypatch.setattr(runner, "converse", recorded)
+    diverge(pair)
+    pair.bo.write("MEMORY.md", pair.bo.read("MEMORY.md") + "- by hand\n")
+    sync(pair.bo)
+    words = {word for command in commands for word in command}
+    assert {"fetch", "push", "merge-tree"} <= words
+    assert words.isdisjoint({"--force", "-f", "reset", "stash", "clean", "checkout", "worktree"})
+
+
+class TestStatus:
+    def status(self, at: Desk) -> str | None:
+        return Memory.open(at.root, os.environ).status().sync
+
+    def test_before_the_first_sync(self, pair: Pair):
+        assert self.status(pair.ada) is None
+
+    def test_after_it(self, pair: Pair):
+        sync(pair.ada)
+        assert self.status(pair.ada) == "synced with origin just now"
+        pair.ada.apply(Log("amber was seen"))
+        assert self.status(pair.ada) == "1 commit not pushed"
+
+    def test_queued(self, pair: Pair):
+        sync(pair.ada)
+        pair.ada.apply(Log("amber was seen"))
+        pair.origin.rename(pair.origin.with_name("gone.git"))
+        assert failure(pair.ada).code == "remote-unreachable"
+        line = self.status(pair.ada)
+        assert line
+        assert line.startswith("1 commit not pushed; last attempt ")
+        state = load_state(pair.ada.workspace)
+        assert state
+        assert state.tried
+        assert state.next == pytest.approx(state.tried + 60, abs=1)
+        failure(pair.ada)
+        state = load_state(pair.ada.workspace)
+        assert state
+        assert (state.failures, state.error and state.error.code) == (2, "remote-unreachable")
+        pair.origin.with_name("gone.git").rename(pair.origin)
+        assert sync(pair.ada).pushed == 1
+        assert self.status(pair.ada) == "synced with origin just now"
+
+    def test_failing(self, pair: Pair):
+        hook = pair.origin / "hooks" / "pre-receive"
+        hook.write_text("#!/bin/sh\necho 'this branch is protected' >&2\nexit 1\n")
+        hook.chmod(0o755)
+        pair.ada.apply(Log("amber was seen"))
+        failure(pair.ada)
+        line = self.status(pair.ada)
+        assert line
+        assert line.startswith("failing since ")
+        assert line.endswith(": origin refused the push: this branch is protected")
+
+    def test_blocked(self, pair: Pair):
+        pair.ada.write("app.py", "print(1)\n")
+        pair.ada.commit("wip")
+        failure(pair.ada)
+        assert (
+            self.status(pair.ada) == "blocked: 1 unpushed commit changes non-memory files: app.py"
+        )
+
+
+class TestCommand:
+    def answer(self, shell: Shell, at: Desk, *words: str) -> Mapping[str, object]:
+        return shell.run("-C", str(at.root), "sync", *words, "--json").answer
+
+    def test_its_answer(self, pair: Pair, shell: Shell):
+        diverge(pair)
+        answer = dict(self.answer(shell, pair.bo))
+        assert answer.pop("merged") == pair.tip()
+        assert answer.pop("ms")
+        assert answer == {
+            "remote": "origin",
+            "branch": "main",
+            "state": "synced",
+            "pulled": 2,
+            "pushed": 2,
+            "contradicts": [],
+            "kept": [],
+            "kept_files": [],
+            "set_aside": [],
+            "retries": 0,
+        }
+
+    def test_its_line(self, pair: Pair, shell: Shell):
+        diverge(pair)
+        words = ("-C", str(pair.bo.root), "sync")
+        assert shell.run(*words, "--dry-run").out == "with origin: 2 to pull, 2 to push\n"
+        assert shell.run(*words).out == "synced with origin: 2 pulled, 2 pushed\n"
+
+    def test_wrong_seconds(self, pair: Pair, shell: Shell):
+        assert shell.run("-C", str(pair.bo.root), "sync", "--wait", "0").status == 2
+
+
+def test_the_state_may_be_deleted(pair: Pair):
+    diverge(pair)
+    sync(pair.bo)
+    files.remove_tree(pair.bo.root / ".git" / "mdmem")
+    pair.bo.apply(Log("later"))
+    assert sync(pair.bo).pushed == 1
