@@ -320,33 +320,120 @@ def _last(at: Desk) -> str:
     return f"{at.workspace.local_time(int(state.last)):%H:%M}"
 
 
-def test_a_text_purged_here_is_not_fetched_again(pair: Pair):
-    pair.ada.apply(fact("the alarm code is 4711"))
-    sync(pair.ada)
-    Memory.open(pair.ada.root, os.environ).purge(Purge("the alarm code is 4711"))
-    problem = failure(pair.ada)
-    assert problem.code == "purge-unpushed"
-    assert "4711" not in pair.ada.git("log", "-p", "HEAD")
+CODE = "the alarm code is 4711"
 
 
-def test_a_text_purged_elsewhere_is_not_sent_again(pair: Pair):
-    pair.ada.apply(fact("the alarm code is 4711"))
-    sync(pair.ada)
-    sync(pair.bo)
-    pair.bo.apply(Log("basalt was seen"))
-    Memory.open(pair.ada.root, os.environ).purge(Purge("the alarm code is 4711"))
-    pair.ada.git("push", "-q", "-f", "origin", "main")
-    assert failure(pair.bo).code == "remote-purged"
-    assert "4711" not in pair.text("MEMORY.md")
-    assert sync(pair.ada).state == "synced"
+def purge(at: Desk) -> None:
+    Memory.open(at.root, os.environ).purge(Purge(CODE))
 
 
-def test_memories_that_began_separately_are_not_mixed(pair: Pair, repository: Path):
+def assert_purged(pair: Pair, *desks: Desk) -> None:
+    """Nothing of the code is at the remote's branch, or anywhere in some clones."""
+    assert "4711" not in pair.ada.world.git(pair.origin, "log", "-p", "main").stdout
+    for at in desks:
+        assert "4711" not in at.git("log", "-p", "--all", "--reflog")
+        assert not at.git("fsck", "--unreachable", "--no-reflogs")
+
+
+class TestPurge:
+    def test_what_came_to_the_remote_meanwhile_is_made_again(self, pair: Pair):
+        pair.ada.apply(fact(CODE))
+        for at in (pair.ada, pair.bo):
+            sync(at)
+        pair.bo.apply(fact("basalt is a stone", source=Source.AUTO))
+        written = pair.bo.git("log", "-1", "--format=%an %ad")
+        pair.bo.apply(fact(f"remember that {CODE}"))
+        sync(pair.bo)
+        purge(pair.ada)
+        problem = failure(pair.ada)
+        assert problem.code == "purge-unpushed"
+        assert "4711" not in pair.ada.git("log", "-p", "HEAD")
+        assert sync(pair.ada, purge=True, dry_run=True).state == "queued"
+        assert sync(pair.ada, purge=True).state == "synced"
+        assert_purged(pair, pair.ada)
+        assert "basalt is a stone" in pair.ada.read("MEMORY.md")
+        assert pair.ada.head() == pair.tip()
+        assert pair.ada.git("log", "-1", "--format=%an %ad") == written
+        assert "Mdmem-Source: auto" in pair.ada.git("log", "-1", "--format=%B")
+        assert sync(pair.ada).pushed == 0
+
+    def test_what_was_not_sent_is_made_again_on_the_other_machine(self, pair: Pair):
+        pair.ada.apply(fact(CODE))
+        for at in (pair.ada, pair.bo):
+            sync(at)
+        pair.bo.apply(Log("basalt was seen"))
+        pair.bo.write("MEMORY.md", pair.bo.read("MEMORY.md") + "- by hand\n")
+        purge(pair.ada)
+        sync(pair.ada, purge=True)
+        problem = failure(pair.bo)
+        assert problem.code == "remote-purged"
+        assert_purged(pair)
+        assert sync(pair.bo, purge=True).pushed == 2
+        assert_purged(pair, pair.ada, pair.bo)
+        assert pair.bo.head() == pair.tip()
+        assert "basalt was seen" in pair.bo.read(LOG)
+        assert "- by hand" in pair.text("MEMORY.md")
+        assert sync(pair.ada).pulled == 2
+
+    @pytest.mark.parametrize("option", ["purge", "join"])
+    def test_it_is_a_persons(self, pair: Pair, monkeypatch: pytest.MonkeyPatch, option: str):
+        monkeypatch.setenv("MDMEM_ACTOR", "agent/x")
+        assert failure(pair.ada, **{option: True}).code == "not-allowed"
+
+    def test_without_a_purge_it_is_a_sync(self, pair: Pair):
+        diverge(pair)
+        assert sync(pair.bo, purge=True).pushed == 2
+
+
+def test_memories_that_began_separately_are_joined_on_request(pair: Pair, repository: Path):
     other = Desk(pair.ada.world, repository)
-    other.write("MEMORY.md", "# Other\n")
+    other.write("MEMORY.md", f"{SEED}- amber is a stone\n")
     other.commit("other")
     other.git("remote", "add", "origin", pair.origin)
     assert failure(other).code == "remote-unrelated"
+    assert sync(other, join=True).merged == pair.tip()
+    lines = pair.text("MEMORY.md").splitlines()
+    assert lines.count("- city: Rome") == lines.count("- amber is a stone") == 1
+    assert sync(pair.ada).pulled == 1
+
+
+class TestDevices:
+    """A clone without mdmem, which takes what fast-forwards and pushes the rest to a branch."""
+
+    @pytest.fixture
+    def phone(self, pair: Pair, tmp_path: Path) -> Desk:
+        pair.ada.world.git(tmp_path, "clone", "-q", pair.origin, tmp_path / "phone")
+        at = Desk(pair.ada.world, tmp_path / "phone")
+        for name in ("name", "email"):
+            at.git("config", f"user.{name}", "phone@example.org")
+        return at
+
+    def send(self, phone: Desk, path: str, text: str) -> None:
+        phone.write(path, text)
+        phone.commit("phone")
+        phone.git("push", "-q", "origin", "HEAD:refs/heads/mdmem/in/phone")
+
+    def test_its_branch_is_merged_and_it_goes_forward(self, pair: Pair, phone: Desk):
+        pair.ada.apply(fact("amber is a stone"))
+        self.send(phone, "MEMORY.md", f"{SEED}- the phone rang\n")
+        before = pair.tip()
+        result = sync(pair.ada)
+        assert (result.taken_in, result.merged) == (("phone",), pair.tip())
+        lines = pair.text("MEMORY.md").splitlines()
+        assert {"- amber is a stone", "- the phone rang"} <= set(lines)
+        assert before in pair.ada.git("rev-list", "--first-parent", "HEAD").split()
+        phone.git("pull", "-q", "--ff-only", "origin", "main")
+        assert sync(pair.ada).taken_in == (), "once"
+        self.send(phone, "memory/pond.md", "- a carp\n")
+        assert sync(pair.bo).taken_in == ("phone",)
+
+    def test_one_of_other_files_and_one_of_another_memory(self, pair: Pair, phone: Desk):
+        self.send(phone, "app.py", "print(1)\n")
+        assert failure(pair.ada).code == "sync-foreign"
+        phone.git("push", "-q", "origin", ":refs/heads/mdmem/in/phone")
+        phone.git("checkout", "-q", "--orphan", "other")
+        self.send(phone, "MEMORY.md", "# Other\n")
+        assert sync(pair.ada).taken_in == ()
 
 
 def test_a_shallow_clone_is_deepened_until_it_has_the_common_commit(pair: Pair, tmp_path: Path):
@@ -475,6 +562,7 @@ class TestCommand:
             "state": "synced",
             "pulled": 2,
             "pushed": 2,
+            "taken_in": [],
             "contradicts": [],
             "kept": [],
             "kept_files": [],

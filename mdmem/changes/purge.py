@@ -36,7 +36,7 @@ from mdmem.workspace import Say, Workspace
 
 _TRIES = 50
 _LOCK_SECONDS = 30.0
-_KEPT_STATE = (files.LOCK_NAME, write_ahead.RECORD_NAME, "workspace")
+_KEPT_STATE = (files.LOCK_NAME, write_ahead.RECORD_NAME, "workspace", "sync.json")
 _MANY_FILES = 100
 PURGE_TRAILER = "Mdmem-Op: purge"
 FindTranscripts: TypeAlias = "Callable[[PurgeTarget], HeldTranscripts]"
@@ -99,8 +99,11 @@ def require_no_record(repository: Repository, state: Path, target: PurgeTarget) 
             )
 
 
-def empty_state(repository: Repository, target: PurgeTarget, kept: Collection[str]) -> None:
-    """Remove all caches, but not locks, records, events, or `kept` files without the target."""
+def empty_state(repository: Repository, target: PurgeTarget | None, kept: Collection[str]) -> None:
+    """Remove all caches, but not locks, records, events, or `kept` files without the target.
+
+    `target` is None where the words are not known here.
+    """
     for state in _state_folders(repository):
         with ExitStack() as locks:
             for name in (files.MESSAGES_LOCK, files.INDEX_LOCK, files.TRAIL_LOCK):
@@ -126,9 +129,10 @@ def _state_folders(repository: Repository) -> list[Path]:
     ]
 
 
-def _may_hold(data: bytes, target: PurgeTarget) -> bool:
+def _may_hold(data: bytes, target: PurgeTarget | None) -> bool:
     """Queries in the events are escaped and cut, so these always may."""
-    return purge_rules(target).holds(data) or events.holds_queries(data)
+    is_known = target is not None and purge_rules(target).holds(data)
+    return is_known or events.holds_queries(data)
 
 
 @dataclass(frozen=True, slots=True)

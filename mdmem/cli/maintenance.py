@@ -234,6 +234,12 @@ def sync(
     wait: Annotated[
         float, typer.Option("--wait", metavar="SECONDS", help="The time for all of it.")
     ] = 60.0,
+    join: Annotated[
+        bool, typer.Option("--join", help="Merge two memories that were created separately.")
+    ] = False,
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Remove what was purged on one side from the other too.")
+    ] = False,
     as_json: Json = False,
 ) -> Answer:
     """Bring this machine and the remote of its branch together.
@@ -243,7 +249,7 @@ def sync(
     """
     memory = open_memory(call)
     with nullcontext() if call.as_json or call.quiet else shown("sync"):
-        result = memory.sync(Sync(dry_run=dry_run, wait=wait))
+        result = memory.sync(Sync(dry_run=dry_run, wait=wait, join=join, purge=purge))
     return Answer(syncs.sync_json(result), syncs.sync_text(result), tuple(syncs.sync_notes(result)))
 
 

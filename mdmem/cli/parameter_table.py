@@ -362,6 +362,8 @@ TABLE: ParameterTable = {
     "sync": (
         ("dry_run", ("--dry-run",), bool, False, False),
         ("wait", ("--wait",), float, 60.0, False),
+        ("join", ("--join",), bool, False, False),
+        ("purge", ("--purge",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "doctor": (

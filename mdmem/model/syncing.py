@@ -14,10 +14,16 @@ refused by the remote."""
 
 @dataclass(frozen=True, slots=True)
 class Sync:
-    """Bring this machine and the remote together, within `wait` seconds."""
+    """Bring this machine and the remote together, within `wait` seconds.
+
+    `join`: also if they have no commit in common, since both began separately. `purge`: remove what
+    was purged on one side from the other too.
+    """
 
     dry_run: bool = False
     wait: float = 60.0
+    join: bool = False
+    purge: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.wait < 1e6:
@@ -36,7 +42,8 @@ class SetAside:
 class SyncResult:
     """The outcome of a sync, or of a dry run.
 
-    `pulled` and `pushed` count commits that are no merges, `merged` is the merge that it made.
+    `pulled` and `pushed` count commits that are no merges, `merged` is the last merge that it made.
+    `taken_in` are the devices whose branches were merged.
     `kept` facts and `kept_files` were changed on one side and removed on the other.
     """
 
@@ -46,6 +53,7 @@ class SyncResult:
     pulled: int
     pushed: int
     merged: CommitId | None = None
+    taken_in: tuple[str, ...] = ()
     contradicts: tuple[tuple[FactId, FactId], ...] = ()
     kept: tuple[FactId, ...] = ()
     kept_files: tuple[FilePath, ...] = ()

@@ -12,6 +12,7 @@ from pathlib import PurePath
 
 from mdmem.errors import RepositoryProblem, SyncProblem
 from mdmem.model import CommitId
+from mdmem.repo import branch_commits
 from mdmem.repo.runner import GitResult, run
 from mdmem.repo.worktree import Repository
 from mdmem.startup import late
@@ -28,6 +29,8 @@ _SETTINGS = (
 _BATCH = ("-oBatchMode=yes", "-oConnectTimeout=10")
 """Options of OpenSSH; they come last, so that the user's own count."""
 _OTHER_SSH = late.pattern(r"(?i)(?:tortoise)?plink(?:\.exe)?|putty|simple")
+_DEVICES = "mdmem/in/"
+"""Branches of devices that cannot merge start with this at the remote."""
 _AUTH = late.pattern(
     r"(?i)authentication failed|could not read (?:username|password)|terminal prompts disabled"
     r"|permission denied \(|host key verification failed|returned error: 40[13]|access denied"
@@ -62,13 +65,24 @@ class Remote:
         return f"refs/remotes/{self.name}/{self.branch}"
 
     @property
+    def _devices_prefix(self) -> str:
+        return f"refs/remotes/{self.name}/{_DEVICES}"
+
+    def devices(self) -> dict[str, CommitId]:
+        """The fetched commits of devices that cannot merge, by their names, in order."""
+        refs = branch_commits.list_refs(self.repository, self._devices_prefix)
+        return {
+            name.removeprefix(self._devices_prefix): commit for name, commit in sorted(refs.items())
+        }
+
+    @property
     def url(self) -> str:
         """Where the remote is."""
         listed = self.repository.run("remote", "get-url", self.name)
         return os.fsdecode(listed.output).strip() if listed.status == 0 else self.name
 
     def fetch(self, *options: str) -> CommitId | None:
-        """Fetch the branch and return its commit; None where the remote does not have it.
+        """Fetch the branch, with those of devices; its commit, None where the remote has none.
 
         Raises SyncProblem (`remote-unreachable`, `remote-auth`, `sync-timeout`).
         """
@@ -76,14 +90,18 @@ class Remote:
             "fetch",
             "--quiet",
             "--no-tags",
-            "--no-prune",
+            "--prune",
             "--no-recurse-submodules",
             "--refmap=",
             *options,
             "--",
             self.name,
         )
-        result = self._run(*words, f"+refs/heads/{self.branch}:{self.tracking_ref}")
+        refspecs = (
+            f"+refs/heads/{self.branch}:{self.tracking_ref}",
+            f"+refs/heads/{_DEVICES}*:{self._devices_prefix}*",
+        )
+        result = self._run(*words, *refspecs)
         if result.status and _MISSING.search(result.error_text):
             return None
         if result.status:
@@ -99,8 +117,10 @@ class Remote:
         rows = (line.split("\t") for line in result.output.decode("utf-8", "replace").splitlines())
         return next((CommitId(commit) for commit, ref in rows if ref == name), None)
 
-    def push(self, commit: CommitId) -> bool:
+    def push(self, commit: CommitId, replaces: CommitId | None = None) -> bool:
         """Push a commit to the branch; False where somebody else was faster.
+
+        `replaces` is a commit with purged text, which alone is overwritten.
 
         Raises SyncProblem (`remote-refused`, and as `fetch`).
         """
@@ -109,6 +129,7 @@ class Remote:
             "--porcelain",
             "--no-follow-tags",
             "--recurse-submodules=no",
+            *([f"--force-with-lease=refs/heads/{self.branch}:{replaces}"] if replaces else []),
             "--",
             self.name,
             f"{commit}:refs/heads/{self.branch}",
@@ -135,7 +156,7 @@ class Remote:
             "remote-refused",
             f"{who}: {' '.join(words[:_MOST_WORDS])}" if words else who,
             f"To ask for a merge there: git push {self.name}"
-            f" HEAD:refs/heads/mdmem/in/{machine_name()}",
+            f" HEAD:refs/heads/{_DEVICES}{machine_name()}",
         )
 
     def _run(self, *arguments: str) -> GitResult:

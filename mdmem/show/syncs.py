@@ -18,6 +18,7 @@ def sync_json(result: SyncResult) -> dict[str, Any]:
         "pulled": result.pulled,
         "pushed": result.pushed,
         "merged": result.merged,
+        "taken_in": list(result.taken_in),
         "contradicts": [list(pair) for pair in result.contradicts],
         "kept": list(result.kept),
         "kept_files": list(result.kept_files),
@@ -31,7 +32,8 @@ def sync_text(result: SyncResult) -> str:
     """A sync in one line."""
     if result.dry_run:
         return f"with {result.remote}: {result.pulled} to pull, {result.pushed} to push"
-    return f"synced with {result.remote}: {result.pulled} pulled, {result.pushed} pushed"
+    taken_in = f", {', '.join(result.taken_in)} taken in" if result.taken_in else ""
+    return f"synced with {result.remote}: {result.pulled} pulled, {result.pushed} pushed{taken_in}"
 
 
 def sync_notes(result: SyncResult) -> Iterator[str]:

@@ -20,21 +20,34 @@ from mdmem.repo.remotes import Remote, machine_name
 from mdmem.startup.records import dataclass
 from mdmem.sync.outgoing import require_memory_alone
 from mdmem.sync.sync_state import SyncState
+from mdmem.wording import verb
 from mdmem.workspace import Workspace, open_at
 
 _DEEPENINGS, _FIRST_DEPTH = 5, 50
 
 
 @dataclass(frozen=True, slots=True)
-class Combined:
-    """The commit that both sides are to have, and the merge that was made for it, if any."""
+class Merged:
+    """A merge that was made, and the commit that ends it: itself, or one after it."""
 
     commit: CommitId
-    merge: CommitId | None = None
+    merge: CommitId
     contradicts: tuple[tuple[FactId, FactId], ...] = ()
     kept: tuple[FactId, ...] = ()
     kept_files: tuple[FilePath, ...] = ()
     set_aside: tuple[SetAside, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """The commit that both sides are to have, and the merges that were made for it.
+
+    `taken_in` are the devices whose branches are in it now.
+    """
+
+    commit: CommitId
+    merges: tuple[Merged, ...] = ()
+    taken_in: tuple[str, ...] = ()
 
 
 def combine(
@@ -43,11 +56,13 @@ def combine(
     state: SyncState,
     theirs: CommitId | None,
     ours: CommitId | None,
+    join: bool = False,
 ) -> Combined | None:
     """The commit to land and to push; None where neither side has any.
 
-    Raises: SyncProblem (`remote-rewound`, `remote-unrelated`, `sync-foreign`), RepositoryProblem
-    (`git-too-old`).
+    `join`: the two sides may have begun separately.
+    Raises: SyncProblem (`remote-rewound`, `remote-purged`, `remote-unrelated`, `sync-foreign`),
+    RepositoryProblem (`git-too-old`).
     """
     repository = workspace.repository.at_folder(workspace.repository.root)
     _require_forward(workspace, remote, state, theirs, ours)
@@ -56,31 +71,58 @@ def combine(
         commit = theirs or ours
         return Combined(commit=commit) if commit else None
     if reaches(repository, ours, theirs):
-        return Combined(commit=ours)
-    if reaches(repository, theirs, ours):
-        return Combined(commit=theirs)
-    _require_common_past(repository, remote, theirs, ours)
-    return _merge(workspace, repository, remote, theirs, ours)
+        combined = Combined(commit=ours)
+    elif reaches(repository, theirs, ours):
+        combined = Combined(commit=theirs)
+    else:
+        if not join:
+            _require_common_past(repository, remote, theirs, ours)
+        merged = _merge(workspace, remote, theirs, ours, machine_name())
+        combined = Combined(commit=merged.commit, merges=(merged,))
+    return _with_devices(workspace, remote, combined)
 
 
-def require_purge_sent(
-    repository: Repository, remote: Remote, seen: CommitId | None, ours: CommitId | None
-) -> None:
-    """Refuse to fetch what was purged here and is still there.
-
-    Raises SyncProblem (`purge-unpushed`).
-    """
-    if seen is None or ours is None or _reaches(repository, ours, seen):
-        return
-    if not _purges(repository, ours, seen if repository.has(seen) else None):
-        return
-    theirs = remote.tip()
-    if theirs and not _reaches(repository, ours, theirs):
-        raise SyncProblem(
-            "purge-unpushed",
-            f"{remote.name} still has text that was purged here",
-            f"To replace it there: git push --force-with-lease {remote.name} {remote.branch}",
+def _with_devices(workspace: Workspace, remote: Remote, combined: Combined) -> Combined:
+    """Merge the branches of devices that cannot merge themselves, in the order of their names."""
+    repository = workspace.repository.at_folder(workspace.repository.root)
+    for name, tip in remote.devices().items():
+        base = branch_commits.merge_base(repository, combined.commit, tip)
+        if base in (tip, None):  # it is in already, or has nothing to do with this memory
+            continue
+        require_memory_alone(workspace, tip, combined.commit)
+        merged = _merge(workspace, remote, combined.commit, tip, name)
+        combined = Combined(
+            commit=merged.commit,
+            merges=(*combined.merges, merged),
+            taken_in=(*combined.taken_in, name),
         )
+    return combined
+
+
+def is_purge_unsent(
+    repository: Repository, remote: Remote, seen: CommitId | None, ours: CommitId | None
+) -> bool:
+    """True if text was purged here that the remote still has; nothing is fetched."""
+    if seen is None or ours is None or _reaches(repository, ours, seen):
+        return False
+    if not _purges(repository, ours, seen if repository.has(seen) else None):
+        return False
+    theirs = remote.tip()
+    return theirs is not None and not _reaches(repository, ours, theirs)
+
+
+def is_purged_there(
+    repository: Repository, seen: CommitId | None, theirs: CommitId | None, ours: CommitId | None
+) -> bool:
+    """True if text was purged at the remote that is still here."""
+    return (
+        seen is not None
+        and theirs is not None
+        and ours is not None
+        and not _reaches(repository, theirs, seen)
+        and _reaches(repository, ours, seen)
+        and _purges(repository, theirs, ours)
+    )
 
 
 def _require_forward(
@@ -96,11 +138,11 @@ def _require_forward(
         return
     if ours is None or not _reaches(repository, ours, seen):
         return
-    if theirs and _purges(repository, theirs, ours):
+    if is_purged_there(repository, seen, theirs, ours):
         raise SyncProblem(
             "remote-purged",
             f"another machine purged text from {remote.name}",
-            "Purge the same text here (forget with purge), then: git pull --rebase",
+            f"To purge it here too: {verb('sync', 'purge')}",
         )
     at = f", present at {workspace.local_time(int(state.last)):%H:%M}," if state.last else ""
     raise SyncProblem(
@@ -109,6 +151,11 @@ def _require_forward(
         f"To put it back: git push --force-with-lease {remote.name} {remote.branch}. To take it out"
         f" here too: git reset --keep {remote.name}/{remote.branch}",
     )
+
+
+def is_reached(repository: Repository, commit: CommitId, *tips: CommitId) -> bool:
+    """True if one of some tips has a commit in its history."""
+    return any(_reaches(repository, tip, commit) for tip in tips)
 
 
 def _reaches(repository: Repository, head: CommitId, commit: CommitId) -> bool:
@@ -131,22 +178,20 @@ def _require_common_past(
             raise SyncProblem(
                 "remote-unrelated",
                 f"{remote.name}/{remote.branch} and this branch have no commit in common",
-                f"Clone {remote.name} elsewhere and add what this memory has there.",
+                f"To merge two memories that were created separately: {verb('sync', 'join')}",
             )
         remote.fetch(f"--deepen={depth}")
         depth, tries = 2 * depth, tries - 1
 
 
 def _merge(
-    workspace: Workspace,
-    repository: Repository,
-    remote: Remote,
-    theirs: CommitId,
-    ours: CommitId,
-) -> Combined:
+    workspace: Workspace, remote: Remote, theirs: CommitId, ours: CommitId, name: str
+) -> Merged:
+    """Merge a side, called by a machine's name, into the remote's."""
     set_up(workspace, again=True)
-    host = machine_name()
-    merged = merge_trees(repository, theirs, ours, host)
+    repository = workspace.repository.at_folder(workspace.repository.root)
+    is_joined = branch_commits.merge_base(repository, theirs, ours) is None
+    merged = merge_trees(repository, theirs, ours, name, unrelated=is_joined)
 
     def text_of(path: FilePath) -> bytes | None:
         return repository.blobs([f"{merged.tree}:{path}"])[0]
@@ -164,7 +209,7 @@ def _merge(
         *(f"Mdmem-Kept-File: {' '.join(path.split())}" for path in merged.kept_files),
         *(f"Mdmem-Set-Aside: {' '.join(e.path.split())} {e.blob}" for e in merged.set_aside),
     ]
-    message = "\n".join([f"sync: merge {host} into {remote.branch}", "", *trailers, ""])
+    message = "\n".join([f"sync: merge {name} into {remote.branch}", "", *trailers, ""])
     date = branch_commits.date_variables(repo.raw_date(workspace.now()), workspace.identity())
     tree = merged.with_ours or merged.tree
     commit = merge = branch_commits.commit_tree(repository, tree, [theirs, ours], message, date)
@@ -173,7 +218,7 @@ def _merge(
         message = "\n".join([f"sync: take {names} from {remote.name}", "", *trailers[:2], ""])
         commit = branch_commits.commit_tree(repository, merged.tree, [merge], message, date)
     words = [trailer.split() for trailer in of_facts]
-    return Combined(
+    return Merged(
         commit=commit,
         merge=merge,
         contradicts=tuple(

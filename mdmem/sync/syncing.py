@@ -16,9 +16,18 @@ from mdmem.model.syncing import QUEUED, SYNCED, Sync, SyncResult
 from mdmem.repo import Repository
 from mdmem.repo.remotes import Remote, find_remote
 from mdmem.startup.records import dataclass, replace
-from mdmem.sync.combining import Combined, combine, require_purge_sent, set_up
+from mdmem.sync.combining import (
+    Combined,
+    combine,
+    is_purge_unsent,
+    is_purged_there,
+    is_reached,
+    set_up,
+)
 from mdmem.sync.outgoing import require_no_secrets
+from mdmem.sync.purged_line import forget_old, make_again
 from mdmem.sync.sync_state import SyncError, SyncState, load_state, save_state
+from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace
 
 _LOCK_NAME, _MARK_NAME = "sync.lock", "sync.again"
@@ -41,6 +50,9 @@ def sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
     Raises: SyncProblem, RepositoryProblem (`running`, `repository-busy`, `detached-head`,
     `pending-edits`, `git-too-old`), RefusedChange (`secret-found`); local commits are kept.
     """
+    if request.join or request.purge:
+        does = "purge" if request.purge else "join two memories"
+        workspace.require_person(workspace.actor, does)
     began = time.monotonic()
     workspace.ensure_state()
     mark = workspace.state / _MARK_NAME
@@ -119,16 +131,26 @@ class _Steps:
         repository, remote = self.workspace.repository, self.remote
         before = repository.head()
         tracked = repository.commit_named(remote.tracking_ref)
-        require_purge_sent(repository, remote, self.state.seen or tracked, before)
-        merges: list[Combined] = []
+        seen = self.state.seen or tracked
+        if is_purge_unsent(repository, remote, seen, before):
+            if not self.request.purge:
+                raise SyncProblem(
+                    "purge-unpushed",
+                    f"{remote.name} still has text that was purged here",
+                    f"To purge it there too: {verb('sync', 'purge')}",
+                )
+            return self._carry_purge(remote.fetch(), seen)
+        done: list[Combined] = []
         for attempt in range(_PUSHES):
             if attempt:
                 self._pause(attempt)
             theirs = remote.fetch()
             if theirs and not self.state.seen:
                 self.state = replace(self.state, seen=tracked)
+            if self.request.purge and is_purged_there(repository, seen, theirs, before):
+                return self._carry_purge(theirs, seen)
             combined = self._bring_together(theirs)
-            merges += [combined] if combined and combined.merge else []
+            done += [combined] if combined else []
             commit = combined.commit if combined else None
             if self.request.dry_run or commit is None or commit == theirs:
                 break
@@ -143,13 +165,15 @@ class _Steps:
                 " kept",
                 "Try again.",
             )
-        return self._result(before, theirs, commit, merges, attempt), commit
+        return self._result(before, theirs, commit, done, attempt), commit
 
     def _bring_together(self, theirs: CommitId | None) -> Combined | None:
         """Combine both sides and land what comes, again where somebody writes meanwhile."""
         for _ in range(_LANDINGS):
             ours = self.workspace.repository.head()
-            combined = combine(self.workspace, self.remote, self.state, theirs, ours)
+            combined = combine(
+                self.workspace, self.remote, self.state, theirs, ours, self.request.join
+            )
             if combined is None or combined.commit == ours or self.request.dry_run:
                 return combined
             if land(self.workspace, ours, combined.commit, self.say):
@@ -157,6 +181,34 @@ class _Steps:
         raise RepositoryProblem(
             "busy", "this branch moves faster than it can be synced", "Try again."
         )
+
+    def _carry_purge(
+        self, theirs: CommitId | None, seen: CommitId | None
+    ) -> tuple[SyncResult, CommitId | None]:
+        """Bring a purge to the side that lacks it; what only that side has is made again."""
+        repository = self.workspace.repository
+        before = repository.head()
+        is_there = is_purged_there(repository, seen, theirs, before)
+        for _ in range(_LANDINGS):
+            ours = repository.head()
+            if not (theirs and ours and seen and is_reached(repository, seen, theirs, ours)):
+                raise SyncProblem(
+                    "remote-rewound",
+                    f"{self.remote.name} and this branch have both left what both had",
+                    "Decide by hand: git log --all --oneline",
+                )
+            line, side = (theirs, ours) if is_there else (ours, theirs)
+            commit = make_again(self.workspace, line, side, seen, self.say)
+            result = self._result(before, theirs, commit, [], 0)
+            if self.request.dry_run:
+                return result, commit
+            if commit == ours or land(self.workspace, ours, commit, self.say):
+                break
+        if commit != theirs and not self.remote.push(commit, None if is_there else theirs):
+            raise SyncProblem("sync-busy", "somebody pushed meanwhile", "Try again.")
+        with lock_workspace(self.workspace, self.say):
+            forget_old(repository)
+        return result, commit
 
     def _pause(self, attempt: int) -> None:
         pause = min(_FIRST_PAUSE * 2 ** (attempt - 1), _LONGEST_PAUSE)
@@ -177,10 +229,11 @@ class _Steps:
         before: CommitId | None,
         theirs: CommitId | None,
         commit: CommitId | None,
-        merges: list[Combined],
+        done: list[Combined],
         retries: int,
     ) -> SyncResult:
         repository, dry_run = self.workspace.repository, self.request.dry_run
+        merges = [merge for combined in done for merge in combined.merges]
         pulled = _count(repository, theirs, before)
         pushed = _count(repository, commit, theirs)
         return SyncResult(
@@ -190,6 +243,7 @@ class _Steps:
             pulled=pulled,
             pushed=pushed,
             merged=merges[-1].merge if merges and not dry_run else None,
+            taken_in=tuple(dict.fromkeys(name for each in done for name in each.taken_in)),
             contradicts=tuple(pair for merge in merges for pair in merge.contradicts),
             kept=tuple(fact for merge in merges for fact in merge.kept),
             kept_files=tuple(path for merge in merges for path in merge.kept_files),

@@ -1,0 +1,121 @@
+"""Carry a purge to the other side: make the commits of that side again on the purged line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mdmem import repo
+from mdmem.changes.placing import changes_between
+from mdmem.changes.purge import PURGE_TRAILER, empty_state
+from mdmem.folder.layout import is_markdown
+from mdmem.history.purged import PurgedWords, holds_purged, parse_purged
+from mdmem.model import CommitId
+from mdmem.repo import Repository, branch_commits, objects
+from mdmem.repo.branch_commits import SCRATCH, BranchCommit, NewCommit, StoredFile
+from mdmem.repo.merge_trees import merge_trees
+from mdmem.repo.remotes import machine_name
+from mdmem.text.document import split_lines
+from mdmem.workspace import Say, Workspace
+
+_NAME = "sync"
+_LISTED = 20
+_CURSORS = frozenset({"transcripts.json", "marks.json"})
+"""The files that say how far transcripts are read."""
+
+
+def make_again(
+    workspace: Workspace, onto: CommitId, side: CommitId, since: CommitId, say: Say
+) -> CommitId:
+    """Make the commits of a side since a commit again on a purged line, and return the last.
+
+    Author, date and trailers stay; lines with purged words are left out, and merges too.
+    """
+    repository = workspace.repository.at_folder(workspace.repository.root)
+    listed = branch_commits.commits_not_in(repository, [side], since)
+    commits = [commit for commit in reversed(listed.values()) if len(commit.parents) == 1]
+    for commit in commits[:_LISTED]:
+        subject = commit.message.partition("\n")[0]
+        say(f"to be made again: {commit.id[:10]} {subject}")
+    if len(commits) > _LISTED:
+        say(f"and {len(commits) - _LISTED} more")
+    words = _purged_words(repository, onto)
+    for commit in commits:
+        onto = _make_again(workspace, repository, onto, commit, words)
+    repository.run("update-ref", "-d", f"{SCRATCH}{_NAME}")
+    return onto
+
+
+def _purged_words(repository: Repository, tip: CommitId) -> tuple[PurgedWords, ...]:
+    notes = branch_commits.messages_with(repository, f"^{PURGE_TRAILER}$", tip)
+    # At any time: what was said after the purge, on a machine that did not know, goes too.
+    return tuple(each for _, time, message in notes for each in parse_purged(message, time))
+
+
+def _make_again(
+    workspace: Workspace,
+    repository: Repository,
+    onto: CommitId,
+    commit: BranchCommit,
+    words: tuple[PurgedWords, ...],
+) -> CommitId:
+    date = branch_commits.date_variables(repo.raw_date(workspace.now()), workspace.identity())
+    # git merges two commits: this one has the tree of the line, and the commit's parent as base.
+    line = repository.git(
+        "commit-tree", "-p", commit.parents[0], "-m", "x", f"{onto}^{{tree}}", extra=date
+    )
+    merged = merge_trees(repository, CommitId(line.decode().strip()), commit.id, machine_name())
+    files = _changed_files(repository, onto, merged.tree, words)
+    if not files and changes_between(repository, commit.parents[0], commit.id):
+        return onto  # nothing is left of it
+    message = _without(commit.message, words)
+    new = NewCommit(
+        message=message.encode("utf-8", "surrogateescape"),
+        author=commit.author,
+        committer=commit.committer,
+        files=files,
+        parent=onto,
+    )
+    return branch_commits.make_commits(repository, _NAME, [new])
+
+
+def _changed_files(
+    repository: Repository, onto: CommitId, tree: str, words: tuple[PurgedWords, ...]
+) -> Mapping[bytes, StoredFile | None]:
+    (changes,) = branch_commits.changed_blobs(
+        repository, [(branch_commits.trees_of(repository, [onto])[0], tree)]
+    )
+    contents = repository.contents([change.after for change in changes if change.after])
+    old = repository.contents([change.before for change in changes if change.before])
+    files: dict[bytes, StoredFile | None] = {}
+    for change in changes:
+        if change.after is None:
+            files[change.path] = None
+            continue
+        data = contents[change.after]
+        if is_markdown(change.path.decode("utf-8", "replace")):
+            text = _without(data.decode("utf-8", "surrogateescape"), words)
+            data = text.encode("utf-8", "surrogateescape")
+        if change.before is None or data != old[change.before]:
+            files[change.path] = StoredFile(change.mode, data)
+    return files
+
+
+def _without(text: str, words: tuple[PurgedWords, ...]) -> str:
+    kept = (line for line in split_lines(text) if not any(_holds(line, each) for each in words))
+    return "".join(kept)
+
+
+def _holds(line: str, words: PurgedWords) -> bool:
+    return holds_purged(line, words.time, (words,))
+
+
+def forget_old(repository: Repository) -> None:
+    """Empty reflogs and caches, and remove what nothing refers to, as a purge does."""
+    empty_state(repository, None, _CURSORS)
+    folder = repository.root
+    refs = ["HEAD", *branch_commits.list_refs(repository, "refs/heads", "refs/remotes")]
+    objects.git(folder, "reflog", "expire", "--expire=all", "--expire-unreachable=all", *refs)
+    for name in ("FETCH_HEAD", "ORIG_HEAD"):
+        (repository.git_dir / name).unlink(missing_ok=True)
+    objects.git(folder, "repack", "-a", "-d", "-l", "-q")
+    objects.git(folder, "prune", "--expire=now")
