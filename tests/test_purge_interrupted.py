@@ -43,7 +43,7 @@ def prepared(vault: Vault) -> tuple[history_rewrite.RewrittenHistory, dict[str, 
     store = objects.Objects(repository.folder, keep=True)
     rewrite = history_rewrite.rewrite_history(repository, rules, store, ())
     moved = ref_rewrite.add_purge_note(
-        repository, rewrite, store, f"note\n\n{purge._TRAILER}\n", WHEN, None
+        repository, rewrite, store, f"note\n\n{purge.PURGE_TRAILER}\n", WHEN, None
     )
     store.flush()
     return rewrite, moved

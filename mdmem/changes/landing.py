@@ -24,24 +24,27 @@ _GUARDS = frozenset({"shrink", "append"})
 def land(workspace: Workspace, before: CommitId | None, after: CommitId, say: Say) -> bool:
     """Put a commit in place of HEAD; False where HEAD is not, or no longer, `before`.
 
-    Pending edits of its files are committed first, which moves HEAD. All else stays as it is.
+    Pending edits of its files are committed first, which moves HEAD. All else stays as it is. One
+    process at a time does this, and calls `placing.discard` in the end.
     Raises: RepositoryProblem (`pending-edits`, `repository-busy`, `detached-head`, `busy`),
     PathProblem (`bad-path`, `unsupported-file`), RefusedChange (`secret-found`).
     """
+    repository = workspace.repository.at_folder(workspace.repository.root)
+    landing = placing.plan_landing(repository, before, after)
+    _require_placeable(repository, landing)
+    workspace.ensure_state()
+    landing, placements = placing.prepare(workspace, landing)
     with _locked(workspace, say):
-        repository = workspace.repository.at_folder(workspace.repository.root)
         repository.require_ready(allow_detached=False, branch=repository.branch())
         recover(workspace, say)
         if repository.head() != before:
             return False
-        landing = placing.plan_landing(repository, before, after)
-        _require_placeable(repository, landing)
         paths = {file.path for file in landing.files}
         if pending := paths.intersection(repository.pending()):
             _commit_pending(workspace, repository, pending, say)
             if repository.head() != before:
                 return False
-        return placing.carry_out(workspace, landing)
+        return placing.carry_out(workspace, landing, placements)
 
 
 @contextmanager

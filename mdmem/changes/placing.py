@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
@@ -21,9 +21,11 @@ from mdmem.merge.trailers import merged_kind
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import Repository, branch_commits, commits, git_files
 from mdmem.repo.branch_commits import BlobChange
-from mdmem.startup.records import asdict, dataclass
+from mdmem.startup.records import asdict, dataclass, replace
 from mdmem.workspace import Workspace, workspaces_of
 
+_NEXT_NAME = "landing.next.json"
+"""The record of a landing whose files are being prepared."""
 _LOCK_NAME = "landing.lock"
 """Held to put files in place, as commands in several workspaces may finish one landing."""
 _TRIES = 50
@@ -81,8 +83,11 @@ def _record_path(workspace: Workspace) -> Path:
     return workspace.state.parent / LANDING_NAME
 
 
-def _save(workspace: Workspace, landing: Landing) -> None:
-    path = _record_path(workspace)
+def _next_path(workspace: Workspace) -> Path:
+    return workspace.state.parent / _NEXT_NAME
+
+
+def _save(path: Path, landing: Landing) -> None:
     fields = {
         "branch": landing.branch,
         "from": landing.before,
@@ -95,10 +100,10 @@ def _save(workspace: Workspace, landing: Landing) -> None:
     files.sync(path.parent)
 
 
-def _load(workspace: Workspace) -> Landing | None:
+def _load(path: Path) -> Landing | None:
     """The record that a process left; None where there is none or it is not whole."""
     try:
-        fields = json.loads(_record_path(workspace).read_text(encoding="utf-8"))
+        fields = json.loads(path.read_text(encoding="utf-8"))
         return Landing(
             branch=fields["branch"],
             before=fields["from"],
@@ -109,14 +114,60 @@ def _load(workspace: Workspace) -> Landing | None:
         return None
 
 
-def carry_out(workspace: Workspace, landing: Landing) -> bool:
-    """Put a landing's files in place and move the branch; False where the branch moved meanwhile.
+def prepare(workspace: Workspace, landing: Landing) -> tuple[Landing, list[Placement]]:
+    """Write the new bytes beside the files, which takes long and needs no lock.
+
+    What is prepared already is used, all else that was is removed. One process at a time does this,
+    and calls `discard` in the end.
+    """
+    left = {(file.path, file.after): file.temporary for file in _prepared(workspace)}
+    landing = replace(
+        landing,
+        files=tuple(
+            replace(file, temporary=left.pop((file.path, file.after), file.temporary))
+            for file in landing.files
+        ),
+    )
+    for (path, _), temporary in left.items():
+        _remove(workspace.repository.root / path, temporary)
+    _save(_next_path(workspace), landing)
+    placements = _placements(workspace, landing)
+    for placement in placements:
+        placement.prepare()
+    return landing, placements
+
+
+def discard(workspace: Workspace) -> None:
+    """Remove what was prepared and is not being put in place."""
+    for file in _prepared(workspace):
+        _remove(workspace.repository.root / file.path, file.temporary)
+    _next_path(workspace).unlink(missing_ok=True)
+
+
+def _prepared(workspace: Workspace) -> tuple[LandedFile, ...]:
+    landing = _load(_next_path(workspace))
+    return landing.files if landing else ()
+
+
+def _remove(path: Path, temporary: str) -> None:
+    """Remove a temporary file, with folders that were made for it."""
+    path.with_name(temporary).unlink(missing_ok=True)
+    folder = path.parent
+    with suppress(OSError):  # it is not empty
+        while True:
+            folder.rmdir()
+            folder = folder.parent
+
+
+def carry_out(workspace: Workspace, landing: Landing, placements: Sequence[Placement]) -> bool:
+    """Put prepared files in place and move the branch; False where the branch moved meanwhile.
 
     Then the files are as before. The caller holds the locks of all workspaces of the work tree.
     """
     with _landing_lock(workspace):
-        _save(workspace, landing)
-        return _settle(workspace, landing)
+        _next_path(workspace).rename(_record_path(workspace))
+        files.sync(workspace.state.parent)
+        return _settle(workspace, landing, placements)
 
 
 def finish(workspace: Workspace) -> str:
@@ -125,11 +176,15 @@ def finish(workspace: Workspace) -> str:
     The caller holds a workspace's lock.
     """
     with _landing_lock(workspace):
-        landing = _load(workspace)
+        landing = _load(_record_path(workspace))
         if landing is None:
             _record_path(workspace).unlink(missing_ok=True)
             return "dropped an interrupted sync"
-        landed = _settle(workspace, landing)
+        placements = _placements(workspace, landing)
+        for placement in placements:
+            with suppress(PathProblem):  # somebody put a link or a folder there, which stays
+                placement.settle_temporaries()
+        landed = _settle(workspace, landing, placements)
     return "finished an interrupted sync" if landed else "took back an interrupted sync"
 
 
@@ -137,15 +192,16 @@ def _landing_lock(workspace: Workspace) -> AbstractContextManager[None]:
     return files.lock(workspace.state.parent / _LOCK_NAME, workspace.settings.lock_timeout)
 
 
-def _settle(workspace: Workspace, landing: Landing) -> bool:
+def _settle(workspace: Workspace, landing: Landing, placements: Sequence[Placement]) -> bool:
     repository = workspace.repository.at_folder(workspace.repository.root)
-    targets = _targets(workspace, repository, landing)
     head = repository.head()
     if head == landing.before and repository.branch() == landing.branch:
-        for target in targets:
-            with suppress(PathProblem):  # somebody put a link or a folder there, which stays
-                target.settle_temporaries()
-                target.put_in_place()
+        for placement in placements:
+            with suppress(PathProblem):  # as above
+                placement.put_in_place()
+        for folder in {placement.folder for placement in placements}:
+            with suppress(FileNotFoundError):  # the last file in it is gone
+                files.sync(folder)
         date = branch_commits.date_variables(repo.raw_date(workspace.now()), workspace.identity())
         reason = f"mdmem sync: {(landing.before or 'nothing')[:10]}..{landing.after[:10]}"
         is_landed = commits.move_head(repository, landing.after, landing.before, reason, date)
@@ -154,10 +210,11 @@ def _settle(workspace: Workspace, landing: Landing) -> bool:
     if is_landed:
         _renew_index(repository, landing, repository.head() or landing.after)
     else:
-        for target in targets:
+        for placement in placements:
             with suppress(PathProblem):
-                target.settle_temporaries()
-                target.put_back()
+                placement.put_back()
+    for file in landing.files:
+        _remove(repository.root / file.path, file.temporary)
     _record_path(workspace).unlink(missing_ok=True)
     return is_landed
 
@@ -168,7 +225,7 @@ def _renew_index(repository: Repository, landing: Landing, head: CommitId) -> No
     commits.set_entries(repository, [change for change in changes if change.path in landed])
 
 
-class _Placement:
+class Placement:
     """One file of a landing, with its bytes before and after."""
 
     def __init__(
@@ -186,6 +243,22 @@ class _Placement:
         self._after = after
         self._merge = merge
         self._is_executable = is_executable
+        self._is_prepared = False
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the file."""
+        return self._path.parent
+
+    def prepare(self) -> None:
+        """Write the new bytes beside the file, unless they are there."""
+        if self._after is not None:
+            new = self._path.with_name(self._temporary)
+            if files.read(new) != self._after:
+                new.unlink(missing_ok=True)
+                files.make_folders(self._path.parent)
+                files.prepare(self._path, self._after, self._temporary)
+            self._is_prepared = True
 
     def put_in_place(self) -> None:
         """Put the new bytes in place; what was saved meanwhile is merged with them."""
@@ -223,8 +296,13 @@ class _Placement:
         return saved if merged is None else merged
 
     def _replace(self, new: bytes, saved: bytes | None) -> bool:
-        files.make_folders(self._path.parent)
-        return files.replace(self._path, new, saved, self._temporary)
+        is_prepared, self._is_prepared = self._is_prepared, False
+        if is_prepared and new != self._after:
+            self._path.with_name(self._temporary).unlink(missing_ok=True)
+            is_prepared = False
+        if not is_prepared:
+            files.make_folders(self._path.parent)
+        return files.replace(self._path, new, saved, self._temporary, is_prepared, syncs=False)
 
     def _take_out(self, saved: bytes | None) -> bool:
         """Remove the file, which is renamed first; False where it was saved at that moment."""
@@ -235,11 +313,7 @@ class _Placement:
                 files.move(moved, self._path)
                 return False
             files.remove(moved)
-        folder = self._path.parent
-        with suppress(OSError):  # it is not empty
-            while True:
-                folder.rmdir()
-                folder = folder.parent
+        _remove(self._path, self._temporary)
         return True
 
     def _set_mode(self) -> None:
@@ -249,7 +323,7 @@ class _Placement:
                 self._path.chmod(mode | 0o111 if self._is_executable else mode & ~0o111)
 
     def settle_temporaries(self) -> None:
-        """Merge a save that was displaced just before a kill; remove what a kill left."""
+        """Merge a save that was displaced just before a kill; keep what is prepared, no more."""
         displaced_name = self._path.with_name(self._temporary)
         backup = files.backup_name(self._temporary)
         displaced = files.read(displaced_name)
@@ -262,11 +336,14 @@ class _Placement:
             )
             if not files.replace(self._path, merged or displaced or b"", current, backup):
                 return
-        displaced_name.unlink(missing_ok=True)
+        self._is_prepared = displaced is not None and displaced == self._after
+        if not self._is_prepared:
+            displaced_name.unlink(missing_ok=True)
         self._path.with_name(backup).unlink(missing_ok=True)
 
 
-def _targets(workspace: Workspace, repository: Repository, landing: Landing) -> list[_Placement]:
+def _placements(workspace: Workspace, landing: Landing) -> list[Placement]:
+    repository = workspace.repository.at_folder(workspace.repository.root)
     ids = {blob for file in landing.files for blob in (file.before, file.after) if blob}
     contents = repository.contents(sorted(ids))
     folders = {(repository.root / file.path).parent for file in landing.files}
@@ -275,14 +352,14 @@ def _targets(workspace: Workspace, repository: Repository, landing: Landing) -> 
         change.path: change.mode
         for change in changes_between(repository, landing.before, landing.after)
     }
-    targets = []
+    placements = []
     for file in landing.files:
         before, after = (
             _on_disk(repository, file.path, blob, contents) for blob in (file.before, file.after)
         )
         around = workspaces.get((repository.root / file.path).parent)
-        targets.append(
-            _Placement(
+        placements.append(
+            Placement(
                 root=repository.root,
                 file=file,
                 before=before,
@@ -291,7 +368,7 @@ def _targets(workspace: Workspace, repository: Repository, landing: Landing) -> 
                 is_executable=modes.get(os.fsencode(file.path)) == _EXECUTABLE,
             )
         )
-    return targets
+    return placements
 
 
 def _merger(

@@ -255,9 +255,16 @@ def prepare(path: Path, data: bytes, temporary: str) -> None:
 
 
 def replace(
-    path: Path, data: bytes, expected: bytes | None, temporary: str, is_prepared: bool = False
+    path: Path,
+    data: bytes,
+    expected: bytes | None,
+    temporary: str,
+    is_prepared: bool = False,
+    syncs: bool = True,
 ) -> bool:
     """Replace a file's bytes, durably; False if it does not hold `expected` (None: missing).
+
+    Without `syncs` the caller makes the names in the folder durable.
 
     If the system can exchange two names, the displaced file is read again: a save of the last
     moment is put back, not lost, whatever ends this. Otherwise there is a window between the last
@@ -279,7 +286,8 @@ def replace(
     if not done:
         new.unlink(missing_ok=True)
         return False
-    sync(path.parent)
+    if syncs:
+        sync(path.parent)
     return True
 
 

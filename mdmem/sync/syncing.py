@@ -7,6 +7,7 @@ import time
 from contextlib import ExitStack
 
 from mdmem import secrets
+from mdmem.changes import placing
 from mdmem.changes.landing import land
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.errors import MdmemError, RepositoryProblem, SyncProblem
@@ -90,6 +91,8 @@ def _sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
     except MdmemError as problem:
         save_state(workspace, _failed(state, problem))
         raise
+    finally:
+        placing.discard(workspace)
     if not request.dry_run:
         now = time.time()
         save_state(workspace, SyncState(line=state.line, seen=seen, last=now, tried=now))
