@@ -125,6 +125,18 @@ def test_pending_edits_of_another_file_are_in_the_way(at: Desk, path: str):
     assert (at.head(), at.git("status", "--porcelain")) == before
 
 
+def test_a_link_is_refused(at: Desk):
+    at.git("checkout", "-q", "theirs")
+    (at.root / "memory/pond.md").unlink()
+    (at.root / "memory/pond.md").symlink_to("/etc/passwd")
+    at.commit("link")
+    at.git("checkout", "-q", "main")
+    before = state(at)
+    with pytest.raises(MdmemError, match=r"memory/pond.md is a link"):
+        land(at)
+    assert state(at) == before
+
+
 @pytest.mark.parametrize("name", ["..", ".git", "GIT~1"])
 def test_a_path_that_leads_elsewhere_is_refused(at: Desk, name: str):
     def tree(*rows: str) -> str:

@@ -106,6 +106,10 @@ def test_the_upstream_names_the_remote_and_its_branch(at: Desk, origin: Path):
     at.git("config", "branch.main.remote", "other")
     at.git("config", "branch.main.merge", "refs/heads/notes")
     assert (remote(at).name, remote(at).branch) == ("other", "notes")
+    chosen = remotes.find_remote(opened(at), "main", 30, "origin")
+    assert (chosen.name, chosen.branch) == ("origin", "main")
+    with pytest.raises(SyncProblem, match="there is no remote attic"):
+        remotes.find_remote(opened(at), "main", 30, "attic")
     at.git("remote", "remove", "other")
     at.git("remote", "remove", "origin")
     with pytest.raises(SyncProblem, match="this repository has no remote"):

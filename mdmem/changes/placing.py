@@ -53,7 +53,13 @@ class Landing:
 
 
 def plan_landing(repository: Repository, before: CommitId | None, after: CommitId) -> Landing:
-    """The landing of a commit on HEAD's branch."""
+    """The landing of a commit on HEAD's branch.
+
+    Raises PathProblem (`bad-path`: a link or a submodule).
+    """
+    changes = changes_between(repository, before, after)
+    if others := [change.path for change in changes if not change.is_plain]:
+        raise PathProblem("bad-path", f"{os.fsdecode(others[0])} is a link or a submodule there")
     return Landing(
         branch=repository.branch(),
         before=before,
@@ -65,7 +71,7 @@ def plan_landing(repository: Repository, before: CommitId | None, after: CommitI
                 after=change.after,
                 temporary=files.temporary_name(),
             )
-            for change in changes_between(repository, before, after)
+            for change in changes
         ),
     )
 

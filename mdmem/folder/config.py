@@ -64,6 +64,7 @@ _TEXTS = (
     "context",
     "workspace",
     "session_scope",
+    "sync_remote",
     "digest",
     "model_url",
     "model_name",
@@ -126,6 +127,7 @@ class Settings:
     adopt: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     session_scope: str = "project"
+    sync_remote: str | None = None
     owner: tuple[str, ...] = ()
     digest: str = "rules"
     model_url: str | None = None

@@ -257,7 +257,7 @@ class Memory:
         with self._record_event("sync", WriteOptions(dry_run=request.dry_run)) as event:
             result: SyncResult = module("sync.syncing").sync(self.workspace, request, self._say)
             event.done(bool(result.pulled or result.pushed), commit=result.merged)
-        if result.pulled and not request.dry_run:
+        if (result.pulled or result.merged) and not request.dry_run:
             _catch_up(self.workspace)
         return result
 

@@ -200,27 +200,30 @@ class Remote:
         return SyncProblem("remote-unreachable", f"{self.name} cannot be reached: {line}")
 
 
-def find_remote(repository: Repository, branch: str, seconds: float) -> Remote:
-    """The remote of a branch: its upstream's, else the only one.
+def find_remote(
+    repository: Repository, branch: str, seconds: float, named: str | None = None
+) -> Remote:
+    """The remote of a branch: the named one, else its upstream's, else the only one.
 
-    Raises SyncProblem (`no-remote`).
+    The branch there is the upstream's, else of the same name. Raises SyncProblem (`no-remote`).
     """
     names = repository.git("remote").decode("utf-8", "replace").split()
     upstream = repository.setting(f"branch.{branch}.remote")
-    there = repository.setting(f"branch.{branch}.merge") or ""
-    if upstream in names:
-        name, branch = upstream, there.removeprefix("refs/heads/") or branch
-    elif len(names) == 1:
-        name = names[0]
-    else:
-        message = f"{branch} has no upstream, and there are {len(names)} remotes"
-        raise SyncProblem(
-            "no-remote",
-            message if names else "this repository has no remote",
-            f"git push -u {names[0]} {branch}"
-            if names
-            else f"git remote add origin URL\n{verb('sync')}",
-        )
+    only = names[0] if len(names) == 1 else None
+    name = named or (upstream if upstream in names else only)
+    if name is None or name not in names:
+        message, hint = f"{branch} has no upstream, and there are {len(names)} remotes", ""
+        if name:
+            message, hint = f"there is no remote {name}", f"git remote add {name} URL"
+        elif names:
+            hint = f"git push -u {names[0]} {branch}"
+        else:
+            message = "this repository has no remote"
+            hint = f"git remote add origin URL\n{verb('sync')}"
+        raise SyncProblem("no-remote", message, hint)
+    if name == upstream:
+        there = repository.setting(f"branch.{branch}.merge") or ""
+        branch = there.removeprefix("refs/heads/") or branch
     return Remote(
         repository=repository,
         name=name,

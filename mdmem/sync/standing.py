@@ -58,7 +58,9 @@ def _line(workspace: Workspace, state: SyncState) -> str:
 
 def _remote(workspace: Workspace) -> str:
     try:
-        return find_remote(workspace.repository, workspace.repository.branch() or "", 0).name
+        branch = workspace.repository.branch() or ""
+        named = workspace.settings.sync_remote
+        return find_remote(workspace.repository, branch, 0, named).name
     except MdmemError:
         return "a remote"
 

@@ -79,7 +79,7 @@ def _sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
     repository = workspace.repository
     branch = repository.branch()
     repository.require_ready(allow_detached=False, branch=branch)
-    remote = find_remote(repository, branch or "", request.wait)
+    remote = find_remote(repository, branch or "", request.wait, workspace.settings.sync_remote)
     state = _state_of(workspace, remote)
     try:
         with lock_workspace(workspace, say):
