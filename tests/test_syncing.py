@@ -313,6 +313,18 @@ def test_a_remote_that_was_rewound_is_neither_followed_nor_overwritten(pair: Pai
     assert sync(pair.bo).state == "synced", "a person has left it here too"
 
 
+def test_a_remote_that_was_rewound_before_the_first_sync(pair: Pair):
+    pair.ada.apply(Log("amber was seen"))
+    pair.ada.git("push", "-q", "origin", "main")
+    pair.bo.git("pull", "-q", "--ff-only")
+    first = pair.ada.git("rev-list", "--max-parents=0", "HEAD").strip()
+    pair.ada.git("push", "-q", "-f", "origin", f"{first}:main")
+    pair.bo.apply(Log("later"))
+    for _ in range(2):
+        assert failure(pair.bo).code == "remote-rewound"
+    assert pair.tip() == first
+
+
 def _last(at: Desk) -> str:
     state = load_state(at.workspace)
     assert state

@@ -81,15 +81,14 @@ def _sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
     repository.require_ready(allow_detached=False, branch=branch)
     remote = find_remote(repository, branch or "", request.wait, workspace.settings.sync_remote)
     state = _state_of(workspace, remote)
+    steps = _Steps(workspace=workspace, remote=remote, state=state, request=request, say=say)
     try:
         with lock_workspace(workspace, say):
             recover(workspace, say)
         set_up(workspace)
-        result, seen = _Steps(
-            workspace=workspace, remote=remote, state=state, request=request, say=say
-        ).take()
+        result, seen = steps.take()
     except MdmemError as problem:
-        save_state(workspace, _failed(state, problem))
+        save_state(workspace, _failed(steps.state, problem))
         raise
     finally:
         placing.discard(workspace)
