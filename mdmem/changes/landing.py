@@ -11,8 +11,7 @@ from mdmem.changes.pending import save_locked
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files
-from mdmem.folder.layout import MAX_FILE_BYTES
-from mdmem.model import CommitId, FilePath
+from mdmem.model import MAX_FILE_BYTES, CommitId, FilePath
 from mdmem.repo import Repository
 from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace, open_at, used_workspaces, workspaces_of

@@ -21,7 +21,7 @@ from mdmem.model.reads import FoundWorkspace, Initialise
 from mdmem.model.rules import parse_allowances
 from mdmem.model.syncing import Sync
 from mdmem.show import maintenance, reads, syncs
-from mdmem.show.formatting import VerbatimText, one_line
+from mdmem.show.formatting import VerbatimText
 from mdmem.startup.records import replace
 from mdmem.text import check
 from mdmem.wording import number_of
