@@ -31,8 +31,8 @@ def test_in_a_clone():
     ("origin", "source"),
     [
         ('{"url": "file:///home/ada/my%20clone", "dir_info": {}}', "/home/ada/my clone"),
-        ('{"url": "https://example.org/mdmem.git", "vcs_info": {}}', "PATH-OF-THE-CLONE"),
-        (None, "PATH-OF-THE-CLONE"),
+        ('{"url": "https://example.org/mdmem.git", "vcs_info": {}}', "PATH-TO-CLONE"),
+        (None, "PATH-TO-CLONE"),
     ],
 )
 def test_installed(

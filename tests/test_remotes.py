@@ -108,7 +108,7 @@ def test_the_upstream_names_the_remote_and_its_branch(at: Desk, origin: Path):
     assert (remote(at).name, remote(at).branch) == ("other", "notes")
     chosen = remotes.find_remote(opened(at), "main", 30, "origin")
     assert (chosen.name, chosen.branch) == ("origin", "main")
-    with pytest.raises(SyncProblem, match="there is no remote attic"):
+    with pytest.raises(SyncProblem, match="no remote attic"):
         remotes.find_remote(opened(at), "main", 30, "attic")
     at.git("remote", "remove", "other")
     at.git("remote", "remove", "origin")

@@ -62,7 +62,7 @@ def _require_placeable(repository: Repository, landing: placing.Landing) -> None
     blobs = {file.after: file.path for file in landing.files if file.after}
     for file in landing.files:
         if not is_safe(file.path):
-            raise PathProblem("bad-path", f"{file.path} is no path for a file of memory")
+            raise PathProblem("bad-path", f"{file.path} is not a path for a memory file")
         files.path_on_disk(repository.root, file.path)
     text = "".join(f"{blob}\n" for blob in blobs).encode()
     rows = repository.git("cat-file", "--batch-check", text=text)

@@ -118,9 +118,7 @@ def _missing_for_plugin() -> Iterator[str]:
 def init(
     call: Call,
     folder: NewWorkspace = None,
-    no_hooks: Annotated[
-        bool, typer.Option("--no-hooks", help="Do not install git's hooks.")
-    ] = False,
+    no_hooks: Annotated[bool, typer.Option("--no-hooks", help="Do not install git hooks.")] = False,
     agents: AgentsFile = None,
     no_agents: NoAgentsFile = None,
     shared: SharedMerging = False,
@@ -229,10 +227,10 @@ def status(call: Call, as_json: Json = False) -> Answer:
 def sync(
     call: Call,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Fetch, and show what would come and go.")
+        bool, typer.Option("--dry-run", help="Fetch, and show what would be pulled and pushed.")
     ] = False,
     wait: Annotated[
-        float, typer.Option("--wait", metavar="SECONDS", help="The time for all of it.")
+        float, typer.Option("--wait", metavar="SECONDS", help="Time limit for the whole sync.")
     ] = 60.0,
     join: Annotated[
         bool, typer.Option("--join", help="Merge two memories that were created separately.")

@@ -170,8 +170,8 @@ Allow = Annotated[
         "--allow",
         metavar="NAME",
         help=(
-            "Override a check: shrink (most of a file removed), append (log entries changed) or"
-            " secret."
+            "Override a check: shrink (most of a file removed), append (existing log entries"
+            " changed) or secret."
         ),
         autocompletion=lambda: _REFUSALS,
     ),
@@ -184,7 +184,7 @@ Decided = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="ITEM",
-        help="Numbers of the list (1 4-9, 1b), or the ID of a proposal, then any of its parts.",
+        help="Numbers from the list (1 4-9, 1b), or a proposal ID, then any of its parts.",
     ),
 ]
 DecidedSection = Annotated[
@@ -198,7 +198,7 @@ DecidedActor = Annotated[
 ]
 DecidedAll = Annotated[
     bool,
-    typer.Option("--all", help="All items except outdated ones and those with several values."),
+    typer.Option("--all", help="All items except outdated ones and those with competing values."),
 ]
 ListStamp = Annotated[
     str | None,
@@ -213,7 +213,7 @@ EditedFirst = Annotated[
     typer.Option(
         "--edit",
         metavar="ITEM",
-        help="Edit this number or part in $EDITOR first; it then counts as yours.",
+        help="Edit this item in $EDITOR first; its text then counts as yours.",
     ),
 ]
 FactArgument = Annotated[

@@ -181,7 +181,7 @@ def run(
     """Run pending tasks: digest what is new in agents' sessions.
 
     Meant for timers (mdmem schedule) and containers. Every step is tried, and the exit status is 1
-    if one fails. Only one run can be active at a time. Nothing is read until your user settings
+    if any fails. Only one run can be active at a time. Nothing is read until your user settings
     name a client, as in sessions = ["claude"].
     """
     result = open_memory(call).pipelines.run()

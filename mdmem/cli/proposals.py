@@ -141,7 +141,7 @@ def accept(
     ] = False,
     **shared: Committing,
 ) -> Answer:
-    """Accept what is proposed into memory, one commit each.
+    """Accept proposed changes into memory, one commit each.
 
     Select items by number, or by proposal ID: the parts you name, or all that are up to date. If
     several proposals compete for one item, 1 is the newest and 1b the next; accepting one marks the

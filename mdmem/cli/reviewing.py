@@ -28,7 +28,7 @@ def review(
     reason: Reason = None,
     as_json: Json = False,
 ) -> Answer:
-    """Decide on what is proposed, and on what could be tidied.
+    """Go through proposals and suggested cleanups.
 
     On a terminal: one item at a time, with single-key answers, as in git add -p. Without a
     terminal, with an actor, or if CI is set: print the list of expired or superseded facts that are

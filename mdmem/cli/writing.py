@@ -256,7 +256,7 @@ def forget(
     file: AnyFile = None,
     section: SectionOption = None,
     everywhere: Annotated[
-        bool, typer.Option("--all", help="Remove every line with these words, from all files.")
+        bool, typer.Option("--all", help="Remove every line that states it, in all files.")
     ] = False,
     purge: Annotated[
         bool,
@@ -282,7 +282,7 @@ def forget(
 ) -> Answer:
     """Remove a fact from its file.
 
-    History keeps it. Daily-log lines that state it are kept, but no longer count; --file removes
+    History keeps it. Daily-log lines that state it are kept, but count as forgotten; --file removes
     only that copy. With --purge it is also removed from all history, and cannot be restored.
     """
     if yes and not purge:

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 _PACKAGE = Path(__file__).parent.parent
-_UNKNOWN = "PATH-OF-THE-CLONE"
+_UNKNOWN = "PATH-TO-CLONE"
 """Stands for the folder that mdmem was installed from, where nothing says which."""
 
 

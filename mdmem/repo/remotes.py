@@ -124,16 +124,11 @@ class Remote:
 
         Raises SyncProblem (`remote-refused`, and as `fetch`).
         """
-        result = self._run(
-            "push",
-            "--porcelain",
-            "--no-follow-tags",
-            "--recurse-submodules=no",
-            *([f"--force-with-lease=refs/heads/{self.branch}:{replaces}"] if replaces else []),
-            "--",
-            self.name,
-            f"{commit}:refs/heads/{self.branch}",
-        )
+        branch = f"refs/heads/{self.branch}"
+        options = ["--porcelain", "--no-follow-tags", "--recurse-submodules=no"]
+        if replaces:
+            options.append(f"--force-with-lease={branch}:{replaces}")
+        result = self._run("push", *options, "--", self.name, f"{commit}:{branch}")
         if result.status == 0:
             return True
         report = [
@@ -214,7 +209,7 @@ def find_remote(
     if name is None or name not in names:
         message, hint = f"{branch} has no upstream, and there are {len(names)} remotes", ""
         if name:
-            message, hint = f"there is no remote {name}", f"git remote add {name} URL"
+            message, hint = f"no remote {name}", f"git remote add {name} URL"
         elif names:
             hint = f"git push -u {names[0]} {branch}"
         else:

@@ -148,7 +148,7 @@ def _require_forward(
     raise SyncProblem(
         "remote-rewound",
         f"{remote.name}/{remote.branch} was rewound: {seen[:8]}{at} is missing",
-        f"To put it back: git push --force-with-lease {remote.name} {remote.branch}. To take it out"
+        f"To put it back: git push --force-with-lease {remote.name} {remote.branch}. To remove it"
         f" here too: git reset --keep {remote.name}/{remote.branch}",
     )
 

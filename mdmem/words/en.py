@@ -846,7 +846,8 @@ STATES = (
     r"grew up|was born|(?:don't|do not|can't|cannot) (?:eat|drink|smoke|use|drive|work|speak|"
     r"support|deploy|like|do|fly|take))\b",
     rf"{_PERSON}(?: have|'ve got) (?!(?:an?|some|the|one|this|that|no) (?:\w+ )?(?:bug|question|"
-    rf"problem|error|issue|idea|file|function|look|feeling|doubt|meeting|call|headache|minute|moment)\b)",
+    r"problem|error|issue|idea|file|function|look|feeling|doubt|meeting|call|headache|minute|"
+    r"moment)\b)",
     rf"{_PERSON}(?:'ve| have) been\b",
     r"(?:my|our) (?:[\w'-]+ ){1,4}?(?:is|are|has|have|runs?|starts?|ends?|expires?|turns?|"
     r"lives?|works?|gets?|listens?|uses?|needs?|leaves?|opens?|closes?|arrives?|meets?|runs "
