@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from mdmem.errors import PathProblem
@@ -17,17 +18,20 @@ def merge_by_section(
     base: bytes, ours: bytes, theirs: bytes, kind: FileKind = FileKind.EVERGREEN
 ) -> MergeResult:
     """Three versions of a file merged by section and fact, as git's merge driver does it."""
-    # twenty modules, which a write needs only where two edits met
-    from mdmem.editors.merge3.merging import merge3  # noqa: PLC0415
-
-    return merge3(base, ours, theirs, kind)
+    result: MergeResult = _merging().merge3(base, ours, theirs, kind)
+    return result
 
 
 def atoms_in(document: Document) -> tuple[NamedAtom, ...]:
     """The facts of a text and the parts of its blocks, by the ids that notes on a merge give."""
-    from mdmem.editors.merge3.merging import named_atoms  # noqa: PLC0415
+    return tuple(_merging().named_atoms(document))
 
-    return tuple(named_atoms(document))
+
+def _merging() -> ModuleType:
+    # twenty modules, which a write needs only where two edits met
+    from mdmem.editors.merge3 import merging  # noqa: PLC0415
+
+    return merging
 
 
 def ids_in(data: bytes) -> frozenset[FactId]:
