@@ -134,7 +134,8 @@ def spelt(draw: st.DrawFn, parameter: CommandParameter) -> list[str]:
     attached = f"{flag}={value}" if flag.startswith("--") else flag + value
     if flag in OPTIONAL_VALUES:  # the next word is its value only where it does not end the options
         return [attached]
-    return [attached] if value and draw(st.booleans()) else [flag, value]
+    is_joined = value and not (value[0].isspace() and flag[:2] != "--") and draw(st.booleans())
+    return [attached] if is_joined else [flag, value]
 
 
 @st.composite

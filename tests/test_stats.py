@@ -328,10 +328,10 @@ class TestShown:
             0,
         )
         assert figures.figures_text(counted, colour=False).splitlines() == [
-            "verb    count  median ms  p95 ms  refused  failed  bugs  by week",
-            "search   1200         12   1,234        2       -     -  #.:",
-            "lo\ufffdg        3         40      41        -       1     2  =#.",
-            "Last week shown: 2026-W10. One character per week: . = none, # = most.",
+            "command  count  median ms  p95 ms  refused  failed  bugs  by week",
+            "search    1200         12   1,234        2       -     -  #.:",
+            "lo\ufffdg         3         40      41        -       1     2  =#.",
+            "Most recent week: 2026-W10. One character per week: . = none, # = most.",
         ]
         assert figures.figures_json(counted)["verbs"][0] == {
             **{

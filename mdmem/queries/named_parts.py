@@ -110,6 +110,7 @@ class _Files:
             self._parts[path], self._facts[path] = [], ()
             return
         self._parts[path] = [
-            NamedPart(atom.id, atom.text, path, document, atom.line) for atom in atoms_in(document)
+            NamedPart(id=atom.id, text=atom.text, path=path, document=document, line=atom.line)
+            for atom in atoms_in(document)
         ]
         self._facts[path] = {item.fact.id for item in items(document)}

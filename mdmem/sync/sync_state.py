@@ -46,7 +46,7 @@ def load_state(workspace: Workspace) -> SyncState | None:
         fields = json.loads((workspace.state / STATE_NAME).read_text(encoding="utf-8"))
         error = fields.pop("error")
         return SyncState(**fields, error=SyncError(**error) if error else None)
-    except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
 

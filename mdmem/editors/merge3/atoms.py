@@ -23,7 +23,7 @@ Atom: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class AtomKind:
-    """How atoms are matched and merged.
+    """A kind of atom, as it is matched and merged.
 
     Args:
         names: of an atom (None: nameless), the certain ones first. The first is its identity; the
@@ -78,7 +78,7 @@ def merge_atoms(
 ) -> list[AtomTriple]:
     """The atoms of a base and two sides that remain, in order."""
     base, ours, theirs = versions
-    matcher = _Matcher(base, (ours, theirs), kind)
+    matcher = _AtomMatcher(base, (ours, theirs), kind)
     matcher.match()
     identity = kind.names[0]
     for triple in matcher.triples():
@@ -151,7 +151,7 @@ def versions_of_sides(
     return versions
 
 
-class _Matcher:
+class _AtomMatcher:
     """Matches by one rule after the other; what both sides have in common comes first."""
 
     def __init__(
@@ -277,9 +277,9 @@ class _Matcher:
         for name in self._kind.names[1:]:
             yield lambda matcher, *at, name=name: matcher.by_name(name, *at)
         if self._kind.likely is not None:
-            yield _Matcher.by_likeness
+            yield _AtomMatcher.by_likeness
         if self._kind.by_place:
-            yield _Matcher.by_place
+            yield _AtomMatcher.by_place
 
     def by_name(
         self, name: Callable[[Atom], Hashable], side: int, gone: list[int], new: list[int]
@@ -323,4 +323,4 @@ def _may_be_one(gap: tuple[int, int], other: tuple[int, int]) -> bool:
     return all(end < 0 or start < end for start, end in ((gap[0], other[1]), (other[0], gap[1])))
 
 
-_Rule = Callable[[_Matcher, int, list[int], list[int]], Iterable[tuple[int, int]]]
+_Rule = Callable[[_AtomMatcher, int, list[int], list[int]], Iterable[tuple[int, int]]]

@@ -22,7 +22,7 @@ from mdmem.text.scan import BlockKind
 def merge_unit(
     kind: BlockKind | None, base: str | None, ours: str, theirs: str, is_guess: bool
 ) -> MergedText:
-    """What remains of a unit. Raises TextProblem where git must merge the file."""
+    """The text that remains of a unit. Raises TextProblem where git must merge the file."""
     if kind is BlockKind.ITEM:
         return MergedText(merge_items(base, ours, theirs, is_guess))
     return merge_blocks(kind, base, ours, theirs)

@@ -71,7 +71,15 @@ def read_nested_items(text: str, lines: Sequence[str]) -> list[NestedItem]:
                 with_children.add(parent)
                 items[-1].end = number
             around.append(len(items))
-            items.append(NestedItem(number, len(lines), indent, len(match[1] + match[2]), parent))
+            items.append(
+                NestedItem(
+                    start=number,
+                    end=len(lines),
+                    indent=indent,
+                    offset=len(match[1] + match[2]),
+                    parent=parent,
+                )
+            )
         elif number == 0 or indent < (items[-1].offset if is_behind_blank else items[-1].indent):
             return []
         is_behind_blank = False

@@ -19,7 +19,7 @@ _MOST_HOLDERS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TableLine:
     """A line of a table: `cells` with the space around them, between `start` and `end`."""
 
     start: str
@@ -27,7 +27,7 @@ class Line:
     end: str
 
     @classmethod
-    def read(cls, line: str) -> Line:
+    def read(cls, line: str) -> TableLine:
         """Take a line apart."""
         match = _FRAME.fullmatch(line)
         assert match is not None, "it matches any line"
@@ -47,9 +47,9 @@ class Line:
 class Table:
     """A table: its header, the delimiter row beneath, and the rows."""
 
-    head: Line
-    rule: Line
-    rows: tuple[Line, ...]
+    head: TableLine
+    rule: TableLine
+    rows: tuple[TableLine, ...]
 
     @classmethod
     def read(cls, text: str) -> Table | None:
@@ -57,11 +57,11 @@ class Table:
         lines = text.split("\n")
         if len(lines) < 2 or "|" not in lines[0] or "\r" in text or not _RULE.fullmatch(lines[1]):
             return None
-        head, rule, *rows = map(Line.read, lines)
+        head, rule, *rows = map(TableLine.read, lines)
         return cls(head, rule, tuple(rows)) if len(head.cells) == len(rule.cells) else None
 
     @property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[TableLine, ...]:
         """All lines."""
         return (self.head, self.rule, *self.rows)
 
@@ -235,7 +235,7 @@ class _Writer:
             lines += [self._line(row.cells, members) for row in triple.atoms]
         return "\n".join(map(str, lines))
 
-    def _line(self, words: Sequence[str | None], members: Sequence[Line | None]) -> Line:
+    def _line(self, words: Sequence[str | None], members: Sequence[TableLine | None]) -> TableLine:
         sources = [
             (members[number], [column.members[number] for column in self._columns])
             for number in self._sources
@@ -250,10 +250,12 @@ class _Writer:
             cells.append(self._cell(number, word or "", [*written]))
         line = next((line for line, _ in sources if line), None)
         _, start, end, _ = self._form
-        is_same = line is not None and line.words == tuple(words) == Line("", (*cells,), "").words
+        is_same = (
+            line is not None and line.words == tuple(words) == TableLine("", (*cells,), "").words
+        )
         if is_same and line is not None and line.cells == (*cells,):
             return line
-        return Line(start, tuple(cells), end)
+        return TableLine(start, tuple(cells), end)
 
     def _cell(self, number: int, word: str, written: Sequence[str]) -> str:
         is_padded, _, _, is_spaced = self._form
@@ -264,9 +266,9 @@ class _Writer:
         space = " " * is_spaced
         return f"{space}{word.ljust(width) if is_padded else word}{space}"
 
-    def _rule(self) -> Line:
+    def _rule(self) -> TableLine:
         _, start, end, _ = self._form
-        return Line(start, tuple(map(self._rule_cell, range(len(self._columns)))), end)
+        return TableLine(start, tuple(map(self._rule_cell, range(len(self._columns)))), end)
 
     def _rule_cell(self, number: int) -> str:
         is_padded, _, _, is_spaced = self._form
