@@ -216,7 +216,7 @@ def test_one_that_cannot_be_read_is_named_and_the_others_are_answered(at: Desk, 
     assert (
         list_text(listed, at.workspace.now(), 200)
         .splitlines()[-2]
-        .startswith(f"{each.id} cannot be read: ")
+        .startswith(f"{each.id} ({each.branch}) cannot be read: ")
     )
     assert proposals_json(listed, at.workspace.now())["unreadable"] == [
         {"proposal": each.id, "branch": EVE, "reason": each.reason}
@@ -228,7 +228,7 @@ def test_one_that_cannot_be_read_is_named_and_the_others_are_answered(at: Desk, 
     for waiting in (status.waiting, review.waiting):
         assert (waiting.proposals, len(waiting.unreadable)) == counts
     for text in (status_text(status), reviewed_text(review)):
-        assert text.count(f"{each.id} cannot be read: ") == counts[1]
+        assert text.count(f"{each.id} ({each.branch}) cannot be read: ") == counts[1]
     assert [hit.proposal for hit in memory.proposals.search("cello", 5)] == [good]
     assert accept(at, good).commits
     assert problem(accept, at, "22222222").code in ("git-failed", "broken-repository")

@@ -188,5 +188,6 @@ def unreadable_json(unreadable: Sequence[UnreadableProposal]) -> list[dict[str, 
 
 
 def unreadable_line(proposal: UnreadableProposal) -> str:
-    """A line for a proposal that git cannot read, which begins with its id."""
-    return one_line(f"{proposal.id} cannot be read: {proposal.reason}. {proposal.hint}")
+    """A line for a proposal that git cannot read, which begins with its id and its branch."""
+    named = f"{proposal.id} ({proposal.branch})"
+    return one_line(f"{named} cannot be read: {proposal.reason}. {proposal.hint}")
