@@ -8,6 +8,7 @@ from types import ModuleType
 import curated_week
 import data_week
 import nurse_week
+import potter_week
 import pytest
 import second_week
 import third_week
@@ -29,6 +30,7 @@ _REACHED = {
     "third_week": (0.96, 0.9),
     "nurse_week": (0.95, 0.79),
     "data_week": (0.87, 1.0),
+    "potter_week": (1.0, 0.79),
 }
 # What stands beside its correction, which is only proposed: other words are around it.
 _ONLY_PROPOSED = {"nurse_week": ["Cormac"], "data_week": ["data analyst", "Redshift"]}
@@ -36,7 +38,7 @@ _ONLY_PROPOSED = {"nurse_week": ["Cormac"], "data_week": ["data analyst", "Redsh
 
 @pytest.fixture(
     scope="module",
-    params=[curated_week, second_week, third_week, nurse_week, data_week],
+    params=[curated_week, second_week, third_week, nurse_week, data_week, potter_week],
     ids=lambda each: each.__name__,
 )
 def gold(request: pytest.FixtureRequest) -> ModuleType:

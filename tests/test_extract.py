@@ -366,6 +366,13 @@ class TestAttributes:
             ("I work at night", None),
             ("Stripe works well", None),
             ("I'm allergic to hazelnuts", "allergy"),
+            ("My manager is Dana Whitlock", "boss"),
+            ("Ich bin letzte Woche nach Graz gezogen", "home"),
+            ("Mein Bruder ist nach Graz gezogen", None),
+            ("Ich wohne nicht in Berlin", None),
+            ("Wenn ich in Berlin wohne, kaufe ich ein Rad", None),
+            ("Mi hermano vive en Sevilla", None),
+            ("Mi trabajo en Seat es aburrido", None),
         ],
     )
     def test_of_a_statement(self, text: str, key: str | None):

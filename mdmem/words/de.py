@@ -186,14 +186,39 @@ null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vi
 sechzehn siebzehn achtzehn neunzehn zwanzig
 """
 
+# The attribute that a statement is about
+
+FIRST_PERSON = "ich wir mein meine meinen meiner unser unsere"
+_NAME = r"(?-i:[A-ZÄÖÜ])[\w&.-]*\w(?: (?-i:[A-ZÄÖÜ])[\w&.-]*\w)?"
+_BY_NOW_WITHIN = r"(?: (?:ich|wir|jetzt|nun|inzwischen|mittlerweile))*"
+ATTRIBUTES = (
+    (
+        "wohne wohnen lebe leben",
+        rf"(?:\b(?:ich|wir) )?\b(?:wohnen?|leben?){_BY_NOW_WITHIN} in (?P<value>{_NAME})",
+        "home",
+    ),
+    (
+        "gezogen umgezogen",
+        rf"\b(?:ich bin|bin ich|wir sind|sind wir)\b[^.,]{{0,20}} nach (?P<value>{_NAME}) "
+        r"(?:um)?gezogen\b",
+        "home",
+    ),
+    (
+        "arbeite",
+        rf"(?:\bich )?\barbeite{_BY_NOW_WITHIN} (?:bei|für) (?P<value>{_NAME})",
+        "employer",
+    ),
+    ("heiße heisse", rf"\b(?:ich heiße|heiße ich)(?: jetzt)? (?P<value>{_NAME})", "name"),
+)
+
 # Rules that are for English alone so far
 
 BEFORE_DATE = ""
-ACKNOWLEDGEMENTS = STOP_WORDS = FIRST_PERSON = SECOND_PERSON = HAPPENINGS = WISHES = ""
+ACKNOWLEDGEMENTS = STOP_WORDS = SECOND_PERSON = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
 MANY_VALUED = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
 GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
-KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = ATTRIBUTES = NOT_SO = NOT_SO_BEFORE = ()
+KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = NOT_SO = NOT_SO_BEFORE = ()
 FORGET_REQUESTS = INLINE_LABELS = AGENTS = ASKS = STATES = STATES_ANYWHERE = ()
 TOOL_DECISIONS = CORRECTIONS = REPORTED = ("", ())
 KEY_SYNONYMS: dict[str, tuple[str, ...]] = {}

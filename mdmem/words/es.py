@@ -129,14 +129,24 @@ NUMERALS = """
 cero un dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince
 """
 
+# The attribute that a statement is about
+
+FIRST_PERSON = "yo vivo trabajo llamo mi mis nosotros nosotras"
+_NAME = r"(?-i:[A-ZÁÉÍÓÚÑ])[\w&.-]*\w(?: (?-i:[A-ZÁÉÍÓÚÑ])[\w&.-]*\w)?"
+ATTRIBUTES = (
+    ("vivo", rf"\bvivo(?: ahora)? en (?P<value>{_NAME})", "home"),
+    ("trabajo", rf"(?<!mi )\btrabajo(?: ahora)? (?:en|para) (?P<value>{_NAME})", "employer"),
+    ("llamo", rf"\bme llamo (?P<value>{_NAME})", "name"),
+)
+
 # Rules that are for English alone so far
 
 BEFORE_DATE = ""
-ACKNOWLEDGEMENTS = STOP_WORDS = FIRST_PERSON = SECOND_PERSON = HAPPENINGS = WISHES = ""
+ACKNOWLEDGEMENTS = STOP_WORDS = SECOND_PERSON = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
 MANY_VALUED = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
 GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
-KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = ATTRIBUTES = NOT_SO = NOT_SO_BEFORE = ()
+KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = NOT_SO = NOT_SO_BEFORE = ()
 FORGET_REQUESTS = INLINE_LABELS = AGENTS = ASKS = STATES = STATES_ANYWHERE = ()
 TOOL_DECISIONS = CORRECTIONS = REPORTED = ("", ())
 KEY_SYNONYMS: dict[str, tuple[str, ...]] = {}

@@ -156,14 +156,24 @@ NUMERALS = """
 zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize
 """
 
+# The attribute that a statement is about
+
+FIRST_PERSON = "je j'habite mon ma mes nous notre nos"
+_NAME = r"(?-i:[A-ZÀÂÉÈÊÎÔÛÇ])[\w&.-]*\w(?: (?-i:[A-ZÀÂÉÈÊÎÔÛÇ])[\w&.-]*\w)?"
+ATTRIBUTES = (
+    ("habite", rf"\bj'habite(?: maintenant| désormais)? (?:à|en|au) (?P<value>{_NAME})", "home"),
+    ("travaille", rf"\bje travaille(?: maintenant)? (?:chez|pour) (?P<value>{_NAME})", "employer"),
+    ("appelle", rf"\bje m'appelle (?P<value>{_NAME})", "name"),
+)
+
 # Rules that are for English alone so far
 
 BEFORE_DATE = ""
-ACKNOWLEDGEMENTS = STOP_WORDS = FIRST_PERSON = SECOND_PERSON = HAPPENINGS = WISHES = ""
+ACKNOWLEDGEMENTS = STOP_WORDS = SECOND_PERSON = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
 MANY_VALUED = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
 GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
-KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = ATTRIBUTES = NOT_SO = NOT_SO_BEFORE = ()
+KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = NOT_SO = NOT_SO_BEFORE = ()
 FORGET_REQUESTS = INLINE_LABELS = AGENTS = ASKS = STATES = STATES_ANYWHERE = ()
 TOOL_DECISIONS = CORRECTIONS = REPORTED = ("", ())
 KEY_SYNONYMS: dict[str, tuple[str, ...]] = {}
