@@ -251,6 +251,8 @@ class Recorder:
 
     def _note_git(self, command: Sequence[str]) -> None:
         verb = _git_verb(command)
+        if verb == "log":
+            return  # it only reads, perhaps while another command writes
         git = (verb, verb != "init" and _synced_by(command) >= COMPONENTS)
         if Path(command[0]).name == "git" and self._running != git:  # one start may be two events
             self._note_changes()

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 
 from mdmem.editors.daily import is_minute_title
 from mdmem.editors.sameness import StatementIndex
-from mdmem.extract.statements import attribute_named
+from mdmem.extract.attribute_names import attribute_named
 from mdmem.folder import config, layout, trust
 from mdmem.folder.trust import TextOrigin
 from mdmem.history.messages import ParsedNote

@@ -11,13 +11,13 @@ from mdmem.dream.wording import DECISION, PlainForm, core, plain_form
 from mdmem.editors.corrections import correction_likeness
 from mdmem.editors.likeness import CandidateIndex, likeness
 from mdmem.editors.sameness import StatementIndex, have_same_marks
+from mdmem.extract.attribute_names import attribute_named
 from mdmem.extract.plain import is_about_a_text
 from mdmem.extract.sentences import Sentence
 from mdmem.extract.statements import (
     CORRECTS,
     FORGET_REQUEST,
     MANY_VALUED,
-    attribute_named,
 )
 from mdmem.model import FactId, FilePath, Source
 from mdmem.model.pipelines import SAID_BESIDES, STANDS, STANDS_REWORDED, DreamOp

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from mdmem.catchup import entry_states
 from mdmem.dream.wording import key_of
 from mdmem.errors import PathProblem
-from mdmem.extract.statements import SAME_KEYS
+from mdmem.extract.attribute_names import SAME_KEYS
 from mdmem.folder import files, layout
 from mdmem.folder.listing import ListedFile
 from mdmem.history.notes import parse_message

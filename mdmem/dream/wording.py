@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from datetime import date, timedelta
 from re import Match
 
+from mdmem.extract.attribute_names import SAME_KEYS
 from mdmem.extract.relative_dates import with_dates
 from mdmem.extract.sentences import (
     Sentence,
@@ -19,7 +20,7 @@ from mdmem.extract.sentences import (
     sentences,
     without_openers,
 )
-from mdmem.extract.statements import SAME_KEYS, stated_attribute
+from mdmem.extract.statements import stated_attribute
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.facts import normalise, split_until

@@ -8,7 +8,7 @@ from mdmem.changes import deciding
 from mdmem.dream.policy import Suggestion
 from mdmem.dream.wording import DECISION
 from mdmem.editors.sameness import StatementIndex
-from mdmem.extract.statements import attribute_named
+from mdmem.extract.attribute_names import attribute_named
 from mdmem.model import CommitId, FactId, Source
 from mdmem.model.pipelines import MOST_STANDING_PARTS, DreamOp
 from mdmem.model.proposals import PartOp

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mdmem.extract.attribute_names import FAVOURITE, SAME_KEYS
 from mdmem.extract.plain import (
     STATES,
     STATES_ANYWHERE,
@@ -27,16 +28,10 @@ from mdmem.extract.sentences import (
 )
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.text.languages import LANGUAGES, alternatives, rows_of, words_of
+from mdmem.text.languages import rows_of, words_of
 
 MANY_VALUED = words_of("MANY_VALUED")
 FORGET_REQUEST = pattern_of("FORGET_REQUESTS")
-SAME_KEYS: dict[str, str] = {
-    name: key  # by each other name of it
-    for each in LANGUAGES
-    for key, names in each.KEY_SYNONYMS.items()
-    for name in names
-}
 CORRECTION = "correction"
 _MARK = late.pattern(r"(?i)^\W*(decision|preference|lesson|fact|remember|note|todo)\s*:\s*\S")
 _MARK_KINDS = {"remember": "fact", "note": "fact", "todo": "task"}
@@ -51,12 +46,8 @@ _LESSON, _STATUS = pattern_of("LESSONS"), pattern_of("STATUSES")
 _ROWS = rows_of("ATTRIBUTES")
 ATTRIBUTES = tuple((WordedPattern.of(words, (pattern,)), key) for words, pattern, key in _ROWS)
 _ATTRIBUTE_WORDS = frozenset(word for words, _, _ in _ROWS for word in words.split())
-_SINGLE_KEYS = frozenset(key for _, _, key in _ROWS if "{" not in key)
-_KEYS = _SINGLE_KEYS | words_of("RELATIVES") | words_of("BELONGINGS")
 _NOT_SO, _NOT_SO_BEFORE = pattern_of("NOT_SO"), pattern_of("NOT_SO_BEFORE")
-_OF_ANOTHER = late.pattern(rf"(?i)^(?:{alternatives('OF_ANOTHER')})")
 _LIKINGS = frozenset({"allergy", "diet"})
-_FAVOURITE = "favourite "
 _AROUND = " \t.,;!"
 
 
@@ -109,20 +100,6 @@ def attribute_value(text: str, name: str) -> str | None:
     return None
 
 
-def attribute_named(name: str) -> str | None:
-    """The attribute of a name, or of another name for it; None where the rules know none."""
-    folded = " ".join(name.split()).casefold()
-    key = SAME_KEYS.get(folded, folded)
-    if key in _KEYS or (key.startswith(_FAVOURITE) and len(key) > len(_FAVOURITE)):
-        return key
-    return None
-
-
-def speaks_of_another(text: str) -> bool:
-    """True if a statement is about another person than its speaker."""
-    return _OF_ANOTHER.match(text) is not None
-
-
 @dataclass(frozen=True, slots=True)
 class Cue:
     """Why a statement is kept: its kind, the name of the rule, and whether it is stated plainly."""
@@ -154,7 +131,7 @@ def find_cue(
     if tools and (match := TOOL_DECISION.search(text, sentence.pieces)):
         return Cue("decision", "decision", states_plainly(sentence, match.start(), begins=False))
     if attribute is not None:
-        is_liking = attribute.key in _LIKINGS or attribute.key.startswith(_FAVOURITE)
+        is_liking = attribute.key in _LIKINGS or attribute.key.startswith(FAVOURITE)
         is_plain = states_plainly(sentence, attribute.start)
         return Cue("preference" if is_liking else "fact", "attribute", is_plain)
     for start in clause_starts(text):

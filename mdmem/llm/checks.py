@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from mdmem import secrets
-from mdmem.extract.statements import attribute_named
+from mdmem.extract.attribute_names import attribute_named
 from mdmem.llm.grounding import Ground, SaidLine
 from mdmem.llm.requests import (
     CONSOLIDATE,
