@@ -23,7 +23,7 @@ _NUMBERS = (
     | dict.fromkeys(("a", "an"), 1)
     | dict.fromkeys(("a couple of", "couple of", "a pair of"), 2)
 )
-_OF_DAY = r"(?:['’]s)?+(?:\ (?:night|morning|afternoon|evening))?+"
+_OF_DAY = r"(?>(?:['’]s)?)(?>(?:\ (?:night|morning|afternoon|evening))?)"
 _COUNTS = "|".join(sorted(_NUMBERS, key=len, reverse=True)).replace(" ", "[ ]")
 _COUNT = rf"(?P<count>\d{{1,3}}|{_COUNTS})"
 _DAY = "|".join((*_WEEKDAYS, *(name[:3] for name in _WEEKDAYS), "tues", "thur", "thurs"))
@@ -38,7 +38,7 @@ _WORDS = rf"""(?<![\w-])(?:
     {_COUNT}\ (?P<units>day|night|evening|week-?end|week|fortnight|month|year|decade)s?[ ]
       (?:ago|back|earlier)|
     in\ {_COUNT.replace("count", "ahead")}[ ]
-      (?P<ahead_units>day|week|fortnight|month|year)s?(?:['’]s?\ time)?+|
+      (?P<ahead_units>day|week|fortnight|month|year)s?(?>(?:['’]s?\ time)?)|
     {_COUNT.replace("count", "from_now")}[ ]
       (?P<from_now_units>day|week|fortnight|month|year)s?\ from\ (?:now(?!\ on\b)|today)|
     on\ (?P<weekday>{"|".join(_WEEKDAYS)})(?!['’s]){_OF_DAY}

@@ -8,13 +8,13 @@ last line, so the pieces together are those of the whole text.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cache
 from typing import TypeAlias
 
-from mdmem.startup.late import compiled
 from mdmem.startup.records import dataclass, field
 
 Head = tuple[int, int, int, str]
@@ -79,7 +79,7 @@ _WORDS = r"[ \t]*+[^ \t\n]"
 _CODE_INDENT = r"(?: {4}| {0,3}\t)"
 _HASHES = r"#{1,6}(?=[ \t\n])"
 _TICKS = r"`{3,}+(?=[^`\n]*\n)|~{3,}+"
-_RULE = r"(?:(?:-[ \t]*+){3,}+|(?:\*[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)\n"
+_RULE = r"(?:(?>(?:-[ \t]*+){3,})|(?>(?:\*[ \t]*+){3,})|(?>(?:_[ \t]*+){3,}))\n"
 _UNDERLINE = r"(?:=++|-++)[ \t]*\n"
 _MARKER = r"(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t\n])"
 _RAW = r"<(?ai:script|pre|style|textarea)(?=[\s>])|<!--|<\?|<![A-Za-z]|<!\[CDATA\["
@@ -104,14 +104,14 @@ _PARAGRAPH_LINE = (
 _BULLET = rf"[-*+] (?![-* \t]*\n|[ \t])(?!{_DEEP})"
 _BELOW_BULLET = rf"(?:  | ?\t)(?!{_DEEP}){_WORDS}"
 _NUMBER = rf"[0-9]{{1,9}}[.)] (?![ \t\n])(?!{_DEEP})"
-_ITEMS = rf"(?:{_BULLET}{_LINE}(?:(?:{_BLANK})*+{_BELOW_BULLET}{_LINE})*+|{_NUMBER}{_LINE})"
+_ITEMS = rf"(?:{_BULLET}{_LINE}(?>(?:(?>(?:{_BLANK})*){_BELOW_BULLET}{_LINE})*)|{_NUMBER}{_LINE})"
 _VALUE = r"""(?:[^"'=<>`\x00-\x20]+|'[^'\n]*'|"[^"\n]*")"""
 _ATTRIBUTE = rf"[^\S\n]+[a-zA-Z_:][a-zA-Z0-9:._-]*(?:[^\S\n]*=[^\S\n]*{_VALUE})?"
 _ANY_TAG = (
     rf"(?:<[A-Za-z][A-Za-z0-9-]*(?:{_ATTRIBUTE})*[^\S\n]*/?>"
     r"|</[A-Za-z][A-Za-z0-9-]*[^\S\n]*>)[^\S\n]*\n"
 )
-_TO_BLANK = rf"(?:(?!{_BLANK}){_LINE})*+"
+_TO_BLANK = rf"(?>(?:(?!{_BLANK}){_LINE})*)"
 _URL = r"(?:https?://[a-zA-Z0-9][a-zA-Z0-9:._~/?#@!$&*+,;=%-]*|[a-zA-Z0-9._/#?=%+-]+)"
 _LINK_TITLE = r"""[ \t]+(?:"[^"\\\n]*"|'[^'\\\n]*')[ \t]*\n"""
 _REFERENCE = (
@@ -120,37 +120,38 @@ _REFERENCE = (
 )
 
 _PARAGRAPH = (
-    rf"(?P<paragraph>{_LINE}(?:(?!{_BLANK}| {{0,3}}(?={_FIRST}){_INTERRUPTS}){_LINE})*+)"
-    rf"(?:(?P<underline> {{0,3}}{_UNDERLINE})|(?P<unsure_tag>(?= {{0,3}}<(?!!--)))|(?:{_BLANK})*+)"
+    rf"(?P<paragraph>{_LINE}(?>(?:(?!{_BLANK}| {{0,3}}(?={_FIRST}){_INTERRUPTS}){_LINE})*))"
+    rf"(?:(?P<underline> {{0,3}}{_UNDERLINE})|(?P<unsure_tag>(?= {{0,3}}<(?!!--)))"
+    rf"|(?>(?:{_BLANK})*))"
 )
 _FREQUENT_BLOCK = (
-    rf"(?P<blank>(?:{_BLANK})++)"
-    rf"|(?P<heading> {{0,3}}(?P<hashes>#{{1,6}})(?:[ \t](?P<title>[^\n]*))?\n(?:{_BLANK})*+)"
-    r"|(?P<comment> {0,3}<!--(?:(?!-->)[^\n])*+-->[^\n]*\n)"
-    rf"|(?P<run>{_ITEMS}(?:(?:{_BLANK})*+{_ITEMS})*+(?P<closed>(?:{_BLANK})++(?!["
+    rf"(?P<blank>(?>(?:{_BLANK})+))"
+    rf"|(?P<heading> {{0,3}}(?P<hashes>#{{1,6}})(?:[ \t](?P<title>[^\n]*))?\n(?>(?:{_BLANK})*))"
+    r"|(?P<comment> {0,3}<!--(?>(?:(?!-->)[^\n])*)-->[^\n]*\n)"
+    rf"|(?P<run>{_ITEMS}(?>(?:(?>(?:{_BLANK})*){_ITEMS})*)(?P<closed>(?>(?:{_BLANK})+)(?!["
     rf" \t])|(?={_OPENER})|\Z)?)"
     rf"|(?![ \t`~>*_+<\[0-9-]){_PARAGRAPH}"
 )
 """Most blocks of memory files; without a match it is a fence or another one."""
 _FENCE = rf"(?P<fence> {{0,3}}(?P<ticks>{_TICKS}){_LINE})"
 _OTHER_BLOCK = (
-    rf"(?P<code>{_CODE_INDENT}{_LINE}(?:(?:{_BLANK})*+{_CODE_INDENT}{_WORDS}{_LINE})*+)"
+    rf"(?P<code>{_CODE_INDENT}{_LINE}(?>(?:(?>(?:{_BLANK})*){_CODE_INDENT}{_WORDS}{_LINE})*))"
     rf"|{_FENCE}"
-    rf"|(?P<quote> {{0,3}}>{_LINE}(?:[ \t]*>{_LINE})*+)"
+    rf"|(?P<quote> {{0,3}}>{_LINE}(?>(?:[ \t]*>{_LINE})*))"
     rf"|(?P<rule> {{0,3}}{_RULE})"
     rf"|(?P<item> {{0,3}}{_MARKER})"
     rf"|(?P<raw> {{0,3}}(?P<opener>{_RAW}))"
     rf"|(?P<tag> {{0,3}}(?:{_TAG}{_LINE}|{_ANY_TAG}){_TO_BLANK})"
-    rf"|(?P<reference>(?:{_REFERENCE})++)"
+    rf"|(?P<reference>(?>(?:{_REFERENCE})+))"
     r"|(?P<unsure_reference> {0,3}\[(?![^\[\]\\\n]*(?:\[|\](?!:))))"
     rf"|{_PARAGRAPH}"
 )
 _CLOSED = rf"{_BLANK}|(?!{_DEEP}) {{0,3}}{_OPENER}|\Z"
 """After a container: the next line surely does not continue it."""
-_LAZY = rf"(?: {{0,3}}(?![ \t\n<]|(?={_FIRST})(?:{_OPENER}|{_UNDERLINE})){_LINE})*+"
+_LAZY = rf"(?>(?: {{0,3}}(?![ \t\n<]|(?={_FIRST})(?:{_OPENER}|{_UNDERLINE})){_LINE})*)"
 """Lines that continue a paragraph of an ended container."""
 _AFTER_LAZY = rf"{_BLANK}|{_OPENER}|\Z"
-_PARAGRAPH_QUOTE = rf"(?: {{0,3}}> ?{_PARAGRAPH_LINE}{_LINE})++\Z"
+_PARAGRAPH_QUOTE = rf"(?>(?: {{0,3}}> ?{_PARAGRAPH_LINE}{_LINE})+)\Z"
 _EMPTY_QUOTE_LINE = rf"[ \t]*>{_BLANK}"
 _DEEP_LINE = rf"(?m:^){_DEEP}"
 _ITEM = rf"( {{0,3}}{_MARKER})([ \t]*)"
@@ -163,7 +164,7 @@ _FRESH = r"\n(?:(?=#{1,6} |[-*+] [^\s*+-])|[ \t]*\n(?=[^ \t\n]))"
 
 @cache
 def _below(column: int) -> str:
-    return rf"(?:(?:{_BLANK})*+{_indent(column)}(?!{_DEEP}){_WORDS}{_LINE})*+"
+    return rf"(?>(?:(?>(?:{_BLANK})*){_indent(column)}(?!{_DEEP}){_WORDS}{_LINE})*)"
 
 
 def _indent(column: int) -> str:
@@ -197,15 +198,15 @@ class _Scanner:
         self.result = ScanResult()
 
     def run(self) -> ScanResult:
-        source, heads, frequent = self.source, self.result.heads, compiled(_FREQUENT_BLOCK)
+        source, heads, frequent = self.source, self.result.heads, re.compile(_FREQUENT_BLOCK)
         while self.at < len(source):
             match = frequent.match(source, self.at)
             # The pattern of the others takes 1.5 ms to compile, which a file with nothing but
             # fences besides is spared.
             match = (
                 match
-                or compiled(_FENCE).match(source, self.at)
-                or compiled(_OTHER_BLOCK).match(source, self.at)
+                or re.compile(_FENCE).match(source, self.at)
+                or re.compile(_OTHER_BLOCK).match(source, self.at)
             )
             assert match, "every line belongs to a block"
             end = match.end()
@@ -256,10 +257,10 @@ class _Scanner:
         return self.result
 
     def _matches(self, pattern: str, at: int, end: int = sys.maxsize) -> bool:
-        return compiled(pattern).match(self.source, at, end) is not None
+        return re.compile(pattern).match(self.source, at, end) is not None
 
     def _end(self, pattern: str, at: int) -> int:
-        match = compiled(pattern).match(self.source, at)
+        match = re.compile(pattern).match(self.source, at)
         return match.end() if match else at
 
     def _skip(self, end: int) -> None:
@@ -272,7 +273,7 @@ class _Scanner:
         self.result.pieces.append((kind, start, self.line))
 
     def _until(self, kind: BlockKind, closing: str, start: int) -> None:
-        match = compiled(closing).search(self.source, start)
+        match = re.compile(closing).search(self.source, start)
         if match:
             self._take(kind, self.source.index("\n", match.end() - 1) + 1)
         else:
@@ -293,7 +294,7 @@ class _Scanner:
         self._item()
 
     def _item(self) -> None:
-        match = compiled(_ITEM).match(self.source, self.at)
+        match = re.compile(_ITEM).match(self.source, self.at)
         assert match
         first_end = self.source.index("\n", match.end()) + 1
         empty = first_end == match.end() + 1
@@ -320,7 +321,7 @@ class _Scanner:
 
     def _quote(self, end: int) -> None:
         last = self.source.rfind("\n", 0, end - 1) + 1
-        if compiled(_DEEP_LINE).search(self.source, self.at, end):
+        if re.compile(_DEEP_LINE).search(self.source, self.at, end):
             self._hand_over()
         elif self._matches(_CLOSED, end) or self._matches(_EMPTY_QUOTE_LINE, last):
             self._take(BlockKind.QUOTE, end)
@@ -345,7 +346,7 @@ class _Scanner:
         source, result, end, points = self.source, self.result, self.at, self.points
         while True:
             for _ in range(points):
-                fresh = compiled(_FRESH).search(source, end)
+                fresh = re.compile(_FRESH).search(source, end)
                 end = fresh.end() if fresh else len(source)
             whole = end == len(source)
             stretch = source[self.at : end] + ("\n" if whole else "")

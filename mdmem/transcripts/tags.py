@@ -48,7 +48,7 @@ def _tag_pattern(names: frozenset[str]) -> Pattern[str]:
     """A tag, as it is or escaped for HTML (once or more often); it need not be ended."""
     longest_first = sorted(names, key=lambda name: (-len(name), name))
     alternatives = "|".join(re.escape(name).replace(r"\ ", r"\s+") for name in longest_first)
-    return late.compiled(
+    return re.compile(
         rf"(?i)(?P<less>{_LESS})\s*+(?P<closing>/?)\s*+(?P<name>{alternatives})(?![\w.:-])"
         rf"(?P<rest>[^<>&\uff1c\uff1e]*(?:{_MORE})?)"
     )

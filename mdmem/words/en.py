@@ -334,7 +334,7 @@ AGENT_HINTS = (
 
 # The attribute that a statement is about
 
-_NAME = r"(?-i:[A-Z])[\w&-]*+(?:\.\w[\w&-]*+)*+(?!'s?\b)"
+_NAME = r"(?-i:[A-Z])[\w&-]*+(?>(?:\.\w[\w&-]*+)*)(?!'s?\b)"
 _I_HAVE = rf"\b{_PERSON}{_HAVE}{_ADVERB}"
 _I_AM = rf"\b{_PERSON}(?:'m| am|'re| are|'ve been| have been){_ADVERB}"
 _MY = r"\b(?:my|our) (?:(?:new|current|present|all-time) )?"
@@ -834,8 +834,8 @@ ASKS = (
 )
 # Beginnings of a clause that states how things are; they do not keep a sentence by themselves.
 STATES = (
-    rf"{_PERSON}(?:'m|'re| am| are) (?:really |so |very |still |just |always )*+(?!not sure|sure|"
-    r"afraid|sorry|happy|glad|proud|grateful|thankful|curious|stuck|on the lookout|in this|"
+    rf"{_PERSON}(?:'m|'re| am| are) (?>(?:really |so |very |still |just |always )*)(?!not sure|"
+    r"sure|afraid|sorry|happy|glad|proud|grateful|thankful|curious|stuck|on the lookout|in this|"
     rf"confused|excited|tired|done|back|here|ready|wondering|trying|a (?:big )?fan\b|"
     r"(?!working|living|studying|teaching|learning|training|staying|renting|getting married|"
     r"switching|migrating|moving)\w+ing\b)\w",
