@@ -232,6 +232,14 @@ def write_durably(path: Path, data: bytes, mode: int | None = None) -> None:
         raise
 
 
+def write_record(path: Path, text: str) -> None:
+    """Write a file that a later process must find: atomically, durably, for its owner alone."""
+    new = path.with_name(temporary_name())
+    write_durably(new, text.encode(), 0o600)
+    new.rename(path)
+    sync(path.parent)
+
+
 def write_cache(path: Path, text: str) -> None:
     """Write a file on which nothing depends: atomically, not fsynced, for its owner alone."""
     new = path.with_name(temporary_name())

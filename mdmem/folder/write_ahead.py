@@ -16,8 +16,7 @@ from mdmem.folder.files import (
     read,
     replace,
     sync,
-    temporary_name,
-    write_durably,
+    write_record,
 )
 from mdmem.model import FilePath
 from mdmem.startup.records import asdict, dataclass
@@ -83,14 +82,11 @@ class MoveRecord:
 
 def save_record(state: Path, record: Record | MoveRecord) -> None:
     """Write the write-ahead record, durably."""
-    new = state / temporary_name()
     fields = asdict(record)
     if isinstance(record, Record):
         del fields["second"]  # without this key, an earlier version can read the record of one file
         fields |= {"second": asdict(record.second)} if record.second else {}
-    write_durably(new, json.dumps(fields).encode(), 0o600)
-    new.rename(state / RECORD_NAME)
-    sync(state)
+    write_record(state / RECORD_NAME, json.dumps(fields))
 
 
 def load_record(state: Path) -> Record | MoveRecord | None:
