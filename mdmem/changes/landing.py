@@ -28,7 +28,7 @@ def land(workspace: Workspace, before: CommitId | None, after: CommitId, say: Sa
     Raises: RepositoryProblem (`pending-edits`, `repository-busy`, `detached-head`, `busy`),
     PathProblem (`bad-path`, `unsupported-file`), RefusedChange (`secret-found`).
     """
-    repository = workspace.repository.at_folder(workspace.repository.root)
+    repository = workspace.repository.at_root()
     landing = placing.plan_landing(repository, before, after)
     _require_placeable(repository, landing)
     workspace.ensure_state()

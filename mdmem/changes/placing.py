@@ -100,10 +100,7 @@ def _save(path: Path, landing: Landing) -> None:
         "to": landing.after,
         "files": [asdict(file) for file in landing.files],
     }
-    new = path.with_name(files.temporary_name())
-    files.write_durably(new, json.dumps(fields).encode(), 0o600)
-    new.rename(path)
-    files.sync(path.parent)
+    files.write_record(path, json.dumps(fields))
 
 
 def _load(path: Path) -> Landing | None:
@@ -199,7 +196,7 @@ def _landing_lock(workspace: Workspace) -> AbstractContextManager[None]:
 
 
 def _settle(workspace: Workspace, landing: Landing, placements: Sequence[Placement]) -> bool:
-    repository = workspace.repository.at_folder(workspace.repository.root)
+    repository = workspace.repository.at_root()
     head = repository.head()
     if head == landing.before and repository.branch() == landing.branch:
         for placement in placements:
@@ -349,7 +346,7 @@ class Placement:
 
 
 def _placements(workspace: Workspace, landing: Landing) -> list[Placement]:
-    repository = workspace.repository.at_folder(workspace.repository.root)
+    repository = workspace.repository.at_root()
     ids = {blob for file in landing.files for blob in (file.before, file.after) if blob}
     contents = repository.contents(sorted(ids))
     folders = {(repository.root / file.path).parent for file in landing.files}

@@ -1,13 +1,21 @@
-"""An anonymous name of this machine."""
+"""Names of this machine: one that tells nothing of it, and one for people."""
 
 from __future__ import annotations
 
 import platform
 from hashlib import sha256
 
+from mdmem.startup import late
+
 _DIGITS = 8
+_NOT_IN_NAMES = late.pattern(r"[^A-Za-z0-9]+")
 
 
 def host_name() -> str:
-    """Name this machine by 8 hex digits."""
+    """8 hex digits that differ from those of other machines."""
     return sha256(platform.node().encode()).hexdigest()[:_DIGITS]
+
+
+def machine_name() -> str:
+    """The name of this machine, as a part of a branch's or a file's."""
+    return _NOT_IN_NAMES.sub("-", platform.node().partition(".")[0]).strip("-") or "machine"

@@ -454,7 +454,7 @@ class Memory:
     def status(self) -> WorkspaceStatus:
         """Describe the workspace and how fresh its index is."""
         workspace = self.workspace
-        status = module("sync.standing").with_sync(
+        status = module("sync.status").with_sync(
             workspace, module("queries.status").status(workspace)
         )
         if workspace.settings.sessions or (workspace.state / RUNS_NAME).exists():

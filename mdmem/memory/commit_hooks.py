@@ -142,7 +142,7 @@ def add_merge_trailers(
     committed: a person may have decided otherwise. `environment` may name the index.
     """
     repository = repo.discover(folder)
-    repository = repository.at_folder(repository.root)
+    repository = repository.at_root()
     theirs, ours = _merged_commit(repository), repository.head()
     if theirs is None or ours is None:
         return ()
@@ -214,7 +214,7 @@ def _staged_text(
 def add_claim(folder: Path, message: str, environment: Mapping[str, str]) -> str | None:
     """Add `Mdmem-Claimed-By` to a message; the agent, or None where there is nothing to claim."""
     repository = repo.discover(folder)
-    repository = repository.at_folder(repository.root)
+    repository = repository.at_root()
     if git_files.operation_under_way(str(repository.git_dir)) in _MOVED_BY:
         return None
     folders = {

@@ -18,7 +18,7 @@ def merge_trailers(
     text_of: Callable[[FilePath], bytes | None],
     environment: Mapping[str, str],
 ) -> tuple[str, ...]:
-    """The trailers for files that both sides changed; of facts that stand in the result only.
+    """The trailers for files that both sides changed; only of facts that are in the result.
 
     `repository` is seen from its root, `text_of` gives a file's text in the result.
     """

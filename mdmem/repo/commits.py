@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
@@ -16,9 +15,6 @@ from mdmem.repo.runner import READ_SECONDS, GitResult, literal_pathspecs, parse_
 from mdmem.repo.worktree import Identity, PathState, Repository
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-
-if TYPE_CHECKING:
-    from mdmem.repo.branch_commits import BlobChange
 
 _LOCK_SECONDS = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
@@ -458,7 +454,7 @@ def move_head(
     return result.status == 0
 
 
-def set_entries(repository: Repository, changes: Sequence[BlobChange]) -> None:
+def set_entries(repository: Repository, changes: Sequence[branch_commits.BlobChange]) -> None:
     """Set the index entries of changed files to what they are after the change.
 
     Raises RepositoryProblem (`busy`, `git-failed`).

@@ -1,7 +1,7 @@
 """Merge two commits without a work tree, and never stop at a conflict.
 
-Memory files are merged by git's driver. Where git reports a conflict all the same, one side stands
-whole, and the other remains reachable as a parent's.
+Memory files are merged by git's driver. Where git reports a conflict all the same, one side's
+version is kept whole, and the other remains reachable as a parent's.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class MergedTree:
     """A merge's tree; paths are from the root.
 
     `kept_files` were changed on one side and removed on the other. `set_aside` are files of which
-    the other side's version stands; `with_ours` is the tree with this side's. A commit of that
+    the other side's version is kept; `with_ours` is the tree with this side's. A commit of that
     before one of `tree` shows both versions in the history of the file.
     """
 
@@ -98,17 +98,17 @@ def _without_conflicts(
         path, versions = os.fsdecode(raw_path), conflict.versions
         # Of two files with one name, or a file and a folder, git adds the commit to one's name.
         moved_from, _, commit = path.rpartition("~")
-        stands = versions.get(2) or versions.get(3)
-        if commit in (theirs, ours) and stands:
+        kept_version = versions.get(2) or versions.get(3)
+        if commit in (theirs, ours) and kept_version:
             entries.append(f"0 {zeros}\t{path}")
             path = _beside(moved_from, host if commit == ours else "remote")
-            aside += [SetAside(FilePath(path), stands[1])] if commit == ours else []
+            aside += [SetAside(FilePath(path), kept_version[1])] if commit == ours else []
         elif 2 in versions and 3 in versions:
             aside.append(SetAside(FilePath(path), versions[3][1]))
             ours_entries.append(f"{' '.join(versions[3])}\t{path}")
-        elif 1 in versions and stands:
+        elif 1 in versions and kept_version:
             kept.append(FilePath(path))
-        mode, blob = stands or ("0", zeros)
+        mode, blob = kept_version or ("0", zeros)
         entries.append(f"{mode} {blob}\t{path}")
     with tempfile.TemporaryDirectory(prefix="mdmem-") as folder:
         index = {"GIT_INDEX_FILE": f"{folder}/index"}

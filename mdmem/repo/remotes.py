@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
 import shlex
 import time
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from mdmem.errors import RepositoryProblem, SyncProblem
+from mdmem.folder.machine import machine_name
 from mdmem.model import CommitId
 from mdmem.repo import branch_commits
 from mdmem.repo.runner import GitResult, run
@@ -41,7 +41,6 @@ _FASTER = late.pattern(
     r"|reference already exists|is at \w+ but expected"
 )
 _MISSING = late.pattern(r"(?i)couldn't find remote ref")
-_NOT_IN_NAMES = late.pattern(r"[^A-Za-z0-9]+")
 _MOST_WORDS = 10
 """The most lines of a server's that are repeated."""
 
@@ -226,11 +225,6 @@ def find_remote(
         deadline=time.monotonic() + seconds,
         seconds=seconds,
     )
-
-
-def machine_name() -> str:
-    """The name of this machine, as a part of a branch's or a file's."""
-    return _NOT_IN_NAMES.sub("-", platform.node().partition(".")[0]).strip("-") or "machine"
 
 
 def _ssh_command(repository: Repository) -> str:

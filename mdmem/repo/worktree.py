@@ -88,6 +88,10 @@ class Repository:
         """The same work tree, seen from another folder in it; the folder need not exist."""
         return replace(self, folder=folder, prefix=path_below(str(self.root), str(folder)))
 
+    def at_root(self) -> Repository:
+        """The same work tree, with all paths from its root."""
+        return self.at_folder(self.root)
+
     @property
     def hooks_dir(self) -> Path:
         """The folder where git looks for hooks."""

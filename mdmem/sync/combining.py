@@ -9,6 +9,7 @@ from mdmem.changes.purge import PURGE_TRAILER
 from mdmem.errors import SyncProblem
 from mdmem.folder.layout import WORKSPACE_MARKS
 from mdmem.folder.listing import is_marked
+from mdmem.folder.machine import machine_name
 from mdmem.merge import again, setup
 from mdmem.merge.trailers import merge_trailers
 from mdmem.model import CommitId, FactId, FilePath, Op
@@ -16,7 +17,7 @@ from mdmem.model.syncing import SetAside
 from mdmem.repo import Repository, branch_commits
 from mdmem.repo.first_parent import reaches
 from mdmem.repo.merge_trees import merge_trees
-from mdmem.repo.remotes import Remote, machine_name
+from mdmem.repo.remotes import Remote
 from mdmem.startup.records import dataclass
 from mdmem.sync.outgoing import require_memory_alone
 from mdmem.sync.sync_state import SyncState
@@ -64,7 +65,7 @@ def combine(
     Raises: SyncProblem (`remote-rewound`, `remote-purged`, `remote-unrelated`, `sync-foreign`),
     RepositoryProblem (`git-too-old`).
     """
-    repository = workspace.repository.at_folder(workspace.repository.root)
+    repository = workspace.repository.at_root()
     _require_forward(workspace, remote, state, theirs, ours)
     require_memory_alone(workspace, theirs, ours)
     if theirs is None or ours is None:
@@ -84,7 +85,7 @@ def combine(
 
 def _with_devices(workspace: Workspace, remote: Remote, combined: Combined) -> Combined:
     """Merge the branches of devices that cannot merge themselves, in the order of their names."""
-    repository = workspace.repository.at_folder(workspace.repository.root)
+    repository = workspace.repository.at_root()
     for name, tip in remote.devices().items():
         base = branch_commits.merge_base(repository, combined.commit, tip)
         if base in (tip, None):  # it is in already, or has nothing to do with this memory
@@ -189,7 +190,7 @@ def _merge(
 ) -> Merged:
     """Merge a side, called by a machine's name, into the remote's."""
     set_up(workspace, again=True)
-    repository = workspace.repository.at_folder(workspace.repository.root)
+    repository = workspace.repository.at_root()
     is_joined = branch_commits.merge_base(repository, theirs, ours) is None
     merged = merge_trees(repository, theirs, ours, name, unrelated=is_joined)
 
@@ -235,7 +236,7 @@ def _merge(
 def set_up(workspace: Workspace, again: bool = False) -> None:
     """Have git merge memory by section here, as `init` does; `again`: see whether it still does."""
     if again or setup.driver_command(workspace.repository) is None:
-        repository = workspace.repository.at_folder(workspace.repository.root)
+        repository = workspace.repository.at_root()
         marks = {path.rpartition("/") for path in repository.tracked()}
         roots = {repository.root / folder for folder, _, name in marks if name in WORKSPACE_MARKS}
         for root in {workspace.root, *filter(is_marked, roots)}:

@@ -27,7 +27,7 @@ def require_memory_alone(
 
     Raises SyncProblem (`sync-foreign`).
     """
-    repository = workspace.repository.at_folder(workspace.repository.root)
+    repository = workspace.repository.at_root()
     roots = _Roots(workspace, repository, [tip for tip in (theirs, ours) if tip])
     for tip, other, which in ((ours, theirs, "unpushed"), (theirs, ours, "new")):
         foreign = [
@@ -109,7 +109,7 @@ def require_no_secrets(workspace: Workspace, theirs: CommitId | None, ours: Comm
     """
     if "secret" in workspace.allowances():
         return
-    repository = workspace.repository.at_folder(workspace.repository.root)
+    repository = workspace.repository.at_root()
     for commit, patches in incoming.added_lines(repository, ours, theirs):
         for patch in patches:
             for text in patch.added:

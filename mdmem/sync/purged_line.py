@@ -8,12 +8,12 @@ from mdmem import repo
 from mdmem.changes.placing import changes_between
 from mdmem.changes.purge import PURGE_TRAILER, empty_state
 from mdmem.folder.layout import is_markdown
+from mdmem.folder.machine import machine_name
 from mdmem.history.purged import PurgedWords, holds_purged, parse_purged
 from mdmem.model import CommitId
 from mdmem.repo import Repository, branch_commits, objects
 from mdmem.repo.branch_commits import SCRATCH, BranchCommit, NewCommit, StoredFile
 from mdmem.repo.merge_trees import merge_trees
-from mdmem.repo.remotes import machine_name
 from mdmem.text.document import split_lines
 from mdmem.workspace import Say, Workspace
 
@@ -30,7 +30,7 @@ def make_again(
 
     Author, date and trailers stay; lines with purged words are left out, and merges too.
     """
-    repository = workspace.repository.at_folder(workspace.repository.root)
+    repository = workspace.repository.at_root()
     listed = branch_commits.commits_not_in(repository, [side], since)
     commits = [commit for commit in reversed(listed.values()) if len(commit.parents) == 1]
     for commit in commits[:_LISTED]:
@@ -60,6 +60,7 @@ def _make_again(
 ) -> CommitId:
     date = branch_commits.date_variables(repo.raw_date(workspace.now()), workspace.identity())
     # git merges two commits: this one has the tree of the line, and the commit's parent as base.
+    # It is in no history, and so not signed.
     line = repository.git(
         "commit-tree", "-p", commit.parents[0], "-m", "x", f"{onto}^{{tree}}", extra=date
     )

@@ -306,7 +306,7 @@ class _AtomMatcher:
                 yield gone[a], new[b]
 
     def by_place(self, side: int, gone: list[int], new: list[int]) -> Iterator[tuple[int, int]]:
-        """Match what stands between the same neighbours, one after the other."""
+        """Match atoms between the same neighbours, one after the other."""
         old_runs = unmatched_between(
             range(len(self._base)),
             {n: n for n, triple in enumerate(self.of_base) if triple.sides[side] is not None},
