@@ -482,3 +482,94 @@ def test_a_list_nested_twenty_deep() -> None:
     ours, theirs = base.replace("item 7", "item 7 #t"), base.replace("item 19", "last item 19")
     both = ours.replace("item 19", "last item 19")
     assert merged_again(base, ours, theirs) == (both, [])
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "expected", "named"),
+    [
+        pytest.param(
+            "> [!tip] Keys\n> They are under the mat",
+            "> [!tip] Keys\n> They are under the red mat",
+            "> [!tip] Keys\n> They are under the blue mat",
+            "> [!tip] Keys\n> They are under the blue mat\n\n"
+            "> [!tip] Keys\n> They are under the red mat",
+            ids(("They are under the blue mat", "They are under the red mat")),
+            id="a callout without a full stop",
+        ),
+        pytest.param(
+            "- i1 alpha\n- i2 beta gamma",
+            "- i1 alpha one\n  - i2 beta gamma",
+            "- i1 alpha two\n- i2 beta delta",
+            "- i1 alpha one\n  - i2 beta delta\n- i1 alpha two",
+            ids(("i1 alpha one", "i1 alpha two")),
+            id="moved beneath an item that both reworded, and reworded",
+        ),
+        pytest.param(
+            "Beta iron",
+            "Beta new",
+            "Other iron. Third thing",
+            "Beta new\n\nOther iron. Third thing",
+            ids(("Beta new", "Other iron. Third thing")),
+            id="sentences that only their sides can tell apart",
+        ),
+    ],
+)
+def test_both_sides_words_are_there_and_named(
+    base: str, ours: str, theirs: str, expected: str, named: list[set[str]]
+):
+    assert merged(base, ours, theirs) == (expected, named)
+    standing = {atom.id for atom in named_atoms(parse(f"{HEAD}{expected}\n"))}
+    facts = {fact_id(line.lstrip(" -")) for line in expected.split("\n")}
+    assert all(pair <= standing | facts for pair in named)
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "expected"),
+    [
+        pytest.param(
+            "| a | b |\n|---|---|\n| x | 1 |\n| y | 2 |",
+            "| a |\n|---|\n| x |\n| y |",
+            "| a | b |\n|---|---|\n| x | 1 new |\n| y | 2 |",
+            "| a | b |\n|---|---|\n| x | 1 new |\n| y | 2 |",
+            id="a word in a column that is gone",
+        ),
+        pytest.param(
+            "1. drain\n   - done\n2. close\n   - done",
+            "1. first\n2. drain\n   - done\n3. close\n   - done",
+            "1. drain\n   - done\n2. close\n   - done at noon",
+            "1. first\n2. drain\n   - done\n3. close\n   - done at noon",
+            id="beneath a step whose number changed",
+        ),
+        pytest.param(
+            "".join(f"{n}. step {n}\n" for n in range(1, 9)) + "   - child",
+            "1. first\n" + "".join(f"{n + 1}. step {n}\n" for n in range(1, 9)) + "   - child",
+            "".join(f"{n + (n > 4)}. step {n}\n" + "5. middle\n" * (n == 4) for n in range(1, 9))
+            + "   - child",
+            "1. first\n2. step 1\n3. step 2\n4. step 3\n5. step 4\n6. middle\n7. step 5\n8. step 6\n"
+            "9. step 7\n10. step 8\n    - child",
+            id="beneath a step whose number became longer",
+        ),
+        pytest.param(
+            "First block.\n\nOne is here. Two is there.",
+            "First block.\n\nOne is here.",
+            "First block.\n\nTwo is there.",
+            "First block.",
+            id="each side removed the other sentence",
+        ),
+    ],
+)
+def test_what_follows_from_the_other_side(base: str, ours: str, theirs: str, expected: str):
+    assert merged(base, ours, theirs) == (expected, [])
+
+
+def test_a_long_list_in_front_matter_with_a_note_takes_no_time():
+    years = ", ".join(map(str, range(1000, 4000)))
+    base = f"---\nyears: [{years}] # all\n---\n\n# M\n\n- one\n"
+    result = merge3(base.encode(), base.replace("one", "two").encode(), f"{base}- x\n".encode())
+    assert result.data == f"{base}- x\n".replace("one", "two").encode()
+
+
+def test_a_block_that_one_side_removed_and_the_other_changed_is_named():
+    base = "First block.\n\nThe roof leaks in the north"
+    result = both_ways(base, "First block.", f"{base} corner")
+    assert result.notes.kept == (fact_id("The roof leaks in the north corner"),)

@@ -16,6 +16,7 @@ from mdmem.editors.merge3.tables import Table, merge_tables
 from mdmem.editors.merge3.values import choices, merge_items, merge_lines
 from mdmem.editors.merge3.versions import Unit
 from mdmem.errors import TextProblem
+from mdmem.text.document import fold_space
 from mdmem.text.scan import BlockKind
 
 
@@ -46,13 +47,16 @@ def atoms_of(unit: Unit) -> Iterator[tuple[str, int]]:
     """
     if unit.fact:
         yield unit.fact.text, 0
-    elif unit.table:
+        return
+    yield unit.words, 0
+    if unit.table:
         yield from ((" | ".join(row.words), line) for line, row in enumerate(unit.table.rows, 2))
     else:
         quote = Quote.read(unit.text) if unit.kind is BlockKind.QUOTE else None
         text, line, start = (
             (quote.prose.text, int(quote.head is not None), 0) if quote else (unit.text, 0, 0)
         )
+        yield fold_space(text), line
         for sentence, end in read_sentences(text):
             before = text[start:end]
             blank = before[: len(before) - len(before.lstrip())]

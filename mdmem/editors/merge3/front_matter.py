@@ -67,7 +67,7 @@ def merge_front_matter(
 
 _PLAIN = r"[^\s\[\]{},#&*!|>%@`\"'?:-](?:[^\[\]{},#:\n]|(?<=\S)#|:(?=\S))*|-?\d[\d.:-]*"
 _QUOTED = r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\n]|'')*'"
-_ITEM = rf"(?:{_QUOTED}|{_PLAIN})"
+_ITEM = rf"(?>{_QUOTED}|{_PLAIN})"
 _FLOW = late.pattern(
     rf"[ \t]*\[[ \t]*(?:({_ITEM}[ \t]*(?:,[ \t]*{_ITEM}[ \t]*)*),?[ \t]*)?\][ \t]*\r?\n?"
 )

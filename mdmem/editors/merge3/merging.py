@@ -71,8 +71,8 @@ def collect_notes(units: Iterable[MergedUnit], sections: Iterable[MergedSection]
             Contradiction(fact_id(first), fact_id(second), None) for first, second in unit.pairs
         ]
         kept += map(fact_id, unit.kept)
-        if facts and unit.is_kept:
-            kept.append(facts[0].id)
+        if unit.is_kept:
+            kept.append(facts[0].id if facts else fact_id(unit.unit.words))
         if facts and unit.is_moved_apart:
             moved.append(facts[0].id)
     return MergeNotes(

@@ -82,6 +82,8 @@ def merge_prose(base: Prose, ours: Prose, theirs: Prose) -> MergedText:
     """The paragraph with both sides' sentences, in the form of the side that changed it."""
     versions = (base, ours, theirs)
     merged = merge_atoms((base.sentences, ours.sentences, theirs.sentences), _SENTENCE_KIND)
+    if not merged:
+        return MergedText(())
     form = max(choices(base.form, ours.form, theirs.form))
     sources = [version for version in versions if version.form == form]
     width = (
@@ -95,11 +97,12 @@ def merge_prose(base: Prose, ours: Prose, theirs: Prose) -> MergedText:
     if _reads(text, merged):
         return MergedText((text,), pairs, kept)
     # a sentence without a full stop would be one with the next: the paragraph is there twice
-    texts = [
-        _write(sentences, sources, form, width)
-        for sentences in versions_of_sides(merged, ours.sentences, theirs.sentences)
-    ]
-    if not pairs:
+    both = versions_of_sides(merged, ours.sentences, theirs.sentences)
+    texts = [_write(sentences, sources, form, width) for sentences in both]
+    if not pairs or any(
+        [words for words, _ in read_sentences(text)] != sentences
+        for text, sentences in zip(texts, both, strict=True)
+    ):
         texts = [ours.text, theirs.text]
         first, second = sorted(map(fold_space, texts))
         pairs, kept = ((first, second),), ()
@@ -186,8 +189,12 @@ def merge_quotes(base: Quote, ours: Quote, theirs: Quote) -> MergedText | None:
     titles = tuple(sorted(titles))
     heads = [f"[!{max(kinds)}]{max(folds)}{' ' * bool(title)}{title}" for title in titles]
     pairs = merged.pairs if len(titles) < 2 else (*merged.pairs, (titles[0], titles[1]))
-    body = merged.texts[0]
-    texts = tuple(_quoted(f"{head}\n{body}" if body else head) for head in heads)
+    bodies = merged.texts or ("",)
+    count = max(len(heads), len(bodies))
+    texts = tuple(
+        _quoted(f"{heads[n % len(heads)]}\n{bodies[n % len(bodies)]}".rstrip("\n"))
+        for n in range(count)
+    )
     return merged._replace(texts=texts, pairs=pairs)
 
 

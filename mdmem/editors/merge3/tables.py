@@ -278,7 +278,9 @@ class _Writer:
             for table, n in zip(self._tables, members, strict=True)
         ]
         base, *sides = [None if cell is None else _alignment(cell) for cell in written]
-        left, right = max(side for side in choices(base, sides[0], sides[1]) if side)
+        left, right = max(
+            filter(None, sides if None in sides else choices(base, sides[0], sides[1]))
+        )
         length = self._widths[number] + 2 * is_spaced
         own = [cell for source in self._sources if (cell := written[source]) is not None]
         for cell in own:

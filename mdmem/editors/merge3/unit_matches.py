@@ -241,7 +241,7 @@ class _UnitMatcher:
 
         If the other side moved the old one, the first word must be the same too.
         """
-        side = candidates.side
+        side, new = candidates.side, set(candidates.new)
         old_runs = unmatched_between(
             candidates.all_old,
             {n: n for n in candidates.all_old if self._of_base[n].sides[side] is not None},
@@ -252,11 +252,19 @@ class _UnitMatcher:
         new_runs = unmatched_between(candidates.all_new, old_of)
         for neighbours, numbers in old_runs.items():
             others = new_runs.get(neighbours, [])
-            if len(numbers) != 1 or len(others) != 1 or others[0] not in candidates.new:
+            units = [
+                (candidates.old_version.units[old], candidates.new_version.units[unit])
+                for old, unit in zip(numbers, others, strict=False)
+            ]
+            if len(numbers) == len(others) and all(
+                old.kind is unit.kind is not None and not (old.fact or unit.fact)
+                for old, unit in units
+            ):
+                for pair in zip(numbers, others, strict=True):
+                    if pair[1] in new:
+                        yield *pair, True
+            elif len(numbers) != 1 or len(others) != 1 or others[0] not in candidates.new:
                 continue
-            pair = candidates.old_version.units[numbers[0]], candidates.new_version.units[others[0]]
-            if pair[0].kind is pair[1].kind is not None and not (pair[0].fact or pair[1].fact):
-                yield numbers[0], others[0], True
             elif not self._is_moved(numbers[0]) or _have_one_subject(
                 candidates, numbers[0], others[0]
             ):
@@ -360,7 +368,7 @@ def _numbered(
         parent = version.parent_of[number]
         text = (
             version.units[number].unnumbered,
-            None if parent is None else version.units[parent].text,
+            None if parent is None else version.units[parent].unnumbered,
         )
         seen[text] += 1
         yield (*text, seen[text]), number

@@ -84,8 +84,13 @@ class UnitOrder:
             waiting += children
         if not beneath or None in parent.triple.sides:
             return []
+        wordings = sorted(
+            version.units[n].text
+            for version, n in zip(self._versions[1:], parent.triple.sides, strict=True)
+            if n is not None
+        )
         trees = [
-            self._tree(parent, beneath, version, triples, number)
+            self._tree(parent, beneath, version, triples, number, wordings)
             for version, triples, number in zip(
                 self._versions[1:], self._triples_of[1:], parent.triple.sides, strict=True
             )
@@ -93,6 +98,10 @@ class UnitOrder:
         ]
         trees.sort(key=lambda tree: parent.texts.index(tree[0].texts[0]))
         both = [unit for tree in trees for unit in tree]
+        trees_of = Counter(unit.triple for unit in both)
+        for unit in both:
+            if trees_of[unit.triple] == 1:  # the other side has it elsewhere, or not
+                unit.texts = beneath[unit.triple].texts
         return both if beneath.keys() <= {unit.triple for unit in both} else []
 
     @staticmethod
@@ -102,13 +111,12 @@ class UnitOrder:
         version: Version,
         triples: Sequence[UnitTriple],
         number: int,
+        wordings: Sequence[str],
     ) -> list[MergedUnit]:
         """An item as a side words it, and the items beneath it there."""
         first = version.units[number]
-        text = next(
-            text for text in parent.texts if without_number(text) == without_number(first.text)
-        )
-        wider = max(0, len(text) - len(first.text))
+        text = parent.texts[wordings.index(first.text)]
+        wider = max(0, _offset(text) - _offset(first.text))
         tree = {number: replace(parent, texts=(text,))}
         for at in range(number + 1, len(version.units)):
             around, unit = version.parent_of[at], version.units[at]
@@ -139,6 +147,9 @@ class UnitOrder:
             else merge_order(base, (ours, theirs), _unit_key)
         )
         units = list(dict.fromkeys((*order, *self._in_parent.get((section, triple), ()))))
+        if parent:  # its number may be longer now
+            for unit in units:
+                unit.indent = max(unit.indent, parent.indent + _offset(parent.texts[-1]))
         for is_numbered, run in groupby(units, _is_numbered):
             if is_numbered:
                 self._number(list(run))
@@ -205,7 +216,9 @@ _UnitsByParent = dict[UnitTriple | None, list["MergedUnit"]]
 
 
 def _is_numbered(unit: MergedUnit) -> bool:
-    return unit.unit.kind is BlockKind.ITEM and number_of_item(unit.texts[0]) is not None
+    return unit.unit.kind is BlockKind.ITEM and all(
+        number_of_item(text) is not None for text in unit.texts
+    )
 
 
 def _keep_once(units: Sequence[MergedUnit], most: Mapping[str, int]) -> None:
@@ -342,7 +355,7 @@ class _UnitMerger:
             return None
         return self.only(triple)
 
-    def _merge_both(self, triple: UnitTriple, ours: int, theirs: int) -> MergedUnit:
+    def _merge_both(self, triple: UnitTriple, ours: int, theirs: int) -> MergedUnit | None:
         units = (self._sides[0].units[ours], self._sides[1].units[theirs])
         places = [
             (self._section(0, ours), self.parent_in(triple, 1)),
@@ -361,6 +374,8 @@ class _UnitMerger:
         merged = merge_unit(
             units[0].kind, old.text if old else None, units[0].text, units[1].text, triple.is_guess
         )
+        if not merged.texts:
+            return None
         first, second = sorted(unit.text for unit in units)
         made_of = None if {*merged.texts} <= {first, second} else (first, second)
         return MergedUnit(
@@ -452,9 +467,14 @@ def _set_place(
     for outer, inner in pairwise(reversed(chain)):
         inner.section = outer.section
         indents = merger.indents(inner.triple, outer.triple)
-        marker = MARKER.match(outer.texts[-1])
-        least = marker.end() if marker else 2
+        least = _offset(outer.texts[-1])
         indent = _common_indent(indents) or usual.get(outer.triple)
         if indent is None:
             indent = max((n for n in indents[1:] if n is not None), default=least)
         inner.indent = outer.indent + min(max(indent, least), least + _MOST_SPACES)
+
+
+def _offset(item: str) -> int:
+    """The column of its text."""
+    marker = MARKER.match(item)
+    return marker.end() if marker else 2
