@@ -157,8 +157,9 @@ def test_parts_of_a_block_that_were_kept_twice_are_listed_until_that_is_settled(
     assert listed(at) == []
     at.write("MEMORY.md", text)
     assert listed(at) == ROWS
-    memory.apply(Resolve(ids[1], ids[0]))
+    assert memory.apply(Resolve(ids[1], ids[0])).changed
     assert listed(at) == []
+    assert not memory.apply(Resolve(ids[0], ids[1])).changed
     with pytest.raises(FactProblem, match="no fact"):
         memory.apply(Resolve(ids[0], "f" * 8))
 

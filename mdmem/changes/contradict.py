@@ -14,7 +14,7 @@ from mdmem.model import FactId, FileKind, Op, Provenance
 from mdmem.model.trail import MarkKind
 from mdmem.model.writes import Contradict, Resolve, WriteResult
 from mdmem.queries import lookup
-from mdmem.queries.named_parts import NamedPart, PartPair, open_pairs
+from mdmem.queries.named_parts import NamedPart, PartPair, part_pairs
 from mdmem.startup.records import dataclass
 from mdmem.text import check
 from mdmem.text.document import preamble_etag, section_etag
@@ -90,7 +90,7 @@ def _named_parts(workspace: Workspace, change: Resolve) -> PartPair | None:
     """The parts of blocks that a merge kept in two versions, if these two are named."""
     names = (change.first, change.second)
     with trails.fresh_trail(workspace) as trail:
-        for pair in open_pairs(workspace, trail):
+        for pair in part_pairs(workspace, trail):
             for ids in ((pair.first.id, pair.second.id), (pair.second.id, pair.first.id)):
                 if all(names_any(name, (part,)) for name, part in zip(names, ids, strict=True)):
                     return pair

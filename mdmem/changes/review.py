@@ -15,7 +15,7 @@ from mdmem.model.proposals import Advice, ReviewResult
 from mdmem.model.trail import Entry, Mark
 from mdmem.model.writes import Change, WriteOptions, WriteResult
 from mdmem.proposals import branches
-from mdmem.queries import search
+from mdmem.queries.conflicts import conflicts
 from mdmem.startup.records import replace
 from mdmem.text.document import parse_bytes
 from mdmem.text.entries import entries
@@ -33,13 +33,13 @@ def review(workspace: Workspace, say: Say) -> ReviewResult:
 def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
     """The advice on the curated files in their current state."""
     today = workspace.now().date()
-    conflicts = search.conflicts(workspace, say).conflicts
+    listed = conflicts(workspace, say).conflicts
     budget = Budget(workspace.settings.budget_lines, workspace.settings.budget_bytes)
     with trails.fresh_trail(workspace, say) as trail:
         curated = list(_curated_files(workspace, trail))
         again = {each.number for each in replay.here_again(workspace, trail)}
         facts = [fact for file in curated for fact in _fact_states(trail, file, again, today)]
-        return find_advice(curated, facts, conflicts, budget, today)
+        return find_advice(curated, facts, listed, budget, today)
 
 
 def apply_safe_advice(

@@ -433,7 +433,7 @@ class Memory:
 
     def conflicts(self) -> ConflictList:
         """List the pairs of facts that contradict each other."""
-        return module("queries.search").conflicts(self.workspace, self._say, self._progress)
+        return module("queries.conflicts").conflicts(self.workspace, self._say, self._progress)
 
     def recall(self, tags: tuple[str, ...], limit: int = 100) -> FactList:
         """List the facts with any of these tags, most of them first, then newest; 0: no limit."""

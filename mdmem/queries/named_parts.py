@@ -7,7 +7,8 @@ says that they do not contradict each other.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from itertools import product
 
 from mdmem.errors import PathProblem
@@ -19,7 +20,6 @@ from mdmem.repo.first_parent import changed_files
 from mdmem.startup.records import dataclass
 from mdmem.text.contradictions import marks_of_pairs
 from mdmem.text.document import Document, parse_bytes
-from mdmem.text.facts import items
 from mdmem.trail import Trail
 from mdmem.workspace import Workspace
 
@@ -42,26 +42,33 @@ class PartPair:
     first: NamedPart
     second: NamedPart
     mark: Mark
+    is_resolved: bool
 
 
 def open_pairs(workspace: Workspace, trail: Trail) -> Iterator[PartPair]:
     """The pairs of parts that contradict each other."""
+    return (pair for pair in part_pairs(workspace, trail) if not pair.is_resolved)
+
+
+def part_pairs(workspace: Workspace, trail: Trail) -> Iterator[PartPair]:
+    """The pairs of parts that a merge named, also those that were resolved since."""
     read = _Files(workspace, trail)
     for marks in marks_of_pairs(trail.pair_marks()).values():
         stated = [mark for mark in marks if mark.kind is MarkKind.CONTRADICTS]
-        if marks[-1].kind is MarkKind.RESOLVED:
+        ids = (marks[0].fact, marks[0].other)
+        if not stated or all(_is_current_fact(trail, each) for each in ids):
             continue
-        parts, facts = list[NamedPart](), set[FactId]()
-        for path in dict.fromkeys(path for mark in stated for path in read.changed_by(mark)):
-            parts += read.parts(path)
-            facts.update(read.facts(path))
-        ids = (stated[0].fact, stated[0].other)
-        if not facts.issuperset(ids):
-            found = [[part for part in parts if part.id == each] for each in ids]
-            nearest = min(product(*found), key=lambda pair: _distance(*pair), default=None)
-            if nearest is not None:
-                first, second = sorted(nearest, key=lambda part: (part.path, part.line))
-                yield PartPair(first, second, stated[0])
+        paths = dict.fromkeys(path for mark in stated for path in read.changed_by(mark))
+        parts = [part for path in paths for part in read.parts(path)]
+        found = [[part for part in parts if part.id == each] for each in ids]
+        nearest = min(product(*found), key=lambda pair: _distance(*pair), default=None)
+        if nearest is not None:
+            first, second = sorted(nearest, key=lambda part: (part.path, part.line))
+            yield PartPair(first, second, stated[0], marks[-1].kind is MarkKind.RESOLVED)
+
+
+def _is_current_fact(trail: Trail, fact: FactId | None) -> bool:
+    return fact is not None and any(each.ended is None for each in trail.occurrences_of(fact))
 
 
 def _distance(first: NamedPart, second: NamedPart) -> tuple[bool, int]:
@@ -75,7 +82,6 @@ class _Files:
         self._workspace, self._trail = workspace, trail
         self._listed = workspace.memory_files()
         self._parts: dict[FilePath, list[NamedPart]] = {}
-        self._facts: dict[FilePath, Collection[FactId]] = {}
 
     def changed_by(self, mark: Mark) -> list[FilePath]:
         """The files that the commit of a mark changed, under their names of today."""
@@ -93,24 +99,14 @@ class _Files:
 
     def parts(self, path: FilePath) -> list[NamedPart]:
         """All that a merge may name in a file."""
-        self._read(path)
+        if path not in self._parts:
+            self._parts[path] = list(self._read(path))
         return self._parts[path]
 
-    def facts(self, path: FilePath) -> Collection[FactId]:
-        """The facts in a file."""
-        self._read(path)
-        return self._facts[path]
-
-    def _read(self, path: FilePath) -> None:
-        if path in self._parts:
-            return
-        try:
+    def _read(self, path: FilePath) -> Iterator[NamedPart]:
+        with suppress(PathProblem):  # `check` names a file that cannot be read
             document = parse_bytes(files.read(self._listed[path].full_path) or b"")
-        except PathProblem:
-            self._parts[path], self._facts[path] = [], ()
-            return
-        self._parts[path] = [
-            NamedPart(id=atom.id, text=atom.text, path=path, document=document, line=atom.line)
-            for atom in atoms_in(document)
-        ]
-        self._facts[path] = {item.fact.id for item in items(document)}
+            for atom in atoms_in(document):
+                yield NamedPart(
+                    id=atom.id, text=atom.text, path=path, document=document, line=atom.line
+                )
