@@ -113,6 +113,7 @@ def test_what_moved_is_listed_again(at: Shell) -> None:
     assert (done.status, done.out) == (1, "")
     assert "have changed since list" in done.err
     assert "employer: Stripe -> Apple" in done.err
+    assert "0 parts" not in done.err
     assert at.run("accept", "2").out.startswith("accepted item 2: employer: Apple ")
 
 

@@ -241,6 +241,37 @@ def test_what_was_overtaken_stays_so_until_it_is_proposed_anew(
     assert ("Trondheim" if name == "Work" else "river") in at.read("MEMORY.md")
 
 
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_an_overtaken_section_stays_though_its_section_is_gone(at: Desk, is_gone: bool) -> None:
+    proposal = propose(at, work("station", Action.REPLACE, "harbour"))
+    kept = SEED[: SEED.index("## Work")] if is_gone else SEED.replace("harbour", "river")
+    at.write("MEMORY.md", kept)
+    at.commit("by hand")
+    propose(at, fact(CELLO))
+    views = waiting(at, proposal)
+    assert {part.op: part.state for part in views.values()} == {
+        PartOp.SECTION: PartState.OVERTAKEN,
+        PartOp.ADD: PartState.OPEN,
+    }
+    (name,) = (name for name, view in views.items() if view.op is PartOp.SECTION)
+    accept(at, proposal, name, anyway=True)
+    assert "The office is at the station." in at.read("MEMORY.md")
+
+
+def test_workspaces_of_one_repository_share_the_proposal(at: Desk) -> None:
+    (at.root / "team").mkdir()
+    at.write("team/MEMORY.md", SEED)
+    at.commit("a workspace for the team")
+    team = Desk(at.world, at.root / "team")
+    proposal = propose(at, fact(CELLO))
+    assert propose(team, fact(BICYCLE)) == proposal
+    for desk_ in (at, team):
+        desk_.apply(fact("has a dog"))
+        propose(desk_, fact("Bergen", key="home"))
+    for desk_, text in ((at, CELLO), (team, BICYCLE)):
+        assert set(changes(desk_, proposal)) == {(None, text), ("home: Oslo", "home: Bergen")}
+
+
 def test_a_section_that_was_rejected_may_be_proposed_once_more(at: Desk) -> None:
     edit = work("station", Action.REPLACE, "harbour")
     proposal = propose(at, edit)

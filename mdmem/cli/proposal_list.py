@@ -42,7 +42,7 @@ def list_text(listed: ProposalList, now: datetime, columns: int) -> str:
         lines += _rows(list(items), now, columns, len(str(numbered.items[-1].number)))
     if numbered.unlisted:
         lines.append(f"{numbered.unlisted:,} more not listed: decide some of these first")
-    if numbered.items:
+    if numbered.items and listed.views:
         lines.append(_counts(listed.views, columns))
     lines += [
         f"{view.id} {shown_line(view.actor)}: nothing is open; to close it: mdmem accept {view.id}"

@@ -18,7 +18,7 @@ from mdmem.workspace import Workspace
 
 
 def seen_by(workspace: Workspace, actor: str | None) -> Workspace:
-    """Memory as an actor sees it: as it is, with the own open parts of one whose writes propose.
+    """Memory as an actor sees it: with its own open parts, if its writes are proposed.
 
     This is the one place that decides; each door reads by it.
     """
@@ -47,6 +47,7 @@ class OwnFiles(CommitFiles):
         )
         self._own: dict[FilePath, list[Part]] = defaultdict(list)
         self._left_out: dict[FilePath, list[Part]] = defaultdict(list)
+        self._seen: dict[FilePath, bytes | None] = {}
         self.parts: list[Part] = []
         """The own open parts."""
         for part in rewriting.in_order(self.waiting):
@@ -56,18 +57,30 @@ class OwnFiles(CommitFiles):
 
     def read(self, path: FilePath) -> bytes | None:
         """The bytes of a file as the actor sees it; None where there is none."""
+        if path not in self._seen:
+            self._seen[path] = self._read(path)
+        return self._seen[path]
+
+    def _read(self, path: FilePath) -> bytes | None:
         if self._on_disk:
             root = self._workspace.root
             is_outside = layout.is_outside(path)
             data = files.read(root / path if is_outside else files.path_on_disk(root, path))
         else:
             data = super().read(path)
-        if path not in self._own:
+        if path not in self._own or self.proposal is None:
             return data
+        of_file = [part for part in self.proposal.parts if part.view.path == path]
+        base = self.proposal.view.base
+        if len(of_file) == len(self._own[path]) and data == self._at(base, path):
+            return self._at(self.proposal.ref.tip, path)  # what all of these parts make of it
         kind, text = self._workspace.kind_of(path), decode(data or b"")
         for part in self._own[path]:
             text = rewriting.put_part(part, text, kind)
         return text.encode() if text or data is not None else None
+
+    def _at(self, commit: CommitId | None, path: FilePath) -> bytes | None:
+        return CommitFiles(self.repository, commit).read(path) if commit else None
 
     def paths(self) -> list[FilePath]:
         """The paths of all files, those that are proposed too."""
@@ -81,7 +94,7 @@ class OwnFiles(CommitFiles):
         return [
             part
             for part in self._left_out[path]
-            if rewriting.standing(part, old, kind) != rewriting.standing(part, new, kind)
+            if rewriting.text_at(part, old, kind) != rewriting.text_at(part, new, kind)
         ]
 
     def for_branch(self, path: FilePath, after: bytes, replaced: Collection[Part]) -> bytes:

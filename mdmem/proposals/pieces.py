@@ -176,11 +176,6 @@ class FactPiece:
         """The fact added, else the one removed."""
         return self.place.item.fact.id
 
-    @property
-    def swapped(self) -> FactPiece:
-        """The opposite change."""
-        return FactPiece(old=self.new, new=self.old)
-
 
 @dataclass(frozen=True, slots=True)
 class SectionPiece:

@@ -1,4 +1,4 @@
-"""A proposal's branch made anew, with some of its parts, a commit for each."""
+"""Parts put into a file's text; and a proposal's branch made anew from some of its parts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mdmem.editors.fact_difference import fact_difference
 from mdmem.errors import SectionProblem
 from mdmem.model import CommitId, FactId, FileKind, Op, Provenance, SectionPath
 from mdmem.model.proposals import PartOp, PartState
-from mdmem.proposals import branches, taking
+from mdmem.proposals import branches, reading, taking
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import EMPTY, FactPiece, SectionPiece
 from mdmem.proposals.reading import Proposal
@@ -18,7 +18,7 @@ from mdmem.repo import branch_commits
 from mdmem.repo.branch_commits import NEW_FILE_MODE, NewCommit, StoredFile
 from mdmem.startup.records import replace
 from mdmem.text.document import decode, parse
-from mdmem.workspace import Workspace
+from mdmem.workspace import Workspace, open_at
 
 _OPS = {
     PartOp.ADD: Op.REMEMBER,
@@ -36,6 +36,11 @@ def rebuild(
     Each keeps its author and time. A part that is overtaken stays so.
     """
     commits = _commits(workspace, proposal, parts, onto)
+    for folder in proposal.branch.shared_with:
+        other = open_at(folder, workspace.environment)
+        (theirs,) = reading.read_proposals(other, [proposal.ref])
+        waiting = [part for part in theirs.parts if part.view.state.waits]
+        commits += _commits(other, theirs, waiting, onto)
     if not commits:
         return None
     first = replace(commits[0], parent=onto)
@@ -74,10 +79,11 @@ def _commits(
 
 def put_part(part: Part, text: str, kind: FileKind, *, is_forced: bool = False) -> str:
     """A file's text with a part in it; as it was where the part cannot be put there."""
-    return text if (put := _put(part, text, kind, is_forced)) is None else put.text or text
+    put = _put(part, text, kind, is_forced)
+    return text if put is None or put.text is None else put.text
 
 
-def standing(part: Part, text: str, kind: FileKind) -> str | None:
+def text_at(part: Part, text: str, kind: FileKind) -> str | None:
     """The text of a file in the place of a part."""
     put = _put(part, text, kind, is_forced=True)
     return put.judgement.standing if put else None

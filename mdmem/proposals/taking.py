@@ -12,7 +12,6 @@ from mdmem.editors.fact_difference import fact_difference
 from mdmem.editors.merge3.merging import MergeNotes, merge3
 from mdmem.editors.outline import insert_blocks, strip_blank_lines
 from mdmem.editors.section import append_to_section
-from mdmem.errors import SectionProblem
 from mdmem.model import FileKind, Op, SectionPath
 from mdmem.proposals.pieces import (
     FactPiece,
@@ -26,7 +25,6 @@ from mdmem.proposals.pieces import (
     written_lines,
 )
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.addresses import join_path
 from mdmem.text.document import Document, Section, decode, is_blank, parse, with_line_end
 from mdmem.text.facts import Item, holds_key, item_text, items, parse_item
 
@@ -437,9 +435,7 @@ def _force_section(piece: SectionPiece, now: Document) -> str:
         (section for section in now.sections if section.path in (piece.new, piece.old)), None
     )
     if section is None:
-        raise SectionProblem(
-            "section-not-found",
-            f"the section {join_path(piece.section)!r} is gone",
-            "Write it again.",
-        )
+        titles = enumerate(piece.section, 1)
+        headings = piece.headings or tuple(f"{'#' * level} {title}" for level, title in titles)
+        return _with_section(now, piece.section, headings, text)
     return _with_own_text(now, section.body, section.end, text)
