@@ -23,11 +23,14 @@ from workspaces import Desk, desk
 
 from mdmem.cli import main
 from mdmem.cli.commands import COMMANDS
+from mdmem.errors import SectionProblem
 from mdmem.mcp.door import Door
 from mdmem.mcp.tools import FILE_URI, TOOLS
 from mdmem.memory import Memory
 from mdmem.memtool import Backend
 from mdmem.model.proposals import Accept
+from mdmem.model.searches import ListFacts
+from mdmem.model.writes import WriteOptions
 from mdmem.proposals import branches, reading
 
 NOW = "2026-03-05T10:00:00"
@@ -160,7 +163,15 @@ COMMAND_READS: Mapping[str, list[tuple[str, bool]]] = {
     "search": [(WORD, SEEN), ("home", SEEN), (f"{WORD} --history", UNSEEN), ("tea --json", UNSEEN)],
     "show": [("Facts", SEEN), ("home", SEEN), ("memory/zoo.md", SEEN), ("MEMORY.md", SEEN)],
     "outline": [("memory/tasks.md", SEEN)],
-    "facts": [("", SEEN), ("--key home", SEEN), ("--all", UNSEEN)],
+    "facts": [
+        ("", SEEN),
+        ("--key home", SEEN),
+        ("--section facts", SEEN),
+        ("--file ./MEMORY.md", SEEN),
+        (f"--tag '#{WORD.upper()}'", SEEN),
+        ("--section work", UNSEEN),
+        ("--all", UNSEEN),
+    ],
     "recall": [(f"--tag {WORD}", SEEN)],
     "task show": [(f"'{WORD} house'", SEEN)],
     "tags": [("", UNSEEN)],
@@ -221,6 +232,41 @@ def test_a_hit_says_that_it_is_proposed(at: Desk, monkeypatch: pytest.MonkeyPatc
     with closing(Memory.open(at.root, os.environ)) as opened_memory:
         facts = opened_memory.recall((WORD,)).facts
     assert [(hit.text, hit.proposed) for hit in facts] == [(f"has a {WORD}", True)]
+
+
+def test_a_short_list_counts_what_is_proposed_too(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    totals = {}
+    for actor in ("mcp/x", "mcp/y"):
+        monkeypatch.setenv("MDMEM_ACTOR", actor)
+        with closing(Memory.open(at.root, os.environ)) as opened:
+            listed = opened.facts(ListFacts(limit=1))
+        assert len(listed.facts) == 1
+        totals[actor] = listed.total
+    assert totals["mcp/y"] == 2
+    assert totals["mcp/x"] > 2
+
+
+def test_an_actor_named_in_a_command_notes_what_it_has_begun(at: Desk) -> None:
+    by_x = WriteOptions(actor="mcp/x")
+    with closing(Memory.open(at.root, os.environ)) as opened:
+        opened.tasks.note(f"{WORD} house", "half is done", by_x)
+        with pytest.raises(SectionProblem) as caught:
+            opened.tasks.note(f"{WORD} house", "half", WriteOptions(actor="mcp/y"))
+    assert caught.value.code == "task-not-found"
+    assert any("half is done" in (text or "") for text in parts(at).values())
+
+
+def test_a_removal_that_empties_a_file_is_seen(at: Desk) -> None:
+    at.write("memory/last.md", "- the last one\n")
+    at.commit("by hand")
+    with door(at) as opened:
+        answer, failed = opened.call_tool("memory_forget", {"fact": "the last one"}, "x")
+        assert not failed, answer
+    view = {"path": "/memories/last.md"}
+    assert "the last one" not in tool_answer(at, "mcp/x", "view", **view)
+    assert "the last one" in tool_answer(at, "mcp/y", "view", **view)
 
 
 def test_without_the_setting_nobody_sees_it(at: Desk) -> None:

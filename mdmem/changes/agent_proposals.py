@@ -15,6 +15,7 @@ from mdmem.model.writes import (
     WholeFileEdit,
     WriteResult,
 )
+from mdmem.proposals import own_files
 from mdmem.startup.records import replace
 from mdmem.workspace import Say, Workspace
 
@@ -24,7 +25,8 @@ def propose(
 ) -> WriteResult:
     """Propose an edit; files, index and HEAD stay. Raises: MdmemError as `proposing.propose`."""
     if isinstance(edit, CreateFile | ReplaceText | InsertText):
-        moves.require_possible(workspace, edit)
+        actor = workspace.given_actor(edit.options.actor)
+        moves.require_possible(own_files.seen_by(workspace, actor), edit)
     done = proposing.propose(workspace, Propose(edit=edit), say)
     return replace(
         done.result,

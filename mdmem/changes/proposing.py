@@ -90,7 +90,7 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
 
 
 def _plan(workspace: Workspace, edit: FileEdit, own: OwnFiles) -> tuple[Plan, bool]:
-    """Plan an edit on what its actor sees; with it True if that has it by the own proposal."""
+    """Plan an edit on the actor's view; True if the actor has already proposed it."""
     waiting = {part.name: part.view for part in own.waiting if part.view.state is PartState.OPEN}
     view = replace(workspace, contents=own)
     try:
@@ -141,7 +141,7 @@ def _moved_again() -> RepositoryProblem:
 def _extend(
     workspace: Workspace, own: OwnFiles, plan: Plan, edit: FileEdit, actor: str | None
 ) -> ProposalRef:
-    """Commit an edit on top of HEAD and the actor's parts that wait; no branch moves yet."""
+    """Commit an edit on top of HEAD and the actor's open parts; no branch moves yet."""
     repository = workspace.repository
     proposal, name = branches.own_branch(actor)
     edited = [each for each in plan.files if each.changes]
@@ -171,7 +171,7 @@ def _extend(
 
 
 def _base_of(workspace: Workspace, own: OwnFiles, replaced: Collection[Part]) -> CommitId:
-    """The commit to extend: HEAD with what waits; made anew if HEAD or a part is another."""
+    """The commit to extend: the proposal's tip, or its open parts rebuilt on HEAD."""
     proposal = own.proposal
     if proposal is None:
         return own.commit

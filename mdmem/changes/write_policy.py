@@ -24,6 +24,7 @@ from mdmem.model.writes import (
     ReplaceText,
     WholeFileEdit,
 )
+from mdmem.proposals import own_files
 from mdmem.proposals.pieces import EMPTY, FileFacts, fact_pieces, section_pieces
 from mdmem.queries import lookup
 from mdmem.text.document import parse, parse_bytes
@@ -32,10 +33,11 @@ from mdmem.workspace import Workspace
 Asked: TypeAlias = Change | WholeFileEdit | MovePath
 
 
-def rule_on(workspace: Workspace, asked: Asked | None) -> Ruling:
+def rule_on(workspace: Workspace, asked: Asked | None, actor: str | None) -> Ruling:
     """Apply additions to days' logs, propose changes of facts and sections, refuse all else.
 
-    `asked` None is a write that is no such record. Raises: PathProblem (`bad-path`), MdmemError as
+    `asked` None is a write that is no such record; texts and facts are those that `actor` sees.
+    Raises: PathProblem (`bad-path`), MdmemError as
     the edit of a whole file.
     """
     match asked:
@@ -53,12 +55,15 @@ def rule_on(workspace: Workspace, asked: Asked | None) -> Ruling:
             path = layout.parse_any_path(asked.path)
             kind = workspace.kind_of(path)
             if kind is not FileKind.DAILY:
-                is_memory = kind.is_memory and _changes_parts(workspace, path, asked)
+                seen = own_files.seen_by(workspace, actor)
+                is_memory = kind.is_memory and _changes_parts(seen, path, asked)
                 return Ruling.PROPOSE if is_memory else Ruling.REFUSE
         case _:
             return Ruling.REFUSE
-    if kind is FileKind.DAILY and not _ends_fact_elsewhere(workspace, asked.options.supersedes):
-        return Ruling.APPLY
+    if kind is FileKind.DAILY:
+        replaced = asked.options.supersedes
+        if replaced is None or not _is_elsewhere(own_files.seen_by(workspace, actor), replaced):
+            return Ruling.APPLY
     return _propose_in(kind)
 
 
@@ -67,9 +72,9 @@ def _propose_in(kind: FileKind) -> Ruling:
     return Ruling.PROPOSE if kind.is_memory else Ruling.REFUSE
 
 
-def _ends_fact_elsewhere(workspace: Workspace, fact: str | None) -> bool:
+def _is_elsewhere(workspace: Workspace, fact: str) -> bool:
     """True for a fact that is outside of days' logs, also if it is in one."""
-    return fact is not None and any(
+    return any(
         workspace.kind_of(each.path) is not FileKind.DAILY
         for each in lookup.locate_fact(workspace, fact, tuple(FileKind))
     )

@@ -22,6 +22,7 @@ from mdmem.model.writes import (
     WriteOptions,
     WriteResult,
 )
+from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, open_in, refresh
 
 if TYPE_CHECKING:
@@ -176,9 +177,7 @@ class Memory:
     ) -> WriteResult:
         with self._record_event(verb, options) as event:
             result = (
-                module("changes.agent_proposals").propose(
-                    self._as_seen(self.workspace.given_actor(options.actor)), change, self._say
-                )
+                module("changes.agent_proposals").propose(self.workspace, change, self._say)
                 if self._is_proposed(options, change)
                 else work()
             )
@@ -200,8 +199,7 @@ class Memory:
         actor = workspace.given_actor(options.actor)
         if not workspace.proposes(actor):
             return False
-        seen = self._as_seen(actor)
-        ruling: Ruling = module("changes.write_policy").rule_on(seen, change)
+        ruling: Ruling = module("changes.write_policy").rule_on(workspace, change, actor)
         if ruling is Ruling.REFUSE:
             workspace.require_writer(actor)
         return ruling is Ruling.PROPOSE
@@ -346,15 +344,13 @@ class Memory:
 
     def facts(self, request: ListFacts) -> FactList:
         """List the facts of memory, the newest first."""
-        listed = module("queries.search").facts(self.workspace, request, self._say, self._progress)
-        return self._with_own(request, listed)
-
-    def _with_own(self, request: ListFacts, listed: FactList) -> FactList:
-        """The facts as the workspace's actor sees them."""
-        if (seen := self._as_seen()).contents is None:
-            return listed
-        own: FactList = module("queries.own_hits").in_facts(seen, request, listed)
-        return own
+        seen, asked = self._as_seen(), request
+        if seen.contents is not None:
+            asked = replace(request, limit=0)
+        listed = module("queries.search").facts(self.workspace, asked, self._say, self._progress)
+        if seen.contents is not None:
+            listed = module("queries.own_hits").in_facts(seen, request, listed)
+        return listed
 
     def history(self, request: ShowHistory) -> SectionHistory | FactHistory:
         """Show the past of a section or a fact; without either, of a file or of all memory.
@@ -404,7 +400,9 @@ class Memory:
     @property
     def tasks(self) -> Tasks:
         """The tasks that go on across sessions."""
-        return module("memory.tasks").Tasks(self._as_seen(), self._say, self.apply, self._write)
+        return module("memory.tasks").Tasks(
+            self.workspace, self._as_seen, self._say, self.apply, self._write
+        )
 
     def review(self) -> ReviewResult:
         """Advise on what could be tidied in the curated files."""
@@ -437,11 +435,8 @@ class Memory:
 
     def recall(self, tags: tuple[str, ...], limit: int = 100) -> FactList:
         """List the facts with any of these tags, most of them first, then newest; 0: no limit."""
-        listed = module("queries.search").recall(
-            self.workspace, tags, limit, self._say, self._progress
-        )
-        request = module("model.searches").ListFacts(any_tags=tags, limit=limit)
-        return self._with_own(request, listed)
+        listed = self.facts(module("model.searches").ListFacts(any_tags=tags, limit=0))
+        return module("queries.search").best_tagged(listed, tags, limit)
 
     def tags(self) -> TagCatalogue:
         """List the tags, most used first."""

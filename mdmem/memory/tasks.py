@@ -13,9 +13,14 @@ from mdmem.workspace import Say, Workspace
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """The tasks of a workspace; `write` does some work that writes, as an event with this name."""
+    """The tasks of a workspace.
+
+    `seen_by` is memory as an actor (None: the workspace's) sees it; `write` does some work that
+    writes, as an event with this name.
+    """
 
     workspace: Workspace
+    seen_by: Callable[[str | None], Workspace]
     say: Say
     apply: tasks.Apply
     write: Callable[[str, WriteOptions, Callable[[], WriteResult]], WriteResult]
@@ -32,7 +37,7 @@ class Tasks:
 
         Raises TextProblem (`empty-text`), SectionProblem (`task-not-found`, `section-ambiguous`).
         """
-        return tasks.add_task_note(self.workspace, name, text, options, self.apply)
+        return tasks.add_task_note(self._seen(options), name, text, options, self.apply)
 
     def end(self, name: str, outcome: str, options: WriteOptions) -> WriteResult:
         """Log the outcome of a task and remove its notes: both, or nothing.
@@ -51,8 +56,11 @@ class Tasks:
 
         Raises SectionProblem (`task-not-found`, `section-ambiguous`).
         """
-        return tasks.show_task(self.workspace, name)
+        return tasks.show_task(self.seen_by(None), name)
 
     def names(self) -> tuple[str, ...]:
         """List the names of the open tasks."""
-        return tasks.task_names(self.workspace)
+        return tasks.task_names(self.seen_by(None))
+
+    def _seen(self, options: WriteOptions) -> Workspace:
+        return self.seen_by(self.workspace.given_actor(options.actor))

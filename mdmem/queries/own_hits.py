@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from posixpath import normpath
 
 from mdmem.model import Status
 from mdmem.model.proposals import PartOp
@@ -11,8 +12,14 @@ from mdmem.proposals import reading
 from mdmem.proposals.own_files import OwnFiles
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import FactPiece
+from mdmem.search.labels import (
+    address_digest,
+    as_label,
+    folded_label,
+    place_labels,
+)
+from mdmem.search.terms import encodable
 from mdmem.startup.records import replace
-from mdmem.text.addresses import is_named
 from mdmem.text.document import parse_bytes
 from mdmem.text.facts import items, parse_item, split_key
 from mdmem.workspace import Workspace
@@ -20,13 +27,14 @@ from mdmem.workspace import Workspace
 
 def in_search(workspace: Workspace, request: Search, result: SearchResult) -> SearchResult:
     """The answer to a search as its actor sees memory."""
-    return replace(result, hits=_with_own(workspace, request, result.hits))
+    hits = _with_own(workspace, request, result.hits)
+    return replace(result, hits=hits[: request.limit or None])
 
 
 def in_facts(workspace: Workspace, request: ListFacts, listed: FactList) -> FactList:
-    """Facts as their actor sees memory."""
+    """Facts as their actor sees memory; `listed` has all of them."""
     facts = _with_own(workspace, request, listed.facts)
-    return replace(listed, facts=facts, total=max(listed.total, len(facts)))
+    return replace(listed, facts=facts[: request.limit or None], total=len(facts))
 
 
 def _with_own(
@@ -45,11 +53,10 @@ def _with_own(
         if isinstance(part.piece, FactPiece) and part.piece.old
     }
     found = [hit for part, score in _found(own, request) for hit in _hits(own, part, score)]
-    shown = [
+    return (
         *(hit for hit in found if _fits(request, hit)),
         *(hit for hit in hits if (hit.path, hit.fact) not in gone),
-    ]
-    return tuple(shown[: request.limit or None])
+    )
 
 
 def _is_narrower(request: Search | ListFacts) -> bool:
@@ -108,15 +115,23 @@ def _hits(own: OwnFiles, part: Part, score: float) -> Iterator[Hit]:
 
 
 def _fits(request: Search | ListFacts, hit: Hit) -> bool:
-    is_listed = isinstance(request, Search) or (
-        hit.fact is not None
-        and (not request.any_tags or not set(request.any_tags).isdisjoint(hit.tags))
-        and (request.key is None or bool(split_key(hit.text, request.key)[0]))
-    )
-    return (
-        is_listed
-        and request.file in (None, hit.path)
-        and (request.section is None or is_named(hit.section, request.section))
-        and request.kind in (None, hit.kind)
-        and set(request.tags) <= set(hit.tags)
-    )
+    """True if a hit passes the filter of a request, by the labels of the index."""
+    has = {*place_labels(hit.path, hit.section).split(" "), *map(_tag_label, hit.tags)}
+    if hit.kind is not None:
+        has.add(as_label("kind", folded_label(hit.kind)))
+    wanted = {*map(_tag_label, request.tags)}
+    if request.file is not None and (path := normpath(request.file)) != ".":
+        wanted.add(as_label("place", encodable(path)))
+    if request.section is not None:
+        wanted.add(as_label("part", address_digest(encodable(request.section))))
+    if request.kind is not None:
+        wanted.add(as_label("kind", folded_label(request.kind)))
+    if isinstance(request, Search):
+        return wanted <= has
+    has_any = not request.any_tags or not has.isdisjoint(map(_tag_label, request.any_tags))
+    has_key = request.key is None or bool(split_key(hit.text, request.key)[0])
+    return hit.fact is not None and wanted <= has and has_any and has_key
+
+
+def _tag_label(tag: str) -> str:
+    return as_label("tag", folded_label(tag.removeprefix("#")))

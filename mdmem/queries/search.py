@@ -374,16 +374,8 @@ def facts_in(
     )
 
 
-def recall(
-    workspace: Workspace,
-    tags: tuple[str, ...],
-    limit: int,
-    say: Say,
-    progress: Progress | None = None,
-) -> FactList:
-    """Facts with at least one of these tags: most of them first, then newest; `limit` 0: none."""
-    request = ListFacts(any_tags=tags, limit=limit)
-    listed = facts(workspace, replace(request, limit=0), say, progress)
+def best_tagged(listed: FactList, tags: tuple[str, ...], limit: int) -> FactList:
+    """Facts with most of these tags first, otherwise in their order; `limit` 0: all."""
     return replace(listed, facts=tuple(most_tagged(listed.facts, tags)[: limit or None]))
 
 
