@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from mdmem.editors.merge3.sequences import (
     matching_items,
     merge_order,
+    one_to_one,
     slid_down,
     unmatched_between,
 )
@@ -19,6 +20,7 @@ from mdmem.startup.records import dataclass, field
 
 Atom: TypeAlias = Any
 """One value for each sequence: a row, a text."""
+Ranked: TypeAlias = tuple[float, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,8 @@ class AtomKind:
         names: of an atom (None: nameless), the certain ones first. The first is its identity; the
             others count where each version has them once.
         combine: the base's atom (None: new on both sides) and both sides', to one atom, or to two.
-        likely: pairs of atoms that a side lacks and new ones that may be the same, the best first.
+        likely: pairs of atoms that a side lacks and new ones that may be the same, the best first,
+            each behind its rank.
         is_changed: tells if a side changed an atom that the other removed (None: by identity).
         by_place: different atoms between the same neighbours are the same.
         may_move: equal atoms are the same in any order.
@@ -37,7 +40,7 @@ class AtomKind:
 
     names: Sequence[Callable[[Atom], Any]]
     combine: Callable[[Atom | None, Atom, Atom], tuple[Atom, ...]]
-    likely: Callable[[Sequence[Atom], Sequence[Atom]], Iterable[tuple[int, int]]] | None = None
+    likely: Callable[[Sequence[Atom], Sequence[Atom]], Iterable[Ranked]] | None = None
     is_changed: Callable[[Atom, Atom], bool] | None = None
     by_place: bool = True
     may_move: bool = True
@@ -297,13 +300,9 @@ class _AtomMatcher:
     def by_likeness(self, side: int, gone: list[int], new: list[int]) -> Iterator[tuple[int, int]]:
         """Match likely pairs, each atom once."""
         assert self._kind.likely is not None
-        olds, news = set[int](), set[int]()
         atoms = [self._base[n] for n in gone], [self._sides[side][n] for n in new]
-        for a, b in self._kind.likely(*atoms):
-            if a not in olds and b not in news:
-                olds.add(a)
-                news.add(b)
-                yield gone[a], new[b]
+        for _, a, b in one_to_one(self._kind.likely(*atoms)):
+            yield gone[a], new[b]
 
     def by_place(self, side: int, gone: list[int], new: list[int]) -> Iterator[tuple[int, int]]:
         """Match atoms between the same neighbours, one after the other."""

@@ -23,14 +23,12 @@ from mdmem.text.scan import BlockKind
 def merge_unit(
     kind: BlockKind | None, base: str | None, ours: str, theirs: str, is_guess: bool
 ) -> MergedText:
-    """The text that remains of a unit. Raises TextProblem where git must merge the file."""
+    """The unit that holds both sides' edits, or both units, each with the rest of both.
+
+    `is_guess`: whether they are one unit is one. Raises TextProblem where git must merge the file.
+    """
     if kind is BlockKind.ITEM:
         return MergedText(merge_items(base, ours, theirs, is_guess))
-    return merge_blocks(kind, base, ours, theirs)
-
-
-def merge_blocks(kind: BlockKind | None, base: str | None, ours: str, theirs: str) -> MergedText:
-    """The block that holds both sides' edits, or both blocks, each with the rest of both."""
     if ours == theirs:
         return MergedText((ours,))
     if base is None:

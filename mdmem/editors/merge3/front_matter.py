@@ -56,8 +56,8 @@ def merge_front_matter(
     )
     lines, written = list[str](), {*ours, *theirs}
     for field in order:
-        lines += _lines(texts[field])
-        lines += [line for line in _lines(comments.get(field, "")) if line not in written]
+        lines += split_lines(texts[field])
+        lines += [line for line in split_lines(comments.get(field, "")) if line not in written]
     around = [(v[0], v[-1]) if v else ("", "") for v in (base, ours, theirs)]
     if not lines and not (ours and theirs):
         return ()
@@ -137,10 +137,6 @@ def _merge_item(base: str | None, ours: str, theirs: str) -> tuple[str, ...]:
 
 
 _ITEM_KIND = AtomKind(names=(_value,), combine=_merge_item, by_place=False)
-
-
-def _lines(text: str) -> list[str]:
-    return split_lines(text)
 
 
 def _rank(field: _Field, value: str) -> tuple[float, str]:

@@ -12,7 +12,7 @@ _ITEM = late.pattern(r"( *)((?:[-+*]|\d{1,9}[.)]) {1,4})(?! )(?=\S)(.*)")
 _LIKE_ITEM = late.pattern(r"(?:[-+*]|\d{1,9}[.)])(?:\s|$)")
 _OTHER_BLOCK = late.pattern(r"(?:```|~~~|[>#<|])")
 _NUMBER = late.pattern(r" {0,3}(\d{1,9})[.)]\s")
-_MOST_SPACES = 3
+MOST_SPACES = 3
 """More spaces before a marker make it code."""
 
 
@@ -66,7 +66,7 @@ def read_nested_items(text: str, lines: Sequence[str]) -> list[NestedItem]:
             if parent is not None:
                 begins = parent not in with_children and not is_behind_blank
                 is_first = match[2][0] in "-+*" or match[2].rstrip(" .)") == "1"
-                if indent - items[parent].offset > _MOST_SPACES or (begins and not is_first):
+                if indent - items[parent].offset > MOST_SPACES or (begins and not is_first):
                     return []
                 with_children.add(parent)
                 items[-1].end = number

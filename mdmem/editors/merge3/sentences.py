@@ -9,6 +9,7 @@ from mdmem.editors.merge3.atoms import (
     AtomKind,
     AtomTriple,
     MergedText,
+    Ranked,
     merge_atoms,
     versions_of_sides,
 )
@@ -140,18 +141,14 @@ def _write(sentences: Sequence[str], sources: Sequence[Prose], form: int, width:
     return text
 
 
-def _merge_sentence(base: str | None, ours: str, theirs: str) -> tuple[str, ...]:
-    return (ours,) if base is None else choices(base, ours, theirs)
-
-
-def _likely_sentences(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _likely_sentences(old: Sequence[str], new: Sequence[str]) -> Iterator[Ranked]:
     pairs = likeness.candidate_pairs(list(old), list(new))
     ranked = sorted((-likeness.likeness(old[a], new[b]), a, b) for a, b in pairs)
-    yield from ((a, b) for distance, a, b in ranked if -distance >= _MIN_LIKENESS)
+    yield from (pair for pair in ranked if -pair[0] >= _MIN_LIKENESS)
 
 
 _SENTENCE_KIND = AtomKind(
-    names=(lambda sentence: sentence,), combine=_merge_sentence, likely=_likely_sentences
+    names=(lambda sentence: sentence,), combine=choices, likely=_likely_sentences
 )
 
 

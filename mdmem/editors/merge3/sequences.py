@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 _MOST_COMPARED = 10_000
 """Maximum pairs compared where no item is unique on each side."""
+_MOST_HOLDERS = 50
+"""Parts that more of them have say nothing about which are the same."""
 ItemT = TypeVar("ItemT", bound=Hashable)
 
 
@@ -130,6 +132,35 @@ def unmatched_between(
             runs[before, behind] = run
         before, run = behind, []
     return runs
+
+
+def half_in_common(
+    old: Mapping[int, Collection[Hashable]], new: Mapping[int, Collection[Hashable]]
+) -> list[tuple[int, int, int]]:
+    """Numbers of old and new things with half of the old one's parts in common.
+
+    Behind the negative number of these: sorted, the pairs with most of them come first.
+    """
+    holders: dict[Hashable, list[int]] = {}
+    for number, parts in new.items():
+        for part in parts:
+            holders.setdefault(part, []).append(number)
+    ranked = []
+    for number, parts in old.items():
+        groups = (holders.get(part, []) for part in parts)
+        shared = Counter(n for group in groups if len(group) <= _MOST_HOLDERS for n in group)
+        ranked += [(-count, number, n) for n, count in shared.items() if 2 * count >= len(parts)]
+    return sorted(ranked)
+
+
+def one_to_one(ranked: Iterable[tuple[float, int, int]]) -> Iterator[tuple[float, int, int]]:
+    """The pairs, each with its rank, of which neither is in an earlier pair."""
+    olds, news = set[int](), set[int]()
+    for rank, old, new in ranked:
+        if old not in olds and new not in news:
+            olds.add(old)
+            news.add(new)
+            yield rank, old, new
 
 
 def merge_order(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from mdmem.editors.merge3.atoms import AtomKind, AtomTriple, MergedText, merge_atoms
+from mdmem.editors.merge3.atoms import AtomKind, AtomTriple, MergedText, Ranked, merge_atoms
+from mdmem.editors.merge3.sequences import half_in_common
 from mdmem.editors.merge3.values import choices
 from mdmem.errors import TextProblem
 from mdmem.startup import late
@@ -15,7 +15,6 @@ from mdmem.startup.records import dataclass
 _RULE = late.pattern(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _FRAME = late.pattern(r"([ \t]*\|?)(.*?)((?<!\\)\|[ \t]*|[ \t]*)")
 _BAR = late.pattern(r"(?<!\\)\|")
-_MOST_HOLDERS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,18 +169,10 @@ def _is_changed(old: _Row, new: _Row) -> bool:
     )
 
 
-def _likely_rows(old: Sequence[_Row], new: Sequence[_Row]) -> Iterator[tuple[int, int]]:
+def _likely_rows(old: Sequence[_Row], new: Sequence[_Row]) -> Iterable[Ranked]:
     """Rows that share half of their cells, those with the most first."""
-    holders: dict[tuple[int, str], list[int]] = {}
-    for number, row in enumerate(new):
-        for place in _shared(row, row):
-            holders.setdefault(place, []).append(number)
-    ranked = []
-    for number, row in enumerate(old):
-        groups = [holders.get(place, []) for place in _shared(row, row)]
-        shared = Counter(n for group in groups if len(group) <= _MOST_HOLDERS for n in group)
-        ranked += [(-count, number, n) for n, count in shared.items() if 2 * count >= len(groups)]
-    yield from ((a, b) for _, a, b in sorted(ranked))
+    cells = [{n: [*_shared(row, row)] for n, row in enumerate(rows)} for rows in (old, new)]
+    return half_in_common(cells[0], cells[1])
 
 
 _COLUMN_KIND = AtomKind(

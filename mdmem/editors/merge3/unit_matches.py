@@ -7,12 +7,11 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from mdmem.editors import likeness
 from mdmem.editors.merge3.section_matches import SectionMatches
-from mdmem.editors.merge3.sequences import unmatched_between
+from mdmem.editors.merge3.sequences import half_in_common, one_to_one, unmatched_between
 from mdmem.editors.merge3.values import ItemText
 from mdmem.editors.merge3.versions import Unit, Version
 from mdmem.startup.records import dataclass, field
 from mdmem.text.facts import TASK_BOX, normalise
-from mdmem.text.scan import BlockKind
 
 _MIN_LIKENESS, _MIN_LIKENESS_ELSEWHERE = 0.55, 0.8
 """Minimum likeness of the same fact: within a section, and across sections."""
@@ -20,7 +19,6 @@ _MIN_LIKENESS_ALONE = 0.3
 """The same, for the only facts between the same neighbours."""
 _MIN_LIKENESS_OF_PARTS = 0.75
 """Minimum likeness for combining one side's words with the other's parts."""
-_MOST_HOLDERS = 50
 
 Name = Callable[[Unit], Hashable | None]
 
@@ -104,14 +102,14 @@ class _UnitMatcher:
         for name in (_fact_id, _task):
             self._new_elsewhere(lists, name)
         for scope in lists:
-            rules = (_by_lines, _by_header, _by_likeness, self._by_children, self._by_neighbours)
+            rules = (_by_atoms, _by_header, _by_likeness, self._by_children, self._by_neighbours)
             self._match(scope, rules)
         self._match(
             self._elsewhere(lists),
             (
                 _by_single_key,
                 _by_single_words,
-                _by_more_lines,
+                _by_more_atoms,
                 _by_great_likeness,
                 _by_likeness_alone,
             ),
@@ -233,7 +231,7 @@ class _UnitMatcher:
                 if old in gone and old is not None and parent is not None:
                     counts[old, parent] += 1
         ranked = sorted((-count, old, unit) for (old, unit), count in counts.items())
-        for _, old, unit in _one_to_one(ranked):
+        for _, old, unit in one_to_one(ranked):
             yield old, unit, True
 
     def _by_neighbours(self, candidates: _Candidates) -> Iterator[_Pair]:
@@ -495,26 +493,16 @@ def _by_single_key(candidates: _Candidates) -> Iterator[_Pair]:
         )
 
 
-def _by_lines(candidates: _Candidates, least: int = 1) -> Iterator[_Pair]:
-    old, new = candidates.old_version, candidates.new_version
-    holders: dict[tuple[BlockKind | None, str], list[int]] = {}
-    for number in candidates.new:
-        unit = new.units[number]
-        for line in unit.atoms:
-            holders.setdefault((unit.kind, line), []).append(number)
-    if not holders:
-        return
-    ranked = []
-    for number in candidates.gone:
-        unit = old.units[number]
-        groups = (holders.get((unit.kind, line), []) for line in unit.atoms)
-        shared = Counter(n for group in groups if len(group) <= _MOST_HOLDERS for n in group)
-        ranked += [
-            (-count, number, n)
-            for n, count in shared.items()
-            if 2 * count >= len(unit.atoms) and count >= least
-        ]
-    for _, first, second in _one_to_one(sorted(ranked)):
+def _by_atoms(candidates: _Candidates, least: int = 1) -> Iterator[_Pair]:
+    parts = [
+        {n: [(version.units[n].kind, atom) for atom in version.units[n].atoms] for n in numbers}
+        for version, numbers in (
+            (candidates.old_version, candidates.gone),
+            (candidates.new_version, candidates.new),
+        )
+    ]
+    ranked = (pair for pair in half_in_common(parts[0], parts[1]) if -pair[0] >= least)
+    for _, first, second in one_to_one(ranked):
         yield first, second, False
 
 
@@ -522,8 +510,8 @@ def _by_header(candidates: _Candidates) -> Iterator[_Pair]:
     yield from _by_name(candidates, _header, (candidates.all_old, candidates.all_new))
 
 
-def _by_more_lines(candidates: _Candidates) -> Iterator[_Pair]:
-    yield from _by_lines(candidates, 2)
+def _by_more_atoms(candidates: _Candidates) -> Iterator[_Pair]:
+    yield from _by_atoms(candidates, 2)
 
 
 def _by_likeness(candidates: _Candidates) -> Iterator[_Pair]:
@@ -554,7 +542,7 @@ def _have_one_subject(candidates: _Candidates, old: int, new: int) -> bool:
 def _alike(
     candidates: _Candidates, gone: Sequence[int], new: Sequence[int], least: float
 ) -> Iterator[_Pair]:
-    for distance, old, unit in _one_to_one(sorted(_likenesses(candidates, gone, new, least))):
+    for distance, old, unit in one_to_one(sorted(_likenesses(candidates, gone, new, least))):
         yield old, unit, -distance < _MIN_LIKENESS_OF_PARTS
 
 
@@ -570,13 +558,3 @@ def _likenesses(
             alike = likeness.likeness(old_text, new_text)
             if alike >= least:
                 yield -alike, old, unit
-
-
-def _one_to_one(ranked: Iterable[tuple[float, int, int]]) -> Iterator[tuple[float, int, int]]:
-    olds: set[int] = set()
-    news: set[int] = set()
-    for rank, old, new in ranked:
-        if old not in olds and new not in news:
-            olds.add(old)
-            news.add(new)
-            yield rank, old, new

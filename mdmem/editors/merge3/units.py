@@ -9,7 +9,12 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from mdmem.editors.merge3.blocks import merge_unit
-from mdmem.editors.merge3.nested_items import number_of_item, with_number, without_number
+from mdmem.editors.merge3.nested_items import (
+    MOST_SPACES,
+    number_of_item,
+    with_number,
+    without_number,
+)
 from mdmem.editors.merge3.section_matches import SectionMatches
 from mdmem.editors.merge3.sequences import merge_order, merge_set_order
 from mdmem.editors.merge3.unit_matches import UnitMatches, UnitTriple
@@ -18,9 +23,6 @@ from mdmem.editors.merge3.versions import Unit, Version
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import MARKER
 from mdmem.text.scan import BlockKind
-
-_MOST_SPACES = 3
-"""More spaces before a list marker make it code."""
 
 
 class UnitOrder:
@@ -471,7 +473,7 @@ def _set_place(
         indent = _common_indent(indents) or usual.get(outer.triple)
         if indent is None:
             indent = max((n for n in indents[1:] if n is not None), default=least)
-        inner.indent = outer.indent + min(max(indent, least), least + _MOST_SPACES)
+        inner.indent = outer.indent + min(max(indent, least), least + MOST_SPACES)
 
 
 def _offset(item: str) -> int:

@@ -14,8 +14,8 @@ from mdmem.text.facts import MARKER, TASK_BOX, before_marks, before_tags, normal
 Value = TypeVar("Value")
 
 
-def choices(base: Value, ours: Value, theirs: Value) -> tuple[Value, ...]:
-    """Merge a value: the changed one, or both where the sides differ."""
+def choices(base: Value | None, ours: Value, theirs: Value) -> tuple[Value, ...]:
+    """Merge a value (base None: a new one): the changed one, or both where the sides differ."""
     if ours == theirs or theirs == base:
         return (ours,)
     return (theirs,) if ours == base else (ours, theirs)
@@ -51,11 +51,7 @@ def merge_lines(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str])
     )
 
 
-def _merge_line(base: str | None, ours: str, theirs: str) -> tuple[str, ...]:
-    return (ours,) if base is None else choices(base, ours, theirs)
-
-
-_LINE_KIND = AtomKind(names=(lambda line: line,), combine=_merge_line, may_move=False)
+_LINE_KIND = AtomKind(names=(lambda line: line,), combine=choices, may_move=False)
 
 
 _COMMENT = late.pattern(r"(?s)\s*<!--.*?-->")
