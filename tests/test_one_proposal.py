@@ -145,6 +145,18 @@ def test_edits_have_nothing_to_do_with_each_other(at: Desk) -> None:
     ]
 
 
+def test_a_line_of_a_days_log_that_was_taken_back_is_no_part(at: Desk) -> None:
+    at.apply(Log("saw a fox", day="2026-03-05"))
+    proposal = propose(at, Log("saw a badger", day="2026-03-05"))
+    propose(at, fact(CELLO))
+    propose(at, Forget("saw a badger"))
+    assert changes(at, proposal) == [(None, CELLO)]
+    propose(at, Forget("saw a fox"))
+    assert set(changes(at, proposal)) == {(None, CELLO), ("saw a fox", None)}
+    accept(at, proposal)
+    assert "badger" not in at.read("memory/2026-03-05.md")
+
+
 def test_what_was_taken_back_is_no_part(at: Desk) -> None:
     proposal = propose(at, fact("Bergen", key="home"))
     propose(at, fact("Oslo", key="home"))
@@ -284,6 +296,20 @@ def test_a_section_that_was_rejected_may_be_proposed_once_more(at: Desk) -> None
     at.apply(fact("has a dog"))
     propose(at, fact(BICYCLE))
     assert PartOp.SECTION in {part.op for part in waiting(at, proposal).values()}
+
+
+def test_what_cannot_be_kept_on_head_is_not_lost(at: Desk) -> None:
+    proposal = propose(at, fact(CELLO))
+    open_block = SEED.replace("- drives a Volvo\n", "- drives a Volvo\n\n```\nhalf\n")
+    at.write("MEMORY.md", open_block)
+    at.commit("by hand")
+    elsewhere = Log(BICYCLE, day="2026-03-05")
+    assert problem(propose, at, elsewhere).code == "open-block"
+    assert [part.new for part in waiting(at, proposal).values()] == [CELLO]
+    at.write("MEMORY.md", open_block + "```\n")
+    at.commit("by hand again")
+    propose(at, elsewhere)
+    assert {part.new for part in waiting(at, proposal).values()} == {CELLO, BICYCLE}
 
 
 def test_what_is_removed_in_one_file_stays_in_the_others(at: Desk) -> None:

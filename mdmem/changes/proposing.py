@@ -149,7 +149,8 @@ def _extend(
         part for each in edited for part in own.replaced(each.path, each.before, each.after)
     ]
     files = {each.path: own.for_branch(each.path, each.after, replaced) for each in edited}
-    tip = _base_of(workspace, own, replaced)
+    taken_back = [part for part in own.parts if _is_taken_back(part, plan)]
+    tip = _base_of(workspace, own, [*replaced, *taken_back])
     at_tip = branch_commits.CommitFiles(repository, tip)
     changed: dict[bytes, StoredFile | None] = {
         branch_commits.full_path(repository, path): StoredFile(
@@ -160,14 +161,21 @@ def _extend(
     names = {*plan.added, *plan.removed, *_statements(plan), *_section_names(plan, files)}
     decided = origins.decisions_on(origins.decisions(repository, own.commit), proposal, name)
     again = tuple(dict.fromkeys(decided[each].commit for each in names if each in decided))
+    own_names = {part.name for part in taken_back}
+    retracts = tuple(fact for fact in plan.retracts if fact not in own_names)
     message = history.compose_message(
-        replace(change_note(workspace, plan, edit), again=again),
+        replace(change_note(workspace, plan, edit), again=again, retracts=retracts),
         *((each.old.text if each.old else "", each.edit.text) for each in plan.files),
     )
     commit = _own_commit(workspace, proposal, branches.with_id(message, proposal), changed, tip)
     if own.proposal is not None:
         return replace(own.proposal.ref, tip=commit)
     return ProposalRef(id=proposal, actor=branches.safe_actor(actor), name=name, tip=commit)
+
+
+def _is_taken_back(part: Part, plan: Plan) -> bool:
+    """True for a line of a day's log that was proposed: it goes, where one of memory is marked."""
+    return part.view.path == plan.path and part.name in plan.retracts and not part.is_stated
 
 
 def _base_of(workspace: Workspace, own: OwnFiles, replaced: Collection[Part]) -> CommitId:

@@ -34,6 +34,7 @@ def rebuild(
     """Commit parts on top of a commit, one each, moving no branch; None where nothing is left.
 
     Each keeps its author and time. A part that is overtaken stays so.
+    Raises: SectionProblem (`body-escapes-section`, `open-block`): a part would change other text.
     """
     commits = _commits(workspace, proposal, parts, onto)
     for folder in proposal.branch.shared_with:
@@ -59,7 +60,7 @@ def _commits(
     for part in in_order(parts):
         path = part.view.path
         before = texts.get(path, "")
-        after = put_part(part, before, workspace.kind_of(path), is_forced=True)
+        after = _with_part(part, before, workspace.kind_of(path), is_forced=True)
         if after != before or part.is_stated:
             texts[path] = after
             name = branch_commits.full_path(repository, path)
@@ -79,13 +80,23 @@ def _commits(
 
 def put_part(part: Part, text: str, kind: FileKind, *, is_forced: bool = False) -> str:
     """A file's text with a part in it; as it was where the part cannot be put there."""
+    try:
+        return _with_part(part, text, kind, is_forced=is_forced)
+    except SectionProblem:  # other text would change
+        return text
+
+
+def _with_part(part: Part, text: str, kind: FileKind, *, is_forced: bool) -> str:
     put = _put(part, text, kind, is_forced)
     return text if put is None or put.text is None else put.text
 
 
 def text_at(part: Part, text: str, kind: FileKind) -> str | None:
     """The text of a file in the place of a part."""
-    put = _put(part, text, kind, is_forced=True)
+    try:
+        put = _put(part, text, kind, is_forced=True)
+    except SectionProblem:  # other text would change
+        return None
     return put.judgement.standing if put else None
 
 
@@ -93,14 +104,11 @@ def _put(part: Part, text: str, kind: FileKind, is_forced: bool) -> PutText | No
     if part.source is None:
         return None
     now = parse(text) if text else EMPTY
-    try:
-        match part.piece:
-            case FactPiece():
-                return taking.put_fact(part.piece, part.source, now, kind, is_forced=is_forced)
-            case SectionPiece():
-                return taking.put_section(part.piece, part.source, now, is_forced=is_forced)
-    except SectionProblem:
-        pass  # other text would change
+    match part.piece:
+        case FactPiece():
+            return taking.put_fact(part.piece, part.source, now, kind, is_forced=is_forced)
+        case SectionPiece():
+            return taking.put_section(part.piece, part.source, now, is_forced=is_forced)
     return None
 
 
