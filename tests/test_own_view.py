@@ -8,6 +8,7 @@ a test.
 import json
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -17,9 +18,9 @@ from typing import Any
 
 import pytest
 from commandline import commands_built_once as commands_built_once
-from conftest import World
+from conftest import World, keep_from_background, sealed_world
 from dreams import settings
-from workspaces import Desk, desk
+from workspaces import Desk, desk, match_index
 
 from mdmem.cli import main
 from mdmem.cli.commands import COMMANDS
@@ -46,20 +47,38 @@ WRITES: tuple[tuple[str, dict[str, Any]], ...] = (
 CREATED = {"path": "/memories/zoo.md", "file_text": f"# Zoo\n\n- one {WORD}\n"}
 
 
+@pytest.fixture(scope="module")
+def laid_out(tmp_path_factory: pytest.TempPathFactory, empty_repository: Path) -> Path:
+    """A workspace in which the client x proposed much, by two doors; made once."""
+    folder = tmp_path_factory.mktemp("laid_out")
+    repository = Path(shutil.copytree(empty_repository, folder / "repository"))
+    with pytest.MonkeyPatch.context() as patch:
+        keep_from_background(patch)
+        made = desk(sealed_world(folder, patch), repository, seed=SEED)
+        patch.setenv("MDMEM_NOW", NOW)
+        settings(made.world, 'write = "propose"')
+        patch.chdir(made.root)
+        with door(made) as opened:
+            for tool, arguments in WRITES:
+                text, failed = opened.call_tool(tool, arguments, "x")
+                assert not failed, text
+                assert json.loads(text)["proposed"]
+        assert tool_answer(made, "mcp/x", "create", **CREATED).startswith("Proposed as ")
+    return repository
+
+
 @pytest.fixture
-def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    """A workspace in which the client x proposed much, by two doors."""
+def at(world: World, repository: Path, laid_out: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """That workspace, and nothing written since."""
     monkeypatch.setenv("MDMEM_NOW", NOW)
-    made = desk(world, repository, seed=SEED)
-    settings(made.world, 'write = "propose"')
-    monkeypatch.chdir(made.root)
-    with door(made) as opened:
-        for tool, arguments in WRITES:
-            text, failed = opened.call_tool(tool, arguments, "x")
-            assert not failed, text
-            assert json.loads(text)["proposed"]
-    assert tool_answer(made, "mcp/x", "create", **CREATED).startswith("Proposed as ")
-    return made
+    shutil.copytree(laid_out, repository, dirs_exist_ok=True)
+    match_index(repository)
+    at = Desk(world, repository)
+    (made,) = (repository / ".git" / branches.MADE).iterdir()
+    made.rename(repository / ".git" / branches.made_ref(at.workspace.repository, ""))
+    settings(at.world, 'write = "propose"')
+    monkeypatch.chdir(at.root)
+    return at
 
 
 @contextmanager
