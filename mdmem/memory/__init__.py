@@ -401,7 +401,11 @@ class Memory:
     def tasks(self) -> Tasks:
         """The tasks that go on across sessions."""
         return module("memory.tasks").Tasks(
-            self.workspace, self._as_seen, self._say, self.apply, self._write
+            workspace=self.workspace,
+            seen_by=self._as_seen,
+            say=self._say,
+            apply=self.apply,
+            write=self._write,
         )
 
     def review(self) -> ReviewResult:
