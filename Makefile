@@ -18,9 +18,9 @@ WORKERS := -n 3
 demo: $(STAMP)
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
 
-# All that can be said in seconds: the tests that start no git, with a tenth of the examples.
+# All that can be said in seconds: the tests that start no git and cost little, with a tenth of the examples.
 check: lint
-	$(PYTEST) -n auto -q -m "not git and not slow and not clients" --hypothesis-profile=check
+	$(PYTEST) -n auto -q -m "not git and not slow and not clients and not costly" --hypothesis-profile=check
 
 # The tests next to what differs from `main`, for a minute.
 near: $(STAMP)

@@ -781,6 +781,7 @@ NOT_FROM_HERE = {
 }
 
 
+@pytest.mark.costly
 def test_every_code_that_can_be_provoked_is_provoked():
     assert {failure.code for failure in FAILURES} == raised() - set(NOT_FROM_HERE)
 

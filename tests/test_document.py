@@ -245,6 +245,7 @@ def test_deep_nesting_hides_no_heading(nested: str) -> None:
     assert outline(f"# A\n\n{nested}\n# B\n") == [(1, "A"), (1, "B")]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("nested", [">" * 5_000, "- " * 5_000 + "x"])
 def test_nesting_that_the_parser_cannot_follow_is_refused(nested: str) -> None:
     with pytest.raises(PathProblem) as caught:

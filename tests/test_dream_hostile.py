@@ -131,6 +131,7 @@ def hostile_items(dice: random.Random, data: Mapping[str, Any]) -> list[dict[str
 class TestRules:
     """Nights by their pure parts, memory going on from one to the next."""
 
+    @pytest.mark.costly
     @pytest.mark.parametrize(
         "seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 10))]
     )

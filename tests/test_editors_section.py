@@ -300,6 +300,7 @@ def only_blank_lines(text: str) -> bool:
     return all(is_blank(line) for line in text.splitlines())
 
 
+@pytest.mark.costly
 @given(
     sections_of(documents),
     st.sampled_from([BODY, *ADDITIONS]),

@@ -229,6 +229,7 @@ def _write_within(state: str, size: int) -> None:
         events.record_event(Path(state), event(number))
 
 
+@pytest.mark.costly
 def test_a_full_disk(tmp_path: Path):
     room = 200
     worker = multiprocessing.get_context("spawn").Process(
@@ -400,6 +401,7 @@ def _from_many_processes(state: Path, limit: int) -> list[Event]:
     return list(events.read_events(state))
 
 
+@pytest.mark.costly
 def test_many_processes_lose_nothing_in_one_rotation(tmp_path: Path):
     """All events of 8 processes fit into two files: with one rotation between, none may be missing,
     doubled or torn.
@@ -415,6 +417,7 @@ def test_many_processes_lose_nothing_in_one_rotation(tmp_path: Path):
     }
 
 
+@pytest.mark.costly
 def test_many_processes_and_many_rotations(tmp_path: Path):
     """Rotation drops the oldest events; the rest is whole."""
     log = _from_many_processes(tmp_path, 20_000)

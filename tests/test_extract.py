@@ -398,6 +398,7 @@ def worded_patterns() -> list[WordedPattern]:
     return [*single, *(pattern for pattern, _ in (*KEPT_ANYWHERE, *ATTRIBUTES))]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "worded", worded_patterns(), ids=lambda worded: worded.pattern.pattern[:40]
 )

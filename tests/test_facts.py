@@ -776,6 +776,7 @@ def test_a_prefix_of_several_ids_is_ambiguous() -> None:
     assert items_matching(candidates, candidates[0].fact.id) == candidates[:1]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "item",
     [

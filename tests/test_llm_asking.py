@@ -68,6 +68,7 @@ def outcomes(state: Path) -> list[str]:
     return [record["outcome"] for record in records(state)]
 
 
+@pytest.mark.costly
 def test_one_request_one_answer(tmp_path: Path, server: ScriptedServer):
     server.script = in_turn(Reply(facts(), usage=(120, 7)))
     answer = asker(tmp_path, server).ask(request())
@@ -247,6 +248,7 @@ def test_a_command_reads_the_request_in_an_empty_folder(tmp_path: Path, folder: 
     assert records(tmp_path)[0]["tokens_in"] == -(-request().size // 4)
 
 
+@pytest.mark.costly
 def test_a_command_that_fails_is_run_again(folder: Path):
     pauses: list[float] = []
     for number in range(2):
@@ -257,6 +259,7 @@ def test_a_command_that_fails_is_run_again(folder: Path):
     assert pauses == [0.01, 0.02]
 
 
+@pytest.mark.costly
 def test_a_command_that_goes_on_failing_or_hangs(folder: Path):
     for number in range(5):
         (folder / f"{number}.exit").write_text("3")

@@ -120,6 +120,7 @@ def test_no_secret_is_sent():
         assert request.text.count("[REDACTED:") == 2
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("size", [80, 900, 5_000, 13_000, 24_000, 60_000, 1_000_000])
 def test_a_megabyte_makes_45_requests_at_most(size: int):
     text = ("The cellar is wet. " * (size // 19 + 1))[:size]

@@ -194,6 +194,7 @@ def test_its_methods_take_the_types_of_the_sdk(at: Desk, anthropic: Any):
         tool.execute(command)
 
 
+@pytest.mark.costly
 @pytest.mark.usefixtures("anthropic")
 def test_the_recorded_vectors_are_those_of_this_sdk():
     assert json.loads(DATA.read_text(encoding="utf-8"))["vectors"] == record()

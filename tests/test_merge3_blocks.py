@@ -263,6 +263,7 @@ def test_any_edits_of_nested_items_are_merged_with_none_lost_or_doubled(
     assert {*items} <= ours | theirs | {"fruit", "greens", "roots"}
 
 
+@pytest.mark.costly
 @given(edited_trees())
 @examples(200)
 def test_beneath_two_wordings_of_an_item_nothing_is_lost_or_doubled_in_either(
@@ -449,6 +450,7 @@ def code_of(word: str, numbers: range) -> str:
     return f"```\n{lines}\n```"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("block", [sentences, table_of, list_of, code_of])
 def test_what_a_long_block_costs_grows_with_its_length(block: Callable[[str, range], str]) -> None:
     def calls(size: int) -> int:

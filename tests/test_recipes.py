@@ -101,6 +101,7 @@ class TestDoor:
         rooms = [room for layer in self.LAYERS for room in layer.split(" | ")]
         assert sorted(listed) == sorted(rooms), "the table of rooms in docs/architecture.md"
 
+    @pytest.mark.costly
     def test_only_people_open_what_is_not_adopted(self):
         """A door for programs opens what `memory/hosts` finds, which asks for the adoption."""
         for path, tree in modules().items():

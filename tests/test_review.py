@@ -263,6 +263,7 @@ def test_thirty_lines_may_be_quoted(between: int, lines: int | None) -> None:
     assert (len(change.text.splitlines()) if isinstance(change, EditSection) else None) == lines
 
 
+@pytest.mark.costly
 def test_of_very_many_duplicates_the_first_come_with_their_change() -> None:
     file = curated(
         "# M\n\n## A\n\n" + "".join(f"- tea {number}\n- tea {number}\n" for number in range(200))

@@ -690,6 +690,7 @@ def test_a_reader_is_not_disturbed_by_an_update(tmp_path: Path) -> None:
     assert search(reader, "tea")[0] == "drinks green tea"
 
 
+@pytest.mark.costly
 def test_many_small_updates_leave_a_small_index(tmp_path: Path) -> None:
     index = SearchIndex.open(tmp_path / "many")
     files = {

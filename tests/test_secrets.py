@@ -550,6 +550,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_text_takes_linear_time(piece: str):
     text = (piece * (1 + 200_000 // len(piece)))[:200_000]

@@ -116,6 +116,7 @@ def test_a_large_first_commit_is_indexed_in_the_end(tmp_path: Path):
     assert _schema(tmp_path / "one" / TRAIL_NAME) == _schema(tmp_path / "two" / TRAIL_NAME)
 
 
+@pytest.mark.costly
 def test_a_large_first_commit_waits_for_the_disk_when_it_is_told_to_and_later_ones_at_once(
     tmp_path: Path,
 ):
@@ -333,6 +334,7 @@ with Trail.open(Path(sys.argv[1]), "s") as trail:
 """
 
 
+@pytest.mark.costly
 def test_a_reader_next_to_a_process_that_writes_and_is_killed(tmp_path: Path):
     with Trail.open(tmp_path, "s") as trail:
         append_steps(
@@ -423,6 +425,7 @@ def _write_within(folder: str, size: int) -> None:
         assert dump(trail) == before
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("size", [0, 10_000, 300_000])
 @pytest.mark.parametrize("existing", [False, True])
 def test_a_full_disk(size: int, existing: bool, tmp_path: Path):

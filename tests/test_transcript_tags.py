@@ -41,6 +41,7 @@ def test_blocks_are_taken_out(text: str, left: str):
     assert strip_blocks(text) == left
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "text", ["<" + " " * 200_000, "<" * 200_000, "<skill></memories>" * 10_000, "&amp;" * 50_000]
 )
@@ -169,6 +170,7 @@ def test_what_has_no_bracket_stays(text: str):
     assert escape_tags(without) == without
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "text",
     [

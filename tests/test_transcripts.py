@@ -794,6 +794,7 @@ class TestLines:
             (7, "over 8 MB"),
         ]
 
+    @pytest.mark.costly
     def test_a_line_just_short_enough_is_read_and_one_that_is_too_long_is_named(self):
         record = encode([claude("user", "a", None, "", **TYPED)])
         for size, lines, skipped in ((8_388_608, [1], []), (8_388_609, [], [(1, "over 8 MB")])):
