@@ -1,4 +1,4 @@
-"""The only way to a network: fetch and push, which ask nobody anything and end in time."""
+"""The only way to a network: clone, fetch and push, which ask nobody anything and end in time."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 import re
 import shlex
 import time
-from collections.abc import Iterator
-from pathlib import PurePath
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePath
 
 from mdmem.errors import RepositoryProblem, SyncProblem
 from mdmem.folder.machine import machine_name
 from mdmem.model import CommitId
 from mdmem.repo import branch_commits
-from mdmem.repo.runner import GitResult, run
+from mdmem.repo.runner import GitResult, run, setting
 from mdmem.repo.worktree import Repository
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -154,44 +154,63 @@ class Remote:
         )
 
     def _run(self, *arguments: str) -> GitResult:
-        variables = {
-            "LC_ALL": "C",
-            "GIT_ASKPASS": _NO_ANSWER,
-            "SSH_ASKPASS": _NO_ANSWER,
-            "SSH_ASKPASS_REQUIRE": "never",
-            "GCM_INTERACTIVE": "never",
-            "GIT_SSH_COMMAND": _ssh_command(self.repository),
-        }
-        settings = [word for setting in _SETTINGS for word in ("-c", setting)]
         left = max(0.0, self.deadline - time.monotonic())
-        try:
-            return run(
-                self.repository.root,
-                [*settings, *arguments],
-                extra=variables,
-                seconds=left,
-                is_online=True,
-            )
-        except RepositoryProblem as problem:
-            if problem.code != "git-timeout":
-                raise
-            raise SyncProblem(
-                "sync-timeout", f"{self.name} did not answer within {self.seconds:g} seconds"
-            ) from problem
+        return _run_online(self.repository.root, arguments, left, _late(self.name, self.seconds))
 
     def _failure(self, result: GitResult) -> SyncProblem:
-        lines = [line for line in map(str.strip, result.error_text.splitlines()) if line]
-        asked = next(filter(_AUTH.search, lines), None)
-        fatal = next((line for line in lines if line.startswith("fatal: ")), None)
-        line = (asked or fatal or (lines or ["git does not say why"])[0]).removeprefix("fatal: ")
-        if asked:
-            return SyncProblem(
-                "remote-auth",
-                f"authentication with {self.name} failed: {line}",
-                f"Try git fetch {self.name} in a terminal; mdmem uses the credentials that git"
-                " has.",
-            )
-        return SyncProblem("remote-unreachable", f"{self.name} cannot be reached: {line}")
+        return _failure(result, self.name, f"git fetch {self.name}")
+
+
+def clone(url: str, folder: Path, seconds: float) -> None:
+    """Clone a repository into a new folder, of which nothing is left after a failure.
+
+    Raises SyncProblem (`remote-unreachable`, `remote-auth`, `sync-timeout`).
+    """
+    words = ("clone", "--quiet", "--no-recurse-submodules", "--", url, str(folder))
+    name = "the remote"  # its address may hold a password
+    result = _run_online(folder.parent, words, seconds, _late(name, seconds))
+    if result.status:
+        raise _failure(result, name, "git clone")
+
+
+def _late(name: str, seconds: float) -> SyncProblem:
+    return SyncProblem("sync-timeout", f"{name} did not answer within {seconds:g} seconds")
+
+
+def _run_online(
+    folder: Path, arguments: Sequence[str], seconds: float, overdue: SyncProblem
+) -> GitResult:
+    """Run git so that it asks nobody. Raises `overdue` where it takes too long."""
+    variables = {
+        "LC_ALL": "C",
+        "GIT_ASKPASS": _NO_ANSWER,
+        "SSH_ASKPASS": _NO_ANSWER,
+        "SSH_ASKPASS_REQUIRE": "never",
+        "GCM_INTERACTIVE": "never",
+        "GIT_SSH_COMMAND": _ssh_command(folder),
+    }
+    settings = [word for each in _SETTINGS for word in ("-c", each)]
+    try:
+        return run(
+            folder, [*settings, *arguments], extra=variables, seconds=seconds, is_online=True
+        )
+    except RepositoryProblem as problem:
+        raise (overdue if problem.code == "git-timeout" else problem) from problem
+
+
+def _failure(result: GitResult, name: str, command: str) -> SyncProblem:
+    """The failure of git to reach a remote; `command` is one to try in a terminal."""
+    lines = [line for line in map(str.strip, result.error_text.splitlines()) if line]
+    asked = next(filter(_AUTH.search, lines), None)
+    fatal = next((line for line in lines if line.startswith("fatal: ")), None)
+    line = (asked or fatal or (lines or ["git does not say why"])[0]).removeprefix("fatal: ")
+    if asked:
+        return SyncProblem(
+            "remote-auth",
+            f"authentication with {name} failed: {line}",
+            f"Try {command} in a terminal; mdmem uses the credentials that git has.",
+        )
+    return SyncProblem("remote-unreachable", f"{name} cannot be reached: {line}")
 
 
 def find_remote(
@@ -227,14 +246,14 @@ def find_remote(
     )
 
 
-def _ssh_command(repository: Repository) -> str:
+def _ssh_command(folder: Path) -> str:
     """The user's own ssh, told not to ask."""
     command = (
         os.environ.get("GIT_SSH_COMMAND")
-        or repository.setting("core.sshCommand")
+        or setting(folder, "core.sshCommand")
         or shlex.quote(os.environ.get("GIT_SSH") or "ssh")
     )
-    variant = os.environ.get("GIT_SSH_VARIANT") or repository.setting("ssh.variant")
+    variant = os.environ.get("GIT_SSH_VARIANT") or setting(folder, "ssh.variant")
     program = variant if variant and variant != "auto" else PurePath(_first_word(command)).name
     return command if _OTHER_SSH.fullmatch(program) else " ".join((command, *_BATCH))
 

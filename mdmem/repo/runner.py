@@ -329,6 +329,13 @@ def run(
     return GitResult(status, output, errors.decode("utf-8", "replace").strip())
 
 
+def setting(folder: Path, name: str) -> str | None:
+    """The value of one of git's settings as it is in a folder; None where it is not set."""
+    result = run(folder, ["config", "--get", name])
+    text = result.output.decode("utf-8", "replace").removesuffix("\n")
+    return text if result.status == 0 else None
+
+
 def literal_pathspecs(paths: Sequence[FilePath]) -> list[str]:
     """Pathspecs of exactly these paths. (git's setting for that would reach the user's hooks.)"""
     return [f":(literal){path}" for path in paths]

@@ -12,7 +12,7 @@ from mdmem.errors import RepositoryProblem
 from mdmem.folder.layout import is_markdown
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import git_files, git_settings, ignored, staged_changes
-from mdmem.repo.runner import GitResult, literal_pathspecs, parse_paths, run
+from mdmem.repo.runner import GitResult, literal_pathspecs, parse_paths, run, setting
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 
@@ -125,12 +125,7 @@ class Repository:
 
     def setting(self, name: str) -> str | None:
         """The value of one of git's settings; None where it is not set."""
-        result = run(self.folder, ["config", "--get", name])
-        return (
-            result.output.decode("utf-8", "replace").removesuffix("\n")
-            if result.status == 0
-            else None
-        )
+        return setting(self.folder, name)
 
     def identity_known(self) -> bool:
         """True if author and committer are configured; git's guess by host does not count."""
