@@ -137,6 +137,24 @@ def test_a_server_that_wants_a_password_gets_none(at: Desk):
     assert "could not read Username" in problem.message
 
 
+def test_a_clone_asks_nobody_and_ends_in_time(world: World, at: Desk, tmp_path: Path):
+    remotes.clone(f"file://{tmp_path}/origin.git", tmp_path / "empty", 30)
+    assert repo.discover(tmp_path / "empty").head() is None
+    with http.server.HTTPServer(("127.0.0.1", 0), _Unauthorised) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(SyncProblem) as refused:
+            remotes.clone(f"http://127.0.0.1:{server.server_port}/x.git", tmp_path / "new", 30)
+        server.shutdown()
+    assert (refused.value.code, str(server.server_port) in refused.value.hint) == (
+        "remote-auth",
+        False,
+    )
+    with silent_server() as port, pytest.raises(SyncProblem) as late:
+        remotes.clone(f"http://127.0.0.1:{port}/x.git", tmp_path / "new", 1)
+    assert late.value.message == "the remote did not answer within 1 seconds"
+    assert not (tmp_path / "new").exists()
+
+
 def test_ssh_is_the_users_own_and_asks_nothing(at: Desk, tmp_path: Path):
     ssh = tmp_path / "my-ssh"
     ssh.write_text(
