@@ -95,19 +95,10 @@ def _is_listed(repository: Repository, environment: Mapping[str, str]) -> bool:
         return False
     here = Adoption.of(repository)
     same = [entry for entry in entries if entry.is_same_workspace(here)]
-    return any(here.root == entry.root or _is_work_tree(here, repository.git_dir) for entry in same)
-
-
-def _is_work_tree(here: Adoption, git_dir: Path) -> bool:
-    """True if the repository itself names this work tree: anybody's `.git` may point to it."""
-    if here.common_dir == f"{here.root}/.git":
-        return True
-    linked = Path(os.path.realpath(git_dir))
-    if str(linked.parent) != f"{here.common_dir}/worktrees":
-        return False
-    named = files.read(linked / "gitdir") or b""
-    link = linked / os.fsdecode(named.rstrip(b"\n"))  # where it is relative, it is so to `linked`
-    return os.path.realpath(link.parent) == here.root
+    # anybody's `.git` may point to a repository, which names its own work trees
+    return any(here.root == entry.root for entry in same) or bool(
+        same and Path(here.root) in discovery.work_trees(Path(here.common_dir))
+    )
 
 
 def require_adopted(repository: Repository, environment: Mapping[str, str]) -> None:

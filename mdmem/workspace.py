@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from mdmem.folder import config, files, layout, listing, trust
 from mdmem.folder.config import Settings
 from mdmem.model import CommitId, FileKind, FilePath, actors
 from mdmem.model.rules import parse_allowances
-from mdmem.repo import Identity, Repository, git_files, ignored
+from mdmem.repo import Identity, Repository, discovery, git_files, ignored
 from mdmem.repo.runner import FETCH_VERSIONS, LACKS_VERSIONS
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
@@ -361,37 +361,114 @@ def _state_folder(repository: Repository) -> Path:
 
 
 def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
-    """The folder: the named, MDMEM_WORKSPACE's, the first marked one upwards, or the user's own.
+    """The workspace: the named one, else the first of MDMEM_WORKSPACE's or the current folder.
 
     Raises WorkspaceProblem (`no-workspace`).
     """
-    requested = named or (
-        Path(environment["MDMEM_WORKSPACE"]) if environment.get("MDMEM_WORKSPACE") else None
-    )
-    if requested is not None:
-        folder = requested.resolve()
-        if not folder.is_dir():
-            raise WorkspaceProblem(
-                "no-workspace", f"{requested} does not exist", f"{wording.verb('init')} {requested}"
-            )
-        if not listing.is_marked(folder):
-            raise WorkspaceProblem(
-                "no-workspace",
-                f"{requested} is not a workspace: it has neither MEMORY.md nor mdmem.toml",
-                f"{wording.verb('init')} {requested}",
-            )
-        return folder
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        if listing.is_marked(folder):
-            return folder
-    if own := config.own_workspace(environment):
-        return find_workspace(own, environment)
-    raise WorkspaceProblem(
+    if named is not None:
+        return _require_workspace(named)
+    variable = environment.get("MDMEM_WORKSPACE")
+    start = existing_folder(variable) if variable else Path.cwd()
+    found = next(workspaces_meant_by((start,), environment), None)
+    if found is None:
+        raise no_workspace(variable)
+    return found
+
+
+def existing_folder(named: str | Path) -> Path:
+    """The full path of a folder. Raises WorkspaceProblem (`no-workspace`: it does not exist)."""
+    folder = Path(named).resolve()
+    if not folder.is_dir():
+        message = f"{named} does not exist"
+        raise WorkspaceProblem("no-workspace", message, f"{wording.verb('init')} {named}")
+    return folder
+
+
+def no_workspace(named: str | None = None) -> WorkspaceProblem:
+    """The failure where no workspace is found for a named folder (None: the current one)."""
+    if named is not None:
+        message = f"{named} is not a workspace, nor is a folder above it"
+        return WorkspaceProblem("no-workspace", message, f"{wording.verb('init')} {named}")
+    return WorkspaceProblem(
         "no-workspace",
         "no workspace in this folder or above",
         f"To create one: {wording.verb('init')}; to use another: {wording.field('workspace')}",
     )
+
+
+def workspaces_meant_by(folders: Iterable[Path], environment: Mapping[str, str]) -> Iterator[Path]:
+    """The workspaces that folders (absolute) may mean, first choice first.
+
+    For each folder: those at or above it in its work tree, that of its project, the same for the
+    work tree around that; at the end the user's own.
+    Raises WorkspaceProblem (`bad-settings`; `no-workspace`: settings name what is no workspace).
+    """
+    for folder in folders:
+        yield from _workspaces_of_folder(folder, environment)
+    if own := config.own_workspace(environment):
+        yield _require_workspace(own)
+
+
+def _workspaces_of_folder(folder: Path, environment: Mapping[str, str]) -> Iterator[Path]:
+    tree: list[Path] = []
+    projects: dict[Path, Path] | None = None
+    for level in (folder, *folder.parents):
+        tree.append(level)
+        if listing.is_marked(level):
+            yield level
+        if not os.path.lexists(f"{level}/.git") and level != level.parent:
+            continue
+        if projects is None:
+            named = config.project_workspaces(environment)
+            projects = {path.resolve(): workspace for path, workspace in named.items()}
+        if projects:
+            paths = (*(each.resolve() for each in tree), _common_folder(level))
+            if found := next((projects[path] for path in paths if path in projects), None):
+                yield _require_workspace(found)
+        tree = []
+
+
+def _common_folder(root: Path) -> Path | None:
+    """Git's common folder of a work tree; None if it is none, or not one of that repository."""
+    if not os.path.lexists(f"{root}/.git"):
+        return None
+    try:
+        common_dir = repo.discover(root).common_dir.resolve()
+    except RepositoryProblem:
+        return None
+    return common_dir if root.resolve() in discovery.work_trees(common_dir) else None
+
+
+def project_path(folder: Path) -> Path:
+    """The path by which settings name a project: git's common folder, or its own without git."""
+    root = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
+    return _common_folder(root) or folder
+
+
+def projects_of(workspace: Workspace) -> tuple[Path, ...]:
+    """The projects whose memory a workspace is, as settings name them."""
+    here, named = workspace.root.resolve(), config.project_workspaces(workspace.environment)
+    return tuple(project for project, folder in named.items() if folder.resolve() == here)
+
+
+def session_folders(workspace: Workspace) -> tuple[Path, ...]:
+    """The work trees whose sessions are of a workspace: its own, and those of its projects."""
+    folders = [workspace.repository.root]
+    for path in map(Path.resolve, projects_of(workspace)):
+        folders += sorted(discovery.work_trees(path)) or [path]
+    return tuple(folders)
+
+
+def _require_workspace(named: Path) -> Path:
+    """The full path of a workspace. Raises WorkspaceProblem (`no-workspace`)."""
+    folder = existing_folder(named)
+    if not listing.is_marked(folder):
+        raise WorkspaceProblem(
+            "no-workspace",
+            f"{named} is not a workspace: it has neither MEMORY.md nor mdmem.toml",
+            f"{wording.verb('init')} {named}",
+        )
+    return folder
 
 
 def open_at(root: Path, environment: Mapping[str, str]) -> Workspace:

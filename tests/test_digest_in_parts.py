@@ -20,7 +20,7 @@ from mdmem.digest.news import read_news
 from mdmem.extract.drafts import Draft
 from mdmem.model.pipelines import FACTS, LINES, Digest
 from mdmem.transcripts import CLIENT_NAMES
-from mdmem.transcripts.files import stat_file
+from mdmem.transcripts.files import Scope, stat_file
 
 TOOL = "tool"
 NOT_YET = 0
@@ -90,6 +90,7 @@ def drawn(at: Desk, path: Path, contents: Sequence[bytes], keep: str) -> list[Dr
             marks,
             UTC,
             NOT_YET,
+            Scope("all", ()),
         )
         if news is not None:
             drafts += news.drafts

@@ -85,10 +85,10 @@ UNEXPANDED = "${CLAUDE_PROJECT_DIR}"
         (None, None, "own", "one", "own"),
         (None, None, "bare", "own", "own"),
         (None, "bare", "two", "own", "two"),
-        # The project and the current folder: also below a workspace. What is named is one itself.
+        # All mean a folder, which may be below a workspace.
         (None, "below-two", "bare", None, "two"),
         (None, None, "below-one", None, "one"),
-        ("below-one", "two", "two", "own", WRONG),
+        ("below-one", "two", "two", "own", "one"),
         # A host fills in the project for what is named.
         ("two", "two", "two", None, "two"),
         ("below-two", "below-two", "below-two", None, "two"),
@@ -96,8 +96,10 @@ UNEXPANDED = "${CLAUDE_PROJECT_DIR}"
         ("bare", None, "bare", "own", "own"),
         ("below-bare", "below-bare", "below-bare", "own", "own"),
         ("bare", "bare", "bare", None, NONE),
-        # What is no workspace and was named by somebody.
-        ("bare", "two", "two", "own", WRONG),
+        # What is no workspace and was named by somebody: the others do not count.
+        ("bare", "two", "two", "own", "own"),
+        ("bare", "two", "two", None, WRONG),
+        ("below-bare", "two", "two", None, WRONG),
         ("nowhere", "two", "two", "own", WRONG),
         (None, None, "bare", "bare", WRONG),
         # What the host did not fill in, or left empty.

@@ -33,7 +33,7 @@ from mdmem.transcripts.files import (
     searched_folders,
 )
 from mdmem.wording import number_of
-from mdmem.workspace import Progress, Say, Workspace
+from mdmem.workspace import Progress, Say, Workspace, projects_of, session_folders
 
 _DIGEST_DIGITS = 16
 _ROOM_BYTES = 64 * 1024 * 1024
@@ -168,7 +168,9 @@ class _Survey:
             for file in find_files(sources, workspace.environment)
         }
         own = workspace.settings
-        values = repr((own.language, own.session_scope, own.owner, str(workspace.repository.root)))
+        projects = tuple(map(str, projects_of(workspace)))
+        root = str(workspace.repository.root)
+        values = repr((own.language, own.session_scope, own.owner, root, *projects))
         self.settings = hashlib.sha256(values.encode("utf-8", "surrogateescape")).hexdigest()[
             :_DIGEST_DIGITS
         ]
@@ -221,7 +223,7 @@ class _Update:
         self._index = index
         self._progress = progress
         self._owners = workspace.settings.owner
-        self._scope = Scope(workspace.settings.session_scope, workspace.repository.root)
+        self._scope = Scope(workspace.settings.session_scope, session_folders(workspace))
         self._purged = texts
 
     def run_part(self) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping, Sequence
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +211,7 @@ def write_due(state: Path, due: dict[str, DueLines]) -> None:
 CURSORS_NAME = "transcripts.json"
 _CURSORS_VERSION = 5
 OTHER_PROJECT = "other-project"
+"""The beginning of the problem of a session of another project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +229,8 @@ class Cursor:
     - `device` to `changed` (ns): of the file when read; `read_size`: of the lines read.
     - `start`: the next reading's first byte (None: the first, and only lines behind `end` are new).
     - `has_entries`: some were drawn. `settled`: permissive rules can draw no more.
-    - `problem`: why nothing was read (empty: it was); `OTHER_PROJECT` for another project's
-      session.
+    - `problem`: why nothing was read (empty: it was); that of `other_project` for another
+      project's session.
     - `skipped`: the lines not read (None: all were).
     """
 
@@ -257,6 +259,14 @@ class Cursor:
     def fits(self, file: TranscriptFile) -> bool:
         """True if a file is the one read, and is not shorter."""
         return (self.device, self.inode) == (file.device, file.inode) and file.size >= self.size
+
+
+def other_project(projects: Sequence[Path]) -> str:
+    """The problem of a session of another project, where these are the memory's own."""
+    if not projects:
+        return OTHER_PROJECT
+    names = "\n".join(map(str, projects)).encode("utf-8", "surrogateescape")
+    return f"{OTHER_PROJECT}-{sha256(names).hexdigest()[:8]}"
 
 
 def cursor_of(file: TranscriptFile) -> Cursor:

@@ -68,13 +68,14 @@ def read_news(
     marks: Mapping[str, tuple[str, int]],
     zone: tzinfo | None,
     ended: int,
+    scope: Scope,
     permissive: bool = True,
 ) -> News | None:
     """Read what is new in a file behind its cursor; None: it is empty so far.
 
     `marks` are the sessions of messages already read, `zone` None is the system's, `ended` (ns)
-    means sessions last written before are over, and `permissive` draws from these by permissive
-    rules if nothing else does.
+    means sessions last written before are over. `scope`: whose sessions count. `permissive` draws
+    from those that are over by permissive rules if nothing else does.
     Raises: TranscriptProblem (`unknown-format`), OSError.
     """
     owners = workspace.settings.owner
@@ -90,10 +91,6 @@ def read_news(
         and has_line(file.path, cursor.end.line, cursor.end.hash)
     ):
         transcript = replace(transcript, after_line=cursor.end.line)
-    # Named sessions are read whatever project they are of.
-    scope = Scope(
-        "all" if request.sessions else workspace.settings.session_scope, workspace.repository.root
-    )
     if transcript.own or not scope.includes(transcript.project):
         return News(transcript=transcript, outside=not transcript.own)
     rules = DraftRules(

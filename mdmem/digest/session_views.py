@@ -33,7 +33,7 @@ from mdmem.transcripts.files import (
     settings_hint,
 )
 from mdmem.wording import field, number_of
-from mdmem.workspace import Say, Workspace
+from mdmem.workspace import Say, Workspace, session_folders
 
 _CONTEXT_MESSAGES = 5
 """Messages shown before and behind the named lines."""
@@ -90,7 +90,7 @@ class _Listing:
     def __init__(self, workspace: Workspace, request: ShowSessions) -> None:
         self._workspace = workspace
         self._request = request
-        self._scope = Scope(workspace.settings.session_scope, workspace.repository.root)
+        self._scope = Scope(workspace.settings.session_scope, session_folders(workspace))
         self._since = _LONG_AGO
         if request.since is not None:
             day = dates.past_day(workspace, request.since, "since")

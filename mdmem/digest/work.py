@@ -18,8 +18,8 @@ from mdmem.folder import config
 from mdmem.model.pipelines import Digest, LeftSession
 from mdmem.model.sessions import SkippedLines
 from mdmem.startup.records import dataclass, replace
-from mdmem.transcripts.files import TranscriptFile
-from mdmem.workspace import Progress, Say, Workspace
+from mdmem.transcripts.files import Scope, TranscriptFile
+from mdmem.workspace import Progress, Say, Workspace, projects_of, session_folders
 
 if TYPE_CHECKING:
     from mdmem.digest.model_step import ModelNews, ModelStep
@@ -55,6 +55,9 @@ class Work:
         self._say = say
         self._zone = config.zone(workspace.settings.timezone)
         self._ended = time_ns() - _IDLE_NS
+        scope = "all" if request.sessions else workspace.settings.session_scope
+        self._scope = Scope(scope, session_folders(workspace))
+        self._outside = cursors.other_project(projects_of(workspace))
         read = cursors.read_state(workspace.state)
         self._cursors, self._ends = read.cursors, read.ends
         self._changed, self._saved = False, monotonic()
@@ -140,18 +143,18 @@ class Work:
         if not self._cursors.is_read(file, self._ended):
             return False
         problem = self._cursors.problem(file)
-        if problem == OTHER_PROJECT:
-            self.tally.outside += not self._is_every_project
-            return not self._is_every_project
+        if problem.startswith(OTHER_PROJECT):
+            is_outside = self._is_outside(problem)
+            self.tally.outside += is_outside
+            return is_outside
         if problem:
             self.tally.left.append(LeftSession(file.path, problem))
         self.tally.inside += 1
         return True
 
-    @property
-    def _is_every_project(self) -> bool:
-        """True if sessions are read whatever project they are of: named ones, or all."""
-        return bool(self._request.sessions) or self._workspace.settings.session_scope == "all"
+    def _is_outside(self, problem: str) -> bool:
+        """True for the problem of another project's session, where the projects are the same."""
+        return problem == self._outside and not self._scope.is_all
 
     def _digest_file(self, file: TranscriptFile, permissive: bool = False) -> None:
         try:
@@ -168,6 +171,7 @@ class Work:
                 marks=seen,
                 zone=self._zone,
                 ended=self._ended,
+                scope=self._scope,
                 permissive=permissive,
             )
         except TranscriptProblem as problem:
@@ -213,7 +217,9 @@ class Work:
         """The progress in a file (None: unread); by commits if the cursor was lost."""
         cursor = self._cursors.get(file.path)
         if cursor is not None:
-            is_unread = cursor.problem == OTHER_PROJECT and self._is_every_project
+            is_unread = cursor.problem.startswith(OTHER_PROJECT) and not self._is_outside(
+                cursor.problem
+            )
             return cursor if cursor.fits(file) and not is_unread else None
         if self._ends is None:
             self._ends, self._changed = news.committed_ends(self._workspace), True
@@ -234,7 +240,7 @@ class Work:
             start=part.transcript.next_start,
             has_entries=part.has_entries,
             settled=part.settled,
-            problem=OTHER_PROJECT if part.outside else "",
+            problem=self._outside if part.outside else "",
             skipped=_add_skipped(
                 before.skipped if before and part.transcript.after_line else None, part
             ),

@@ -1,7 +1,8 @@
 """Settings: `mdmem.toml` over the user's `config.toml` over the defaults; and the clock.
 
 In the user's own file a table `[in."PATH"]` holds settings for one workspace, which go over those
-around it, and a table `[actor."NAME"]` holds `write` for one agent.
+around it, a table `[actor."NAME"]` holds `write` for one agent, and a table `[project."PATH"]` the
+`workspace` of a project that has its memory elsewhere.
 """
 
 from __future__ import annotations
@@ -81,6 +82,8 @@ _COUNTS = ("budget_lines", "budget_bytes", "model_tokens_day", "dream_changes")
 _MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")
 _BY_WORKSPACE = "in"
 _BY_ACTOR = "actor"
+BY_PROJECT = "project"
+"""The tables in the user's own file that name the workspaces of projects."""
 EVERY_AGENT = "*"
 """The name in `Settings.write` that means all agents."""
 _GONE = {
@@ -163,6 +166,11 @@ def user_state_folder(
 ) -> Path | None:
     """The folder for what mdmem notes about this user's machine; None if there is no home."""
     return _user_folder(environment, platform, "LOCALAPPDATA", "XDG_STATE_HOME", ".local/state")
+
+
+def user_data_folder(environment: Mapping[str, str], platform: str = sys.platform) -> Path | None:
+    """The folder for workspaces that have no other place; None if there is no home."""
+    return _user_folder(environment, platform, "LOCALAPPDATA", "XDG_DATA_HOME", ".local/share")
 
 
 def _user_folder(
@@ -330,7 +338,7 @@ def _local_settings(
     if not values:
         return {}
     whose = f"your user settings ({own_path})" if own_path else "your user settings"
-    for name in (*_NAMES, _BY_WORKSPACE):
+    for name in (*_NAMES, _BY_WORKSPACE, BY_PROJECT):
         is_table = name == _BY_ACTOR and isinstance(values.get(name), dict)
         if name in values and (
             is_table or name not in trust.trust(trust.TextOrigin.WORKSPACE_SETTINGS).settings
@@ -353,8 +361,10 @@ def _own_settings(
 ) -> dict[str, Any]:
     values = _read(own_path, may_be_link=True) if own_path else {}
     name = own_path.name if own_path else ""
-    by_workspace = _tables(values, name)
+    by_workspace = _tables(values, _BY_WORKSPACE, name)
+    _projects(values, name)
     values.pop(_BY_WORKSPACE, None)
+    values.pop(BY_PROJECT, None)
     settings, by_actor = _with_actors(values, name)
     for path, table in by_workspace.items():
         here, by_actor_here = _with_actors(table, name)
@@ -403,17 +413,49 @@ def must_propose(settings: Settings, names: Iterable[str | None]) -> bool:
     )
 
 
-def _tables(values: Mapping[str, Any], file_name: str) -> dict[str, dict[str, Any]]:
-    tables = values.get(_BY_WORKSPACE, {})
+def _tables(values: Mapping[str, Any], of_what: str, file_name: str) -> dict[str, dict[str, Any]]:
+    tables = values.get(of_what, {})
     if not isinstance(tables, dict) or not all(
         isinstance(table, dict) for table in tables.values()
     ):
+        kind = "project" if of_what == BY_PROJECT else "workspace"
         raise WorkspaceProblem(
             "bad-settings",
-            f"{file_name}: {_BY_WORKSPACE} must be tables",
-            f'Write [{_BY_WORKSPACE}."/path/of/a/workspace"].',
+            f"{file_name}: {of_what} must be tables",
+            f'Write [{of_what}."/path/of/a/{kind}"].',
         )
     return tables
+
+
+def _projects(values: Mapping[str, Any], file_name: str) -> dict[str, str]:
+    """The workspaces of projects, both as they are written."""
+    tables = _tables(values, BY_PROJECT, file_name)
+    for path, table in tables.items():
+        if table.keys() != {"workspace"}:
+            raise WorkspaceProblem(
+                "bad-settings",
+                f"{file_name}: [{BY_PROJECT}.{_quoted(path)}] must have workspace alone",
+                'Write workspace = "/path/of/a/workspace" below it.',
+            )
+    return {
+        path: _check_value("workspace", table["workspace"], file_name)
+        for path, table in tables.items()
+    }
+
+
+def project_workspaces(environment: Mapping[str, str]) -> dict[Path, Path]:
+    """The workspaces of the user's projects, by git's common folder (or their own without git).
+
+    Raises WorkspaceProblem (`bad-settings`).
+    """
+    own_path = user_settings_path(environment)
+    if own_path is None:
+        return {}
+    named = _projects(_read(own_path, may_be_link=True), own_path.name)
+    return {
+        _full_folder(path, environment, BY_PROJECT): _full_folder(folder, environment, BY_PROJECT)
+        for path, folder in named.items()
+    }
 
 
 def own_list(name: str, environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -439,8 +481,11 @@ def adopted_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
     if "workspace" in values:
         named.append(("workspace", _check_value("workspace", values["workspace"], name)))
     named += [
-        (_BY_WORKSPACE, path) for path in _tables(values, name) if path.startswith(("/", "~"))
+        (_BY_WORKSPACE, path)
+        for path in _tables(values, _BY_WORKSPACE, name)
+        if path.startswith(("/", "~"))
     ]
+    named += [(BY_PROJECT, path) for path in _projects(values, name).values()]
     return tuple(_full_folder(path, environment, setting) for setting, path in named)
 
 

@@ -10,11 +10,15 @@ from pathlib import Path
 from mdmem import adoption, repo, wording
 from mdmem.errors import RepositoryProblem, WorkspaceProblem
 from mdmem.folder import config, trust
-from mdmem.folder.listing import is_marked
 from mdmem.folder.trust import TextOrigin
 from mdmem.repo import Repository
 from mdmem.startup.records import dataclass, replace
-from mdmem.workspace import find_workspace
+from mdmem.workspace import (
+    existing_folder,
+    find_workspace,
+    no_workspace,
+    workspaces_meant_by,
+)
 
 _UNEXPANDED = "${"
 """A value with this in it is a variable that the host did not fill in."""
@@ -46,13 +50,14 @@ def find_host_workspace(
     folder: str | None = None,
     named: Path | None = None,
 ) -> HostWorkspace:
-    """The workspace: the named, MDMEM_WORKSPACE's, the project's, `folder`'s, or the user's own.
+    """The workspace: the named, else the first adopted one that the host's folders mean.
 
-    A host fills in the folder of the project for MDMEM_WORKSPACE, whether or not memory is there:
-    where it only says that, it counts as the project. `folder` is the current one by default.
+    These are MDMEM_WORKSPACE, else the project's and `folder` (by default the current one). A host
+    fills in the project for MDMEM_WORKSPACE: where it only says that, the others count too.
 
     Raises:
-        WorkspaceProblem: the named one is no workspace, or the user's settings are unreadable.
+        WorkspaceProblem: the named one is no workspace, there is none for MDMEM_WORKSPACE, or the
+            user's settings are unreadable.
         RepositoryProblem: a workspace's repository cannot be read.
     """
     environment = expanded(environment)
@@ -61,23 +66,20 @@ def find_host_workspace(
     starts = [
         Path(start).resolve() for start in (environment.get(_PROJECT), folder or os.curdir) if start
     ]
-    if by_variable := environment.get("MDMEM_WORKSPACE"):
-        start = Path(by_variable).resolve()
-        if start not in starts:
-            return _with_adoption(find_workspace(start, environment), environment)
-        starts.insert(0, start)
+    variable, is_elsewhere = environment.get("MDMEM_WORKSPACE"), False
+    if variable:
+        start = existing_folder(variable)
+        is_elsewhere = start not in starts
+        starts = [start] if is_elsewhere else [start, *starts]
     passed_over: Path | None = None
-    for start in starts:
-        for candidate in (start, *start.parents):
-            if is_marked(candidate):
-                judged = _with_adoption(candidate, environment)
-                if judged.repository:
-                    return replace(judged, passed_over=passed_over)
-                passed_over = passed_over or candidate
-    own = config.own_workspace(environment)
-    if own is None:
-        return HostWorkspace(None, passed_over)
-    return HostWorkspace(repo.discover(find_workspace(own, environment)), passed_over)
+    for candidate in workspaces_meant_by(starts, environment):
+        judged = _with_adoption(candidate, environment)
+        if judged.repository:
+            return replace(judged, passed_over=passed_over)
+        passed_over = passed_over or candidate
+    if is_elsewhere and passed_over is None:
+        raise no_workspace(variable)
+    return HostWorkspace(None, passed_over)
 
 
 def _with_adoption(root: Path, environment: Mapping[str, str]) -> HostWorkspace:

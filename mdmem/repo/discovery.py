@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mdmem.errors import RepositoryProblem, printable
 from mdmem.folder import files
-from mdmem.repo import git_files
+from mdmem.repo import git_files, git_settings
 from mdmem.repo.runner import run
 from mdmem.repo.worktree import Repository, path_below
 from mdmem.wording import verb
@@ -68,6 +68,21 @@ def discover(folder: Path) -> Repository:
         prefix=prefix,
         is_simple=False,
     )
+
+
+def work_trees(common_dir: Path) -> frozenset[Path]:
+    """The real paths of a repository's work trees, as its common folder names them."""
+    paths = [common_dir.parent] if common_dir.name == ".git" else []
+    settings = git_settings.parse_settings(git_files.read_bytes(f"{common_dir}/config") or b"")
+    paths += [
+        common_dir / os.fsdecode(value)
+        for section, name, value in settings or ()
+        if (section, name) == (b"core", b"worktree") and value
+    ]
+    for link in (common_dir / "worktrees").glob("*/gitdir"):
+        named = os.fsdecode(git_files.read_bytes(str(link)) or b"").rstrip("\n")
+        paths += [(link.parent / named).parent] if named else []
+    return frozenset(Path(os.path.realpath(path)) for path in paths)
 
 
 def create(folder: Path) -> Repository:

@@ -137,11 +137,11 @@ def settings_hint(environment: Mapping[str, str]) -> str:
 
 
 class Scope:
-    """The sessions of one work tree, by the folder that they work in, or all."""
+    """The sessions of some work trees, by the folder that they work in, or all."""
 
-    def __init__(self, scope: str, root: Path) -> None:
+    def __init__(self, scope: str, folders: Iterable[Path]) -> None:
         self.is_all = scope == "all"
-        self._root = root
+        self._folders = tuple(folders)
         self._answers: dict[str, bool] = {}
 
     def includes(self, project: str | None) -> bool:
@@ -149,13 +149,15 @@ class Scope:
         if self.is_all or project is None:
             return self.is_all
         if project not in self._answers:
-            self._answers[project] = _lies_in(project, self._root)
+            self._answers[project] = _lies_in(project, self._folders)
         return self._answers[project]
 
 
-def _lies_in(project: str, root: Path) -> bool:
+def _lies_in(project: str, folders: Iterable[Path]) -> bool:
     try:
-        return Path(project).is_absolute() and Path(project).resolve().is_relative_to(root)
+        return Path(project).is_absolute() and any(
+            map(Path(project).resolve().is_relative_to, folders)
+        )
     except (ValueError, OSError, RuntimeError):  # no path at all, or a circle of links
         return False
 
