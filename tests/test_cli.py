@@ -30,6 +30,7 @@ class TestOthers:
             "hooks",
             "merging",
             "notes",
+            "project",
         }
         assert (again["made_repository"], again["written"], again["commit"], again["hooks"]) == (
             False,

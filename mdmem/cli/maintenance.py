@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Leave,
         NewWorkspace,
         NoAgentsFile,
+        OutsideProject,
         SharedMerging,
     )
 
@@ -118,6 +119,7 @@ def _missing_for_plugin() -> Iterator[str]:
 def init(
     call: Call,
     folder: NewWorkspace = None,
+    outside: OutsideProject = False,
     no_hooks: Annotated[bool, typer.Option("--no-hooks", help="Do not install git hooks.")] = False,
     agents: AgentsFile = None,
     no_agents: NoAgentsFile = None,
@@ -138,8 +140,11 @@ def init(
     not changed, except the one that --agents names, .gitattributes with --shared, and mdmem.toml if
     git has no user name set. Running it again is harmless. git is set up to merge memory files by
     section and fact.
+
+    With --outside, in a project: the workspace DIR (made, taken or cloned) becomes the memory of
+    the project, for all its branches and work trees, and the project stays as it is.
     """
-    others = any((no_hooks, agents, no_agents, shared))
+    others = any((no_hooks, agents, no_agents, shared, outside))
     if (leave and (found or others)) or (found and (folder or others)) or (yes and not found):
         raise UsageProblem(
             "--leave and --found go with no other option, and --yes only with --found"
@@ -148,12 +153,14 @@ def init(
         return find(call, yes)
     if leave:
         return leave_adopted(folder or call.workspace)
+    project = call.workspace or os.environ.get("MDMEM_WORKSPACE") or "."
     request = Initialise(
-        folder=folder or call.workspace,
+        folder=folder or (None if outside else call.workspace),
         hooks=not no_hooks,
         agents=agents,
         no_agents=no_agents,
         shared=shared,
+        project=project if outside else None,
     )
     result = memory.initialise(request, os.environ)
     return Answer(

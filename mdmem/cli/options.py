@@ -315,6 +315,16 @@ NewWorkspace = Annotated[
         metavar="DIR", help="The folder. [default: -C, else MDMEM_WORKSPACE, else here]"
     ),
 ]
+OutsideProject = Annotated[
+    bool,
+    typer.Option(
+        "--outside",
+        help=(
+            "Memory for this project in a repository of its own: DIR may be a URL to clone."
+            " [default DIR: a new folder in ~/.local/share/mdmem]"
+        ),
+    ),
+]
 AgentsFile = Annotated[
     str | None,
     typer.Option(

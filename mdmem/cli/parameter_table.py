@@ -7,6 +7,7 @@ from mdmem.model import Source
 TABLE: ParameterTable = {
     "init": (
         ("folder", (), str, None, False),
+        ("outside", ("--outside",), bool, False, False),
         ("no_hooks", ("--no-hooks",), bool, False, False),
         ("agents", ("--agents",), str, None, False),
         ("no_agents", ("--no-agents",), str, None, False),

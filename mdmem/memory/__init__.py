@@ -503,7 +503,8 @@ class Memory:
 
 def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
     """Make or adopt a workspace. Raises MdmemError (impossible there, or not now)."""
-    return module("memory.adopting").initialise(request, environment)
+    name = "memory.adopting" if request.project is None else "memory.outside"
+    return module(name).initialise(request, environment)
 
 
 def leave(folder: Path, environment: Mapping[str, str]) -> bool:

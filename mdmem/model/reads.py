@@ -20,7 +20,8 @@ class Initialise:
     """Make or adopt a workspace in `folder`; None: MDMEM_WORKSPACE, else the current folder.
 
     `agents` is the file that gets mdmem's instructions, `no_agents` the one that loses them.
-    `shared`: commit the merge attributes, for every clone.
+    `shared`: commit the merge attributes, for every clone. `project`: a folder that the workspace
+    is to be the memory of; then `folder` may be an address to clone, and None is a new folder.
     """
 
     folder: str | None = None
@@ -28,6 +29,7 @@ class Initialise:
     agents: str | None = None
     no_agents: str | None = None
     shared: bool = False
+    project: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse to put the instructions in and to take them out at once."""
@@ -42,6 +44,7 @@ class InitResult:
     `took_out` is the file that mdmem's instructions to agents were removed from; `merging` is what
     was written so that git merges memory with mdmem: `settings`, `attributes`, `shared attributes`.
     `adopted`: agents are served the workspace; `newly_adopted`: an old workspace, since now.
+    `project`: the folder whose memory it is now.
     """
 
     workspace: Path
@@ -54,6 +57,7 @@ class InitResult:
     merging: tuple[str, ...] = ()
     adopted: bool = True
     newly_adopted: bool = False
+    project: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

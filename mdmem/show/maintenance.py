@@ -40,6 +40,7 @@ def initialised_json(result: InitResult) -> dict[str, Any]:
         "merging": list(result.merging),
         "notes": list(result.notes),
         "adopted": result.adopted,
+        "project": str(result.project) if result.project else None,
     }
 
 
@@ -53,6 +54,7 @@ def initialised_text(result: InitResult) -> str:
         else "ready:"
     )
     files = f" ({', '.join(result.written)})" if result.written else ""
+    files += f" for {result.project}" if result.project else ""
     files += f", removed the instructions from {result.took_out}" if result.took_out else ""
     return one_line(f"{done} workspace {result.workspace}{files}{named_commit(result.commit)}")
 
