@@ -34,6 +34,7 @@ _CHECKS: Mapping[str, Callable[[Inspection], Iterator[Finding]]] = {
     "secrets": contents.check_secrets,
     "history": contents.check_history,
     "adoption": hosts.check_adoption,
+    "projects": hosts.check_projects,
     "agents": hosts.check_agents,
     "server": hosts.check_server,
     "events": state.check_events,

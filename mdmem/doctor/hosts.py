@@ -19,6 +19,7 @@ from mdmem.text.document import parse_bytes
 from mdmem.text.entries import INSTRUCTIONS_BEGIN
 from mdmem.warm import running
 from mdmem.wording import field, verb
+from mdmem.workspace import projects_of
 
 _CLAUDE_UPDATE = "claude plugin marketplace update mdmem, then claude plugin update mdmem@mdmem"
 _CODEX_UPDATE = "codex plugin add mdmem@mdmem"
@@ -54,6 +55,26 @@ def check_adoption(inspection: Inspection) -> Iterator[Finding]:
         message=f"{message}, so agents may not use it",
         hint=hint,
     )
+
+
+def check_projects(inspection: Inspection) -> Iterator[Finding]:
+    """Projects that have this memory and are gone."""
+    projects = projects_of(inspection.workspace)
+    settings = config.user_settings_path(inspection.workspace.environment)
+    gone = [project for project in projects if not project.exists()]
+    for project in gone:
+        yield Finding(
+            check="projects",
+            level=Level.WARNING,
+            message=f"the project {project} is gone",
+            hint=f'Remove [{config.BY_PROJECT}."{project}"] from {settings}, or correct the path.',
+        )
+    if projects and not gone:
+        yield Finding(
+            check="projects",
+            level=Level.OK,
+            message=f"the memory of {', '.join(map(str, projects))}",
+        )
 
 
 def check_agents(inspection: Inspection) -> Iterator[Finding]:
