@@ -15,6 +15,7 @@ from workspaces import NOW, Desk, code_of
 
 from mdmem import agenthooks
 from mdmem.cli import main
+from mdmem.doctor import Level
 from mdmem.errors import MdmemError
 from mdmem.mcp.door import Door
 from mdmem.memory import Memory, initialise
@@ -208,6 +209,45 @@ class TestInit:
             str(project.root),
         )
         assert main(["init", "--outside", "--found"]) == 2
+
+
+class TestAround:
+    """What `doctor` and `init` say of it."""
+
+    def findings(self, project: Project) -> list[tuple[Level, str]]:
+        memory = Memory.open(project.memory, os.environ)
+        return [(each.level, each.message) for each in memory.examine() if each.check == "projects"]
+
+    def test_the_doctor_names_a_project_that_is_gone(self, project: Project, tmp_path: Path):
+        project.outside()
+        assert self.findings(project) == [(Level.OK, f"the memory of {project.root}/.git")]
+        project.root.rename(tmp_path / "moved")
+        assert self.findings(project) == [
+            (Level.WARNING, f"the project {project.root}/.git is gone")
+        ]
+
+    def test_no_projects(self, project: Project):
+        initialise(Initialise(str(project.memory), hooks=False), os.environ)
+        assert self.findings(project) == []
+
+    def test_init_beside_code_names_the_way(
+        self, project: Project, capsys: pytest.CaptureFixture[str]
+    ):
+        for is_said in (True, False):
+            assert main(["init", "--no-hooks"]) == 0
+            assert (
+                "To keep it in one of its own: mdmem init --outside" in capsys.readouterr().err
+            ) is (is_said)
+
+    def test_init_beside_notes_does_not(self, project: Project, tmp_path: Path):
+        notes = tmp_path / "notes"
+        notes.mkdir()
+        project.world.git(notes, "init", "-q")
+        for name in ("README.md", ".gitignore"):
+            (notes / name).write_text("x\n")
+        project.world.git(notes, "add", ".")
+        done = initialise(Initialise(str(notes), hooks=False), os.environ)
+        assert not any("one of its own" in note for note in done.notes)
 
 
 class TestClone:

@@ -31,9 +31,10 @@ from mdmem.model.writes import WriteResult
 from mdmem.queries.folders import other_markdown_note
 from mdmem.repo import Repository, commits
 from mdmem.repo.ignored import ignored
+from mdmem.repo.runner import parse_paths
 from mdmem.startup.records import replace
 from mdmem.text import check
-from mdmem.wording import field
+from mdmem.wording import field, verb
 from mdmem.workspace import Workspace, actor_in_shell, open_at, require_writer
 
 _SHARE_MESSAGE = """mdmem: memory files are merged by section and fact
@@ -140,9 +141,23 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
     start_catching_up(workspace)
     others = other_markdown_note(workspace)
     more = [others] if others else []
+    if existing is not None and not was_workspace and _holds_other_files(workspace):
+        more.append(
+            "memory in this repository follows its branches. To keep it in one of its own:"
+            f" {verb('init', 'outside')}"
+        )
     if not result.adopted:
         more.append("agents cannot access this memory until a person adopts it at a terminal")
     return replace(result, notes=(*result.notes, *more))
+
+
+def _holds_other_files(workspace: Workspace) -> bool:
+    """True if git has files in the repository that are neither notes nor hidden."""
+    listed = parse_paths(workspace.repository.at_root().git("ls-files", "-z"))
+    return any(
+        not (layout.is_markdown(path) or path.startswith(".") or path.endswith(SETTINGS_NAME))
+        for path in listed
+    )
 
 
 def _adoption(
