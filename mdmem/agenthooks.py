@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 from mdmem.catchup import background
-from mdmem.errors import attempt
+from mdmem.errors import MdmemError, attempt
 from mdmem.events import EventRecorder
 from mdmem.folder import installed
 from mdmem.memory import Memory, hosts
@@ -149,12 +149,21 @@ def _is_off(environment: Mapping[str, str]) -> bool:
 def _answer(event: HookEvent, environment: Mapping[str, str], opened: list[Memory]) -> str:
     # the memory is added to `opened` at once, for the caller to use after a deadline
     found = hosts.find_host_workspace(environment, event.folder)
-    text = ""
+    text, is_start = "", event.name == "SessionStart" and event.source in (None, "startup")
+    notices = [typed(hosts.notice(found, environment))] if is_start else []
     if found.repository is not None:
-        text = _serve(event, Memory.open_in(found.repository, hosts.expanded(environment)), opened)
-    if event.name == "SessionStart" and event.source in (None, "startup"):
-        return _with_notice(text, typed(hosts.notice(found, environment)))
-    return text
+        memory = Memory.open_in(found.repository, hosts.expanded(environment))
+        text = _serve(event, memory, opened)
+        notices += _more_on_branches(memory) if is_start else []
+    return _with_notice(text, ". ".join(filter(None, notices)))
+
+
+def _more_on_branches(memory: Memory) -> Iterator[str]:
+    with suppress(MdmemError, DeadlinePassed):  # the block is what matters
+        if memory.workspace.settings.context == "off":
+            return
+        if more := memory.more_on_branches():
+            yield f"other branches have more memory ({', '.join(each.line for each in more)})"
 
 
 def _serve(event: HookEvent, memory: Memory, opened: list[Memory]) -> str:

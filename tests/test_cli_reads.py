@@ -278,6 +278,7 @@ class TestReads:
             "hooks",
             "pipelines",
             "sync",
+            "branches",
             "waiting",
         ]
 

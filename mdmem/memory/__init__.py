@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         FoundWorkspace,
         Initialise,
         InitResult,
+        MoreFacts,
         Outline,
         SectionView,
         Show,
@@ -459,6 +460,10 @@ class Memory:
         if workspace.settings.sessions or (workspace.state / RUNS_NAME).exists():
             return self.pipelines.add_status(status)
         return status
+
+    def more_on_branches(self) -> tuple[MoreFacts, ...]:
+        """The branches with facts that this one never had, as far as that is known at once."""
+        return module("queries.other_branches").more_facts(self.workspace, as_stored=True)
 
     def reindex(self, full: bool = False) -> int:
         """Update or rebuild the index; the number of entries. Raises RepositoryProblem (`busy`)."""

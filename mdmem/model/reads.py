@@ -10,7 +10,7 @@ from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, FilePath, OtherReading, SectionPath
 from mdmem.model.rules import require_range
 from mdmem.startup.records import dataclass
-from mdmem.wording import field
+from mdmem.wording import field, number_of
 
 _MAX_WEEKS = 520
 
@@ -226,11 +226,25 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
+class MoreFacts:
+    """A branch with facts that the history of this one never had."""
+
+    branch: str
+    count: int
+
+    @property
+    def line(self) -> str:
+        """The line for the user."""
+        return f"{self.branch}: {number_of(self.count, 'fact')} more"
+
+
+@dataclass(frozen=True, slots=True)
 class WorkspaceStatus:
     """The state of a workspace and its index.
 
     `files` counts memory files by kind, `paths` matches of each glob. `pipelines` is None where no
     session is digested, `sync` where there was none. `adopted`: agents are served.
+    `branches`: others with more facts.
     """
 
     workspace: str
@@ -250,3 +264,4 @@ class WorkspaceStatus:
     sync: str | None = None
     waiting: Waiting = Waiting()
     adopted: bool = True
+    branches: tuple[MoreFacts, ...] = ()

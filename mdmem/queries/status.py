@@ -14,9 +14,9 @@ from mdmem.folder import files, hook_files, layout
 from mdmem.history.purged import holds_purged, parse_purged
 from mdmem.merge import setup
 from mdmem.model import CommitId, FileKind, FilePath
-from mdmem.model.reads import WorkspaceStatus
+from mdmem.model.reads import MoreFacts, WorkspaceStatus
 from mdmem.proposals import branches
-from mdmem.queries import folders
+from mdmem.queries import folders, other_branches
 from mdmem.search.snapshot import Snapshot
 from mdmem.text.document import parse_bytes
 from mdmem.text.facts import items
@@ -34,6 +34,7 @@ def status(workspace: Workspace) -> WorkspaceStatus:
     """The files of a workspace and the freshness of its index; nothing is changed."""
     index, is_fresh, stamps = index_and_stamps(workspace)
     kinds = [workspace.kind_of(path) for path in stamps]
+    with_more, notes = _other_branches(workspace)
     pending = tuple(
         path for path in workspace.repository.pending() if workspace.kind_of(path).is_memory
     )
@@ -55,8 +56,17 @@ def status(workspace: Workspace) -> WorkspaceStatus:
         hooks=hook_files.hook_states(workspace.repository.hooks_dir),
         waiting=branches.waiting(workspace),
         adopted=adoption.is_adopted(workspace.repository, workspace.environment),
-        notes=tuple(_notes(workspace)),
+        branches=with_more,
+        notes=(*notes, *_notes(workspace)),
     )
+
+
+def _other_branches(workspace: Workspace) -> tuple[tuple[MoreFacts, ...], tuple[str, ...]]:
+    """The branches with more facts, and a note where they cannot be read."""
+    try:
+        return other_branches.more_facts(workspace, as_stored=False), ()
+    except RepositoryProblem as problem:
+        return (), (f"cannot tell what other branches hold: {problem.message}",)
 
 
 def _skipped_files(

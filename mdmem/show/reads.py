@@ -285,6 +285,7 @@ def status_json(status: WorkspaceStatus) -> dict[str, Any]:
         "hooks": dict(status.hooks),
         "pipelines": _pipelines_json(status.pipelines) if status.pipelines else None,
         "sync": status.sync,
+        "branches": [{"branch": each.branch, "facts": each.count} for each in status.branches],
         "waiting": waiting_json(status.waiting),
     }
 
@@ -367,6 +368,7 @@ def status_text(status: WorkspaceStatus) -> str:
         *(f"skipped    {path}: {reason}" for path, reason in status.skipped),
         *(_pipeline_rows(status.pipelines) if status.pipelines else ()),
         *([f"sync       {status.sync}"] if status.sync else []),
+        *(f"elsewhere  {line}" for line in some_of([each.line for each in status.branches])),
         *([f"waiting    {waiting}"] if (waiting := waiting_line(status.waiting)) else []),
         *(f"proposal   {unreadable_line(each)}" for each in status.waiting.unreadable),
         *(f"next       {step}" for step in _next_steps(status)),
