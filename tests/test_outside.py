@@ -456,37 +456,54 @@ class TestSessions:
         assert numbers() == {"0", "1", "2", "3"}
 
 
+def plugin_variables(folder: Path) -> dict[str, str]:
+    """What Claude Code sets for the plugin's hooks and server in a project."""
+    manifest = Path(agenthooks.__file__).parents[1] / "templates/plugin/mdmem/.mcp.json"
+    server = json.loads(manifest.read_text())["mcpServers"]["mdmem"]
+    filled = {
+        name: value.replace("${CLAUDE_PROJECT_DIR}", str(folder))
+        for name, value in server["env"].items()
+    }
+    return {**os.environ, **filled, "CLAUDE_PROJECT_DIR": str(folder)}
+
+
 def test_one_memory_for_all_branches_and_work_trees(
     project: Project, capsys: pytest.CaptureFixture[str]
 ):
-    """By the plugin's hooks and server, `context` and typed commands, in both work trees."""
+    """By the plugin's hooks and server, `context` and typed commands, on three branches in two
+    work trees.
+    """
     project.outside()
     before = project.git("rev-list", "--all"), project.git("for-each-ref", "refs")
-    plugin = {**os.environ, "MDMEM_WORKSPACE": str(project.root)}
+    places = [
+        (branch, folder) for branch in BRANCHES[:2] for folder in (project.root, project.tree)
+    ]
     written = []
-    for branch in ("main", "feature"):
+    for number, (branch, folder) in enumerate(places):
         project.git("checkout", "-q", branch)
-        for number, folder in enumerate((project.root, project.tree)):
-            typed, by_tool = f"typed on {branch} {number}", f"tool on {branch} {number}"
-            with chdir(folder):
-                assert main(["log", typed]) == 0
-                door = Door(None, {**plugin, "CLAUDE_PROJECT_DIR": str(folder)})
-                assert not door.call_tool("memory_log", {"text": by_tool}, "probe")[1]
-            written += [typed, by_tool]
-    for branch in ("main", "feature"):
+        texts = [f"{door} number {number}" for door in ("typed", "tool", "summary")]
+        with chdir(folder):
+            assert main(["log", texts[0]]) == 0
+            door = Door(None, plugin_variables(folder))
+            assert not door.call_tool("memory_log", {"text": texts[1]}, "probe")[1]
+        summary = f"We did it.\n\nMemory:\n- {texts[2]}"
+        event = agenthooks.HookEvent("PostCompact", folder=str(folder), summary=summary)
+        assert agenthooks.answer(event, plugin_variables(folder)) == ""
+        written += texts
+    for branch, folder in places:
         project.git("checkout", "-q", branch)
-        for folder in (project.root, project.tree):
-            capsys.readouterr()
-            with chdir(folder):
-                assert main(["context"]) == 0
-            block = capsys.readouterr().out
-            started = by_hook(folder, {**os.environ, "CLAUDE_PROJECT_DIR": str(folder)})
-            for text in written:
-                assert text in block
-                assert text in started
+        capsys.readouterr()
+        with chdir(folder):
+            assert main(["context"]) == 0
+        block = capsys.readouterr().out
+        started = by_hook(folder, plugin_variables(folder))
+        searched = by_server(folder, plugin_variables(folder))
+        assert all(text in block and text in started for text in written)
+        assert written[-1] in searched
     assert (project.git("rev-list", "--all"), project.git("for-each-ref", "refs")) == before
     for folder in (project.root, project.tree):
         assert project.world.git(folder, "status", "--porcelain").stdout == ""
-    assert not list(project.root.glob(".git/mdmem*"))
+    assert not list(project.root.glob(".git/**/mdmem*"))
     at = Desk(project.world, project.memory)
     assert at.git("status", "--porcelain") == ""
+    assert at.git("rev-list", "--count", "HEAD").strip() == str(1 + len(written))
