@@ -4,7 +4,7 @@ memory.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +144,29 @@ class TestPlugin:
         assert tokens is not None, details
         assert int(tokens[1]) <= MOST_ALWAYS_ON_TOKENS
         assert re.search(r"Hooks \(\d+\).*PostCompact.*\n\s*MCP servers \(1\)", details)
+
+
+def test_a_project_with_memory_outside(trial: Trial, tmp_path: Path):
+    """One memory on two branches in two work trees, and nothing of the project is touched."""
+    first, second = tmp_path / "app", tmp_path / "app-fix"
+    for words in (
+        ("init", "-q", first),
+        ("-C", first, "commit", "-q", "--allow-empty", "-m", "code"),
+        ("-C", first, "worktree", "add", "-q", "-b", "fix", second),
+    ):
+        trial.run("git", "-c", "user.name=Ada", "-c", "user.email=a@b.test", *map(str, words))
+    trial.run("mdmem", "-C", str(first), "init", "--outside")
+    for folder, text in ((first, "the pump is blue"), (second, "the gate is red")):
+        here = replace(trial, folder=folder)
+        talk(here, [call("memory_log", text=text), say("done")], "remember it")
+    for folder in (first, second):
+        session = talk(replace(trial, folder=folder), [say("hello")], "hello")
+        (block,) = blocks(session.requests[0])
+        assert "the pump is blue" in block
+        assert "the gate is red" in block
+        assert "porridge" not in block
+        assert trial.run("git", "-C", str(folder), "status", "--porcelain") == ""
+    assert len(trial.run("git", "-C", str(first), "log", "--all", "--oneline").splitlines()) == 1
 
 
 class TestSession:
