@@ -154,6 +154,10 @@ class TestOpenClaw:
         own.write_text(f'workspace = "{shell.folder}"\n')
         assert host_findings(shell)[1] == ("ok", f"OpenClaw uses {shell.folder}", "")
 
+    def test_a_folder_of_one(self, shell: Shell, home: Path):
+        openclaw(home, mcp=server(shell.folder / "memory"))
+        assert host_findings(shell)[1] == ("ok", f"OpenClaw uses {shell.folder}/memory", "")
+
     def test_one_that_is_none(self, shell: Shell, home: Path):
         openclaw(home, mcp=server(home))
         assert host_findings(shell)[1] == (

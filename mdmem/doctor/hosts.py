@@ -13,13 +13,12 @@ from mdmem.doctor.inspection import Finding, Inspection, Level
 from mdmem.editors import instructions
 from mdmem.errors import MdmemError
 from mdmem.folder import config, files, installed, layout
-from mdmem.folder.listing import is_marked
 from mdmem.startup.records import dataclass
 from mdmem.text.document import parse_bytes
 from mdmem.text.entries import INSTRUCTIONS_BEGIN
 from mdmem.warm import running
 from mdmem.wording import field, verb
-from mdmem.workspace import projects_of
+from mdmem.workspace import projects_of, workspaces_meant_by
 
 _CLAUDE_UPDATE = "claude plugin marketplace update mdmem, then claude plugin update mdmem@mdmem"
 _CODEX_UPDATE = "codex plugin add mdmem@mdmem"
@@ -180,7 +179,7 @@ def _check_openclaw(inspection: Inspection) -> Iterator[Finding]:
                 " workspace."
             ),
         )
-    elif not is_marked(Path(named).expanduser()):
+    elif not _means_a_workspace(Path(named).expanduser(), environment):
         yield Finding(
             check="agents",
             level=Level.WARNING,
@@ -189,6 +188,10 @@ def _check_openclaw(inspection: Inspection) -> Iterator[Finding]:
         )
     else:
         yield Finding(check="agents", level=Level.OK, message=f"OpenClaw uses {named}")
+
+
+def _means_a_workspace(folder: Path, environment: Mapping[str, str]) -> bool:
+    return folder.is_dir() and any(workspaces_meant_by((folder.resolve(),), environment))
 
 
 def _check_instructions(inspection: Inspection) -> Iterator[Finding]:

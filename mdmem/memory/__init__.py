@@ -98,7 +98,7 @@ class Memory:
         say: Say = _silent,
         progress: Progress | None = None,
     ) -> Memory:
-        """Open a folder's workspace, else `MDMEM_WORKSPACE`, else the nearest here or above.
+        """Open the named workspace, else that of the folder MDMEM_WORKSPACE, else of this one.
 
         For people: it does not ask whether the workspace is adopted.
         Raises WorkspaceProblem (`no-workspace`, `bad-settings`), RepositoryProblem
