@@ -33,6 +33,7 @@ _REASON = "kept at a compaction"
 _MOST_CHARACTERS = 9_500  # above 10,000 Claude Code shows the model only a preview of 2 KB
 _MOST_PROMPT = 4_000  # the rest is pasted text, which costs time and finds little
 _MOST_SESSION = 200
+_MOST_BRANCHES = 5  # that a notice names
 _MOST_BYTES = 64_000_000
 # PostCompact has no limit: it writes, and may have to wait for another process
 _TIME_LIMITS = {"SessionStart": 5.0, "UserPromptSubmit": 2.0, "PreCompact": 2.0, "SessionEnd": 2.0}
@@ -162,8 +163,10 @@ def _more_on_branches(memory: Memory) -> Iterator[str]:
     with suppress(MdmemError, DeadlinePassed):  # the block is what matters
         if memory.workspace.settings.context == "off":
             return
-        if more := memory.more_on_branches():
-            yield f"other branches have more memory ({', '.join(each.line for each in more)})"
+        if more := [each.line for each in memory.more_on_branches()]:
+            others = [f"{len(more) - _MOST_BRANCHES} others"] if len(more) > _MOST_BRANCHES else []
+            told = ", ".join((*more[:_MOST_BRANCHES], *others))
+            yield f"other branches have more memory ({told})"
 
 
 def _serve(event: HookEvent, memory: Memory, opened: list[Memory]) -> str:

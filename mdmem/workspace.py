@@ -442,7 +442,7 @@ def _common_folder(root: Path) -> Path | None:
 def project_path(folder: Path) -> Path:
     """The path by which settings name a project: git's common folder, or its own without git."""
     root = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
-    return _common_folder(root) or folder
+    return _common_folder(root) or root
 
 
 def projects_of(workspace: Workspace) -> tuple[Path, ...]:

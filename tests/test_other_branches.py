@@ -170,5 +170,15 @@ def test_the_start_of_a_session_names_them(at: Desk, source: str):
     assert start() == ""
 
 
+def test_the_start_of_a_session_names_a_few(at: Desk):
+    for number in range(7):
+        branch(at, f"b{number}", f"fact {number}")
+    more(at)
+    event = agenthooks.HookEvent(name="SessionStart", session="s", folder=str(at.root))
+    told = json.loads(agenthooks.answer(event, os.environ))["systemMessage"]
+    assert told.count("1 fact more, ") == 5
+    assert told.endswith(", 2 others)")
+
+
 def test_one_fact():
     assert MoreFacts("fix", 1).line == "fix: 1 fact more"

@@ -31,7 +31,7 @@ _NO_FACTS = (FileKind.OTHER, FileKind.BOOTSTRAP)
 
 @dataclass(frozen=True, slots=True)
 class BranchFacts:
-    """The facts of a branch's tip in files that differ from those of `head`, as it was then."""
+    """The facts of a branch's tip that the line of `head` did not know when they were read."""
 
     name: str
     tip: CommitId
@@ -58,7 +58,7 @@ def more_facts(workspace: Workspace, *, as_stored: bool) -> tuple[MoreFacts, ...
         more = (
             MoreFacts(
                 branch=printable(each.name, keep="")[:_MOST_NAME],
-                count=sum(not trail.ids_with_prefix(fact) for fact in each.facts),
+                count=len(_unknown(trail, each.facts)),
             )
             for each in _branches(workspace, trail, head, refs)
         )
@@ -70,14 +70,15 @@ def _branches(
 ) -> Sequence[BranchFacts]:
     digest = hashlib.sha256(repr(sorted(refs.items())).encode()).hexdigest()
     was, rows = _load(workspace)
-    # What did not differ from a commit of HEAD's line is known to that line for ever.
+    # What was known at a commit of HEAD's line is known to that line for ever.
     known = {row.tip: row for row in rows if trail.commit_with_id(row.head)}
     if was == digest and len(known) == len({row.tip for row in rows}):
         return rows
     newest = [name for name in _newest_first(workspace.repository) if name in refs]
     tips = {name: refs[name] for name in newest[:MOST_BRANCHES]}
     unread = list(dict.fromkeys(tip for tip in tips.values() if tip not in known))
-    facts = dict(zip(unread, _read(workspace, head, unread), strict=True))
+    read = _read(workspace, head, unread)
+    facts = {tip: _unknown(trail, each) for tip, each in zip(unread, read, strict=True)}
     rows = [
         BranchFacts(name.removeprefix(_HEADS), tip, head, facts[tip])
         if tip in facts
@@ -89,6 +90,10 @@ def _branches(
         workspace.ensure_state()
         files.write_cache(workspace.state / _CACHE_NAME, json.dumps([digest, values]))
     return rows
+
+
+def _unknown(trail: Trail, facts: Iterable[FactId]) -> tuple[FactId, ...]:
+    return tuple(fact for fact in facts if not trail.ids_with_prefix(fact))
 
 
 def _load(workspace: Workspace) -> tuple[str, list[BranchFacts]]:
