@@ -184,6 +184,8 @@ def _serve(event: HookEvent, memory: Memory, opened: list[Memory]) -> str:
             memory.pipelines.start_digest(
                 Path(event.transcript), is_last=event.name == _SESSION_END
             )
+        if event.name == "SessionStart" and workspace.settings.sync == "auto":
+            background.start_syncing(workspace)
         return _HANDLERS[event.name](memory, event)
 
 

@@ -213,9 +213,9 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
 
 def keep_from_background(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have commands that run in this process start nothing in the background."""
-    monkeypatch.setattr(
-        import_module("mdmem.catchup.background"), "start_catching_up", lambda workspace: None
-    )
+    background = import_module("mdmem.catchup.background")
+    for name in ("start_catching_up", "start_syncing"):
+        monkeypatch.setattr(background, name, lambda workspace: None)
 
 
 def sealed_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:

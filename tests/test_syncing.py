@@ -534,7 +534,7 @@ class TestStatus:
         failure(pair.ada)
         state = load_state(pair.ada.workspace)
         assert state
-        assert (state.failures, state.error and state.error.code) == (2, "remote-unreachable")
+        assert (state.failures, state.error and state.error.code) == (1, "remote-unreachable")
         pair.origin.with_name("gone.git").rename(pair.origin)
         assert sync(pair.ada).pushed == 1
         assert self.status(pair.ada) == "synced with origin just now"

@@ -1,4 +1,4 @@
-"""The detached catch-up, started and waited for."""
+"""The detached catch-up and sync, started and waited for."""
 
 from __future__ import annotations
 
@@ -78,22 +78,12 @@ def start_catching_up(workspace: Workspace) -> threading.Thread | None:
 
     The thread returned ends with the process, so that a program that lives on keeps no dead child.
     """
-    # -P: nothing is imported from the folder that the user is in.
-    command = [sys.executable, "-P", "-m", "mdmem.githooks", "catch-up", str(workspace.root)]
-    null = os.devnull
-    streams = [
-        (os.POSIX_SPAWN_OPEN, 0, null, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, null, os.O_WRONLY, 0),
-        (os.POSIX_SPAWN_DUP2, 1, 2),
-    ]
     last = workspace.resources.get(_CatchUp)
     try:
         locks = (workspace.state / name for name in (files.QUEUE_LOCK, files.INDEX_LOCK))
         if last.has_yet_to_look or any(map(files.is_locked, locks)) or not sys.executable:
             return None
-        child = os.posix_spawn(
-            sys.executable, command, repo.environment(), file_actions=streams, setsid=True
-        )
+        child = _start("catch-up", workspace)
         last.started = time.monotonic()
         last.waiting = threading.Thread(
             target=_wait_for, args=(child,), name="mdmem catch-up", daemon=True
@@ -102,6 +92,27 @@ def start_catching_up(workspace: Workspace) -> threading.Thread | None:
     except (OSError, RuntimeError):  # the latter: the system has no room for a thread
         return None
     return last.waiting
+
+
+def start_syncing(workspace: Workspace) -> None:
+    """Start a detached sync, for a process that ends soon; never a reason to fail."""
+    if sys.executable:
+        with suppress(OSError):
+            _start("sync", workspace)
+
+
+def _start(verb: str, workspace: Workspace) -> int:
+    # -P: nothing is imported from the folder that the user is in.
+    command = [sys.executable, "-P", "-m", "mdmem.githooks", verb, str(workspace.root)]
+    null = os.devnull
+    streams = [
+        (os.POSIX_SPAWN_OPEN, 0, null, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, null, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    return os.posix_spawn(
+        sys.executable, command, repo.environment(), file_actions=streams, setsid=True
+    )
 
 
 def wait_for_catch_up(workspace: Workspace, seconds: float) -> None:

@@ -50,6 +50,7 @@ _CHOICES = {
     "direct_edits": ("commit", "refuse"),
     "context": ("on", "off"),
     "session_scope": ("project", "all"),
+    "sync": ("off", "auto"),
     "digest": ("rules", "model", "off"),
     "dream": ("off", "propose", "apply"),
     "server": ("on", "off"),
@@ -65,6 +66,7 @@ _TEXTS = (
     "context",
     "workspace",
     "session_scope",
+    "sync",
     "sync_remote",
     "digest",
     "model_url",
@@ -130,6 +132,7 @@ class Settings:
     adopt: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     session_scope: str = "project"
+    sync: str = "off"
     sync_remote: str | None = None
     owner: tuple[str, ...] = ()
     digest: str = "rules"

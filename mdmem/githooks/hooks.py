@@ -22,6 +22,7 @@ from mdmem.model import Problem
 from mdmem.model.rules import parse_allowances
 from mdmem.startup.launch import launch
 from mdmem.wording import typed
+from mdmem.workspace import open_at, used_workspaces
 
 _INDEX = "mdmem.catchup.index"
 _MAX_DESCRIPTORS = 65_536
@@ -34,7 +35,7 @@ def run(at_end: Callable[[], None] | None = None) -> NoReturn:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one hook, or one catch-up of the index, and return the exit status.
+    """Run one hook, catch-up of the index or sync, and return the exit status.
 
     Raises ImportError if a part of mdmem is missing; the shim then lets the commit pass.
     """
@@ -50,6 +51,11 @@ def _run(words: tuple[str, ...]) -> int:
             os.nice(_NICENESS)
             os.chdir("/")  # so that the caller's folder is not kept busy
             import_module(_INDEX).catch_up_workspace(Path(folder), os.environ)
+            _sync_when_quiet(Path(folder))
+        case ("sync", folder):
+            os.nice(_NICENESS)
+            os.chdir("/")
+            import_module("mdmem.memory").Memory.open(Path(folder), os.environ).sync_if_due()
         case ("prepare-commit-msg", message, *_):
             # The pre-commit framework calls it for each commit.
             if any(Path(message).with_name(name).exists() for name in MERGING):
@@ -66,9 +72,17 @@ def _run(words: tuple[str, ...]) -> int:
             git_dir = os.environ.get("GIT_DIR") or ".git"
             if background.wait_unless_waited(git_dir, f"{git_dir}/mdmem/waiting"):
                 import_module(_INDEX).catch_up_worktree(Path.cwd(), os.environ)
+                for root in used_workspaces(Path.cwd()):
+                    _sync_when_quiet(root)
         case _:
-            raise UsageProblem(f"mdmem.githooks takes {', '.join(HOOKS)} or catch-up FOLDER")
+            raise UsageProblem(f"mdmem.githooks takes {', '.join(HOOKS)} catch-up or sync FOLDER")
     return 0
+
+
+def _sync_when_quiet(folder: Path) -> None:
+    if open_at(folder, os.environ).settings.sync == "auto":
+        memory = import_module("mdmem.memory").Memory.open(folder, os.environ)
+        memory.sync_if_due(only_unsent=True, when_quiet=True)
 
 
 def _pre_commit() -> int:

@@ -256,9 +256,19 @@ class Memory:
         with self._record_event("sync", WriteOptions(dry_run=request.dry_run)) as event:
             result: SyncResult = module("sync.syncing").sync(self.workspace, request, self._say)
             event.done(bool(result.pulled or result.pushed), commit=result.merged)
+            event.measured(module("sync.syncing").figures(request, result))
         if (result.pulled or result.merged) and not request.dry_run:
             _catch_up(self.workspace)
         return result
+
+    def sync_if_due(self, only_unsent: bool = False, when_quiet: bool = False) -> SyncResult | None:
+        """Sync by itself, if the settings say so and a try is due; else None.
+
+        `only_unsent`: only with commits to push. `when_quiet`: wait for a moment without writes.
+        Raises: as `sync`.
+        """
+        due = module("sync.automatic").find_due(self.workspace, only_unsent, when_quiet)
+        return self.sync(due) if due else None
 
     def show(self, request: Show) -> SectionView:
         """Read a section, the first text, or a file.
@@ -502,7 +512,11 @@ class Memory:
     def pipelines(self) -> Pipelines:
         """The pipelines, which make memory of sessions without being asked."""
         return module("memory.pipelines").Pipelines(
-            self.workspace, self._record_event, self._say, self._progress
+            workspace=self.workspace,
+            record_event=self._record_event,
+            say=self._say,
+            progress=self._progress,
+            sync=self.sync_if_due,
         )
 
 

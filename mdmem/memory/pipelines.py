@@ -24,6 +24,7 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
+    from mdmem.model.syncing import SyncResult
     from mdmem.stats import RunFigures
 
 
@@ -35,6 +36,8 @@ class Pipelines:
     record_event: Callable[..., EventRecorder]
     say: Say
     progress: Progress | None
+    sync: Callable[[bool], SyncResult | None]
+    """Sync if it is due; True: only with commits to push."""
 
     def list_sessions(self, request: ShowSessions) -> SessionList:
         """List readable sessions, newest first. Raises UsageProblem (unknown client or day)."""
@@ -96,7 +99,7 @@ class Pipelines:
                 self.workspace.repository, self.workspace.environment
             )
             result: RunResult = module("memory.running").run(
-                self.workspace, self.say, self.progress
+                self.workspace, self.sync, self.say, self.progress
             )
             has_written = any(step.record.entries for step in result.steps)
             event.done(has_written)

@@ -2,30 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from mdmem.digest import digesting
 from mdmem.dream import dreaming, due
 from mdmem.errors import MdmemError
-from mdmem.model.pipelines import DigestResult, DreamResult, RunResult, StepResult
+from mdmem.model.pipelines import UNCHANGED, DigestResult, DreamResult, RunResult, StepResult
+from mdmem.model.syncing import SyncResult
 from mdmem.steps.run_log import StepRecorder, unrecorded
 from mdmem.steps.turns import BELOW_RUN, in_turn
-from mdmem.workspace import Progress, Say, Workspace
+from mdmem.workspace import Progress, Say, Workspace, refresh
 
-_DIGEST, _DREAM = "digest", "dream"
+_DIGEST, _DREAM, _SYNC = "digest", "dream", "sync"
 _Work = Callable[[StepRecorder], DigestResult | DreamResult]
 
 
-def run(workspace: Workspace, say: Say, progress: Progress | None = None) -> RunResult:
-    """Carry out the steps that are due; after a failed dream, later dreams wait.
+def run(
+    workspace: Workspace,
+    sync: Callable[[bool], SyncResult | None],
+    say: Say,
+    progress: Progress | None = None,
+) -> RunResult:
+    """Carry out the steps that are due, with a sync before and after them.
 
-    Raises RepositoryProblem (`running`: another pipeline is at work).
+    After a failed dream, later dreams wait. `sync` tries if it is due; True: only with commits to
+    push. Raises RepositoryProblem (`running`: another pipeline is at work).
     """
+    first = tuple(_synced(workspace, sync, False))
+    steps = _run_steps(refresh(workspace), say, progress)
+    return RunResult((*first, *steps, *_synced(workspace, sync, True)))
+
+
+def _synced(
+    workspace: Workspace, sync: Callable[[bool], SyncResult | None], only_unsent: bool
+) -> Iterator[StepResult]:
+    recorder = StepRecorder(workspace.state, _SYNC, keep=False)
+    result = None
+    try:
+        with recorder:
+            result = sync(only_unsent)
+            if result and not (result.pulled or result.pushed):
+                recorder.outcome = UNCHANGED
+    except MdmemError as problem:
+        if problem.code != "running":  # that one looks once more
+            yield _failed(recorder, problem)
+    if result:
+        yield StepResult(record=recorder.record, sync=result)
+
+
+def _run_steps(workspace: Workspace, say: Say, progress: Progress | None) -> tuple[StepResult, ...]:
     is_below = bool(workspace.environment.get(BELOW_RUN))
     is_digest_due = not is_below and digesting.is_due(workspace)
     if not is_digest_due and (is_below or not _has_night(workspace)):
-        return RunResult((StepResult(record=unrecorded(_DIGEST)),))
+        return (StepResult(record=unrecorded(_DIGEST)),)
     workspace.ensure_state()
     results: list[StepResult] = []
 
@@ -48,7 +78,7 @@ def run(workspace: Workspace, say: Say, progress: Progress | None = None) -> Run
         return not results[-1].message
 
     in_turn(workspace.state, work, look_again)
-    return RunResult(tuple(results))
+    return tuple(results)
 
 
 def _has_night(workspace: Workspace) -> bool:
@@ -70,7 +100,7 @@ def _tried(workspace: Workspace, name: str, work: _Work) -> StepResult:
         with recorder:
             result = work(recorder)
     except MdmemError as problem:
-        return StepResult(record=recorder.record, message=problem.message, hint=problem.hint)
+        return _failed(recorder, problem)
     except OSError as problem:
         where = f": {problem.filename}" if problem.filename else ""
         return StepResult(record=recorder.record, message=f"{problem.strerror or problem}{where}")
@@ -82,3 +112,7 @@ def _tried(workspace: Workspace, name: str, work: _Work) -> StepResult:
     return StepResult(
         record=recorder.record, left=result.left, message=message, outside=result.only_outside
     )
+
+
+def _failed(recorder: StepRecorder, problem: MdmemError) -> StepResult:
+    return StepResult(record=recorder.record, message=problem.message, hint=problem.hint)

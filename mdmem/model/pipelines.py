@@ -9,6 +9,7 @@ from enum import StrEnum
 from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
 from mdmem.model.rules import require_possible_day
+from mdmem.model.syncing import PASSING_FAILURES, SyncResult
 from mdmem.startup.records import dataclass
 from mdmem.wording import field
 
@@ -263,7 +264,7 @@ class StepRecord:
     @property
     def failed(self) -> bool:
         """True if the step failed, wholly or in part."""
-        return self.outcome not in (DONE, UNCHANGED, NOTHING_TO_DO, *PASSING)
+        return self.outcome not in (DONE, UNCHANGED, NOTHING_TO_DO, *PASSING, *PASSING_FAILURES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +272,7 @@ class StepResult:
     """A step carried out by `run`.
 
     `message` and `hint`: why it failed; `left`: what is unread; `outside`: the sessions of other
-    folders, where none is of this one.
+    folders, where none is of this one; `sync`: what a sync did.
     """
 
     record: StepRecord
@@ -279,6 +280,7 @@ class StepResult:
     hint: str = ""
     left: tuple[LeftSession, ...] = ()
     outside: int = 0
+    sync: SyncResult | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from mdmem.wording import field
 SYNCED, QUEUED, BLOCKED, FAILING = "synced", "queued", "blocked", "failing"
 """The states of a workspace towards its remote: equal; to be tried again; waiting for a person;
 refused by the remote."""
+PASSING_FAILURES = ("remote-unreachable", "sync-timeout", "sync-busy")
+"""Failures that a later try does without a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +19,14 @@ class Sync:
     """Bring this machine and the remote together, within `wait` seconds.
 
     `join`: also if they have no commit in common, since both began separately. `purge`: remove what
-    was purged on one side from the other too.
+    was purged on one side from the other too. `automatic`: nobody asked for it.
     """
 
     dry_run: bool = False
     wait: float = 60.0
     join: bool = False
     purge: bool = False
+    automatic: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.wait < 1e6:

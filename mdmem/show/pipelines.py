@@ -223,6 +223,7 @@ def _step_json(step: StepResult) -> dict[str, Any]:
         **record_json(step.record),
         "left": left,
         "outside": step.outside,
+        **({"pulled": step.sync.pulled, "pushed": step.sync.pushed} if step.sync else {}),
         "message": step.message,
         "hint": step.hint,
     }
@@ -249,6 +250,8 @@ def _step_lines(step: StepResult) -> Iterator[str]:
         yield f"{record.step}: nothing to do"
     elif record.outcome == UNCHANGED:
         yield f"{record.step}: nothing new"
+    elif step.sync:
+        yield f"{record.step}: {step.sync.pulled} pulled, {step.sync.pushed} pushed"
     elif record.step == "dream":
         trouble = f", {record.outcome}" if record.outcome in PASSING else ""
         yield (

@@ -2,5 +2,6 @@
 
 `syncing` takes the steps: fetch, combine, land, push. `combining` compares the two sides and merges
 them, `outgoing` says what may not be sent, `sync_state` remembers where both were last, and
-`status` shows it. Files are put in place by `changes.landing`.
+`status` shows it. `automatic` says when one is due by itself. Files are put in place by
+`changes.landing`.
 """

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 
 from mdmem.errors import MdmemError
 from mdmem.model.reads import WorkspaceStatus
-from mdmem.model.syncing import BLOCKED, FAILING, QUEUED, SYNCED
+from mdmem.model.syncing import BLOCKED, FAILING, PASSING_FAILURES, QUEUED, SYNCED
 from mdmem.repo.remotes import find_remote
 from mdmem.startup.records import replace
 from mdmem.sync.sync_state import SyncState, load_state
 from mdmem.wording import number_of
 from mdmem.workspace import Workspace
 
-_QUEUED = frozenset({"remote-unreachable", "sync-timeout", "sync-busy", "running", "busy"})
 _FAILING = frozenset({"remote-auth", "remote-refused"})
 _DAY = 86_400
 _LISTED_DAYS = 30
@@ -34,7 +33,7 @@ def state_name(state: SyncState) -> str:
     """`synced`, `queued`, `blocked` or `failing`."""
     if state.error is None:
         return SYNCED
-    if state.error.code in _QUEUED:
+    if state.error.code in (*PASSING_FAILURES, "running", "busy"):
         return QUEUED
     return FAILING if state.error.code in _FAILING else BLOCKED
 

@@ -6,6 +6,7 @@ import json
 
 from mdmem.folder import files
 from mdmem.model import CommitId
+from mdmem.repo.remotes import Remote
 from mdmem.startup.records import asdict, dataclass
 from mdmem.workspace import Workspace
 
@@ -14,11 +15,16 @@ STATE_NAME = "sync.json"
 
 @dataclass(frozen=True, slots=True)
 class SyncError:
-    """The reason of the last failure, and when the first such one was (seconds since 1970)."""
+    """The reason of the last failure, and when the first such one was (seconds since 1970).
+
+    `head` and `theirs` are the commits of both sides at the last one.
+    """
 
     code: str
     message: str
     since: float
+    head: CommitId | None = None
+    theirs: CommitId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +33,8 @@ class SyncState:
 
     - `line`: the URL and the branch there, as a digest; of others nothing is known.
     - `seen`: the commit at which both sides stood last.
-    - `last`: the last success. `tried`: the last try. `failures`: tries since a success.
+    - `last`: the last success. `tried`: the last try. `failures`: tries since a success, or since
+      a person's.
     - `next`: when to try again by itself; None: not before somebody does something.
     """
 
@@ -48,6 +55,13 @@ def load_state(workspace: Workspace) -> SyncState | None:
         return SyncState(**fields, error=SyncError(**error) if error else None)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
+
+
+def state_of(workspace: Workspace, remote: Remote) -> SyncState:
+    """The state of a remote and branch; an empty one if the last sync was with another."""
+    line = files.digest(f"{remote.url}\n{remote.branch}".encode())
+    state = load_state(workspace)
+    return state if state and state.line == line else SyncState(line=line)
 
 
 def save_state(workspace: Workspace, state: SyncState) -> None:

@@ -27,7 +27,7 @@ from mdmem.sync.combining import (
 )
 from mdmem.sync.outgoing import require_no_secrets
 from mdmem.sync.purged_line import forget_old, make_again
-from mdmem.sync.sync_state import SyncError, SyncState, load_state, save_state
+from mdmem.sync.sync_state import SyncError, SyncState, save_state, state_of
 from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace
 
@@ -80,7 +80,7 @@ def _sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
     branch = repository.branch()
     repository.require_ready(allow_detached=False, branch=branch)
     remote = find_remote(repository, branch or "", request.wait, workspace.settings.sync_remote)
-    state = _state_of(workspace, remote)
+    state = state_of(workspace, remote)
     steps = _Steps(workspace=workspace, remote=remote, state=state, request=request, say=say)
     try:
         with lock_workspace(workspace, say):
@@ -88,7 +88,7 @@ def _sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
         set_up(workspace)
         result, seen = steps.take()
     except MdmemError as problem:
-        save_state(workspace, _failed(steps.state, problem))
+        save_state(workspace, steps.failed(problem))
         raise
     finally:
         placing.discard(workspace)
@@ -96,26 +96,6 @@ def _sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
         now = time.time()
         save_state(workspace, SyncState(line=state.line, seen=seen, last=now, tried=now))
     return result
-
-
-def _state_of(workspace: Workspace, remote: Remote) -> SyncState:
-    """The state of this remote and branch; an empty one if the last sync was with another."""
-    line = files.digest(f"{remote.url}\n{remote.branch}".encode())
-    state = load_state(workspace)
-    return state if state and state.line == line else SyncState(line=line)
-
-
-def _failed(state: SyncState, problem: MdmemError) -> SyncState:
-    now, minutes = time.time(), _MINUTES.get(problem.code, ())
-    since = state.error.since if state.error and state.error.code == problem.code else now
-    pause = minutes[min(state.failures, len(minutes) - 1)] if minutes else None
-    return replace(
-        state,
-        tried=now,
-        failures=state.failures + 1,
-        next=now + 60 * pause if pause else None,
-        error=SyncError(code=problem.code, message=secrets.redact(str(problem)), since=since),
-    )
 
 
 @dataclass(slots=True)
@@ -168,6 +148,27 @@ class _Steps:
                 "Try again.",
             )
         return self._result(before, theirs, commit, done, attempt), commit
+
+    def failed(self, problem: MdmemError) -> SyncState:
+        """The state after a failure."""
+        state, repository = self.state, self.workspace.repository
+        now, minutes = time.time(), _MINUTES.get(problem.code, ())
+        failures = state.failures if self.request.automatic else 0
+        pause = minutes[min(failures, len(minutes) - 1)] if minutes else None
+        since = state.error.since if state.error and state.error.code == problem.code else now
+        return replace(
+            state,
+            tried=now,
+            failures=failures + 1,
+            next=now + 60 * pause if pause else None,
+            error=SyncError(
+                code=problem.code,
+                message=secrets.redact(str(problem)),
+                since=since,
+                head=repository.head(),
+                theirs=repository.commit_named(self.remote.tracking_ref),
+            ),
+        )
 
     def _bring_together(self, theirs: CommitId | None) -> Combined | None:
         """Combine both sides and land what comes, again where somebody writes meanwhile."""
@@ -253,6 +254,20 @@ class _Steps:
             retries=retries,
             dry_run=dry_run,
         )
+
+
+def figures(request: Sync, result: SyncResult) -> dict[str, int]:
+    """The figures of a sync, for its event."""
+    return {
+        "pulled": result.pulled,
+        "pushed": result.pushed,
+        "merges": int(result.merged is not None),
+        "contradicts": len(result.contradicts),
+        "kept": len(result.kept) + len(result.kept_files),
+        "set_aside": len(result.set_aside),
+        "retries": result.retries,
+        "automatic": request.automatic,
+    }
 
 
 def _count(repository: Repository, tip: CommitId | None, without: CommitId | None) -> int:

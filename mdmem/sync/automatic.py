@@ -1,0 +1,82 @@
+"""With `sync = "auto"`: whether a sync is due, and the quiet moment after writes."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+
+from mdmem.errors import RepositoryProblem, SyncProblem
+from mdmem.folder import files
+from mdmem.model.syncing import Sync
+from mdmem.repo import Repository
+from mdmem.repo.remotes import Remote, find_remote
+from mdmem.sync.sync_state import SyncState, state_of
+from mdmem.workspace import Workspace
+
+_LOCK_NAME = "sync-queue.lock"
+"""Held by the process that waits for a quiet moment."""
+_QUIET_SECONDS, _LONGEST_WAIT_SECONDS, _LOOK_SECONDS = 10.0, 60.0, 0.5
+_BY_HAND = frozenset({"remote-rewound", "remote-purged", "purge-unpushed", "remote-unrelated"})
+"""Failures that wait for a person; those without a time are otherwise retried when HEAD or the
+remote's branch moves."""
+
+
+def find_due(workspace: Workspace, only_unsent: bool, when_quiet: bool) -> Sync | None:
+    """The sync to make now by itself; None if none is due.
+
+    `only_unsent`: only where HEAD is not what the remote has. `when_quiet`: wait until nobody has
+    written for a moment, which is left to another process that waits already.
+    """
+    if workspace.settings.sync != "auto":
+        return None
+    request, repository = Sync(automatic=True), workspace.repository
+    try:
+        branch, named = repository.branch() or "", workspace.settings.sync_remote
+        remote = find_remote(repository, branch, request.wait, named)
+    except SyncProblem:  # `doctor` says that there is no remote
+        return None
+    workspace.ensure_state()
+    if only_unsent and not _is_unsent(repository, state_of(workspace, remote)):
+        return None
+    if when_quiet and not _wait_until_quiet(workspace):
+        return None
+    return request if _is_due(repository, remote, state_of(workspace, remote)) else None
+
+
+def _is_unsent(repository: Repository, state: SyncState) -> bool:
+    """True if HEAD is neither at the remote nor what it could not be synced with."""
+    head = repository.head()
+    is_blocked = state.error is not None and state.next is None and state.error.head == head
+    return head != state.seen and not is_blocked
+
+
+def _wait_until_quiet(workspace: Workspace) -> bool:
+    """Wait until HEAD has not moved for a moment; False if another process waits for that."""
+    try:
+        with files.lock(workspace.state / _LOCK_NAME, 0):
+            began = moved = time.monotonic()
+            head = workspace.repository.head()
+            while time.monotonic() < min(moved + _QUIET_SECONDS, began + _LONGEST_WAIT_SECONDS):
+                time.sleep(_LOOK_SECONDS)
+                if (current := workspace.repository.head()) != head:
+                    head, moved = current, time.monotonic()
+    except RepositoryProblem as problem:
+        if problem.code != "busy":
+            raise
+        return False
+    return True
+
+
+def _is_due(repository: Repository, remote: Remote, state: SyncState) -> bool:
+    error = state.error
+    if error is None:
+        return True
+    if state.next is not None:
+        return not (state.tried or 0) <= time.time() < state.next
+    if error.code in _BY_HAND:
+        return False
+    if repository.head() != error.head:
+        return True
+    with suppress(SyncProblem):
+        return remote.tip() != error.theirs
+    return False
