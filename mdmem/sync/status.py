@@ -10,6 +10,7 @@ from mdmem.model.reads import WorkspaceStatus
 from mdmem.model.syncing import BLOCKED, FAILING, PASSING_FAILURES, QUEUED, SYNCED
 from mdmem.repo.remotes import find_remote
 from mdmem.startup.records import replace
+from mdmem.sync.pulled_secrets import secret_notes
 from mdmem.sync.sync_state import SyncState, load_state
 from mdmem.wording import number_of
 from mdmem.workspace import Workspace
@@ -17,7 +18,8 @@ from mdmem.workspace import Workspace
 _FAILING = frozenset({"remote-auth", "remote-refused"})
 _DAY = 86_400
 _LISTED_DAYS = 30
-"""The days for which files that were set aside are named."""
+"""The days for which files that were set aside or kept are named."""
+_ASIDE, _KEPT = "Mdmem-Set-Aside: ", "Mdmem-Kept-File: "
 
 
 def with_sync(workspace: Workspace, status: WorkspaceStatus) -> WorkspaceStatus:
@@ -25,8 +27,11 @@ def with_sync(workspace: Workspace, status: WorkspaceStatus) -> WorkspaceStatus:
     state = load_state(workspace)
     if state is None:
         return status
-    notes = (*status.notes, *_set_aside(workspace))
-    return replace(status, sync=_line(workspace, state), notes=notes)
+    return replace(
+        status,
+        sync=describe(workspace, state),
+        notes=(*status.notes, *notes(workspace, state)),
+    )
 
 
 def state_name(state: SyncState) -> str:
@@ -38,7 +43,8 @@ def state_name(state: SyncState) -> str:
     return FAILING if state.error.code in _FAILING else BLOCKED
 
 
-def _line(workspace: Workspace, state: SyncState) -> str:
+def describe(workspace: Workspace, state: SyncState) -> str:
+    """The outcome of the last sync, and what was not sent, in one line."""
     unsent = _unsent(workspace, state)
     waiting = f"{number_of(unsent, 'commit')} not pushed" if unsent else ""
     if state.error is None:
@@ -79,17 +85,19 @@ def _ago(seconds: float) -> str:
     return "just now"
 
 
-def _set_aside(workspace: Workspace) -> Iterator[str]:
-    """Lines on the files of which the remote's version was taken."""
+def notes(workspace: Workspace, state: SyncState) -> Iterator[str]:
+    """Lines on secrets that came in, and on files of which one version was kept lately."""
+    yield from secret_notes(workspace, state.secrets)
     repository = workspace.repository
     if repository.head() is None:
         return
-    prefix = "Mdmem-Set-Aside: "
     since = int(workspace.now().timestamp()) - _LISTED_DAYS * _DAY
-    listed = repository.git(
-        "log", f"--since={since}", "--merges", f"--grep=^{prefix}", "--format=%B"
-    )
+    named = (f"--grep=^{_ASIDE}", f"--grep=^{_KEPT}")
+    listed = repository.git("log", f"--since={since}", "--merges", *named, "--format=%B")
     for line in dict.fromkeys(listed.decode("utf-8", "replace").splitlines()):
-        if line.startswith(prefix):
-            path, _, blob = line.removeprefix(prefix).rpartition(" ")
+        if line.startswith(_KEPT):
+            path = line.removeprefix(_KEPT)
+            yield f"{path} was removed on one machine and changed on another; it is kept"
+        if line.startswith(_ASIDE):
+            path, _, blob = line.removeprefix(_ASIDE).rpartition(" ")
             yield f"{path} was changed on two machines, and one version set aside: git show {blob}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from mdmem.folder import files
-from mdmem.model import CommitId
+from mdmem.model import CommitId, FilePath
 from mdmem.repo.remotes import Remote
 from mdmem.startup.records import asdict, dataclass
 from mdmem.workspace import Workspace
@@ -35,6 +35,7 @@ class SyncState:
     - `seen`: the commit at which both sides stood last.
     - `last`: the last success. `tried`: the last try. `failures`: tries since a success, or since
       a person's.
+    - `secrets`: the files in which a likely secret came in.
     - `next`: when to try again by itself; None: not before somebody does something.
     """
 
@@ -44,6 +45,7 @@ class SyncState:
     tried: float | None = None
     failures: int = 0
     next: float | None = None
+    secrets: tuple[FilePath, ...] = ()
     error: SyncError | None = None
 
 
@@ -52,6 +54,7 @@ def load_state(workspace: Workspace) -> SyncState | None:
     try:
         fields = json.loads((workspace.state / STATE_NAME).read_text(encoding="utf-8"))
         error = fields.pop("error")
+        fields["secrets"] = tuple(fields.get("secrets", ()))
         return SyncState(**fields, error=SyncError(**error) if error else None)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None

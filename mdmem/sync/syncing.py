@@ -26,6 +26,7 @@ from mdmem.sync.combining import (
     set_up,
 )
 from mdmem.sync.outgoing import require_no_secrets
+from mdmem.sync.pulled_secrets import pulled_secrets
 from mdmem.sync.purged_line import forget_old, make_again
 from mdmem.sync.sync_state import SyncError, SyncState, save_state, state_of
 from mdmem.wording import verb
@@ -80,7 +81,7 @@ def _sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
     branch = repository.branch()
     repository.require_ready(allow_detached=False, branch=branch)
     remote = find_remote(repository, branch or "", request.wait, workspace.settings.sync_remote)
-    state = state_of(workspace, remote)
+    state, before = state_of(workspace, remote), repository.head()
     steps = _Steps(workspace=workspace, remote=remote, state=state, request=request, say=say)
     try:
         with lock_workspace(workspace, say):
@@ -93,8 +94,12 @@ def _sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
     finally:
         placing.discard(workspace)
     if not request.dry_run:
-        now = time.time()
-        save_state(workspace, SyncState(line=state.line, seen=seen, last=now, tried=now))
+        now, names = time.time(), steps.state.secrets
+        if seen and result.pulled:
+            names = tuple(dict.fromkeys((*names, *pulled_secrets(workspace, before, seen))))
+        save_state(
+            workspace, SyncState(line=state.line, seen=seen, last=now, tried=now, secrets=names)
+        )
     return result
 
 
