@@ -215,7 +215,7 @@ def keep_from_background(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have commands that run in this process start nothing in the background."""
     background = import_module("mdmem.catchup.background")
     for name in ("start_catching_up", "start_syncing"):
-        monkeypatch.setattr(background, name, lambda workspace: None)
+        monkeypatch.setattr(background, name, lambda workspace, **_: None)
 
 
 def sealed_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:

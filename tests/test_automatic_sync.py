@@ -201,16 +201,34 @@ class TestQuiet:
 
 
 class TestInTheBackground:
-    def test_the_catch_up_of_a_write_syncs(
+    def test_the_catch_up_of_a_write_starts_one(self, auto: Pair, monkeypatch: pytest.MonkeyPatch):
+        started: list[tuple[Path, bool]] = []
+        monkeypatch.setattr(
+            background,
+            "start_syncing",
+            lambda workspace, when_quiet: started.append((workspace.root, when_quiet)),
+        )
+        monkeypatch.setattr(os, "nice", lambda _: 0)
+        monkeypatch.setattr(hooks, "_detach", lambda: None)
+        monkeypatch.chdir(auto.ada.root)
+        for words in (["catch-up", str(auto.ada.root)], ["post-commit"]):
+            assert hooks.main(words) == 0
+            os.chdir(auto.ada.root)
+        assert started == [(auto.ada.root, True)] * 2
+        settings(auto, 'sync = "off"\n')
+        assert hooks.main(["catch-up", str(auto.ada.root)]) == 0
+        assert len(started) == 2
+
+    def test_it_waits_for_a_quiet_moment(
         self, auto: Pair, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setattr(os, "nice", lambda _: 0)
         monkeypatch.chdir(auto.ada.root)
         log(auto.ada)
-        assert hooks.main(["catch-up", str(auto.ada.root)]) == 0
+        assert hooks.main(["sync-later", str(auto.ada.root)]) == 0
         assert auto.tip() == auto.ada.head()
         began = clock.now
-        assert hooks.main(["catch-up", str(auto.ada.root)]) == 0
+        assert began - clock.start == pytest.approx(10, abs=1)
+        assert hooks.main(["sync-later", str(auto.ada.root)]) == 0
         assert clock.now == began, "there was nothing to wait for"
 
     def test_one_started_at_once(self, auto: Pair):
@@ -252,8 +270,15 @@ class TestInTheBackground:
         monkeypatch.setattr(
             os, "posix_spawn", lambda program, words, *rest, **named: commands.append(words)
         )
-        background.start_syncing(auto.ada.workspace)
-        assert [words[-2:] for words in commands] == [["sync", str(auto.ada.root)]]
+        workspace = auto.ada.workspace
+        background.start_syncing(workspace)
+        background.start_syncing(workspace, when_quiet=True)
+        with files.lock(workspace.state / "sync-queue.lock", 0):
+            background.start_syncing(workspace, when_quiet=True)
+        assert [words[-2:] for words in commands] == [
+            ["sync", str(workspace.root)],
+            ["sync-later", str(workspace.root)],
+        ]
 
 
 class TestRun:

@@ -94,11 +94,15 @@ def start_catching_up(workspace: Workspace) -> threading.Thread | None:
     return last.waiting
 
 
-def start_syncing(workspace: Workspace) -> None:
-    """Start a detached sync, for a process that ends soon; never a reason to fail."""
-    if sys.executable:
+def start_syncing(workspace: Workspace, when_quiet: bool = False) -> None:
+    """Start a detached sync, for a process that ends soon; never a reason to fail.
+
+    `when_quiet`: one that waits for a moment without writes, unless another waits already.
+    """
+    is_waiting = when_quiet and files.is_locked(workspace.state / files.SYNC_QUEUE_LOCK)
+    if sys.executable and not is_waiting:
         with suppress(OSError):
-            _start("sync", workspace)
+            _start("sync-later" if when_quiet else "sync", workspace)
 
 
 def _start(verb: str, workspace: Workspace) -> int:

@@ -28,6 +28,8 @@ INDEX_LOCK, QUEUE_LOCK, TRAIL_LOCK, MESSAGES_LOCK = (
     "messages.lock",
 )
 """Held to update the index, to wait for that, and to change the trail or the messages."""
+SYNC_QUEUE_LOCK = "sync-queue.lock"
+"""Held by the process that waits for a quiet moment to sync."""
 RACY_NS = 20_000_000
 """A file changed less than this before it was read may change again without another stamp."""
 TEMPORARY_PREFIX = ".mdmem-"
@@ -337,15 +339,33 @@ def _put_new(new: Path, path: Path) -> bool:
     return True
 
 
+def exchange(path: Path, data: bytes, expected: bytes | None, temporary: str) -> bool:
+    """Give a prepared file its name; what had it, `expected` (None: nothing), gets the other one.
+
+    False, with nothing changed, where that had other bytes, or the system cannot exchange names.
+    The caller makes the names durable.
+    """
+    new = path.parent / temporary
+    return _put_new(new, path) if expected is None else bool(_swap(new, path, data, expected))
+
+
 def _exchange(new: Path, path: Path, data: bytes, expected: bytes) -> bool:
     """Exchange `new` (`data`) with a file; False, with the file as saved, if not `expected`."""
+    is_done = _swap(new, path, data, expected)
+    if is_done is None:
+        new.rename(path)
+    elif is_done:
+        new.unlink()
+    return is_done is not False
+
+
+def _swap(new: Path, path: Path, data: bytes, expected: bytes) -> bool | None:
+    """Exchange the names of `new` and a file; None: the system cannot, False: it was given back."""
     ours = identity(str(new))
     try:
         if not _rename(new, path, _RENAME_EXCHANGE):
-            new.rename(path)
-            return True
+            return None
         if _holds(new, expected):
-            new.unlink()
             return True
         give_back(new, path, ours, digest(data))
     except FileNotFoundError:

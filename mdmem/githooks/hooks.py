@@ -48,14 +48,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: tuple[str, ...]) -> int:
     match words:
         case ("catch-up", folder):
+            _start_sync(Path(folder))
             os.nice(_NICENESS)
             os.chdir("/")  # so that the caller's folder is not kept busy
             import_module(_INDEX).catch_up_workspace(Path(folder), os.environ)
-            _sync_when_quiet(Path(folder))
-        case ("sync", folder):
-            os.nice(_NICENESS)
+        case ("sync" | "sync-later" as verb, folder):
+            # Not nice: writes wait for it while it puts files in place.
             os.chdir("/")
-            import_module("mdmem.memory").Memory.open(Path(folder), os.environ).sync_if_due()
+            memory = import_module("mdmem.memory").Memory.open(Path(folder), os.environ)
+            is_later = verb == "sync-later"
+            memory.sync_if_due(only_unsent=is_later, when_quiet=is_later)
         case ("prepare-commit-msg", message, *_):
             # The pre-commit framework calls it for each commit.
             if any(Path(message).with_name(name).exists() for name in MERGING):
@@ -68,21 +70,23 @@ def _run(words: tuple[str, ...]) -> int:
                 )
         case (hook, *_) if hook in HOOKS:
             _detach()
+            for root in used_workspaces(Path.cwd()):
+                _start_sync(root)
             os.nice(_NICENESS)
             git_dir = os.environ.get("GIT_DIR") or ".git"
             if background.wait_unless_waited(git_dir, f"{git_dir}/mdmem/waiting"):
                 import_module(_INDEX).catch_up_worktree(Path.cwd(), os.environ)
-                for root in used_workspaces(Path.cwd()):
-                    _sync_when_quiet(root)
         case _:
-            raise UsageProblem(f"mdmem.githooks takes {', '.join(HOOKS)} catch-up or sync FOLDER")
+            raise UsageProblem(
+                f"mdmem.githooks takes {', '.join(HOOKS)} catch-up, sync or sync-later FOLDER"
+            )
     return 0
 
 
-def _sync_when_quiet(folder: Path) -> None:
-    if open_at(folder, os.environ).settings.sync == "auto":
-        memory = import_module("mdmem.memory").Memory.open(folder, os.environ)
-        memory.sync_if_due(only_unsent=True, when_quiet=True)
+def _start_sync(folder: Path) -> None:
+    workspace = open_at(folder, os.environ)
+    if workspace.settings.sync == "auto":
+        background.start_syncing(workspace, when_quiet=True)
 
 
 def _pre_commit() -> int:

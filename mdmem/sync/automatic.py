@@ -13,8 +13,6 @@ from mdmem.repo.remotes import Remote, find_remote
 from mdmem.sync.sync_state import SyncState, state_of
 from mdmem.workspace import Workspace
 
-_LOCK_NAME = "sync-queue.lock"
-"""Held by the process that waits for a quiet moment."""
 _QUIET_SECONDS, _LONGEST_WAIT_SECONDS, _LOOK_SECONDS = 10.0, 60.0, 0.5
 _BY_HAND = frozenset({"remote-rewound", "remote-purged", "purge-unpushed", "remote-unrelated"})
 """Failures that wait for a person; those without a time are otherwise retried when HEAD or the
@@ -53,7 +51,7 @@ def _is_unsent(repository: Repository, state: SyncState) -> bool:
 def _wait_until_quiet(workspace: Workspace) -> bool:
     """Wait until HEAD has not moved for a moment; False if another process waits for that."""
     try:
-        with files.lock(workspace.state / _LOCK_NAME, 0):
+        with files.lock(workspace.state / files.SYNC_QUEUE_LOCK, 0):
             began = moved = time.monotonic()
             head = workspace.repository.head()
             while time.monotonic() < min(moved + _QUIET_SECONDS, began + _LONGEST_WAIT_SECONDS):
