@@ -95,6 +95,26 @@ def test_what_is_prepared_is_used_at_the_next_try(at: Desk, monkeypatch: pytest.
     assert_tidy(at)
 
 
+def test_what_was_displaced_is_removed_without_the_lock_and_also_after_a_kill(at: Desk):
+    opened = at.workspace.repository
+    before, after = opened.commit_named("main"), opened.commit_named("theirs")
+    assert after
+    assert landing.land(at.workspace, before, after, lambda _: None)
+    kept = {path.read_text() for path in at.root.rglob(".mdmem-*.tmp")}
+    assert kept == {BASE, "- a carp\n"}, "where names can be exchanged"
+    at.apply(Log("it rained"))
+    placing.discard(at.workspace)
+    assert state(at) == LANDED
+    assert at.git("status", "--porcelain") == ""
+    assert_tidy(at)
+
+
+def test_without_an_exchange_of_names(at: Desk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(files, "_renameat2", lambda: None)
+    assert land(at)
+    assert_landed(at)
+
+
 def test_other_pending_and_staged_files_stay_as_they_are(at: Desk):
     at.write("notes.txt", "not for git\n")
     at.write("memory/other.md", "- staged\n")

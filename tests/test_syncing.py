@@ -18,6 +18,7 @@ from mdmem.model.searches import ListFacts
 from mdmem.model.syncing import Sync, SyncResult
 from mdmem.model.writes import Log, Purge, Remember, WriteOptions
 from mdmem.repo import remotes, runner
+from mdmem.sync import syncing
 from mdmem.sync.sync_state import load_state
 
 SEED = "# Memory\n\n## Facts\n\n- city: Rome\n"
@@ -266,6 +267,32 @@ def test_somebody_who_is_faster_is_merged_with(pair: Pair, monkeypatch: pytest.M
     assert (result.retries, result.pulled, result.pushed) == (1, 3, 2)
     assert "just now" in pair.bo.read(LOG)
     assert pair.bo.head() == pair.tip()
+
+
+def test_who_writes_all_the_time_has_to_wait_in_the_end(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+):
+    diverge(pair)
+    combine, locked = syncing.combine, []
+
+    def combine_while_somebody_writes(**arguments: object) -> object:
+        combined = combine(**arguments)
+        locked.append(files.is_locked(pair.bo.workspace.state / files.LOCK_NAME))
+        if not locked[-1]:
+            pair.bo.apply(Log(f"written meanwhile {len(locked)}"))
+        return combined
+
+    monkeypatch.setattr(syncing, "combine", combine_while_somebody_writes)
+    result = sync(pair.bo)
+    assert locked == [False, False, True]
+    assert (result.pulled, result.pushed, result.merged) == (2, 4, pair.tip())
+    assert pair.bo.head() == pair.tip()
+    text = pair.text(LOG)
+    lines = ("amber was", "basalt was", "meanwhile 1", "meanwhile 2")
+    assert [text.count(line) for line in lines] == [1, 1, 1, 1]
+    assert pair.bo.git("rev-list", "--count", "--merges", "HEAD").strip() == "2"
+    assert pair.bo.git("status", "--porcelain") == ""
+    assert not list(pair.bo.root.rglob(".mdmem-*"))
 
 
 def test_it_gives_up_in_the_end(pair: Pair, monkeypatch: pytest.MonkeyPatch):

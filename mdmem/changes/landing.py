@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 from mdmem.changes import placing
@@ -20,20 +20,29 @@ _GUARDS = frozenset({"shrink", "append"})
 """The checks that a person's pending edits pass unseen, as before any write of the file."""
 
 
-def land(workspace: Workspace, before: CommitId | None, after: CommitId, say: Say) -> bool:
+def land(
+    workspace: Workspace,
+    before: CommitId | None,
+    after: CommitId,
+    say: Say,
+    prepared: placing.Prepared | None = None,
+    is_locked: bool = False,
+) -> bool:
     """Put a commit in place of HEAD; False where HEAD is not, or no longer, `before`.
 
     Pending edits of its files are committed first, which moves HEAD. All else stays as it is. One
-    process at a time does this, and calls `placing.discard` in the end.
+    process at a time does this, and calls `placing.discard` in the end. `prepared` is kept from one
+    try to the next; `is_locked`: the caller holds `lock_work_tree`.
     Raises: RepositoryProblem (`pending-edits`, `repository-busy`, `detached-head`, `busy`),
     PathProblem (`bad-path`, `unsupported-file`), RefusedChange (`secret-found`).
     """
     repository = workspace.repository.at_root()
+    prepared = {} if prepared is None else prepared
     landing = placing.plan_landing(repository, before, after)
-    _require_placeable(repository, landing)
+    _require_placeable(repository, [file for file in landing.files if file.change not in prepared])
     workspace.ensure_state()
-    landing, placements = placing.prepare(workspace, landing)
-    with _locked(workspace, say):
+    landing, placements = placing.prepare(workspace, landing, prepared)
+    with nullcontext() if is_locked else lock_work_tree(workspace, say):
         repository.require_ready(allow_detached=False, branch=repository.branch())
         recover(workspace, say)
         if repository.head() != before:
@@ -43,11 +52,12 @@ def land(workspace: Workspace, before: CommitId | None, after: CommitId, say: Sa
             _commit_pending(workspace, repository, pending, say)
             if repository.head() != before:
                 return False
+        prepared.clear()
         return placing.carry_out(workspace, landing, placements)
 
 
 @contextmanager
-def _locked(workspace: Workspace, say: Say) -> Iterator[None]:
+def lock_work_tree(workspace: Workspace, say: Say) -> Iterator[None]:
     """Hold the locks of all workspaces of the work tree, in one order."""
     roots = {workspace.root, *used_workspaces(workspace.root)}
     with ExitStack() as locks:
@@ -57,10 +67,10 @@ def _locked(workspace: Workspace, say: Say) -> Iterator[None]:
         yield
 
 
-def _require_placeable(repository: Repository, landing: placing.Landing) -> None:
+def _require_placeable(repository: Repository, landed: Sequence[placing.LandedFile]) -> None:
     """Refuse names that lead elsewhere, and what mdmem could not read again."""
-    blobs = {file.after: file.path for file in landing.files if file.after}
-    for file in landing.files:
+    blobs = {file.after: file.path for file in landed if file.after}
+    for file in landed:
         if not is_safe(file.path):
             raise PathProblem("bad-path", f"{file.path} is not a path for a memory file")
         files.path_on_disk(repository.root, file.path)

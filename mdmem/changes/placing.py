@@ -11,6 +11,7 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from typing import TypeAlias
 
 from mdmem import repo
 from mdmem.errors import PathProblem, RepositoryProblem
@@ -40,6 +41,11 @@ class LandedFile:
     before: str | None
     after: str | None
     temporary: str
+
+    @property
+    def change(self) -> tuple[FilePath, str | None, str | None]:
+        """The file without the name."""
+        return self.path, self.before, self.after
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +123,13 @@ def _load(path: Path) -> Landing | None:
         return None
 
 
-def prepare(workspace: Workspace, landing: Landing) -> tuple[Landing, list[Placement]]:
+def prepare(
+    workspace: Workspace, landing: Landing, prepared: Prepared
+) -> tuple[Landing, list[Placement]]:
     """Write the new bytes beside the files, which takes long and needs no lock.
 
-    What is prepared already is used, all else that was is removed. One process at a time does this,
-    and calls `discard` in the end.
+    What is prepared already is used, all else that was is removed; of what is in `prepared` the
+    bytes are not looked at again. One process at a time does this, and calls `discard` in the end.
     """
     left = {(file.path, file.after): file.temporary for file in _prepared(workspace)}
     landing = replace(
@@ -134,10 +142,11 @@ def prepare(workspace: Workspace, landing: Landing) -> tuple[Landing, list[Place
     for (path, _), temporary in left.items():
         _remove(workspace.repository.root / path, temporary)
     _save(_next_path(workspace), landing)
-    placements = _placements(workspace, landing)
-    for placement in placements:
+    new = [file for file in landing.files if file.change not in prepared]
+    for file, placement in zip(new, _placements(workspace, landing, new), strict=True):
         placement.prepare()
-    return landing, placements
+        prepared[file.change] = placement
+    return landing, [prepared[file.change] for file in landing.files]
 
 
 def discard(workspace: Workspace) -> None:
@@ -170,7 +179,10 @@ def carry_out(workspace: Workspace, landing: Landing, placements: Sequence[Place
     with _landing_lock(workspace):
         _next_path(workspace).rename(_record_path(workspace))
         files.sync(workspace.state.parent)
-        return _settle(workspace, landing, placements)
+        is_landed = _settle(workspace, landing, placements)
+        # What was displaced is removed by `discard`: that takes long, and needs no lock.
+        _record_path(workspace).rename(_next_path(workspace))
+        return is_landed
 
 
 def finish(workspace: Workspace) -> str:
@@ -183,11 +195,14 @@ def finish(workspace: Workspace) -> str:
         if landing is None:
             _record_path(workspace).unlink(missing_ok=True)
             return "dropped an interrupted sync"
-        placements = _placements(workspace, landing)
+        placements = _placements(workspace, landing, landing.files)
         for placement in placements:
             with suppress(PathProblem):  # somebody put a link or a folder there, which stays
                 placement.settle_temporaries()
         landed = _settle(workspace, landing, placements)
+        for file in landing.files:
+            _remove(workspace.repository.root / file.path, file.temporary)
+        _record_path(workspace).unlink(missing_ok=True)
     return "finished an interrupted sync" if landed else "took back an interrupted sync"
 
 
@@ -216,9 +231,6 @@ def _settle(workspace: Workspace, landing: Landing, placements: Sequence[Placeme
         for placement in placements:
             with suppress(PathProblem):
                 placement.put_back()
-    for file in landing.files:
-        _remove(repository.root / file.path, file.temporary)
-    _record_path(workspace).unlink(missing_ok=True)
     return is_landed
 
 
@@ -265,6 +277,13 @@ class Placement:
 
     def put_in_place(self) -> None:
         """Put the new bytes in place; what was saved meanwhile is merged with them."""
+        if self._is_prepared and self._after is not None:
+            self._is_prepared = not files.exchange(
+                self._path, self._after, self._before, self._temporary
+            )
+            if not self._is_prepared:
+                self._set_mode()
+                return
         for _ in range(_TRIES):
             saved = files.read(self._path)
             new = self._wanted(saved)
@@ -300,10 +319,9 @@ class Placement:
 
     def _replace(self, new: bytes, saved: bytes | None) -> bool:
         is_prepared, self._is_prepared = self._is_prepared, False
-        if is_prepared and new != self._after:
-            self._path.with_name(self._temporary).unlink(missing_ok=True)
-            is_prepared = False
+        is_prepared = is_prepared and new == self._after
         if not is_prepared:
+            self._path.with_name(self._temporary).unlink(missing_ok=True)
             files.make_folders(self._path.parent)
         return files.replace(self._path, new, saved, self._temporary, is_prepared, syncs=False)
 
@@ -345,18 +363,27 @@ class Placement:
         self._path.with_name(backup).unlink(missing_ok=True)
 
 
-def _placements(workspace: Workspace, landing: Landing) -> list[Placement]:
+Prepared: TypeAlias = dict[tuple[FilePath, str | None, str | None], Placement]
+"""Prepared files by path, blob before and blob after."""
+
+
+def _placements(
+    workspace: Workspace, landing: Landing, landed: Sequence[LandedFile]
+) -> list[Placement]:
+    """The placements of some files of a landing."""
+    if not landed:
+        return []
     repository = workspace.repository.at_root()
-    ids = {blob for file in landing.files for blob in (file.before, file.after) if blob}
+    ids = {blob for file in landed for blob in (file.before, file.after) if blob}
     contents = repository.contents(sorted(ids))
-    folders = {(repository.root / file.path).parent for file in landing.files}
+    folders = {(repository.root / file.path).parent for file in landed}
     workspaces = workspaces_of(repository, folders, workspace.environment)
     modes = {
         change.path: change.mode
         for change in changes_between(repository, landing.before, landing.after)
     }
     placements = []
-    for file in landing.files:
+    for file in landed:
         before, after = (
             _on_disk(repository, file.path, blob, contents) for blob in (file.before, file.after)
         )

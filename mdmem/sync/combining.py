@@ -58,10 +58,11 @@ def combine(
     theirs: CommitId | None,
     ours: CommitId | None,
     join: bool = False,
+    sets_up: bool = True,
 ) -> Combined | None:
     """The commit to land and to push; None where neither side has any.
 
-    `join`: the two sides may have begun separately.
+    `join`: the two sides may have begun separately. `sets_up`: see that git merges by section.
     Raises: SyncProblem (`remote-rewound`, `remote-purged`, `remote-unrelated`, `sync-foreign`),
     RepositoryProblem (`git-too-old`).
     """
@@ -78,12 +79,16 @@ def combine(
     else:
         if not join:
             _require_common_past(repository, remote, theirs, ours)
+        if sets_up:
+            set_up(workspace, again=True)
         merged = _merge(workspace, remote, theirs, ours, machine_name())
         combined = Combined(commit=merged.commit, merges=(merged,))
-    return _with_devices(workspace, remote, combined)
+    return _with_devices(workspace, remote, combined, sets_up)
 
 
-def _with_devices(workspace: Workspace, remote: Remote, combined: Combined) -> Combined:
+def _with_devices(
+    workspace: Workspace, remote: Remote, combined: Combined, sets_up: bool
+) -> Combined:
     """Merge the branches of devices that cannot merge themselves, in the order of their names."""
     repository = workspace.repository.at_root()
     for name, tip in remote.devices().items():
@@ -91,6 +96,8 @@ def _with_devices(workspace: Workspace, remote: Remote, combined: Combined) -> C
         if base in (tip, None):  # it is in already, or has nothing to do with this memory
             continue
         require_memory_alone(workspace, tip, combined.commit)
+        if sets_up:
+            set_up(workspace, again=True)
         merged = _merge(workspace, remote, combined.commit, tip, name)
         combined = Combined(
             commit=merged.commit,
@@ -189,7 +196,6 @@ def _merge(
     workspace: Workspace, remote: Remote, theirs: CommitId, ours: CommitId, name: str
 ) -> Merged:
     """Merge a side, called by a machine's name, into the remote's."""
-    set_up(workspace, again=True)
     repository = workspace.repository.at_root()
     is_joined = branch_commits.merge_base(repository, theirs, ours) is None
     merged = merge_trees(repository, theirs, ours, name, unrelated=is_joined)

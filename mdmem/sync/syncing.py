@@ -8,7 +8,8 @@ from contextlib import ExitStack
 
 from mdmem import secrets
 from mdmem.changes import placing
-from mdmem.changes.landing import land
+from mdmem.changes.landing import land, lock_work_tree
+from mdmem.changes.placing import Prepared
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.errors import MdmemError, RepositoryProblem, SyncProblem
 from mdmem.folder import files
@@ -35,6 +36,8 @@ from mdmem.workspace import Say, Workspace
 _LOCK_NAME, _MARK_NAME = "sync.lock", "sync.again"
 """Held by the sync at work; left by another, for which the one at work looks once more."""
 _PUSHES, _LANDINGS = 8, 20
+_UNLOCKED_LANDINGS = 2
+"""The landings that are tried before nobody may write meanwhile."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _MINUTES = {
     "remote-unreachable": (1, 5, 15, 60),
@@ -95,7 +98,7 @@ def _sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
         placing.discard(workspace)
     if not request.dry_run:
         now, names = time.time(), steps.state.secrets
-        if seen and result.pulled:
+        if seen and result.pulled and (before is None or repository.has(before)):
             names = tuple(dict.fromkeys((*names, *pulled_secrets(workspace, before, seen))))
         save_state(
             workspace, SyncState(line=state.line, seen=seen, last=now, tried=now, secrets=names)
@@ -177,17 +180,41 @@ class _Steps:
 
     def _bring_together(self, theirs: CommitId | None) -> Combined | None:
         """Combine both sides and land what comes, again where somebody writes meanwhile."""
-        for _ in range(_LANDINGS):
-            ours = self.workspace.repository.head()
-            combined = combine(
-                self.workspace, self.remote, self.state, theirs, ours, self.request.join
-            )
-            if combined is None or combined.commit == ours or self.request.dry_run:
-                return combined
-            if land(self.workspace, ours, combined.commit, self.say):
-                return combined
+        combined, prepared = None, Prepared()
+        for attempt in range(_LANDINGS):
+            with ExitStack() as locks:
+                is_locked = attempt >= _UNLOCKED_LANDINGS
+                if is_locked:
+                    locks.enter_context(lock_work_tree(self.workspace, self.say))
+                ours = self.workspace.repository.head()
+                combined = self._combine(theirs, ours, combined if is_locked else None)
+                if combined is None or combined.commit == ours or self.request.dry_run:
+                    return combined
+                if land(self.workspace, ours, combined.commit, self.say, prepared, is_locked):
+                    return combined
         raise RepositoryProblem(
             "busy", "this branch moves faster than it can be synced", "Try again."
+        )
+
+    def _combine(
+        self, theirs: CommitId | None, ours: CommitId | None, earlier: Combined | None
+    ) -> Combined | None:
+        """Combine both sides; the merges of an earlier try are kept, with what is new on top."""
+        combined = combine(
+            workspace=self.workspace,
+            remote=self.remote,
+            state=self.state,
+            theirs=earlier.commit if earlier else theirs,
+            ours=ours,
+            join=self.request.join,
+            sets_up=earlier is None,
+        )
+        if earlier is None or combined is None:
+            return combined
+        return Combined(
+            commit=combined.commit,
+            merges=(*earlier.merges, *combined.merges),
+            taken_in=(*earlier.taken_in, *combined.taken_in),
         )
 
     def _carry_purge(
