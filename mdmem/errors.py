@@ -25,7 +25,8 @@
     │                         `hooks-managed`, `pending-secret`, `cannot-purge`, `cannot-schedule`
     ├── SyncProblem           `no-remote`, `remote-unreachable`, `remote-auth`, `remote-refused`,
     │                         `remote-rewound`, `remote-purged`, `purge-unpushed`,
-    │                         `remote-unrelated`, `sync-foreign`, `sync-busy`, `sync-timeout`
+    │                         `remote-unrelated`, `sync-foreign`, `sync-conflict`, `sync-busy`,
+    │                         `sync-timeout`
     ├── TranscriptProblem     `unknown-format`, `ambiguous`, `bad-line`
     ├── ProposalProblem       `proposal-not-found`, `part-not-found`, `already-rejected`,
     │                         `overtaken`, `nothing-committed`, `nothing-to-propose`,

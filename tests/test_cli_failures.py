@@ -768,6 +768,7 @@ NOT_FROM_HERE = {
             "remote-unrelated",
             "purge-unpushed",
             "sync-busy",
+            "sync-conflict",
             "sync-foreign",
             "sync-timeout",
         ),

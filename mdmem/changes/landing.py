@@ -11,6 +11,7 @@ from mdmem.changes.pending import save_locked
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files
+from mdmem.folder.layout import is_markdown
 from mdmem.model import MAX_FILE_BYTES, CommitId, FilePath
 from mdmem.repo import Repository
 from mdmem.wording import verb
@@ -69,7 +70,7 @@ def lock_work_tree(workspace: Workspace, say: Say) -> Iterator[None]:
 
 def _require_placeable(repository: Repository, landed: Sequence[placing.LandedFile]) -> None:
     """Refuse names that lead elsewhere, and what mdmem could not read again."""
-    blobs = {file.after: file.path for file in landed if file.after}
+    blobs = {file.after: file.path for file in landed if file.after and is_markdown(file.path)}
     for file in landed:
         if not is_safe(file.path):
             raise PathProblem("bad-path", f"{file.path} is not a path for a memory file")

@@ -30,6 +30,8 @@ _NEXT_NAME = "landing.next.json"
 _LOCK_NAME = "landing.lock"
 """Held to put files in place, as commands in several workspaces may finish one landing."""
 _TRIES = 50
+_MOST_BYTES = 1 << 32
+"""Files that are no Markdown, where a user syncs them too, may be larger than memory."""
 _EXECUTABLE = "100755"
 
 
@@ -65,7 +67,11 @@ def plan_landing(repository: Repository, before: CommitId | None, after: CommitI
     """
     changes = changes_between(repository, before, after)
     if others := [change.path for change in changes if not change.is_plain]:
-        raise PathProblem("bad-path", f"{os.fsdecode(others[0])} is a link or a submodule there")
+        raise PathProblem(
+            "bad-path",
+            f"{os.fsdecode(others[0])} is a link or a submodule there",
+            "To take it: git pull",
+        )
     return Landing(
         branch=repository.branch(),
         before=before,
@@ -269,7 +275,7 @@ class Placement:
         """Write the new bytes beside the file, unless they are there."""
         if self._after is not None:
             new = self._path.with_name(self._temporary)
-            if files.read(new) != self._after:
+            if files.read(new, _MOST_BYTES) != self._after:
                 new.unlink(missing_ok=True)
                 files.make_folders(self._path.parent)
                 files.prepare(self._path, self._after, self._temporary)
@@ -285,7 +291,7 @@ class Placement:
                 self._set_mode()
                 return
         for _ in range(_TRIES):
-            saved = files.read(self._path)
+            saved = files.read(self._path, _MOST_BYTES)
             new = self._wanted(saved)
             if new == saved:
                 return
@@ -301,7 +307,7 @@ class Placement:
 
     def put_back(self) -> None:
         """Undo it, unless somebody has saved the file since."""
-        saved = files.read(self._path)
+        saved = files.read(self._path, _MOST_BYTES)
         if saved != self._after or saved == self._before:
             return
         if self._before is None:
@@ -330,7 +336,7 @@ class Placement:
         moved = self._path.with_name(self._temporary)
         with suppress(FileNotFoundError):  # somebody else removed it
             files.move(self._path, moved)
-            if files.read(moved) != saved:
+            if files.read(moved, _MOST_BYTES) != saved:
                 files.move(moved, self._path)
                 return False
             files.remove(moved)
@@ -347,9 +353,9 @@ class Placement:
         """Merge a save that was displaced just before a kill; keep what is prepared, no more."""
         displaced_name = self._path.with_name(self._temporary)
         backup = files.backup_name(self._temporary)
-        displaced = files.read(displaced_name)
+        displaced = files.read(displaced_name, _MOST_BYTES)
         if displaced not in (None, self._before, self._after):
-            current = files.read(self._path)
+            current = files.read(self._path, _MOST_BYTES)
             merged = (
                 displaced
                 if current in (None, self._before)

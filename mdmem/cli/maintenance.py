@@ -239,6 +239,9 @@ def sync(
     wait: Annotated[
         float, typer.Option("--wait", metavar="SECONDS", help="Time limit for the whole sync.")
     ] = 60.0,
+    all_files: Annotated[
+        bool, typer.Option("--all", help="Sync commits of other files than memory too.")
+    ] = False,
     join: Annotated[
         bool, typer.Option("--join", help="Merge two memories that were created separately.")
     ] = False,
@@ -247,14 +250,16 @@ def sync(
     ] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Bring this machine and the remote of its branch together.
+    """Sync memory with the remote of the current branch.
 
-    It fetches, merges memory by section and fact, and pushes. Nobody is asked anything. Only memory
-    travels: with commits of other files nothing does.
+    It fetches, merges memory by section and fact, and pushes, and it asks nothing. If a commit
+    changes other files, nothing is synced.
     """
     memory = open_memory(call)
     with nullcontext() if call.as_json or call.quiet else shown("sync"):
-        result = memory.sync(Sync(dry_run=dry_run, wait=wait, join=join, purge=purge))
+        result = memory.sync(
+            Sync(dry_run=dry_run, wait=wait, all_files=all_files, join=join, purge=purge)
+        )
     return Answer(syncs.sync_json(result), syncs.sync_text(result), tuple(syncs.sync_notes(result)))
 
 

@@ -363,6 +363,7 @@ TABLE: ParameterTable = {
     "sync": (
         ("dry_run", ("--dry-run",), bool, False, False),
         ("wait", ("--wait",), float, 60.0, False),
+        ("all_files", ("--all",), bool, False, False),
         ("join", ("--join",), bool, False, False),
         ("purge", ("--purge",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),

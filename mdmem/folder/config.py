@@ -51,6 +51,7 @@ _CHOICES = {
     "context": ("on", "off"),
     "session_scope": ("project", "all"),
     "sync": ("off", "auto"),
+    "sync_files": ("memory", "all"),
     "digest": ("rules", "model", "off"),
     "dream": ("off", "propose", "apply"),
     "server": ("on", "off"),
@@ -68,6 +69,7 @@ _TEXTS = (
     "session_scope",
     "sync",
     "sync_remote",
+    "sync_files",
     "digest",
     "model_url",
     "model_name",
@@ -134,6 +136,7 @@ class Settings:
     session_scope: str = "project"
     sync: str = "off"
     sync_remote: str | None = None
+    sync_files: str = "memory"
     owner: tuple[str, ...] = ()
     digest: str = "rules"
     model_url: str | None = None

@@ -106,11 +106,10 @@ def path_on_disk(root: Path, path: FilePath, may_be_folder: bool = False) -> Pat
     return full_path
 
 
-def read(path: Path) -> bytes | None:
+def read(path: Path, most: int = MAX_FILE_BYTES) -> bytes | None:
     """The bytes of a regular file, None where there is no such file.
 
-    Raises PathProblem (`bad-path` or `unsupported-file`: not regular, readable, or small enough
-    (`MAX_FILE_BYTES`)).
+    Raises PathProblem (`bad-path` or `unsupported-file`: not regular, readable, or small enough).
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -128,10 +127,10 @@ def read(path: Path) -> bytes | None:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise PathProblem("bad-path", f"{path.name} is not a regular file")
-        if status.st_size > MAX_FILE_BYTES:
+        if status.st_size > most:
             raise PathProblem(
                 "unsupported-file",
-                f"{path.name} has {status.st_size:,} bytes; the maximum is {MAX_FILE_BYTES:,}",
+                f"{path.name} has {status.st_size:,} bytes; the maximum is {most:,}",
                 "Split it.",
             )
         with os.fdopen(descriptor, "rb", closefd=False) as file:
@@ -284,7 +283,7 @@ def replace(
     try:
         if not is_prepared:
             prepare(path, data, temporary)
-        done = read(path) == expected and (
+        done = read(path, max(MAX_FILE_BYTES, len(expected or b""))) == expected and (
             _put_new(new, path) if expected is None else _exchange(new, path, data, expected)
         )
     except BaseException:
@@ -381,7 +380,7 @@ def _swap(new: Path, path: Path, data: bytes, expected: bytes) -> bool | None:
 def _holds(path: Path, data: bytes) -> bool:
     """True if this is a regular file with these bytes; False also where it cannot be read."""
     try:
-        return read(path) == data
+        return read(path, len(data)) == data
     except (PathProblem, OSError):
         return False
 

@@ -18,12 +18,14 @@ PASSING_FAILURES = ("remote-unreachable", "sync-timeout", "sync-busy")
 class Sync:
     """Bring this machine and the remote together, within `wait` seconds.
 
-    `join`: also if they have no commit in common, since both began separately. `purge`: remove what
-    was purged on one side from the other too. `automatic`: nobody asked for it.
+    `all_files`: commits of other files than memory too. `join`: also if they have no commit in
+    common, since both began separately. `purge`: remove what was purged on one side from the other
+    too. `automatic`: nobody asked for it.
     """
 
     dry_run: bool = False
     wait: float = 60.0
+    all_files: bool = False
     join: bool = False
     purge: bool = False
     automatic: bool = False

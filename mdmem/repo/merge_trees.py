@@ -28,13 +28,15 @@ class MergedTree:
 
     `kept_files` were changed on one side and removed on the other. `set_aside` are files of which
     the other side's version is kept; `with_ours` is the tree with this side's. A commit of that
-    before one of `tree` shows both versions in the history of the file.
+    before one of `tree` shows both versions in the history of the file. `conflicts` are all paths
+    where git reported one.
     """
 
     tree: str
     with_ours: str | None = None
     kept_files: tuple[FilePath, ...] = ()
     set_aside: tuple[SetAside, ...] = ()
+    conflicts: tuple[FilePath, ...] = ()
 
 
 @dataclass(slots=True)
@@ -92,7 +94,7 @@ def _without_conflicts(
     names: tuple[CommitId, CommitId, str],
 ) -> MergedTree:
     theirs, ours, host = names
-    kept, aside, entries, ours_entries = [], [], [], []
+    kept, aside, paths, entries, ours_entries = [], [], [], [], []
     zeros = "0" * len(tree)
     for raw_path, conflict in conflicts.items():
         path, versions = os.fsdecode(raw_path), conflict.versions
@@ -108,6 +110,7 @@ def _without_conflicts(
             ours_entries.append(f"{' '.join(versions[3])}\t{path}")
         elif 1 in versions and kept_version:
             kept.append(FilePath(path))
+        paths.append(FilePath(path))
         mode, blob = kept_version or ("0", zeros)
         entries.append(f"{mode} {blob}\t{path}")
     with tempfile.TemporaryDirectory(prefix="mdmem-") as folder:
@@ -123,6 +126,7 @@ def _without_conflicts(
         with_ours=trees[1] if ours_entries else None,
         kept_files=tuple(kept),
         set_aside=tuple(aside),
+        conflicts=tuple(paths),
     )
 
 

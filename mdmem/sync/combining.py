@@ -19,7 +19,7 @@ from mdmem.repo.first_parent import reaches
 from mdmem.repo.merge_trees import merge_trees
 from mdmem.repo.remotes import Remote
 from mdmem.startup.records import dataclass
-from mdmem.sync.outgoing import require_memory_alone
+from mdmem.sync.outgoing import require_memory_alone, require_no_conflict
 from mdmem.sync.sync_state import SyncState
 from mdmem.wording import verb
 from mdmem.workspace import Workspace, open_at
@@ -57,18 +57,21 @@ def combine(
     state: SyncState,
     theirs: CommitId | None,
     ours: CommitId | None,
+    all_files: bool = False,
     join: bool = False,
     sets_up: bool = True,
 ) -> Combined | None:
     """The commit to land and to push; None where neither side has any.
 
-    `join`: the two sides may have begun separately. `sets_up`: see that git merges by section.
-    Raises: SyncProblem (`remote-rewound`, `remote-purged`, `remote-unrelated`, `sync-foreign`),
-    RepositoryProblem (`git-too-old`).
+    `all_files`: other files than memory may change too. `join`: the two sides may have begun
+    separately. `sets_up`: see that git merges by section.
+    Raises: SyncProblem (`remote-rewound`, `remote-purged`, `remote-unrelated`, `sync-foreign`,
+    `sync-conflict`), RepositoryProblem (`git-too-old`).
     """
     repository = workspace.repository.at_root()
     _require_forward(workspace, remote, state, theirs, ours)
-    require_memory_alone(workspace, theirs, ours)
+    if not all_files:
+        require_memory_alone(workspace, theirs, ours)
     if theirs is None or ours is None:
         commit = theirs or ours
         return Combined(commit=commit) if commit else None
@@ -83,11 +86,11 @@ def combine(
             set_up(workspace, again=True)
         merged = _merge(workspace, remote, theirs, ours, machine_name())
         combined = Combined(commit=merged.commit, merges=(merged,))
-    return _with_devices(workspace, remote, combined, sets_up)
+    return _with_devices(workspace, remote, combined, all_files, sets_up)
 
 
 def _with_devices(
-    workspace: Workspace, remote: Remote, combined: Combined, sets_up: bool
+    workspace: Workspace, remote: Remote, combined: Combined, all_files: bool, sets_up: bool
 ) -> Combined:
     """Merge the branches of devices that cannot merge themselves, in the order of their names."""
     repository = workspace.repository.at_root()
@@ -95,7 +98,8 @@ def _with_devices(
         base = branch_commits.merge_base(repository, combined.commit, tip)
         if base in (tip, None):  # it is in already, or has nothing to do with this memory
             continue
-        require_memory_alone(workspace, tip, combined.commit)
+        if not all_files:
+            require_memory_alone(workspace, tip, combined.commit)
         if sets_up:
             set_up(workspace, again=True)
         merged = _merge(workspace, remote, combined.commit, tip, name)
@@ -199,6 +203,8 @@ def _merge(
     repository = workspace.repository.at_root()
     is_joined = branch_commits.merge_base(repository, theirs, ours) is None
     merged = merge_trees(repository, theirs, ours, name, unrelated=is_joined)
+    if merged.conflicts:
+        require_no_conflict(workspace, (theirs, ours), merged.conflicts)
 
     def text_of(path: FilePath) -> bytes | None:
         return repository.blobs([f"{merged.tree}:{path}"])[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from mdmem import secrets
 from mdmem.changes.landing import is_safe
@@ -36,16 +36,33 @@ def require_memory_alone(
         ]
         if count := sum(map(bool, foreign)):
             names = sorted({path for paths in foreign for path in paths})
-            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
             change = "changes" if count == 1 else "change"
             raise SyncProblem(
                 "sync-foreign",
-                f"{number_of(count, f'{which} commit')} {change} non-memory files:"
-                f" {', '.join(names[:_SHOWN])}{more}",
-                "To sync such a repository: git pull and git push, which merge memory by section"
-                " too.",
+                f"{number_of(count, f'{which} commit')} {change} non-memory files: {_some(names)}",
+                f"To sync the whole repository: {verb('sync', 'all_files')} (always:"
+                ' sync_files = "all" in your config.toml)',
                 paths=names,
             )
+
+
+def require_no_conflict(
+    workspace: Workspace, tips: Iterable[CommitId], paths: Iterable[FilePath]
+) -> None:
+    """Refuse conflicts outside memory, which a person resolves. Raises SyncProblem."""
+    roots = _Roots(workspace, workspace.repository.at_root(), tips)
+    if names := sorted(path for path in paths if not roots.is_memory(path)):
+        raise SyncProblem(
+            "sync-conflict",
+            f"both sides changed {_some(names)}, and git cannot merge that",
+            "To resolve it by hand: git pull",
+            paths=names,
+        )
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"
 
 
 class _Roots:

@@ -9,6 +9,7 @@ from mdmem import secrets
 from mdmem.changes.placing import changes_between
 from mdmem.errors import PathProblem
 from mdmem.folder import files
+from mdmem.folder.layout import is_markdown
 from mdmem.model import CommitId, FilePath
 from mdmem.wording import verb
 from mdmem.workspace import Workspace
@@ -22,7 +23,7 @@ def pulled_secrets(
     changes = [
         change
         for change in changes_between(repository, before, after)
-        if change.path.startswith(prefix) and change.is_plain
+        if change.path.startswith(prefix) and is_markdown(os.fsdecode(change.path))
     ]
     contents = repository.contents(
         [blob for change in changes for blob in (change.before, change.after) if blob]

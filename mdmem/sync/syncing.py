@@ -55,8 +55,9 @@ def sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
     Raises: SyncProblem, RepositoryProblem (`running`, `repository-busy`, `detached-head`,
     `pending-edits`, `git-too-old`), RefusedChange (`secret-found`); local commits are kept.
     """
-    if request.join or request.purge:
-        does = "purge" if request.purge else "join two memories"
+    if request.all_files or request.join or request.purge:
+        others = "join two memories" if request.join else "sync all files"
+        does = "purge" if request.purge else others
         workspace.require_person(workspace.actor, does)
     began = time.monotonic()
     workspace.ensure_state()
@@ -206,6 +207,7 @@ class _Steps:
             state=self.state,
             theirs=earlier.commit if earlier else theirs,
             ours=ours,
+            all_files=self.request.all_files or self.workspace.settings.sync_files == "all",
             join=self.request.join,
             sets_up=earlier is None,
         )
