@@ -27,7 +27,7 @@ _STEPS = ("os.rename", "os.remove", "os.mkdir", "os.link", "ctypes.dlsym")
 """Audit events that are a step of a write whatever their arguments. A function of the C library is
 looked up to exchange two names.
 """
-_WRITING_GITS = {"add", "commit", "fast-import", "update-ref"}
+WRITING_GITS = {"add", "commit", "fast-import", "update-ref"}
 
 
 def killed_at_every_step(
@@ -68,7 +68,7 @@ def is_step(event: str, arguments: Sequence[Any]) -> bool:
         is_file = not isinstance(path, int) and path != os.devnull  # a number is open already
         return is_file and isinstance(flags, int) and bool(flags & (os.O_WRONLY | os.O_RDWR))
     if event == "subprocess.Popen":
-        return not _WRITING_GITS.isdisjoint(arguments[1])
+        return not WRITING_GITS.isdisjoint(arguments[1])
     return event in _STEPS
 
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from mdmem import repo
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files
-from mdmem.folder.write_ahead import LANDING_NAME
+from mdmem.folder.write_ahead import LANDING_NAME, drop_unfinished
 from mdmem.merge import merge_by_section
 from mdmem.merge.trailers import merged_kind
 from mdmem.model import CommitId, FilePath
@@ -160,6 +160,7 @@ def discard(workspace: Workspace) -> None:
     for file in _prepared(workspace):
         _remove(workspace.repository.root / file.path, file.temporary)
     _next_path(workspace).unlink(missing_ok=True)
+    drop_unfinished(workspace.state.parent)
 
 
 def _prepared(workspace: Workspace) -> tuple[LandedFile, ...]:

@@ -127,7 +127,12 @@ def _valid_move(record: MoveRecord) -> MoveRecord | None:
 def drop_record(state: Path) -> None:
     """Remove the record, and an unfinished one of a killed process; the caller holds the lock."""
     (state / RECORD_NAME).unlink(missing_ok=True)
-    for path in state.iterdir() if state.exists() else ():
+    drop_unfinished(state)
+
+
+def drop_unfinished(folder: Path) -> None:
+    """Remove the unfinished records of killed processes; no other may be writing one there."""
+    for path in folder.iterdir() if folder.exists() else ():
         if path.name.startswith(TEMPORARY_PREFIX) and path.name.endswith(".tmp"):
             path.unlink(missing_ok=True)
 
