@@ -1,15 +1,15 @@
 """Fetching and pushing: what is told apart, that nobody is asked, and that it ends in time."""
 
-import http.server
-import socket
-import threading
+import ast
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from conftest import World
+from program_source import PACKAGE, modules, nodes
+from remote_servers import asking_server, silent_server
 from workspaces import Desk, desk
 
 from mdmem import repo
@@ -116,23 +116,21 @@ def test_the_upstream_names_the_remote_and_its_branch(at: Desk, origin: Path):
         remote(at)
 
 
-class _Unauthorised(http.server.BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(401)
-        self.send_header("WWW-Authenticate", 'Basic realm="x"')
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
+def test_no_other_module_starts_what_talks_to_a_network():
+    verbs = {"clone", "fetch", "fetch-pack", "ls-remote", "pull", "push", "send-pack"}
+    found = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in modules()
+        for node in nodes(path)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in verbs
+    }
+    assert found == {"repo/remotes.py"}
 
 
 def test_a_server_that_wants_a_password_gets_none(at: Desk):
-    with http.server.HTTPServer(("127.0.0.1", 0), _Unauthorised) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        at.git("remote", "set-url", "origin", f"http://127.0.0.1:{server.server_port}/x.git")
+    with asking_server() as port:
+        at.git("remote", "set-url", "origin", f"http://127.0.0.1:{port}/x.git")
         problem = failure(at)
-        server.shutdown()
     assert problem.code == "remote-auth"
     assert "could not read Username" in problem.message
 
@@ -166,15 +164,6 @@ def test_ssh_is_the_users_own_and_asks_nothing(at: Desk, tmp_path: Path):
     assert failure(at).code == "remote-auth"
     called = (tmp_path / "log").read_text()
     assert "-i mykey -oBatchMode=yes -oConnectTimeout=10" in called
-
-
-@contextmanager
-def silent_server() -> Iterator[int]:
-    """A port where connections are taken and nothing is ever said."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen(9)
-        yield listening.getsockname()[1]
 
 
 def test_a_remote_that_hangs_is_left_in_time_with_all_its_processes(at: Desk):

@@ -61,13 +61,14 @@ def sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
         workspace.require_person(workspace.actor, does)
     began = time.monotonic()
     workspace.ensure_state()
-    mark = workspace.state / _MARK_NAME
+    folder = workspace.state.parent  # all workspaces of the work tree move with one branch
+    mark = folder / _MARK_NAME
     with ExitStack() as turn:
         try:
-            turn.enter_context(files.lock(workspace.state / _LOCK_NAME, 0))
+            turn.enter_context(files.lock(folder / _LOCK_NAME, 0))
         except RepositoryProblem as problem:
             mark.touch()
-            message, hint = "another sync of this workspace is at work", "It looks once more."
+            message, hint = "another sync of this repository is at work", "It looks once more."
             raise RepositoryProblem("running", message, hint) from problem
         mark.unlink(missing_ok=True)
         result = _sync(workspace, request, say)
