@@ -138,12 +138,9 @@ def test_a_server_that_wants_a_password_gets_none(at: Desk):
 def test_a_clone_asks_nobody_and_ends_in_time(world: World, at: Desk, tmp_path: Path):
     remotes.clone(f"file://{tmp_path}/origin.git", tmp_path / "empty", 30)
     assert repo.discover(tmp_path / "empty").head() is None
-    with http.server.HTTPServer(("127.0.0.1", 0), _Unauthorised) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        with pytest.raises(SyncProblem) as refused:
-            remotes.clone(f"http://127.0.0.1:{server.server_port}/x.git", tmp_path / "new", 30)
-        server.shutdown()
-    assert (refused.value.code, str(server.server_port) in refused.value.hint) == (
+    with asking_server() as port, pytest.raises(SyncProblem) as refused:
+        remotes.clone(f"http://127.0.0.1:{port}/x.git", tmp_path / "new", 30)
+    assert (refused.value.code, str(port) in refused.value.hint) == (
         "remote-auth",
         False,
     )

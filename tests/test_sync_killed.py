@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import World
 from killed_sync import DONE, killed_before, steps_of
+from proposal_actions import propose
 from workspaces import Desk
 
 from mdmem.folder import files
@@ -15,6 +16,7 @@ from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.syncing import Sync
 from mdmem.model.writes import Log, Remember, Save, WriteOptions
+from mdmem.proposals import reading
 
 SEED = "# Memory\n\n## Facts\n\n- city: Rome\n"
 STATES = {
@@ -55,6 +57,7 @@ def clones(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     ada.write("memory/new/x.md", "- ada 4 dug a well\n")
     ada.git("rm", "-q", "memory/gone.md")
     ada.commit("more\n\nMdmem-Op: save\nMdmem-Source: auto")
+    propose(ada, Remember("ada proposes this", section="Facts"))
     sync(ada)
     return folder
 
@@ -63,6 +66,7 @@ def prepare(folder: Path, world: World, state: str) -> None:
     """Have the other clone write, too, and leave an edit that is not committed."""
     at = Desk(world, folder / "bo")
     if state == "merge":
+        propose(at, Remember("bo proposes this", section="Facts"))
         at.apply(Remember("bo 1 saw basalt", section="Facts"))
         at.apply(Log("bo 2 saw snow"))
     at.write("MEMORY.md", at.read("MEMORY.md") + "- bo 3 typed this\n")
@@ -92,6 +96,11 @@ def require_sound(at: Desk, words: list[str]) -> None:
     """Both are in step, each line is there once, and each is whose it was."""
     assert at.git("rev-parse", "HEAD") == at.git("-C", "../origin.git", "rev-parse", "main")
     assert at.git("status", "--porcelain") == "?? notes.txt\n"
+    proposals = ("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/mdmem")
+    assert at.git(*proposals) == at.git("-C", "../origin.git", *proposals)
+    waiting = [part.view.new for each in reading.read_open(at.workspace)[0] for part in each.parts]
+    assert "ada proposes this" in waiting
+    assert ("bo proposes this" in waiting) == ("bo 1" in words)
     lines = [line for path in at.root.rglob("*.md") for line in path.read_text().splitlines()]
     found = [word for word in words for line in lines if word in line]
     assert found == words

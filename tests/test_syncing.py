@@ -1,6 +1,7 @@
 """Syncs of clones with a bare remote: what moves, what stands, what is refused, what is said."""
 
 import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,18 +9,23 @@ from pathlib import Path
 import pytest
 from commandline import Shell
 from conftest import World
+from proposal_actions import BOT, accept, propose, reject, silent
 from workspaces import TOKEN, Desk
 
+from mdmem.changes import proposing
 from mdmem.errors import MdmemError
 from mdmem.folder import files
 from mdmem.memory import Memory
 from mdmem.model import Source
+from mdmem.model.proposals import ProposeBranch
 from mdmem.model.searches import ListFacts
 from mdmem.model.syncing import Sync, SyncResult
 from mdmem.model.writes import Log, Purge, Remember, WriteOptions
+from mdmem.proposals import branches, reading
 from mdmem.repo import remotes, runner
 from mdmem.sync import syncing
 from mdmem.sync.sync_state import load_state
+from mdmem.text.facts import fact_id
 
 SEED = "# Memory\n\n## Facts\n\n- city: Rome\n"
 LOG = "memory/2026-03-05.md"
@@ -560,6 +566,272 @@ def test_what_is_under_way_ends_it(pair: Pair, command: tuple[str, ...], code: s
     at.commit("main")
     at.git(*command, check=False)
     assert failure(at).code == code
+
+
+class TestProposals:
+    """Proposals travel with memory, and are decided on any machine."""
+
+    @pytest.fixture(autouse=True)
+    def _begun(self, pair: Pair) -> None:
+        sync(pair.bo)
+
+    def on(self, monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+        monkeypatch.setattr(branches, "host_name", lambda: host)
+
+    def refs(self, at: Desk) -> list[str]:
+        """The branches of proposals at a clone, or at the remote, which are at one commit."""
+        pattern = "refs/heads/mdmem/proposals"
+        here, there = (
+            at.git(*where, "for-each-ref", "--format=%(refname) %(objectname)", pattern)
+            for where in ((), ("-C", "../origin.git"))
+        )
+        assert here == there
+        return [line.partition(" ")[0] for line in here.splitlines()]
+
+    def waiting(self, at: Desk) -> set[str]:
+        found = reading.read_open(at.workspace)[0]
+        views = [part.view for each in found for part in each.parts]
+        return {str(view.new or view.old) for view in views if view.state.waits}
+
+    def in_step(self, pair: Pair) -> list[str]:
+        for at in (pair.ada, pair.bo, pair.ada):
+            sync(at)
+        assert self.waiting(pair.ada) == self.waiting(pair.bo)
+        assert self.refs(pair.ada) == self.refs(pair.bo)
+        return self.refs(pair.ada)
+
+    def test_one_is_accepted_on_the_other_machine(
+        self, pair: Pair, sent_to_git: list[Sequence[str]]
+    ):
+        name = propose(pair.ada, fact("amber is a stone"))
+        assert len(self.in_step(pair)) == 1
+        assert self.waiting(pair.bo) == {"amber is a stone"}
+        accept(pair.bo, name)
+        sync(pair.bo)
+        assert self.refs(pair.bo) == []
+        (lease,) = leases(sent_to_git)
+        assert lease.startswith("--force-with-lease=refs/heads/mdmem/proposals/bot/")
+        assert self.in_step(pair) == []
+        assert "- amber is a stone" in pair.ada.read("MEMORY.md")
+        assert "Mdmem-Proposed-By: ada" in pair.ada.git("log", "--format=%B")
+        sync(pair.ada)
+        assert self.refs(pair.ada) == []
+
+    def test_two_machines_never_share_a_branch(self, pair: Pair, monkeypatch: pytest.MonkeyPatch):
+        for at, host in ((pair.ada, "0000ada0"), (pair.bo, "0000b000")):
+            self.on(monkeypatch, host)
+            propose(at, fact(f"{at.root.name} was here"))
+            at.git("branch", "feature")
+            at.git("switch", "-q", "feature")
+            at.write("memory/pond.md", "- a carp\n")
+            at.commit("carp")
+            at.git("switch", "-q", "main")
+            proposing.propose_branch(at.workspace, ProposeBranch("feature", actor=BOT), silent)
+        assert len(self.in_step(pair)) == 4
+        assert self.waiting(pair.ada) >= {"ada was here", "bo was here"}
+
+    def test_a_rejected_part_is_withdrawn_everywhere(self, pair: Pair):
+        name = propose(pair.ada, fact("amber is a stone"))
+        propose(pair.ada, fact("basalt is a fish"))
+        self.in_step(pair)
+        reject(pair.bo, name, fact_id("basalt is a fish"))
+        self.in_step(pair)
+        assert self.waiting(pair.ada) == {"amber is a stone"}
+        (ref,) = self.refs(pair.ada)
+        assert "basalt" not in pair.ada.git("log", "-p", f"main..{ref}")
+        reject(pair.ada, name)
+        assert self.in_step(pair) == []
+
+    def test_one_that_moved_on_both_sides_is_merged_by_its_parts(self, pair: Pair):
+        name = propose(pair.ada, fact("amber is a stone"))
+        propose(pair.ada, fact("basalt is a fish"))
+        self.in_step(pair)
+        reject(pair.bo, name, fact_id("basalt is a fish"))
+        propose(pair.bo, fact("cobalt is blue"))
+        propose(pair.ada, fact("dolomite is grey"))
+        self.in_step(pair)
+        assert self.waiting(pair.bo) == {
+            *("amber is a stone", "cobalt is blue", "dolomite is grey")
+        }
+        assert len(self.refs(pair.bo)) == 1
+        accept(pair.ada, name)
+        assert self.in_step(pair) == []
+        lines = pair.bo.read("MEMORY.md").splitlines()
+        assert lines.count("- cobalt is blue") == lines.count("- dolomite is grey") == 1
+
+    def test_one_that_both_began_is_merged_without_a_common_past(self, pair: Pair):
+        propose(pair.ada, fact("amber is a stone"))
+        propose(pair.bo, fact("basalt is a fish"))
+        self.in_step(pair)
+        assert self.waiting(pair.bo) == {"amber is a stone", "basalt is a fish"}
+
+    def test_a_part_that_its_owner_replaced_stays_replaced(self, pair: Pair):
+        propose(pair.ada, Remember("tea", key="drink", section="Facts"))
+        self.in_step(pair)
+        propose(pair.ada, Remember("cocoa", key="drink", section="Facts"))
+        propose(pair.bo, fact("cobalt is blue"))
+        self.in_step(pair)
+        assert self.waiting(pair.bo) == {"drink: cocoa", "cobalt is blue"}
+
+    def test_what_is_proposed_while_memory_moves_stays_in_step(self, pair: Pair):
+        for number in range(3):
+            propose(pair.ada, fact(f"stone {number}"))
+            pair.bo.apply(fact(f"fish {number}"))
+            pair.ada.apply(Log(f"rain {number}"))
+            self.in_step(pair)
+        assert self.waiting(pair.bo) == {f"stone {number}" for number in range(3)}
+
+    def test_what_another_machine_proposes_is_not_trusted_more(self, pair: Pair):
+        propose(pair.ada, fact("amber is a stone"), source=Source.USER_STATED, actor="dream-")
+        self.in_step(pair)
+        (proposal,) = reading.read_open(pair.bo.workspace)[0]
+        assert not proposal.ref.is_own
+        assert proposal.parts[0].view.origin.source is not Source.USER_STATED
+        (own,) = reading.read_open(pair.ada.workspace)[0]
+        assert own.ref.is_own
+
+    def test_one_with_other_files_or_a_secret_stays_where_it_is(self, pair: Pair):
+        for name, path in (("a/0000000a", "app.py"), ("b/0000000b", "MEMORY.md")):
+            pair.ada.git("switch", "-q", "-c", f"mdmem/proposals/{name}", "main")
+            pair.ada.write(path, f"{SEED}- the token is {TOKEN}\n")
+            pair.ada.commit("by hand")
+        pair.ada.git("switch", "-q", "main")
+        said: list[str] = []
+        syncing.sync(pair.ada.workspace, Sync(), said.append)
+        assert [line.partition(": ")[2] for line in said] == [
+            "1 file of it are no memory",
+            "MEMORY.md: possible secret (github-token) in the unpushed commit "
+            + pair.ada.git("rev-parse", "mdmem/proposals/b/0000000b")[:10],
+        ]
+        assert not pair.ada.git("-C", "../origin.git", "branch", "--list", "mdmem/*")
+        pair.ada.git("push", "-q", "origin", "mdmem/proposals/a/0000000a")
+        sync(pair.bo)
+        assert not pair.bo.git("branch", "--list", "mdmem/*")
+        assert pair.ada.git("-C", "../origin.git", "branch", "--list", "mdmem/*")
+
+    def test_a_branch_that_is_checked_out_is_not_moved(self, pair: Pair, tmp_path: Path):
+        propose(pair.ada, fact("amber is a stone"))
+        (ref,) = self.in_step(pair)
+        branch = ref.removeprefix("refs/heads/")
+        pair.bo.git("worktree", "add", "-q", tmp_path / "linked", branch)
+        propose(pair.ada, fact("basalt is a fish"))
+        sync(pair.ada)
+        before = pair.bo.git("rev-parse", branch)
+        sync(pair.bo)
+        assert pair.bo.git("rev-parse", branch) == before
+        pair.bo.git("worktree", "remove", tmp_path / "linked")
+        self.in_step(pair)
+
+    def test_a_purge_goes_through_them(self, pair: Pair):
+        pair.ada.apply(fact(CODE))
+        self.in_step(pair)
+        name = propose(pair.ada, fact("amber is a stone"))
+        reject(pair.ada, propose(pair.ada, fact("closed is closed"), actor="shut"))
+        propose(pair.bo, fact("basalt is a fish"), actor="other")
+        propose(pair.bo, fact(f"remember that {CODE}"), actor="other")
+        self.in_step(pair)
+        propose(pair.bo, fact("cobalt is blue"), actor="third")
+        pair.ada.git("push", "-q", "origin", "main:refs/heads/mdmem/in/phone")
+        sync(pair.bo)
+        purge(pair.ada)
+        assert sync(pair.ada, purge=True).state == "synced"
+        assert_purged(pair, pair.ada)
+        assert failure(pair.bo).code == "remote-purged"
+        assert sync(pair.bo, purge=True).state == "synced"
+        assert_purged(pair, pair.bo)
+        self.in_step(pair)
+        for at in (pair.ada, pair.bo):
+            assert "4711" not in at.git("log", "-p", "--all", "--reflog")
+        assert "4711" not in pair.ada.world.git(pair.origin, "log", "-p", "--all").stdout
+        assert self.waiting(pair.ada) == {
+            *("amber is a stone", "basalt is a fish", "cobalt is blue", "remember that [PURGED]")
+        }
+        accept(pair.bo, name)
+        self.in_step(pair)
+        assert "- amber is a stone" in pair.text("MEMORY.md")
+
+    def test_what_a_device_pushes_after_a_purge_is_taken_without_the_text(
+        self, pair: Pair, tmp_path: Path
+    ):
+        pair.ada.apply(fact(CODE))
+        self.in_step(pair)
+        phone = Desk(pair.ada.world, tmp_path / "phone")
+        pair.ada.world.git(tmp_path, "clone", "-q", pair.origin, "phone")
+        for name in ("name", "email"):
+            phone.git("config", f"user.{name}", "phone@example.org")
+        purge(pair.ada)
+        sync(pair.ada, purge=True)
+        phone.write("memory/pond.md", f"- a carp\n- {CODE}\n")
+        phone.commit("carp")
+        phone.git("push", "-q", "origin", "HEAD:refs/heads/mdmem/in/phone")
+        assert sync(pair.ada).taken_in == ("phone",)
+        assert pair.ada.read("memory/pond.md") == "- a carp\n"
+        assert "4711" not in pair.ada.world.git(pair.origin, "log", "-p", "--all").stdout
+        assert sync(pair.ada).taken_in == ()
+
+
+def push_many(at: Desk, branch: str, count: int, author: str = "x") -> None:
+    """Push a branch of many commits, each with a line more in a file."""
+    base = at.git("rev-parse", "main").strip()
+    text, stream = "", []
+    for number in range(count):
+        text += f"- carp {number}\n"
+        message = f"carp {number}\n"
+        stream += [
+            f"commit refs/heads/many\nauthor {author} <x@example.org> {1_772_700_000 + number} +0000",
+            f"committer {author} <x@example.org> {1_772_700_000 + number} +0000",
+            f"data {len(message)}\n{message}",
+            *([f"from {base}"] if number == 0 else []),
+            f"M 100644 inline memory/pond.md\ndata {len(text[-2000:].encode())}\n{text[-2000:]}",
+        ]
+    at.world.git(at.root, "fast-import", "--quiet", "--force", stdin="\n".join([*stream, ""]))
+    at.git("push", "-q", "origin", f"many:refs/heads/{branch}")
+    at.git("update-ref", "-d", "refs/heads/many")
+
+
+class TestHostileBranches:
+    """What somebody with access to the remote may push there."""
+
+    EVIL = "e\u202evil\u200b"
+
+    @pytest.mark.parametrize("count", [1_200, pytest.param(10_000, marks=pytest.mark.slow)])
+    def test_a_proposal_of_too_many_commits_is_not_taken(self, pair: Pair, count: int):
+        push_many(pair.ada, "mdmem/proposals/x/0123abcd", count)
+        diverge(pair)
+        said: list[str] = []
+        began = time.monotonic()
+        result = syncing.sync(pair.bo.workspace, Sync(), said.append)
+        assert time.monotonic() - began < 20
+        assert (result.pulled, result.pushed) == (2, 2)
+        (line,) = said
+        assert line.endswith(" stays where it is: more than 1,000 commits")
+        assert not pair.bo.git("branch", "--list", "mdmem/*")
+
+    @pytest.mark.parametrize("count", [1_200, pytest.param(10_000, marks=pytest.mark.slow)])
+    def test_a_devices_branch_of_many_commits_is_one_merge(self, pair: Pair, count: int):
+        push_many(pair.ada, "mdmem/in/phone", count)
+        pair.bo.apply(Log("amber was seen"))
+        began = time.monotonic()
+        assert sync(pair.bo).taken_in == ("phone",)
+        assert time.monotonic() - began < 60
+        assert int(pair.bo.git("rev-list", "--count", "--merges", "HEAD")) == 1
+        assert f"- carp {count - 1}" in pair.bo.read("memory/pond.md")
+
+    def test_names_that_deceive_reach_no_message_and_no_file(self, pair: Pair, shell: Shell):
+        author = "A\u202edA\x1b[31m"
+        push_many(pair.ada, f"mdmem/in/a/{self.EVIL}/b", 1, author)
+        push_many(pair.ada, f"mdmem/proposals/{self.EVIL}/0123abcd", 1, author)
+        pair.bo.write("memory/pond.md/x.md", "- a folder\n")
+        pair.bo.commit("a folder here, a file there")
+        done = shell.run("-C", str(pair.bo.root), "sync")
+        listed = shell.run("-C", str(pair.bo.root), "proposals")
+        status = shell.run("-C", str(pair.bo.root), "status")
+        for text in (done.out, done.err, listed.out, listed.err, status.out, status.err):
+            assert not {"\u202e", "\u200b", "\x1b"} & set(text)
+        assert "\u202e" not in pair.bo.git("log", "--committer=bo", "--format=%B")
+        ponds = (path for path in pair.bo.root.rglob("*.md") if "pond" in str(path))
+        assert {path.name for path in ponds if path.is_file()} == {"x.md", "pond~a-e-vil-b.md"}
+        assert pair.bo.head() == pair.tip()
 
 
 class TestStatus:

@@ -390,16 +390,11 @@ def settle(workspace: Workspace, proposals: Sequence[Proposal]) -> tuple[str, ..
 
 
 def _settle(workspace: Workspace, after: Proposal) -> bool:
-    if after.problems:
-        return False
     repository, ref = workspace.repository, after.ref
-    if not after.view.waits:
-        if any(
-            reading.waits(open_at(folder, workspace.environment), ref)
-            for folder in after.branch.shared_with
-        ):
-            return False
+    if is_decided(workspace, after):
         return branches.close(repository, ref, _closing_commit(workspace, ref.id, ref.tip))
+    if after.problems or not after.view.waits:
+        return False
     gone = [
         part
         for part in after.parts
@@ -407,6 +402,14 @@ def _settle(workspace: Workspace, after: Proposal) -> bool:
         and (part.piece is not None or part.is_stated)
     ]
     return bool(gone) and withdraw_parts(workspace, after, gone)
+
+
+def is_decided(workspace: Workspace, proposal: Proposal) -> bool:
+    """True if nothing of a proposal waits, in any workspace."""
+    return not (proposal.problems or proposal.view.waits) and not any(
+        reading.waits(open_at(folder, workspace.environment), proposal.ref)
+        for folder in proposal.branch.shared_with
+    )
 
 
 def withdraw_parts(workspace: Workspace, proposal: Proposal, parts: Sequence[Part]) -> bool:

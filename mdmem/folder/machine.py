@@ -18,4 +18,9 @@ def host_name() -> str:
 
 def machine_name() -> str:
     """The name of this machine, as a part of a branch's or a file's."""
-    return _NOT_IN_NAMES.sub("-", platform.node().partition(".")[0]).strip("-") or "machine"
+    return safe_name(platform.node().partition(".")[0])
+
+
+def safe_name(name: str) -> str:
+    """The name of any machine, as a part of a file's or a message."""
+    return _NOT_IN_NAMES.sub("-", name).strip("-") or "machine"

@@ -21,7 +21,7 @@ from mdmem.model.reads import UnreadableProposal, Waiting
 from mdmem.repo import Repository, branch_commits
 from mdmem.repo.branch_commits import BlobChange, BranchCommit
 from mdmem.startup import late
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.wording import verb
 from mdmem.workspace import Workspace, used_workspaces
 
@@ -263,7 +263,8 @@ def new_branch(
     require_few(open_refs)
     closed = (name.removeprefix(CLOSED) for name in branch_commits.list_refs(repository, CLOSED))
     taken = {*open_refs, *decided, *closed}
-    names = (_id_and_name(actor, _digest(f"{content}\0{number}")) for number in count())
+    seed = f"{content}\0{host_name()}"
+    names = (_id_and_name(actor, _digest(f"{seed}\0{number}")) for number in count())
     return next(each for each in names if each[0] not in taken)
 
 
@@ -298,17 +299,20 @@ def open_proposals(repository: Repository) -> dict[str, ProposalRef]:
     refs = branch_commits.list_refs(repository, _PREFIX, made)
     proposals = {}
     for name, tip in sorted(refs.items()):
-        if match := _NAME.fullmatch(name):
-            proposal, _ = _id_and_name(match[1], match[2])
-            here = (f"{made}{each}" for each in (proposal, match[2]))
-            proposals[proposal] = ProposalRef(
-                id=proposal,
-                actor=match[1],
-                name=name,
-                tip=tip,
-                made=next((ref for ref in here if refs.get(ref) == tip), None),
-            )
+        if ref := parse_ref(name, tip):
+            here = (f"{made}{each}" for each in (ref.id, ref.ending))
+            own = next((each for each in here if refs.get(each) == tip), None)
+            proposals[ref.id] = replace(ref, made=own)
     return proposals
+
+
+def parse_ref(name: str, tip: CommitId) -> ProposalRef | None:
+    """A proposal by the full name of its branch; None for any other branch."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    proposal, _ = _id_and_name(match[1], match[2])
+    return ProposalRef(id=proposal, actor=match[1], name=name, tip=tip)
 
 
 def made_ref(repository: Repository, proposal: str) -> str:
@@ -332,6 +336,15 @@ def move(repository: Repository, before: ProposalRef | None, after: ProposalRef)
     if before is None or before.is_own:
         moves.append((made_ref(repository, after.id), after.tip, ""))
     return branch_commits.move_refs(repository, moves, scratch=after.id)
+
+
+def adopt(repository: Repository, before: ProposalRef | None, after: ProposalRef) -> bool:
+    """Take a proposal as another machine has it, as not made here; False if it moved meanwhile."""
+    moves: list[tuple[str, str | None, str | None]] = [
+        (after.name, after.tip, before.tip if before else None)
+    ]
+    moves += [(before.made, None, before.tip)] if before and before.made else []
+    return branch_commits.move_refs(repository, moves)
 
 
 def find_proposal(repository: Repository, named: str) -> ProposalRef:

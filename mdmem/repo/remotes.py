@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
 from mdmem.errors import RepositoryProblem, SyncProblem
@@ -29,8 +29,9 @@ _SETTINGS = (
 _BATCH = ("-oBatchMode=yes", "-oConnectTimeout=10")
 """Options of OpenSSH; they come last, so that the user's own count."""
 _OTHER_SSH = late.pattern(r"(?i)(?:tortoise)?plink(?:\.exe)?|putty|simple")
-_DEVICES = "mdmem/in/"
-"""Branches of devices that cannot merge start with this at the remote."""
+DEVICES = "mdmem/in/"
+_PROPOSALS = "mdmem/proposals/"
+"""The beginnings of branches at the remote: of devices that cannot merge, and of proposals."""
 _AUTH = late.pattern(
     r"(?i)authentication failed|could not read (?:username|password)|terminal prompts disabled"
     r"|permission denied \(|host key verification failed|returned error: 40[13]|access denied"
@@ -65,7 +66,7 @@ class Remote:
 
     @property
     def _devices_prefix(self) -> str:
-        return f"refs/remotes/{self.name}/{_DEVICES}"
+        return f"refs/remotes/{self.name}/{DEVICES}"
 
     def devices(self) -> dict[str, CommitId]:
         """The fetched commits of devices that cannot merge, by their names, in order."""
@@ -74,6 +75,12 @@ class Remote:
             name.removeprefix(self._devices_prefix): commit for name, commit in sorted(refs.items())
         }
 
+    def proposals(self) -> dict[str, CommitId]:
+        """The fetched commits of proposals, by the full names of their branches."""
+        prefix = f"refs/remotes/{self.name}/"
+        refs = branch_commits.list_refs(self.repository, f"{prefix}{_PROPOSALS}")
+        return {f"refs/heads/{name.removeprefix(prefix)}": tip for name, tip in refs.items()}
+
     @property
     def url(self) -> str:
         """Where the remote is."""
@@ -81,7 +88,7 @@ class Remote:
         return os.fsdecode(listed.output).strip() if listed.status == 0 else self.name
 
     def fetch(self, *options: str) -> CommitId | None:
-        """Fetch the branch, with those of devices; its commit, None where the remote has none.
+        """Fetch the branch, with proposals and those of devices; its commit, None without one.
 
         Raises SyncProblem (`remote-unreachable`, `remote-auth`, `sync-timeout`).
         """
@@ -98,7 +105,8 @@ class Remote:
         )
         refspecs = (
             f"+refs/heads/{self.branch}:{self.tracking_ref}",
-            f"+refs/heads/{_DEVICES}*:{self._devices_prefix}*",
+            f"+refs/heads/{DEVICES}*:{self._devices_prefix}*",
+            f"+refs/heads/{_PROPOSALS}*:refs/remotes/{self.name}/{_PROPOSALS}*",
         )
         result = self._run(*words, *refspecs)
         if result.status and _MISSING.search(result.error_text):
@@ -123,11 +131,21 @@ class Remote:
 
         Raises SyncProblem (`remote-refused`, and as `fetch`).
         """
-        branch = f"refs/heads/{self.branch}"
+        return self.update({f"refs/heads/{self.branch}": (commit, replaces)})
+
+    def update(self, branches: Mapping[str, tuple[CommitId | None, CommitId | None]]) -> bool:
+        """Push commits to branches, by full names; False where somebody else was faster.
+
+        With each commit (None: delete the branch) the one that it alone may overwrite (None: none).
+
+        Raises SyncProblem (`remote-refused`, and as `fetch`).
+        """
         options = ["--porcelain", "--no-follow-tags", "--recurse-submodules=no"]
-        if replaces:
-            options.append(f"--force-with-lease={branch}:{replaces}")
-        result = self._run("push", *options, "--", self.name, f"{commit}:{branch}")
+        options += [
+            f"--force-with-lease={name}:{old}" for name, (_, old) in branches.items() if old
+        ]
+        refspecs = [f"{new or ''}:{name}" for name, (new, _) in branches.items()]
+        result = self._run("push", *options, "--", self.name, *refspecs)
         if result.status == 0:
             return True
         report = [
@@ -150,7 +168,7 @@ class Remote:
             "remote-refused",
             f"{who}: {' '.join(words[:_MOST_WORDS])}" if words else who,
             f"To ask for a merge there: git push {self.name}"
-            f" HEAD:refs/heads/{_DEVICES}{machine_name()}",
+            f" HEAD:refs/heads/{DEVICES}{machine_name()}",
         )
 
     def _run(self, *arguments: str) -> GitResult:

@@ -9,7 +9,7 @@ from mdmem.changes.purge import PURGE_TRAILER
 from mdmem.errors import SyncProblem
 from mdmem.folder.layout import WORKSPACE_MARKS
 from mdmem.folder.listing import is_marked
-from mdmem.folder.machine import machine_name
+from mdmem.folder.machine import machine_name, safe_name
 from mdmem.merge import again, setup
 from mdmem.merge.trailers import merge_trailers
 from mdmem.model import CommitId, FactId, FilePath, Op
@@ -18,8 +18,9 @@ from mdmem.repo import Repository, branch_commits
 from mdmem.repo.first_parent import reaches
 from mdmem.repo.merge_trees import merge_trees
 from mdmem.repo.remotes import Remote
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.sync.outgoing import require_memory_alone, require_no_conflict
+from mdmem.sync.purged_line import brings_purged, make_again, purged_words
 from mdmem.sync.sync_state import SyncState
 from mdmem.wording import verb
 from mdmem.workspace import Workspace, open_at
@@ -94,20 +95,25 @@ def _with_devices(
 ) -> Combined:
     """Merge the branches of devices that cannot merge themselves, in the order of their names."""
     repository = workspace.repository.at_root()
-    for name, tip in remote.devices().items():
+    devices = remote.devices()
+    words = purged_words(repository, combined.commit) if devices else ()
+    for branch, tip in devices.items():
+        name = safe_name(branch)
         base = branch_commits.merge_base(repository, combined.commit, tip)
         if base in (tip, None):  # it is in already, or has nothing to do with this memory
             continue
         if not all_files:
             require_memory_alone(workspace, tip, combined.commit)
+        taken_in = (*combined.taken_in, name)
+        if words and brings_purged(repository, tip, combined.commit, words):
+            commit = make_again(workspace, combined.commit, tip, combined.commit, lambda _: None)
+            combined = replace(combined, commit=commit, taken_in=taken_in)
+            continue
         if sets_up:
             set_up(workspace, again=True)
         merged = _merge(workspace, remote, combined.commit, tip, name)
-        combined = Combined(
-            commit=merged.commit,
-            merges=(*combined.merges, merged),
-            taken_in=(*combined.taken_in, name),
-        )
+        merges = (*combined.merges, merged)
+        combined = Combined(commit=merged.commit, merges=merges, taken_in=taken_in)
     return combined
 
 

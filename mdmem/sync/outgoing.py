@@ -65,6 +65,14 @@ def _some(names: Sequence[str]) -> str:
     return f"{', '.join(names[:_SHOWN])}{more}"
 
 
+def foreign_paths(workspace: Workspace, tip: CommitId, other: CommitId | None) -> list[str]:
+    """The paths, other than memory, that commits change which `tip` has and `other` lacks."""
+    repository = workspace.repository.at_root()
+    roots = _Roots(workspace, repository, [tip])
+    touched = _touched(repository, tip, other)
+    return sorted({path for paths in touched for path in paths if not roots.is_memory(path)})
+
+
 class _Roots:
     """The workspaces of a repository as some commits have them: each folder with a mark."""
 

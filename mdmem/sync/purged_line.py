@@ -11,14 +11,20 @@ from mdmem.folder.layout import is_markdown
 from mdmem.folder.machine import machine_name
 from mdmem.history.purged import PurgedWords, holds_purged, parse_purged
 from mdmem.model import CommitId
-from mdmem.repo import Repository, branch_commits, objects
+from mdmem.repo import Repository, branch_commits, incoming, objects
 from mdmem.repo.branch_commits import SCRATCH, BranchCommit, NewCommit, StoredFile
+from mdmem.repo.first_parent import reaches
+from mdmem.repo.history_rewrite import KEPT_STASH
 from mdmem.repo.merge_trees import merge_trees
+from mdmem.repo.remotes import DEVICES, Remote
 from mdmem.text.document import split_lines
 from mdmem.workspace import Say, Workspace
 
 _NAME = "sync"
 _LISTED = 20
+_PROPOSALS = "refs/heads/mdmem/proposals"
+_LOGGED = ("refs/heads", "refs/remotes", "refs/mdmem")
+"""The refs whose reflogs are emptied."""
 _CURSORS = frozenset({"transcripts.json", "marks.json"})
 """The files that say how far transcripts are read."""
 
@@ -38,17 +44,72 @@ def make_again(
         say(f"to be made again: {commit.id[:10]} {subject}")
     if len(commits) > _LISTED:
         say(f"and {len(commits) - _LISTED} more")
-    words = _purged_words(repository, onto)
+    words = purged_words(repository, onto)
     for commit in commits:
         onto = _make_again(workspace, repository, onto, commit, words)
     repository.run("update-ref", "-d", f"{SCRATCH}{_NAME}")
     return onto
 
 
-def _purged_words(repository: Repository, tip: CommitId) -> tuple[PurgedWords, ...]:
+def purged_words(repository: Repository, tip: CommitId) -> tuple[PurgedWords, ...]:
+    """The words that were purged from a history."""
     notes = branch_commits.messages_with(repository, f"^{PURGE_TRAILER}$", tip)
     # At any time: what was said after the purge, on a machine that did not know, goes too.
     return tuple(each for _, time, message in notes for each in parse_purged(message, time))
+
+
+def brings_purged(
+    repository: Repository, tip: CommitId, memory: CommitId, words: tuple[PurgedWords, ...]
+) -> bool:
+    """True if commits that memory lacks bring in a line with purged words."""
+    return any(
+        _holds(line, each)
+        for _, patches in incoming.added_lines(repository, tip, memory)
+        for patch in patches
+        for text in patch.added
+        for line in split_lines(text)
+        for each in words
+    )
+
+
+def branches_again(
+    workspace: Workspace,
+    remote: Remote,
+    onto: CommitId,
+    since: CommitId,
+    seen: Mapping[str, CommitId],
+    say: Say,
+) -> dict[str, tuple[CommitId | None, CommitId]]:
+    """The remote's proposals and devices' branches made again on a purged line, to be pushed.
+
+    `since` is the remote's line with the text, `seen` what both had last of the proposals: the
+    purge has rewritten those here.
+    """
+    repository = workspace.repository
+    devices = {f"refs/heads/{DEVICES}{name}": tip for name, tip in remote.devices().items()}
+    local = branch_commits.list_refs(repository, _PROPOSALS)
+    updates: dict[str, tuple[CommitId | None, CommitId]] = {}
+    for name, tip in (remote.proposals() | devices).items():
+        if not reaches(repository, onto, tip):
+            is_ours = seen.get(name) == tip and name in local
+            new = local[name] if is_ours else make_again(workspace, onto, tip, since, say)
+            updates[name] = (None if new == onto else new, tip)
+    return updates
+
+
+def own_refs_again(workspace: Workspace, onto: CommitId, since: CommitId, say: Say) -> None:
+    """Make proposals and mdmem's own refs again on a purged line; `since` had the text."""
+    repository = workspace.repository
+    made: dict[CommitId, CommitId | None] = {}
+    moves = []
+    for name, tip in branch_commits.list_refs(repository, _PROPOSALS, "refs/mdmem").items():
+        if name.startswith(KEPT_STASH) or reaches(repository, onto, tip):
+            continue
+        if tip not in made:
+            new = make_again(workspace, onto, tip, since, say)
+            made[tip] = None if new == onto else new
+        moves.append((name, made[tip], tip))
+    branch_commits.move_refs(repository, moves)
 
 
 def _make_again(
@@ -114,7 +175,7 @@ def forget_old(repository: Repository) -> None:
     """Empty reflogs and caches, and remove what nothing refers to, as a purge does."""
     empty_state(repository, None, _CURSORS)
     folder = repository.root
-    refs = ["HEAD", *branch_commits.list_refs(repository, "refs/heads", "refs/remotes")]
+    refs = ["HEAD", *branch_commits.list_refs(repository, *_LOGGED)]
     objects.git(folder, "reflog", "expire", "--expire=all", "--expire-unreachable=all", *refs)
     for name in ("FETCH_HEAD", "ORIG_HEAD"):
         (repository.git_dir / name).unlink(missing_ok=True)

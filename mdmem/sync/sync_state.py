@@ -7,7 +7,7 @@ import json
 from mdmem.folder import files
 from mdmem.model import CommitId, FilePath
 from mdmem.repo.remotes import Remote
-from mdmem.startup.records import asdict, dataclass
+from mdmem.startup.records import asdict, dataclass, field
 from mdmem.workspace import Workspace
 
 STATE_NAME = "sync.json"
@@ -37,6 +37,7 @@ class SyncState:
       a person's.
     - `secrets`: the files in which a likely secret came in.
     - `next`: when to try again by itself; None: not before somebody does something.
+    - `proposals`: the commits that both sides had last, by the full names of their branches.
     """
 
     line: str
@@ -47,6 +48,7 @@ class SyncState:
     next: float | None = None
     secrets: tuple[FilePath, ...] = ()
     error: SyncError | None = None
+    proposals: dict[str, CommitId] = field(default_factory=dict)
 
 
 def load_state(workspace: Workspace) -> SyncState | None:

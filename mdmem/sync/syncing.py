@@ -28,7 +28,8 @@ from mdmem.sync.combining import (
 )
 from mdmem.sync.outgoing import require_no_secrets
 from mdmem.sync.pulled_secrets import pulled_secrets
-from mdmem.sync.purged_line import forget_old, make_again
+from mdmem.sync.purged_line import branches_again, forget_old, make_again, own_refs_again
+from mdmem.sync.shared_proposals import exchange
 from mdmem.sync.sync_state import SyncError, SyncState, save_state, state_of
 from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace
@@ -102,9 +103,8 @@ def _sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
         now, names = time.time(), steps.state.secrets
         if seen and result.pulled and (before is None or repository.has(before)):
             names = tuple(dict.fromkeys((*names, *pulled_secrets(workspace, before, seen))))
-        save_state(
-            workspace, SyncState(line=state.line, seen=seen, last=now, tried=now, secrets=names)
-        )
+        done = SyncState(line=state.line, seen=seen, last=now, tried=now, secrets=names)
+        save_state(workspace, replace(done, proposals=steps.state.proposals))
     return result
 
 
@@ -144,11 +144,9 @@ class _Steps:
             combined = self._bring_together(theirs)
             done += [combined] if combined else []
             commit = combined.commit if combined else None
-            if self.request.dry_run or commit is None or commit == theirs:
+            if self.request.dry_run or commit is None:
                 break
-            require_no_secrets(self.workspace, theirs, commit)
-            if remote.push(commit):
-                self._set_upstream()
+            if self._push(commit, theirs) and self._exchange_proposals(commit):
                 break
         else:
             raise SyncProblem(
@@ -179,6 +177,23 @@ class _Steps:
                 theirs=repository.commit_named(self.remote.tracking_ref),
             ),
         )
+
+    def _push(self, commit: CommitId, theirs: CommitId | None) -> bool:
+        """Push a commit, if the remote has another; False where somebody else was faster."""
+        if commit == theirs:
+            return True
+        require_no_secrets(self.workspace, theirs, commit)
+        is_pushed = self.remote.push(commit)
+        if is_pushed:
+            self._set_upstream()
+        return is_pushed
+
+    def _exchange_proposals(self, commit: CommitId) -> bool:
+        """False where somebody else was faster."""
+        seen = exchange(self.workspace, self.remote, commit, self.state.proposals, self.say)
+        if seen is not None:
+            self.state = replace(self.state, proposals=seen)
+        return seen is not None
 
     def _bring_together(self, theirs: CommitId | None) -> Combined | None:
         """Combine both sides and land what comes, again where somebody writes meanwhile."""
@@ -242,11 +257,21 @@ class _Steps:
                 return result, commit
             if commit == ours or land(self.workspace, ours, commit, self.say):
                 break
-        if commit != theirs and not self.remote.push(commit, None if is_there else theirs):
+        if commit != theirs and not self._push_purged(commit, None if is_there else theirs):
             raise SyncProblem("sync-busy", "somebody pushed meanwhile", "Try again.")
         with lock_workspace(self.workspace, self.say):
+            if is_there and ours:
+                own_refs_again(self.workspace, commit, ours, self.say)
             forget_old(repository)
         return result, commit
+
+    def _push_purged(self, commit: CommitId, replaces: CommitId | None) -> bool:
+        """Push a purged line; in place of another one, with all other branches of ours there."""
+        remote, seen = self.remote, self.state.proposals
+        if replaces is None:
+            return remote.push(commit)
+        others = branches_again(self.workspace, remote, commit, replaces, seen, self.say)
+        return remote.update({**others, f"refs/heads/{remote.branch}": (commit, replaces)})
 
     def _pause(self, attempt: int) -> None:
         pause = min(_FIRST_PAUSE * 2 ** (attempt - 1), _LONGEST_PAUSE)
