@@ -594,7 +594,7 @@ class TestProposals:
         return {str(view.new or view.old) for view in views if view.state.waits}
 
     def in_step(self, pair: Pair) -> list[str]:
-        for at in (pair.ada, pair.bo, pair.ada):
+        for at in (pair.ada, pair.bo, pair.ada, pair.bo):
             sync(at)
         assert self.waiting(pair.ada) == self.waiting(pair.bo)
         assert self.refs(pair.ada) == self.refs(pair.bo)
@@ -637,6 +637,9 @@ class TestProposals:
         reject(pair.bo, name, fact_id("basalt is a fish"))
         self.in_step(pair)
         assert self.waiting(pair.ada) == {"amber is a stone"}
+        own = branches.own_ref(pair.ada.workspace.repository, BOT)
+        assert own
+        assert own.is_own
         (ref,) = self.refs(pair.ada)
         assert "basalt" not in pair.ada.git("log", "-p", f"main..{ref}")
         reject(pair.ada, name)
@@ -708,6 +711,37 @@ class TestProposals:
         sync(pair.bo)
         assert not pair.bo.git("branch", "--list", "mdmem/*")
         assert pair.ada.git("-C", "../origin.git", "branch", "--list", "mdmem/*")
+
+    def test_a_remote_that_refuses_them_has_memory_all_the_same(self, pair: Pair):
+        hook = pair.origin / "hooks" / "update"
+        hook.write_text(
+            '#!/bin/sh\ncase "$1" in *mdmem*) echo "no such names" >&2; exit 1;; esac\n'
+        )
+        hook.chmod(0o755)
+        propose(pair.ada, fact("amber is a stone"))
+        pair.ada.apply(Log("rain"))
+        said: list[str] = []
+        assert syncing.sync(pair.ada.workspace, Sync(), said.append).pushed == 1
+        assert pair.tip() == pair.ada.head()
+        assert said == [
+            "proposals stay where they are: origin refused the push: no such names"
+            " error: hook declined to update " + branches.own_branch(BOT)[1]
+        ]
+        hook.unlink()
+        assert len(self.in_step(pair)) == 1
+
+    def test_a_name_that_git_cannot_store_here_is_left_there(self, pair: Pair):
+        pair.bo.git("branch", "mdmem/proposals/x")
+        pair.ada.git("push", "-q", "origin", "main:refs/heads/mdmem/proposals/x/0123abcd")
+        pair.ada.git("switch", "-q", "-c", "mdmem/proposals/x/0123abcd")
+        pair.ada.write("MEMORY.md", f"{SEED}- amber is a stone\n")
+        pair.ada.commit("by hand")
+        pair.ada.git("switch", "-q", "main")
+        sync(pair.ada)
+        said: list[str] = []
+        syncing.sync(pair.bo.workspace, Sync(), said.append)
+        (line,) = said
+        assert line.endswith("stays where it is: git cannot name a branch so")
 
     def test_a_branch_that_is_checked_out_is_not_moved(self, pair: Pair, tmp_path: Path):
         propose(pair.ada, fact("amber is a stone"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mdmem.changes import deciding
-from mdmem.errors import RefusedChange
+from mdmem.errors import RefusedChange, SyncProblem
 from mdmem.model import CommitId
 from mdmem.model.proposals import MOST_PARTS, MOST_PROPOSALS, PartName
 from mdmem.proposals import branches, reading, rewriting
@@ -30,7 +30,7 @@ def exchange(
     `seen`: the commits that both had last; `head`: the commit of memory that both have now. One
     that is decided is deleted on both sides, and one that moved on both is merged by its parts.
 
-    Returns: what both have now. Raises SyncProblem (as `Remote.update`).
+    Returns: what both have now. Raises SyncProblem (as `Remote.fetch`).
     """
     there = remote.proposals()
     devices = {f"refs/heads/{DEVICES}{name}": tip for name, tip in remote.devices().items()}
@@ -52,7 +52,14 @@ def exchange(
         for name, tip in wanted.items()
         if tip != (old := (there | devices).get(name))
     }
-    if work.is_late or (updates and not remote.update(updates)):
+    try:
+        is_done = not work.is_late and (not updates or remote.update(updates))
+    except SyncProblem as problem:
+        if problem.code != "remote-refused":
+            raise
+        say(f"proposals stay where they are: {problem.message}")
+        return seen
+    if not is_done:
         return None
     kept = {name: tip for name, tip in seen.items() if name in work.local or name in there}
     return {name: tip for name, tip in (kept | wanted).items() if tip}
@@ -140,7 +147,7 @@ class _Exchange:
             self.wanted[name] = ours.ref.tip
         elif seen == theirs.ref.tip or self._reaches(ours, theirs):
             self._send(ours)
-        elif seen == ours.ref.tip or self._reaches(theirs, ours):
+        elif not ours.ref.is_own and (seen == ours.ref.tip or self._reaches(theirs, ours)):
             self._take(ours, theirs)
         else:
             self._merge(ours, theirs)
@@ -187,10 +194,14 @@ class _Exchange:
         if ours is None and len(self.local) >= MOST_PROPOSALS:
             self._say(f"proposal {theirs.ref.id} stays where it is: {MOST_PROPOSALS} are open here")
         elif self._may_move(theirs) and (ours is None or self._is_movable(ours)):
-            if not branches.adopt(self._repository, ours.ref if ours else None, theirs.ref):
+            before, after = ours.ref if ours else None, theirs.ref
+            if branches.adopt(self._repository, before, after):
+                self.local[after.name] = after
+                self.wanted[after.name] = after.tip
+            elif self._repository.commit_named(after.name) != (before.tip if before else None):
                 self.is_late = True
-            self.local[theirs.ref.name] = theirs.ref
-            self.wanted[theirs.ref.name] = theirs.ref.tip
+            else:
+                self._say(f"proposal {after.id} stays where it is: git cannot name a branch so")
 
     def _is_movable(self, ours: Proposal) -> bool:
         is_checked_out = branch_commits.checked_out_in(self._repository, ours.ref.name) is not None
@@ -199,16 +210,20 @@ class _Exchange:
         return not is_checked_out
 
     def _merge(self, ours: Proposal, theirs: Proposal) -> None:
-        """Keep the parts that both have, and those that one has added."""
+        """Keep the parts that both have, and those that one has added.
+
+        A proposal that was made here stays so, unless the other side has added to it.
+        """
         ref = ours.ref
-        base = self._read.get((ref.name, self._seen.get(ref.name, ref.tip)))
-        old = _waiting(base) if base and base is not ours else set()
+        base = self._read.get((ref.name, self._seen.get(ref.name, CommitId(""))))
+        old = _waiting(base) if base else set()
         mine, others = _waiting(ours), _waiting(theirs)
         names = (mine & others) | ((mine | others) - old)
         is_this_alone = not (ours.branch.shared_with or theirs.branch.shared_with)
-        if names == others and is_this_alone:
+        is_ours = ref.is_own and names <= mine
+        if names == others and is_this_alone and not is_ours:
             self._take(ours, theirs)
-        elif names == mine and is_this_alone:
+        elif is_this_alone and names == {part.name for part in ours.parts}:
             self._send(ours)
         elif self._may_move(theirs) and self._is_movable(ours):
             tip = self._head
@@ -216,7 +231,8 @@ class _Exchange:
                 parts = [part for part in proposal.parts if part.name in kept]
                 tip = rewriting.rebuild(self._workspace, proposal, parts, tip) or tip
             merged = replace(ref, tip=tip)
-            if branches.move(self._repository, ref, merged):
+            move = branches.move if is_ours else branches.adopt
+            if move(self._repository, ref, merged):
                 self._send(replace(ours, branch=replace(ours.branch, ref=merged)))
             else:
                 self.is_late = True
