@@ -1,6 +1,7 @@
 """Syncs of clones with a bare remote: what moves, what stands, what is refused, what is said."""
 
 import os
+import random
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -802,6 +803,39 @@ class TestProposals:
         assert pair.ada.read("memory/pond.md") == "- a carp\n"
         assert "4711" not in pair.ada.world.git(pair.origin, "log", "-p", "--all").stdout
         assert sync(pair.ada).taken_in == ()
+
+    @pytest.mark.parametrize(
+        "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 20))]
+    )
+    def test_in_any_order_each_part_waits_until_it_is_decided(
+        self, pair: Pair, monkeypatch: pytest.MonkeyPatch, seed: int
+    ):
+        chance, open_here, decided = random.Random(seed), set[str](), set[str]()
+        for number in range(24):
+            at = chance.choice((pair.ada, pair.bo))
+            own = "00000aaa" if at is pair.ada else "00000bbb"
+            self.on(monkeypatch, chance.choice((own, own, "0000cccc")))  # the last is of both
+            waiting = [
+                (each.ref.id, part.name, str(part.view.new))
+                for each in reading.read_open(at.workspace)[0]
+                for part in each.parts
+                if part.view.state.waits and str(part.view.new) not in decided
+            ]
+            match chance.choice(("propose", "propose", "decide", "sync", "sync", "write")):
+                case "propose":
+                    propose(at, fact(f"stone {number}"), actor=chance.choice(("bot", "cat")))
+                    open_here.add(f"stone {number}")
+                case "decide" if waiting:
+                    name, part, text = chance.choice(waiting)
+                    chance.choice((accept, reject))(at, name, part)
+                    decided.add(text)
+                case "write":
+                    at.apply(fact(f"fish {number}"))
+                case _:
+                    sync(at)
+        self.in_step(pair)
+        assert self.waiting(pair.ada) == open_here - decided
+        assert pair.ada.head() == pair.bo.head()
 
 
 def push_many(at: Desk, branch: str, count: int, author: str = "x") -> None:
