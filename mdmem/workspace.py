@@ -73,6 +73,13 @@ class Workspace:
     resources: Resources = field(default_factory=Resources, compare=False)
     contents: CommitFiles | None = field(default=None, compare=False)
     """The files of a commit, planned on instead of those on disk; None for the disk."""
+    added: tuple[Path, ...] | None = field(default=(), compare=False)
+    """Workspaces that a call reads too, besides those of the settings; None: it reads no other."""
+
+    @property
+    def pool(self) -> tuple[Path, ...]:
+        """The folders of the workspaces that are read with this one."""
+        return () if self.added is None else (*map(Path, self.settings.pool), *self.added)
 
     @property
     def curated(self) -> FilePath:
@@ -497,7 +504,11 @@ def refresh(workspace: Workspace) -> Workspace:
     """
     if workspace.basis is not None and workspace.basis.is_unchanged(workspace.environment):
         return workspace
-    return replace(open_at(workspace.root, workspace.environment), resources=workspace.resources)
+    return replace(
+        open_at(workspace.root, workspace.environment),
+        resources=workspace.resources,
+        added=workspace.added,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,7 @@ FACT = [
     "attribute",
     "also",
     "author",
+    "workspace",
 ]
 HIT = [
     *(
@@ -126,6 +127,7 @@ HIT = [
         "also",
         "author",
         "about",
+        "workspace",
     ),
 ]
 

@@ -116,7 +116,7 @@ class TestReads:
                 "status": "current",
                 "until": None,
             },
-            **{"cites": [], "attribute": None, "author": None, "also": []},
+            **{"cites": [], "attribute": None, "author": None, "also": [], "workspace": None},
         }
 
     def test_facts_newest_first_and_how_many_are_left_out(self, shell: Shell):

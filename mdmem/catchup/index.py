@@ -28,7 +28,7 @@ from mdmem.search.snapshot import (
     is_long,
     stamps_digest,
 )
-from mdmem.startup.records import dataclass, replace
+from mdmem.startup.records import dataclass, field, replace
 from mdmem.workspace import Progress, Say, Workspace, open_at, used_workspaces
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ class FreshIndex:
     """An index to search: `stale` if it could not be updated, with the reason in `notes`.
 
     `behind` if it has still to be updated, though searches for current entries find everything.
-    `building`: it is stale because another process is still building it.
+    `building`: it is stale because another process is still building it. `members`: the workspaces
+    of a pool that it is of, by name; `missing`: those that could not be read.
     """
 
     index: SearchIndex
@@ -66,6 +67,16 @@ class FreshIndex:
     notes: tuple[str, ...] = ()
     behind: bool = False
     building: BuildProgress | None = None
+    members: Mapping[str | None, PoolMember] = field(default_factory=dict)
+    missing: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PoolMember:
+    """A workspace of a pool, and the index of its entries, scored by the words of all."""
+
+    workspace: Workspace
+    index: SearchIndex
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mdmem.cli.progress import count, say
-from mdmem.errors import TextProblem
+from mdmem.errors import TextProblem, UsageProblem
 from mdmem.memory import Memory
 from mdmem.model import MAX_FILE_BYTES
 from mdmem.startup.records import dataclass
@@ -43,9 +43,16 @@ class Answer:
 def open_memory(call: Call) -> Memory:
     """Open the memory that a call is for; messages while it works are for people only."""
     named = Path(call.workspace) if call.workspace else None
-    if call.as_json or call.quiet:
-        return Memory.open(named, os.environ)
-    return Memory.open(named, os.environ, say, count if sys.stderr.isatty() else None)
+    is_quiet = call.as_json or call.quiet
+    memory = (
+        Memory.open(named, os.environ)
+        if is_quiet
+        else Memory.open(named, os.environ, say, count if sys.stderr.isatty() else None)
+    )
+    added, is_alone = call.values.get("added"), call.values.get("alone")
+    if added and is_alone:
+        raise UsageProblem("--with and --alone exclude each other")
+    return memory.reading_with(None if is_alone else added) if added or is_alone else memory
 
 
 def read_argument(text: str) -> str:

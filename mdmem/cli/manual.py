@@ -32,6 +32,7 @@ TOPICS = {
     "dream": "Consolidation (dream): what goes into curated memory, what is proposed",
     "merging": "Merging two branches or two clones with mdmem",
     "machines": "Several machines: one memory, one remote, mdmem sync",
+    "sharing": "Several agents, people and workspaces: pools",
     "model": "A model that reads sessions: what is sent, what it costs",
     "schedule": "Regular runs on a timer: systemd, cron, a container",
     "mcp": "The MCP server for Claude Code, Codex and other hosts",

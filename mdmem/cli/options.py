@@ -94,6 +94,15 @@ Client = Annotated[
         help=f"Only {', '.join(CLIENT_NAMES[:-1])} or {CLIENT_NAMES[-1]}.",
     ),
 ]
+With = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with", metavar="DIR", help="Read this workspace too; may be given several times."
+    ),
+]
+Alone = Annotated[
+    bool, typer.Option("--alone", help="Read no other workspace, whatever `pool` says.")
+]
 Since = Annotated[
     str | None,
     typer.Option(

@@ -152,6 +152,8 @@ TABLE: ParameterTable = {
         ("explain", ("--explain",), bool, False, False),
         ("sessions", ("--sessions",), bool, False, False),
         ("proposed", ("--proposed",), bool, False, False),
+        ("added", ("--with",), list, None, False),
+        ("alone", ("--alone",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "show": (
@@ -178,14 +180,22 @@ TABLE: ParameterTable = {
         ("until", ("--until",), str, None, False),
         ("limit", ("-n",), int, 100, False),
         ("everything", ("--all",), bool, False, False),
+        ("added", ("--with",), list, None, False),
+        ("alone", ("--alone",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "recall": (
         ("tags", ("--tag",), list, None, True),
+        ("actor", ("--actor",), str, None, False),
+        ("session", ("--session",), str, None, False),
         ("limit", ("-n",), int, 100, False),
+        ("added", ("--with",), list, None, False),
+        ("alone", ("--alone",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "tags": (
+        ("added", ("--with",), list, None, False),
+        ("alone", ("--alone",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "context": (

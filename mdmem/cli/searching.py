@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import typer
 
     from mdmem.cli.options import (
+        Alone,
         AsOf,
         ByActor,
         Combined,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         Since,
         Tags,
         Until,
+        With,
         WithMessages,
     )
     from mdmem.memory import Memory
@@ -58,6 +60,8 @@ def search(
     proposed: Annotated[
         bool, typer.Option("--proposed", help="Search open proposals only.")
     ] = False,
+    added: With = None,
+    alone: Alone = False,
     as_json: Json = False,
 ) -> Answer:
     """Find what memory says about something.
@@ -135,6 +139,8 @@ def facts(
     everything: Annotated[
         bool, typer.Option("--all", help="Include facts that are no longer current.")
     ] = False,
+    added: With = None,
+    alone: Alone = False,
     as_json: Json = False,
 ) -> Answer:
     """List the facts of memory with their ids, the newest first."""
@@ -171,16 +177,20 @@ def recall(
     tags: Annotated[
         list[str], typer.Option("--tag", metavar="TAG", help="A tag; may be given several times.")
     ],
+    actor: ByActor = None,
+    session: InSession = None,
     limit: Annotated[
         int, typer.Option("-n", metavar="N", help="Maximum number of facts; 0 for all.")
     ] = 100,
+    added: With = None,
+    alone: Alone = False,
     as_json: Json = False,
 ) -> Answer:
     """List facts that have any of the given tags.
 
     Facts with most of the tags come first, then the newest.
     """
-    listed = open_memory(call).recall(tuple(tags), limit)
+    listed = open_memory(call).recall(tuple(tags), limit, actor, session)
     return Answer(
         hits.facts_json(listed),
         hits.facts_text(listed),
@@ -189,7 +199,7 @@ def recall(
     )
 
 
-def tags(call: Call, as_json: Json = False) -> Answer:
+def tags(call: Call, added: With = None, alone: Alone = False, as_json: Json = False) -> Answer:
     """List the tags in use, to recall facts by.
 
     The most used come first. Only the first three tags of each fact count.

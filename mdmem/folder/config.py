@@ -80,7 +80,17 @@ _TEXTS = (
     "write",
 )
 _LONG_TEXTS = ("flush_prompt", "flush_system")
-_LISTS = ("people", "paths", "extra_paths", "adopt", "me", "sessions", "owner", "model_command")
+_LISTS = (
+    "people",
+    "paths",
+    "extra_paths",
+    "adopt",
+    "me",
+    "pool",
+    "sessions",
+    "owner",
+    "model_command",
+)
 _FLAGS = ("allow_detached", "log_queries", "agents_propose")
 _COUNTS = ("budget_lines", "budget_bytes", "model_tokens_day", "dream_changes")
 _MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")
@@ -107,7 +117,8 @@ HOME_VARIABLES = ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA")
 class Settings:
     """The settings of a workspace. Times are in seconds, sizes in lines and bytes.
 
-    `write` has the names of the agents that propose what they write.
+    `write` has the names of the agents that propose what they write; `pool` has full paths of
+    workspaces that are read with this one.
     """
 
     timezone: str | None = None
@@ -131,6 +142,7 @@ class Settings:
     flush_system: str | None = None
     context: str = "on"
     workspace: str | None = None
+    pool: tuple[str, ...] = ()
     adopt: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     session_scope: str = "project"
@@ -579,7 +591,11 @@ def load(workspace: Path, tree: Path | None, environment: Mapping[str, str]) -> 
     extra_paths: dict[Path, str] = {}
     for path in settings.extra_paths:
         extra_paths.setdefault(full_paths[path], _normalise_path(path, full_paths[path], folder))
-    settings = replace(settings, extra_paths=tuple(extra_paths.values()))
+    settings = replace(
+        settings,
+        extra_paths=tuple(extra_paths.values()),
+        pool=tuple(str(_full_folder(path, environment, "pool")) for path in settings.pool),
+    )
     if settings.timezone:
         zone(settings.timezone)
     return settings

@@ -60,10 +60,7 @@ def hit_line(hit: Hit) -> str:
         f" {mark}" for mark in ((f"[{hit.fact}]",) if hit.fact else ()) + hit_remarks(hit)
     )
     about = f" ({clean_line(hit.about)})" if hit.about else ""
-    return (
-        f"- {clean_line(hit.path)}:{hit.start_line}"
-        f" {kind}{clean_line(hit.text)}{about}{tags}{marks}"
-    )
+    return f"- {clean_line(hit.place)} {kind}{clean_line(hit.text)}{about}{tags}{marks}"
 
 
 def _notes(stale: bool, notes: Iterable[str]) -> list[str]:

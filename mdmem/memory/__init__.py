@@ -115,6 +115,11 @@ class Memory:
         """
         return cls(open_in(repository, environment))
 
+    def reading_with(self, folders: Sequence[str] | None) -> Memory:
+        """The same memory, read together with these workspaces too; None: with no other."""
+        added = None if folders is None else tuple(map(Path, folders))
+        return Memory(replace(self._workspace, added=added), self._say, self._progress)
+
     def close(self) -> None:
         """Release cached resources (the index, kernel watches); they are opened again on demand."""
         self._workspace.resources.close()
@@ -448,10 +453,18 @@ class Memory:
         """List the pairs of facts that contradict each other."""
         return module("queries.conflicts").conflicts(self.workspace, self._say, self._progress)
 
-    def recall(self, tags: tuple[str, ...], limit: int = 100) -> FactList:
+    def recall(
+        self,
+        tags: tuple[str, ...],
+        limit: int = 100,
+        actor: str | None = None,
+        session: str | None = None,
+    ) -> FactList:
         """List the facts with any of these tags, most of them first, then newest; 0: no limit."""
-        listed = self.facts(module("model.searches").ListFacts(any_tags=tags, limit=0))
-        return module("queries.search").best_tagged(listed, tags, limit)
+        request = module("model.searches").ListFacts(
+            any_tags=tags, limit=0, actor=actor, session=session
+        )
+        return module("queries.search").best_tagged(self.facts(request), tags, limit)
 
     def tags(self) -> TagCatalogue:
         """List the tags, most used first."""

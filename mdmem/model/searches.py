@@ -156,7 +156,7 @@ class Hit:
     `promoted`: the curated fact that counts instead of this log line. `author`: None where it is
     the user (until the answer is complete: as in `Origin`, as are `cites` and `attribute`).
     `later`: a newer statement that seems to correct it. `proposed`: an open part of the asking
-    actor's own proposal.
+    actor's own proposal. `workspace`: its name in a pool; None for this one.
     """
 
     path: str
@@ -190,6 +190,13 @@ class Hit:
     retracted: bool = False
     later: FactId | None = None
     proposed: bool = False
+    workspace: str | None = None
+
+    @property
+    def place(self) -> str:
+        """Its file and line as they are cited, after the name of another workspace."""
+        name = "" if self.workspace is None else f"{self.workspace}:"
+        return f"{name}{self.path}:{self.start_line}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +240,7 @@ class SearchResult:
     `as_of` is the one that was asked for, as it was understood, and `commits` are the newest whose
     whole past it knows (the last is `commit`); `since` and `until` are those that were asked for in
     words. `messages`: of transcripts, where these were to be searched; they come behind all hits.
+    `missing`: workspaces of the pool that could not be read; None without a pool.
     """
 
     query: str
@@ -246,6 +254,7 @@ class SearchResult:
     messages: tuple[MessageHit, ...] = ()
     building: BuildProgress | None = None
     commits: tuple[CommitId, ...] = ()
+    missing: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +268,7 @@ class FactList:
     since: date | None = None
     until: date | None = None
     building: BuildProgress | None = None
+    missing: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,3 +311,4 @@ class TagCatalogue:
     stale: bool = False
     notes: tuple[str, ...] = ()
     building: BuildProgress | None = None
+    missing: tuple[str, ...] | None = None

@@ -55,7 +55,7 @@ def _with_own(
     found = [hit for part, score in _found(own, request) for hit in _hits(own, part, score)]
     return (
         *(hit for hit in found if _fits(request, hit)),
-        *(hit for hit in hits if (hit.path, hit.fact) not in gone),
+        *(hit for hit in hits if hit.workspace or (hit.path, hit.fact) not in gone),
     )
 
 

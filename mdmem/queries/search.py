@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mdmem import secrets
 from mdmem.catchup import background, trails
-from mdmem.catchup.index import FreshIndex, fresh_index
+from mdmem.catchup.index import FreshIndex, PoolMember, fresh_index
+from mdmem.errors import HistoryProblem
 from mdmem.events import Quality
 from mdmem.folder import config, trust
 from mdmem.model.ranges import Ranges
@@ -33,6 +35,7 @@ from mdmem.text.facts import split_key
 from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
+    from mdmem.queries.as_of import PastState
     from mdmem.queries.past_questions import PastQuestion
 
 _MOST_LOOKED_AT = 2_000
@@ -48,7 +51,7 @@ def search(
         return _search_as_of(workspace, request, request.as_of, say, progress)
     today = workspace.now().date()
     entry_filter = _filter(workspace, request, today)
-    index = fresh_index(
+    index = _fresh(
         workspace,
         say,
         progress,
@@ -58,6 +61,25 @@ def search(
     return _search_now(
         workspace, index, request, _query(workspace, request, entry_filter, today), say, progress
     )
+
+
+def _fresh(
+    workspace: Workspace, say: Say, progress: Progress | None = None, **how: bool
+) -> FreshIndex:
+    if not workspace.pool:
+        return fresh_index(workspace, say, progress, **how)
+    # only with a pool
+    from mdmem.queries import pool  # noqa: PLC0415
+
+    return pool.fresh_indexes(workspace, say, progress, **how)
+
+
+def _rebuilt(
+    workspace: Workspace, index: FreshIndex, say: Say, progress: Progress | None
+) -> FreshIndex:
+    """The same index, of the workspace alone or with its pool, after damage was found."""
+    asking = workspace if index.members else replace(workspace, added=None)
+    return _fresh(asking, say, progress, full=True)
 
 
 def search_in(
@@ -109,7 +131,7 @@ def _search_now(
     hits = tuple(match.hit for match in matches)
     if asks_now:
         hits = later.put_later_first(hits, query.limit)
-    hits = completed_hits(workspace, hits, query.today, say)
+    hits = completed_hits(workspace, hits, query.today, say, index.members)
     notes = (*index.notes, *_missing_past(workspace, request.history))
     return SearchResult(
         query=request.query,
@@ -120,16 +142,61 @@ def _search_now(
         since=dates.understood(request.since, query.filter.since),
         until=dates.understood(request.until, query.filter.until),
         building=index.building,
+        missing=index.missing,
     )
 
 
 def _search_as_of(
     workspace: Workspace, request: Search, words: str, say: Say, progress: Progress | None
 ) -> SearchResult:
+    index = _fresh(workspace, say, progress)
+    past, hits = _hits_as_of(workspace, index, request, words, say, progress)
+    entry_filter = _filter(workspace, request, past.day)
+    missing = list(index.missing or ())
+    notes = list(index.notes)
+    for name, member in index.members.items():
+        if name is not None:
+            own = replace(index, index=member.index, members={})
+            try:
+                others = _hits_as_of(member.workspace, own, request, words, say, progress)[1]
+            except HistoryProblem as problem:
+                if problem.code != "before-history":
+                    missing.append(name)
+                    notes.append(f"{name} is missing from this answer: {problem.message}")
+                continue
+            hits = (*hits, *(replace(hit, workspace=name) for hit in others))
+    if len(index.members) > 1:
+        shown = {hit.fact: hit.workspace for hit in reversed(hits)} | {None: None}
+        hits = tuple(hit for hit in hits if not hit.fact or shown[hit.fact] == hit.workspace)
+        hits = tuple(sorted(hits, key=lambda hit: (hit.near, -hit.score))[: request.limit])
+    return SearchResult(
+        query=request.query,
+        commit=past.commit,
+        commits=past.commits,
+        stale=index.stale,
+        hits=hits,
+        notes=(*notes, *_missing_past(workspace, asks_for_past=True)),
+        as_of=past.words,
+        since=dates.understood(request.since, entry_filter.since),
+        until=dates.understood(request.until, entry_filter.until),
+        building=index.building,
+        missing=None if index.missing is None else tuple(missing),
+    )
+
+
+def _hits_as_of(
+    workspace: Workspace,
+    index: FreshIndex,
+    request: Search,
+    words: str,
+    say: Say,
+    progress: Progress | None,
+) -> tuple[PastState, tuple[Hit, ...]]:
     # with all that reads old files
     from mdmem.queries import as_of  # noqa: PLC0415
 
-    index = fresh_index(workspace, say, progress)
+    if index.members:
+        index = replace(index, index=index.members[None].index, members={})
     with trails.fresh_trail(workspace, say, progress) as trail:
         past = as_of.resolve_as_of(workspace, trail, words)
         entry_filter = _filter(workspace, request, past.day, past.known)
@@ -141,20 +208,7 @@ def _search_as_of(
             query = replace(query, limit=4 * query.limit)
             index, matches = _matches(workspace, index, request, query, say, progress)
             hits = as_of.hits_as_of(workspace, trail, past, matches)
-        hits = _with_other_authors(workspace, hits[: request.limit])
-    notes = (*index.notes, *_missing_past(workspace, asks_for_past=True))
-    return SearchResult(
-        query=request.query,
-        commit=past.commit,
-        commits=past.commits,
-        stale=index.stale,
-        hits=hits,
-        notes=notes,
-        as_of=past.words,
-        since=dates.understood(request.since, entry_filter.since),
-        until=dates.understood(request.until, entry_filter.until),
-        building=index.building,
-    )
+        return past, _with_other_authors(workspace, hits[: request.limit])
 
 
 def _missing_past(workspace: Workspace, asks_for_past: bool) -> tuple[str, ...]:
@@ -229,13 +283,20 @@ def _matches(
     try:
         matches = find()
     except BrokenIndex:
-        index = fresh_index(workspace, say, progress, full=True)
+        index = _rebuilt(workspace, index, say, progress)
         matches = find()
     if readings:
-        with trails.fresh_trail(workspace, say, progress) as trail:
-            matches = versions.put_versions_first(
-                workspace, trail, index.index, matches, query, readings
-            )
+        members = index.members or {None: PoolMember(workspace, index.index)}
+        ordered: list[Match] = []
+        for name, member in members.items():
+            own = [match for match in matches if match.row.workspace == name]
+            with trails.fresh_trail(member.workspace, say, progress) as trail:
+                versions_first = versions.put_versions_first(
+                    member.workspace, trail, member.index, own, query, readings
+                )
+            ordered += (results.in_workspace(match, name) for match in versions_first)
+        ordered.sort(key=lambda match: (match.hit.near, -match.hit.score))
+        matches = tuple(ordered[: query.limit])
     return index, _explained(matches, request.query) if request.explain else matches
 
 
@@ -274,9 +335,26 @@ def measure_answer(workspace: Workspace, request: Search, result: SearchResult) 
 
 
 def completed_hits(
-    workspace: Workspace, hits: tuple[Hit, ...], today: date, say: Say
+    workspace: Workspace,
+    hits: tuple[Hit, ...],
+    today: date,
+    say: Say,
+    members: Mapping[str | None, PoolMember] = MappingProxyType({}),
 ) -> tuple[Hit, ...]:
     """Hits as an answer gives them: other authors by name, without expired contradictions."""
+    if members:
+        completed = {
+            name: iter(
+                completed_hits(
+                    member.workspace,
+                    tuple(hit for hit in hits if hit.workspace == name),
+                    today,
+                    say,
+                )
+            )
+            for name, member in members.items()
+        }
+        return tuple(next(completed[hit.workspace]) for hit in hits)
     return _with_other_authors(
         workspace, _without_expired_contradictions(workspace, hits, today, say)
     )
@@ -319,7 +397,7 @@ def facts(
     workspace: Workspace, request: ListFacts, say: Say, progress: Progress | None = None
 ) -> FactList:
     """Facts, newest first; those no longer current only with `everything`."""
-    return facts_in(workspace, fresh_index(workspace, say, progress), request, say, progress)
+    return facts_in(workspace, _fresh(workspace, say, progress), request, say, progress)
 
 
 def facts_in(
@@ -354,14 +432,14 @@ def facts_in(
     try:
         matches, total = index.index.newest(entry_filter, today, asked_limit)
     except BrokenIndex:
-        index = fresh_index(workspace, say, progress, full=True)
+        index = _rebuilt(workspace, index, say, progress)
         matches, total = index.index.newest(entry_filter, today, asked_limit)
     hits = tuple(match.hit for match in matches)
     if request.key is not None:
         key = request.key
         hits = tuple(hit for hit in hits if split_key(hit.text, key)[0])
         hits, total = hits[:limit], len(hits)
-    facts = completed_hits(workspace, hits, today, say)
+    facts = completed_hits(workspace, hits, today, say, index.members)
     notes = (*index.notes, *_missing_past(workspace, request.everything))
     return FactList(
         facts=facts,
@@ -371,6 +449,7 @@ def facts_in(
         since=dates.understood(request.since, since),
         until=dates.understood(request.until, until),
         building=index.building,
+        missing=index.missing,
     )
 
 
@@ -381,7 +460,7 @@ def best_tagged(listed: FactList, tags: tuple[str, ...], limit: int) -> FactList
 
 def tag_catalogue(workspace: Workspace, say: Say, progress: Progress | None = None) -> TagCatalogue:
     """The tags of current facts, the most used first."""
-    return tags_in(workspace, fresh_index(workspace, say, progress), say, progress)
+    return tags_in(workspace, _fresh(workspace, say, progress), say, progress)
 
 
 def tags_in(
@@ -395,10 +474,16 @@ def tags_in(
     try:
         counts = index.index.tags(entry_filter, today)
     except BrokenIndex:
-        index = fresh_index(workspace, say, progress, full=True)
+        index = _rebuilt(workspace, index, say, progress)
         counts = index.index.tags(entry_filter, today)
     notes = (*index.notes, *_missing_past(workspace, asks_for_past=False))
-    return TagCatalogue(counts, index.stale, notes, index.building)
+    return TagCatalogue(
+        tags=counts,
+        stale=index.stale,
+        notes=notes,
+        building=index.building,
+        missing=index.missing,
+    )
 
 
 def empty_answer_notes(
@@ -408,7 +493,7 @@ def empty_answer_notes(
     if file is None and section is None:
         note = folders.other_markdown_note(workspace)
         return (note,) if note else ()
-    index = fresh_index(workspace, say).index
+    index = _fresh(workspace, say).index
     filters = (
         ("file", file, Filter(file=file, history=True)),
         ("section", section, Filter(section=section, history=True)),

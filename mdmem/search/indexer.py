@@ -166,6 +166,15 @@ class SearchIndex:
         return cls(None, schema.prepare(tantivy.Index(schema.schema())), EMPTY_SNAPSHOT, language)
 
     @property
+    def finder(self) -> IndexSearcher | None:
+        """The searcher of its documents; None without any."""
+        return self._finder
+
+    def found_by(self, finder: IndexSearcher) -> SearchIndex:
+        """The index with another searcher, for reading alone."""
+        return SearchIndex(self._folder, self._index, self.seen, finder.language, finder)
+
+    @property
     def count(self) -> int:
         """The number of entries that are current or expired."""
         return self._finder.count if self._finder else 0

@@ -78,10 +78,11 @@ class Overlay:
     ) -> Iterator[tuple[float, OverlayEntry]]:
         """The entries that hold at least one of the terms, with their BM25 scores."""
         scores: dict[int, float] = {}
-        for name, term, weight, _ in clauses:
+        for clause in clauses:
+            name, term, *_ = clause
             if not self.count(name, term):
                 continue
-            worth, average = weight * statistics.rarity(name, term), statistics.average(name)
+            worth, average = statistics.worth(clause), statistics.average(name)
             for number, entry in enumerate(self.entries):
                 if times := entry.terms.get(name, ()).count(term):
                     length = kept_length(len(entry.terms[name]))
@@ -115,33 +116,68 @@ Scorer = Callable[[tantivy.DocAddress], list[tuple[Clause, float]]]
 """Gives the clauses that a document matches, with their parts of its score."""
 
 
+TermCount = Callable[[str, str], int]
+"""Gives the number of entries with a term (second) in a field (first)."""
+
+
 class TermStatistics:
     """Statistics of one state of the index with its overlay.
 
     The engine counts replaced documents until it merges their segment; scores by these are those of
     an index built from nothing.
-    `documents`: number of entries; `count`: of those with a term (second) in a field (first).
+    `documents`: number of entries; `count`: of those with a term (second) in a field (first). With
+    a `pool` they are those of all its indexes.
     """
 
-    def __init__(self, searcher: tantivy.Searcher, is_fresh: bool, overlay: Overlay | None) -> None:
+    def __init__(
+        self,
+        searcher: tantivy.Searcher,
+        is_fresh: bool,
+        overlay: Overlay | None,
+        pool: PoolCounts | None = None,
+    ) -> None:
         self._searcher = searcher
         self._is_fresh = is_fresh
         self._overlay = overlay
-        self.documents = searcher.num_docs + (
+        self._pool = pool
+        self._documents = searcher.num_docs + (
             len(overlay.entries) - len(overlay.hidden) if overlay else 0
         )
         counts_all = is_fresh and not (overlay and overlay.hidden)
-        self.count = lru_cache(_COUNTS_KEPT)(partial(_count, searcher, counts_all, overlay))
+        self.documents: int = pool.documents if pool else self._documents
+        self.count: TermCount = (
+            pool.count
+            if pool
+            else lru_cache(_COUNTS_KEPT)(partial(_count, searcher, counts_all, overlay))
+        )
 
     def rarity(self, field: str, term: str) -> float:
         """The rarity of a term in a field."""
         return ranking.rarity(self.documents, self.count(field, term))
 
+    def worth(self, clause: Clause) -> float:
+        """The score of a clause, but for the saturation by this index's average length."""
+        name, term, weight, _ = clause
+        return weight * self.rarity(name, term) * (self._length_factors[name] if self._pool else 1)
+
     def average(self, field: str) -> float:
-        """The average length of a field."""
-        return (self._tokens[field] + (self._overlay.tokens(field) if self._overlay else 0)) / max(
-            1, self.documents
-        )
+        """The average length of a field in this index."""
+        return self.tokens(field) / max(1, self._documents)
+
+    @cached_property
+    def _length_factors(self) -> dict[str, float]:
+        """By field, the saturation of an entry of average length by the average in the pool."""
+        assert self._pool
+        factors = {}
+        for name in LENGTHS:
+            own = self.average(name) or 1
+            in_all = self._pool.tokens(name) / max(1, self._pool.documents) or own
+            factors[name] = ranking.saturation(1, own, in_all)
+        return factors
+
+    def tokens(self, field: str) -> float:
+        """The number of terms in a field of all entries of this index."""
+        return self._tokens[field] + (self._overlay.tokens(field) if self._overlay else 0)
 
     @cached_property
     def _tokens(self) -> dict[str, float]:
@@ -172,13 +208,9 @@ class TermStatistics:
     def adjusted(self, clauses: Sequence[Clause]) -> list[Clause]:
         """The clauses with weights by which the engine takes each term for as rare as it is."""
         return [
-            (
-                name,
-                term,
-                weight * self.rarity(name, term) / self._engine_rarity(name, term),
-                query_word,
-            )
-            for name, term, weight, query_word in clauses
+            (name, term, self.worth(clause) / self._engine_rarity(name, term), query_word)
+            for clause in clauses
+            for name, term, _, query_word in [clause]
         ]
 
     def _engine_rarity(self, field: str, term: str) -> float:
@@ -189,7 +221,7 @@ class TermStatistics:
         numbered = query.any_term_query(
             [(name, term, number, word) for number, (name, term, _, word) in enumerate(clauses)]
         )
-        worths = [weight * self.rarity(name, term) for name, term, weight, _ in clauses]
+        worths = list(map(self.worth, clauses))
         averages = {name: self.average(name) for name in {name for name, *_ in clauses}}
 
         def parts(address: tantivy.DocAddress) -> list[tuple[Clause, float]]:
@@ -204,6 +236,22 @@ class TermStatistics:
             ]
 
         return parts
+
+
+class PoolCounts:
+    """The sums of several indexes' statistics."""
+
+    def __init__(self, indexes: Sequence[TermStatistics]) -> None:
+        self._indexes = indexes
+        self.documents = sum(index.documents for index in indexes)
+        self.count: TermCount = lru_cache(_COUNTS_KEPT)(self._count)
+        self.tokens: Callable[[str], float] = lru_cache(self._tokens)
+
+    def _count(self, field: str, term: str) -> int:
+        return sum(index.count(field, term) for index in self._indexes)
+
+    def _tokens(self, field: str) -> float:
+        return sum(index.tokens(field) for index in self._indexes)
 
 
 def _parsed(account: str) -> tuple[int, float, float]:

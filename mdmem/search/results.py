@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from datetime import date, datetime, tzinfo
 from functools import lru_cache
 
-from mdmem.model import FileKind, SectionPath, Status
+from mdmem.model import FactId, FileKind, SectionPath, Status
 from mdmem.model.searches import Explanation, Factor, Hit, ScorePart
 from mdmem.model.trail import Entry
 from mdmem.search import ranking
@@ -88,9 +88,10 @@ class CandidateRow:
     copies: int = 0
 
     @property
-    def place(self) -> tuple[str, SectionPath]:
+    def place(self) -> tuple[str | None, str, SectionPath]:
         """Its place, as in `surroundings`."""
         return (
+            self.row.workspace,
             self.row.entry.path,
             () if self.row.kind is FileKind.DAILY else self.row.entry.section,
         )
@@ -115,10 +116,11 @@ class FirstHits:
     """The first hits of a search, chosen one by one.
 
     A statement and its copies (`is_better_copy`) are one hit. A hit beside better ones ranks lower
-    (`ranking.beside_factor`), except in searches of the past, where versions belong together.
+    (`ranking.beside_factor`), except in searches of the past, where versions belong together. Of a
+    fact that several workspaces of a `pool` have, the first one's is the hit.
     """
 
-    def __init__(self, request: IndexQuery) -> None:
+    def __init__(self, request: IndexQuery, pool: Sequence[str | None] = (None,)) -> None:
         self.scores: dict[int, float] = {}
         self.beside: dict[int, float] = {}
         self._request = request
@@ -129,6 +131,9 @@ class FirstHits:
         self._curated: dict[int, object] = {}
         """By the number of a fact with copies, the curated line that is their hit."""
         self._last = 0.0, 0
+        self._pool = pool
+        self._of_fact: dict[FactId | None, tuple[str | None, object]] = {}
+        """In a pool: by the id of a fact, the workspace of its hit, and the hit."""
 
     @property
     def best(self) -> list[tuple[int, IndexRow]]:
@@ -189,9 +194,17 @@ class FirstHits:
         return ranking.beside_factor(candidate.held, better) if better else 1.0
 
     def _identity(self, candidate: CandidateRow) -> object:
+        if len(self._pool) == 1:
+            return self._own_identity(candidate)
+        row = candidate.row
+        workspace, identity = self._of_fact.get(row.entry.fact, (row.workspace, None))
+        return self._own_identity(candidate) if workspace == row.workspace else identity
+
+    def _own_identity(self, candidate: CandidateRow) -> object:
         row = candidate.row
         if self._request.filter.reaches_back:
-            return statement_number(row.entry)
+            number = statement_number(row.entry)
+            return number if row.workspace is None else (row.workspace, number)
         place, copies = place_of(row), candidate.copies
         return (
             copies
@@ -211,14 +224,21 @@ class FirstHits:
             if not candidate.near:
                 self._last = score, candidate.day
                 self._of_place.setdefault(candidate.place, []).append(candidate)
-        elif copy_rank(row) < copy_rank(previous[1]):
+        elif self._rank(row) < self._rank(previous[1]):
             hits[identity] = previous[0], row
+        else:
+            return
+        if row.entry.fact is not None and len(self._pool) > 1:
+            self._of_fact[row.entry.fact] = row.workspace, identity
+
+    def _rank(self, row: IndexRow) -> tuple[float, ...]:
+        return self._pool.index(row.workspace), *copy_rank(row)
 
 
 def place_of(row: IndexRow) -> object:
     """Equal for the lines that say a fact twice in one section."""
     entry = row.entry
-    return entry.path, entry.section, entry.fact or entry.start_line
+    return row.workspace, entry.path, entry.section, entry.fact or entry.start_line
 
 
 def copies_of(row: IndexRow) -> int:
@@ -439,6 +459,14 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: boo
         author=origin.author if origin else None,
         promoted=life.promoted if now else None,
         retracted=now and life.is_live and life.status is Status.REMOVED,
+        workspace=row.workspace,
+    )
+
+
+def in_workspace(match: Match, name: str | None) -> Match:
+    """A match that says which workspace of a pool it is of."""
+    return replace(
+        match, hit=replace(match.hit, workspace=name), row=replace(match.row, workspace=name)
     )
 
 

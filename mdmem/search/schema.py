@@ -105,6 +105,7 @@ class IndexRow:
     `last` is the last commit with an entry that is not live, and path and lines are of that.
     `origin` is None while uncommitted; `uncommitted`: (part of) the text is. `about`, of a file's
     first entry: words of the front matter that name the file. `copied`: other lines may say it too.
+    `workspace`: its name in a pool, not stored; None for the one that asks.
     """
 
     entry: Entry
@@ -115,6 +116,7 @@ class IndexRow:
     last: CommitId | None = None
     about: str = ""
     copied: bool = field(default=False, compare=False)
+    workspace: str | None = None
 
 
 @cache

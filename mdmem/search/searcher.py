@@ -13,12 +13,12 @@ from typing import Any
 
 import tantivy
 
-from mdmem.model import FilePath
+from mdmem.model import FactId, FilePath
 from mdmem.model.searches import Explanation, Hit, ScorePart, TagCount
 from mdmem.search import cues, entry_words, labels, query, ranking, results, schema
 from mdmem.search.cues import QuestionCues
 from mdmem.search.engine import call_engine
-from mdmem.search.overlay import Overlay, OverlayEntry, Scorer, TermStatistics
+from mdmem.search.overlay import Overlay, OverlayEntry, PoolCounts, Scorer, TermStatistics
 from mdmem.search.query import Clause, Filter, IndexQuery, Lexicon
 from mdmem.search.ranking import Candidates, Decay
 from mdmem.search.results import CandidateRow, FirstHits, Match
@@ -34,14 +34,14 @@ _MOST_TAGS = 65_000
 _BEFORE_ALL = -(2**62)
 _OF_ALL_TIMES = 4
 """Entries looked at per current one, where some may be past."""
-_MOST_INFLECTED = 5
+MOST_INFLECTED = 5
 """Words looked at, alphabetically, that begin like an unknown one."""
 
 
 @dataclass(frozen=True, slots=True)
 class _RankedCandidates:
     candidates: Candidates
-    documents: Sequence[Address | OverlayEntry]
+    documents: Sequence[Any]
     asked: QuestionCues
     decay: Decay | None
     scores: Sequence[float]
@@ -67,18 +67,29 @@ class IndexSearcher:
         language: str,
         is_fresh: bool,
         overlay: Overlay | None = None,
+        pool: PoolCounts | None = None,
     ) -> None:
-        """Search an index that is fresh (`Snapshot.is_fresh`) or not."""
+        """Search an index that is fresh (`Snapshot.is_fresh`) or not, alone or in a pool."""
         self._searcher = searcher
-        self._language = language
+        self.language = language
         self._is_fresh = is_fresh
         self._overlay = overlay
-        self._corrected = None if is_fresh and overlay is None else self._statistics()
+        self._pool = pool
+        self._corrected = (
+            None if is_fresh and overlay is None and pool is None else self.statistics()
+        )
         """Set where the engine's own statistics are not those of the visible entries."""
         self.lexicon = _lexicon(searcher, self._corrected, overlay)
 
-    def _statistics(self) -> TermStatistics:
-        return TermStatistics(self._searcher, self._is_fresh, self._overlay)
+    def statistics(self) -> TermStatistics:
+        """The statistics by which entries are scored."""
+        return TermStatistics(self._searcher, self._is_fresh, self._overlay, self._pool)
+
+    def in_pool(self, counts: PoolCounts) -> IndexSearcher:
+        """A searcher of the same entries that scores them by the counts of a pool."""
+        return IndexSearcher(
+            self._searcher, self.language, self._is_fresh, self._overlay, pool=counts
+        )
 
     @property
     def count(self) -> int:
@@ -115,12 +126,12 @@ class IndexSearcher:
             for address in self._of_file(path, self._searcher.num_docs)
         )
         return IndexSearcher(
-            self._searcher, self._language, self._is_fresh, Overlay(entries, tuple(paths), hidden)
+            self._searcher, self.language, self._is_fresh, Overlay(entries, tuple(paths), hidden)
         )
 
     def _written(self, path: FilePath, rows: Sequence[IndexRow]) -> Iterator[OverlayEntry]:
         for row, values in zip(
-            rows, schema.document_fields(path, rows, self._language), strict=True
+            rows, schema.document_fields(path, rows, self.language), strict=True
         ):
             yield OverlayEntry.of(values, ranking.FIELD_WEIGHTS, row)
 
@@ -130,9 +141,7 @@ class IndexSearcher:
         Current occurrences of a fact in one section are one hit, the first; of the past also equal
         texts that are no facts. With `history` each past occurrence is a hit of its own.
         """
-        clauses = (
-            query.clauses(request.query, self.lexicon, self._language) if request.limit > 0 else ()
-        )
+        clauses = self._clauses(request.query) if request.limit > 0 else ()
         if not clauses:
             return ()
         own_terms = query.own_terms(clauses)
@@ -167,14 +176,12 @@ class IndexSearcher:
             made = results.with_copies(made, row, others) if others else made
             terms = own_terms["heading"]
             return (
-                replace(made, about=entry_words.about_held(row.about, terms, self._language))
+                replace(made, about=entry_words.about_held(row.about, terms, self._spoken(row)))
                 if row.about
                 else made
             )
 
-        scorer = (
-            (self._corrected or self._statistics()).scorer(clauses) if request.explain else None
-        )
+        scorer = self._scorer(clauses) if request.explain else None
         matches = [
             Match(
                 hit(number, row, others),
@@ -184,6 +191,26 @@ class IndexSearcher:
             for number, row, others in chosen
         ]
         return tuple(sorted(matches, key=results.rank_key)[: request.limit])
+
+    def _clauses(self, question: str) -> tuple[Clause, ...]:
+        return query.clauses(question, self.lexicon, self.language)
+
+    def _spoken(self, row: IndexRow) -> str:
+        """The language of a row's words."""
+        return self.language
+
+    def _scorer(self, clauses: Sequence[Clause]) -> Scorer:
+        return (self._corrected or self.statistics()).scorer(clauses)
+
+    def held_clauses(self, clauses: Sequence[Clause]) -> list[Clause]:
+        """The clauses with a term that the index has."""
+        counts = self._searcher.doc_freq
+        return [
+            clause
+            for clause in clauses
+            if call_engine(counts, clause[0], clause[1])
+            or (self._overlay and self._overlay.count(clause[0], clause[1]))
+        ]
 
     def _past_occurrences(
         self, best: Sequence[tuple[int, IndexRow]], request: IndexQuery
@@ -231,6 +258,20 @@ class IndexSearcher:
             }
         return [copies.get(number, ()) for number in numbers]
 
+    def current_facts(
+        self, facts: Collection[FactId], passing_filter: Filter, today: date
+    ) -> list[IndexRow]:
+        """The rows of facts that pass a filter."""
+        labels_of_facts = set(map(labels.fact_label, facts))
+        addresses = self._addresses(query.statement_query(labels_of_facts, passing_filter, today))
+        hidden = self._overlay.hidden if self._overlay else ()
+        laid_over = (entry.row for entry in (self._overlay.entries if self._overlay else ()))
+        rows = (
+            *map(self._row, (each for each in addresses if _key(each) not in hidden)),
+            *laid_over,
+        )
+        return [row for row in rows if row.entry.fact in facts]
+
     def occurrences(
         self, statements: Mapping[int, str], passing_filter: Filter, today: date
     ) -> list[IndexRow]:
@@ -240,7 +281,7 @@ class IndexSearcher:
 
     def with_words(self, text: str, today: date, limit: int) -> list[IndexRow]:
         """Current rows that share most words of their own with a text, best first."""
-        asked = query.text_clauses(text, self.lexicon, self._language)
+        asked = query.text_clauses(text, self.lexicon, self.language)
         if not asked:
             return []
         addresses = [
@@ -508,12 +549,14 @@ class IndexSearcher:
         numbers: Iterable[int],
         clauses: Sequence[Clause],
     ) -> Candidates:
-        assert self._corrected
-        scorer, matched = self._corrected.scorer(clauses), list(candidates.matched)
+        scorer, matched = self._scorer(clauses), list(candidates.matched)
         for number in numbers:
             if not isinstance(documents[number], OverlayEntry):
                 matched[number] = sum(score for _, score in scorer(documents[number]))
         return replace(candidates, matched=matched)
+
+    def _first_hits(self, request: IndexQuery) -> FirstHits:
+        return FirstHits(request)
 
     def _first(
         self,
@@ -525,13 +568,15 @@ class IndexSearcher:
 
         def read(score: float, day: int, number: int) -> CandidateRow:
             row = rows[number] = self._row(ranked.documents[number])
-            in_text, above = entry_words.words_held(row.entry, row.about, own_terms, self._language)
+            in_text, above = entry_words.words_held(
+                row.entry, row.about, own_terms, self._spoken(row)
+            )
             near, copies = not in_text and not above, results.copies_of(row)
             return CandidateRow(
                 score=score, day=day, number=number, row=row, held=in_text, near=near, copies=copies
             )
 
-        first = FirstHits(request)
+        first = self._first_hits(request)
         first.choose(ranked.in_order(), read)
         return first, rows
 
@@ -571,7 +616,7 @@ def _lexicon(
     count = statistics.count if statistics else engine_count
 
     def beginning(start: str) -> list[str]:
-        limit = _MOST_INFLECTED
+        limit = MOST_INFLECTED
         while True:
             indexed = [
                 term
@@ -579,8 +624,8 @@ def _lexicon(
             ]
             terms = {*indexed, *(overlay.terms_with_prefix("text", start) if overlay else ())}
             visible = [term for term in sorted(terms) if count("text", term)]
-            if len(visible) >= _MOST_INFLECTED or len(indexed) < limit:
-                return visible[:_MOST_INFLECTED]
+            if len(visible) >= MOST_INFLECTED or len(indexed) < limit:
+                return visible[:MOST_INFLECTED]
             limit *= 4
 
     total = statistics.documents if statistics else searcher.num_docs

@@ -97,6 +97,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "also": list(hit.also),
         "author": hit.author,
         "about": hit.about or None,
+        "workspace": hit.workspace,
     }
     if hit.proposed:
         answer["proposed"] = True
@@ -129,6 +130,7 @@ def _message_json(message: MessageHit, query: str) -> dict[str, Any]:
         "also": [],
         "author": None,
         "about": None,
+        "workspace": None,
         "reference": message.reference,
         "speaker": message.speaker,
         "sender": message.sender,
@@ -160,7 +162,12 @@ def search_json(result: SearchResult) -> dict[str, Any]:
             *(_message_json(message, result.query) for message in result.messages),
         ],
     }
-    return answer | days_json(result)
+    return answer | days_json(result) | _missing_json(result)
+
+
+def _missing_json(answer: FactList | TagCatalogue | SearchResult) -> dict[str, list[str]]:
+    """The workspaces of the pool that could not be read; nothing without a pool."""
+    return {} if answer.missing is None else {"missing": list(answer.missing)}
 
 
 def answer_notes(
@@ -210,7 +217,7 @@ def _stem(word: str) -> str:
 
 def _hit_text(hit: Hit, stems: set[str], colour: bool) -> str:
     marks = (section_line(hit.section), f"[{hit.fact}]" if hit.fact else "", *hit_remarks(hit))
-    head = one_line(" ".join([f"{hit.path}:{hit.start_line}", *filter(None, marks)]))
+    head = one_line(" ".join([hit.place, *filter(None, marks)]))
     lit = _highlighted(_window(one_line(_words(hit.text)), stems), stems, colour)
     about = [f"    {dim(one_line(hit.about), colour)}"] if hit.about else []
     return "\n".join(
@@ -329,10 +336,12 @@ def facts_json(listed: FactList) -> dict[str, Any]:
             "attribute": hit.attribute,
             "also": list(hit.also),
             "author": hit.author,
+            "workspace": hit.workspace,
         }
         for hit in listed.facts
     )
-    return {"total": listed.total, "stale": listed.stale, "facts": list(rows)} | days_json(listed)
+    answer = {"total": listed.total, "stale": listed.stale, "facts": list(rows)}
+    return answer | days_json(listed) | _missing_json(listed)
 
 
 def facts_text(listed: FactList) -> str:
@@ -355,10 +364,7 @@ def _fact_text(hit: Hit) -> str:
     kind = f"[{hit.kind}] " if hit.kind else ""
     tags = "".join(f" #{tag}" for tag in hit.tags)
     remarks = "".join(f" {mark}" for mark in hit_remarks(hit))
-    return one_line(
-        f"{hit.fact}  {kind}{' '.join(hit.text.split())}{tags}{remarks} "
-        f" {hit.path}:{hit.start_line}"
-    )
+    return one_line(f"{hit.fact}  {kind}{' '.join(hit.text.split())}{tags}{remarks}  {hit.place}")
 
 
 def tags_json(catalogue: TagCatalogue) -> dict[str, Any]:
@@ -366,7 +372,7 @@ def tags_json(catalogue: TagCatalogue) -> dict[str, Any]:
     return {
         "stale": catalogue.stale,
         "tags": [{"tag": tag.tag, "count": tag.count} for tag in catalogue.tags],
-    }
+    } | _missing_json(catalogue)
 
 
 def tags_text(catalogue: TagCatalogue) -> str:

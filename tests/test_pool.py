@@ -1,0 +1,372 @@
+"""Pools: several workspaces read together, each with its name, by words counted in all."""
+
+import json
+import random
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from commandline import Done, Shell
+from conftest import World
+
+from mdmem.folder import files
+from mdmem.memory import Memory
+from mdmem.model.searches import Search
+from mdmem.search import ranking
+from mdmem.workspace import open_at
+
+WORDS = [
+    "tea",
+    "coffee",
+    "harbour",
+    "lamp",
+    "window",
+    "garden",
+    "river",
+    "stone",
+    "bread",
+    "clock",
+    "winter",
+    "paper",
+]
+
+
+@pytest.fixture
+def workspaces(world: World, tmp_path: Path, empty_repository: Path) -> Callable[..., Path]:
+    """Makes a workspace below the home folder, of facts or of whole files."""
+
+    def make(name: str, *facts: str, **texts: str) -> Path:
+        folder = Path(shutil.copytree(empty_repository, world.home / name))
+        lines = "".join(f"- {fact}\n" for fact in facts)
+        for path, text in {"MEMORY.md": f"# Memory\n\n## Facts\n\n{lines}", **texts}.items():
+            (folder / path).parent.mkdir(exist_ok=True)
+            (folder / path).write_text(text)
+        world.git(folder, "add", ".")
+        world.git(folder, "commit", "-q", "-m", "by hand")
+        return folder
+
+    return make
+
+
+def pool(world: World, *folders: str | Path, table: str = "") -> None:
+    settings = world.home / ".config" / "mdmem" / "config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text(f"{table}\npool = {json.dumps([str(folder) for folder in folders])}\n")
+
+
+def hits(done: Done) -> list[tuple[str | None, str]]:
+    answer = json.loads(done.out)
+    rows = answer["hits"] if "hits" in answer else answer["facts"]
+    return [(row["workspace"], row["text"]) for row in rows if not row.get("near")]
+
+
+@pytest.fixture
+def at(shell: Shell, workspaces: Callable[..., Path]) -> Shell:
+    """A person's workspace, one of a team, and one of a project; none is in a pool."""
+    workspaces("team", "the deploy lamp is red", "tea at four #habits")
+    workspaces("project", "the lamp in the project is blue", "tea is not served #habits")
+    shell.write(
+        "MEMORY.md", "# Memory\n\n## Facts\n\n- my own lamp is green\n- tea with milk #own\n"
+    )
+    return shell
+
+
+def test_a_search_reads_the_pool_and_names_it(at: Shell, world: World):
+    pool(world, "~/team", "~/project")
+    printed = at.run("search", "lamp").out
+    assert printed.startswith("MEMORY.md:5 Memory > Facts [")
+    assert "\nteam:MEMORY.md:5 Memory > Facts [" in printed
+    assert "\nproject:MEMORY.md:5 Memory > Facts [" in printed
+    assert "the deploy lamp is red  team:MEMORY.md:5\n" in at.run("facts").out
+    answer = at.run("search", "lamp", "--json").answer
+    assert answer["missing"] == []
+    assert {hit["workspace"] for hit in answer["hits"]} == {None, "team", "project"}
+    assert {hit["path"] for hit in answer["hits"]} == {"MEMORY.md"}
+
+
+def test_alone_and_with(at: Shell, world: World):
+    assert hits(at.run("search", "lamp", "--json")) == [(None, "my own lamp is green")]
+    assert "missing" not in at.run("search", "lamp", "--json").answer
+    team = str(world.home / "team")
+    assert ("team", "the deploy lamp is red") in hits(
+        at.run("search", "lamp", "--json", "--with", team)
+    )
+    pool(world, "~/project")
+    names = {name for name, _ in hits(at.run("search", "lamp", "--json", "--with", team))}
+    assert names == {None, "team", "project"}
+    assert hits(at.run("search", "lamp", "--json", "--alone")) == [(None, "my own lamp is green")]
+    assert "exclude each other" in at.run("search", "lamp", "--alone", "--with", team).err
+
+
+def test_a_pool_for_one_workspace_and_a_pools_own_pool(at: Shell, world: World):
+    pool(world, "~/project", table=f'[in."{at.folder}"]')
+    assert ("project", "the lamp in the project is blue") in hits(
+        at.run("search", "lamp", "--json")
+    )
+    assert {
+        name for name, _ in hits(at.run("-C", str(world.home / "team"), "search", "lamp", "--json"))
+    } == {None}
+    pool(
+        world, "~/team", table=f'[in."{world.home}/team"]\npool = ["~/project"]\n[in."{at.folder}"]'
+    )
+    assert {name for name, _ in hits(at.run("search", "lamp", "--json"))} == {None, "team"}
+
+
+@pytest.mark.parametrize("setting", ["pool = ['/tmp']", "pool = []"])
+def test_a_workspace_may_not_name_a_pool(at: Shell, setting: str):
+    at.write("mdmem.toml", setting)
+    assert at.run("search", "lamp", "--json").err.startswith('{"error": "not-here"')
+
+
+def test_a_pool_has_full_paths(at: Shell, world: World):
+    pool(world, "../team")
+    assert "pool must name full paths" in at.run("search", "lamp").err
+
+
+def test_itself_and_a_folder_named_twice_count_once(at: Shell, world: World):
+    (world.home / "link").symlink_to(world.home / "team")
+    pool(world, at.folder, "~/team", "~/link", "~/team/")
+    assert sorted(hits(at.run("search", "lamp", "--json")), key=str) == [
+        ("team", "the deploy lamp is red"),
+        (None, "my own lamp is green"),
+    ]
+
+
+def test_folders_of_one_name_are_told_apart(
+    at: Shell, world: World, workspaces: Callable[..., Path]
+):
+    for parent in ("a", "b"):
+        (world.home / parent).mkdir()
+        workspaces(f"{parent}/team", f"the lamp of {parent}")
+    pool(world, "~/a/team", "~/b/team", "~/project")
+    names = {name for name, _ in hits(at.run("search", "lamp", "--json"))}
+    assert names == {None, "a/team", "b/team", "project"}
+
+
+def break_settings(folder: Path) -> None:
+    (folder / "mdmem.toml").write_text("nonsense = 1\n")
+
+
+def lose_repository(folder: Path) -> None:
+    shutil.rmtree(folder / ".git")
+
+
+def loop(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.symlink_to(folder)
+
+
+@pytest.mark.parametrize("spoil", [shutil.rmtree, break_settings, lose_repository, loop])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("search", "lamp"),
+        ("search", "lamp", "--history"),
+        ("facts",),
+        ("tags",),
+        ("recall", "--tag", "habits"),
+    ],
+)
+def test_what_cannot_be_read_is_named(
+    at: Shell, world: World, spoil: Callable[[Path], None], command: tuple[str, ...]
+):
+    pool(world, "~/team", "~/project")
+    spoil(world.home / "team")
+    answer = json.loads(at.run(*command, "--json").out)
+    assert answer["missing"] == ["team"]
+    rows = answer.get("hits", answer.get("facts", []))
+    assert {row["workspace"] for row in rows} <= {None, "project"}
+    assert "team is missing from this answer: " in at.run(*command).err
+
+
+def test_one_that_is_locked_before_its_first_index_is_named(at: Shell, world: World):
+    pool(world, "~/team")
+    (world.home / "team" / "mdmem.toml").write_text("lock_timeout = 0.1\n")
+    workspace = open_at(world.home / "team", world.environment)
+    workspace.ensure_state()
+    with files.lock(workspace.state / files.INDEX_LOCK, 0):
+        done = at.run("search", "lamp", "--json")
+        assert json.loads(done.out)["missing"] == ["team"]
+    assert {name for name, _ in hits(at.run("search", "lamp", "--json"))} == {None, "team"}
+    (world.home / "team" / "MEMORY.md").write_text(
+        "# Memory\n\n## Facts\n\n- a lamp more #x\n- key: a (contradicts 12345678)\n"
+    )
+    with files.lock(workspace.state / files.INDEX_LOCK, 0):
+        done = at.run("facts", "--json")
+    answer = json.loads(done.out)
+    assert answer["stale"], "it answers by what it knows, and says so"
+    assert answer["missing"] == []
+    assert "team" in {row["workspace"] for row in answer["facts"]}
+
+
+def test_a_damaged_index_is_built_again(at: Shell, world: World):
+    pool(world, "~/team", "~/project")
+    expected = hits(at.run("search", "lamp", "--json"))
+    for path in (world.home / "team" / ".git" / "mdmem").rglob("*.store"):
+        path.write_bytes(b"x" * path.stat().st_size)
+    assert hits(at.run("search", "lamp", "--json")) == expected
+
+
+def test_one_id_is_shown_once_and_this_workspace_comes_first(
+    at: Shell, world: World, workspaces: Callable[..., Path]
+):
+    at.git("commit", "-qam", "by hand")
+    workspaces("copy", "the deploy lamp is red", "my own lamp is green", "tea at four #habits")
+    pool(world, "~/team", "~/copy")
+    found = hits(at.run("search", "deploy lamp green", "--json"))
+    assert sorted(found, key=str) == [
+        ("team", "the deploy lamp is red"),
+        (None, "my own lamp is green"),
+    ]
+    for words in (
+        ("facts",),
+        ("facts", "-n", "3"),
+        ("recall", "--tag", "habits"),
+        ("search", "lamp", "--history"),
+        ("search", "lamp", "--as-of", "today"),
+    ):
+        rows = hits(at.run(*words, "--json"))
+        assert len({text for _, text in rows}) == len(rows)
+        assert all(name != "copy" for name, _ in rows)
+    listed = at.run("facts", "--json").answer
+    assert listed["total"] == len(listed["facts"])
+
+
+def test_what_was_just_saved_is_found_in_each(at: Shell, world: World):
+    pool(world, "~/team", "~/project")
+    at.run("search", "lamp")
+    for name in ("team", "project"):
+        memory = world.home / name / "MEMORY.md"
+        memory.write_text(memory.read_text() + f"- a new lantern in the {name}\n")
+    at.write("MEMORY.md", "# Memory\n\n## Facts\n\n- a lantern of my own\n")
+    assert sorted(hits(at.run("search", "lantern", "--json")), key=str) == [
+        ("project", "a new lantern in the project"),
+        ("team", "a new lantern in the team"),
+        (None, "a lantern of my own"),
+    ]
+
+
+def test_the_past_of_each(at: Shell, world: World):
+    pool(world, "~/team")
+    at.patch.setenv("MDMEM_NOW", "2026-04-01T10:00:00")
+    at.patch.setenv("GIT_COMMITTER_DATE", "2026-04-01T10:00:00+00:00")
+    at.run("-C", str(world.home / "team"), "remember", "Bergen", "--key", "home town")
+    at.patch.setenv("MDMEM_NOW", "2026-05-01T10:00:00")
+    at.patch.setenv("GIT_COMMITTER_DATE", "2026-05-01T10:00:00+00:00")
+    at.run("-C", str(world.home / "team"), "remember", "Oslo", "--key", "home town")
+    assert hits(at.run("search", "home town", "--json")) == [("team", "home town: Oslo")]
+    then = hits(at.run("search", "home town", "--as-of", "2026-04-02", "--json"))
+    assert then == [("team", "home town: Bergen")]
+    past = hits(at.run("search", "what was the previous home town", "--history", "--json"))
+    assert past[0] == ("team", "home town: Bergen")
+    commit = at.git("rev-parse", "HEAD").strip()
+    by_commit = json.loads(at.run("search", "tea", "--as-of", commit, "--json").out)
+    assert by_commit["missing"] == ["team"], "a commit is of one repository"
+
+
+def test_explanations_and_newest_entries(at: Shell, world: World):
+    pool(world, "~/team", "~/project")
+    explained = at.run("search", "lamp", "--explain", "--json").answer["hits"]
+    for hit in explained:
+        parts = sum(part["score"] for part in hit["explain"]["parts"])
+        factors = [factor["value"] for factor in hit["explain"]["factors"]]
+        product = parts
+        for factor in factors:
+            product *= factor
+        assert product == pytest.approx(hit["score"], rel=0.02)
+    newest = hits(at.run("search", "--tag", "habits", "--json"))
+    assert sorted(newest, key=str) == [("project", "tea is not served"), ("team", "tea at four")]
+
+
+def test_tags_are_counted_in_all(at: Shell, world: World):
+    pool(world, "~/team", "~/project")
+    assert at.run("tags", "--json").answer["tags"] == [
+        {"tag": "habits", "count": 2},
+        {"tag": "house", "count": 1},
+        {"tag": "own", "count": 1},
+    ]
+    recalled = hits(at.run("recall", "--tag", "own", "--tag", "habits", "--json"))
+    assert {name for name, _ in recalled} == {None, "team", "project"}
+
+
+def test_words_of_another_language(at: Shell, world: World, workspaces: Callable[..., Path]):
+    workspaces("haus", "die Lampen stehen im Garten", **{"mdmem.toml": 'language = "de"\n'})
+    pool(world, "~/haus", "~/team")
+    found = hits(at.run("search", "Lampe Gärten lamps", "--json"))
+    assert {name for name, _ in found} == {"haus", "team", None}
+
+
+def generated(chance: random.Random, count: int, name: str) -> Mapping[str, str]:
+    days = {}
+    for day in range(1, 1 + max(1, count // 20)):
+        lines = [
+            f"- {' '.join(chance.choices(WORDS, weights=range(len(WORDS), 0, -1), k=chance.randint(3, 12)))} {name}{day}x{line}\n"
+            for line in range(min(20, count))
+        ]
+        days[f"memory/2026-01-{day:02}.md"] = f"# 2026-01-{day:02}\n\n## 09:00\n\n" + "".join(lines)
+    return days
+
+
+def test_hits_are_those_of_one_index_of_all(
+    world: World, workspaces: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+):
+    """Ten entries beside hundreds, the same order but for ties of the last digits."""
+    chance = random.Random(5)
+    sizes = {"large": 400, "small": 10, "middle": 100}
+    texts = {name: generated(chance, count, name) for name, count in sizes.items()}
+    folders = {name: workspaces(name, **of_one) for name, of_one in texts.items()}
+    one = workspaces(
+        "one",
+        **{
+            f"memory/2026-{month:02}-{path[-5:]}": text.replace("2026-01", f"2026-{month:02}")
+            for month, of_one in enumerate(texts.values(), 1)
+            for path, text in of_one.items()
+        },
+    )
+    environment = {**world.environment, "MDMEM_NOW": "2026-06-01T10:00:00"}
+    others = [str(folders[name]) for name in ("large", "middle")]
+    pooled = Memory.open(folders["small"], environment).reading_with(others)
+    single = Memory.open(one, environment)
+    monkeypatch.setattr(ranking, "DAY_SHARE", 0.0)  # the days of the texts are not the same in one
+    near = 0
+    for number in range(20):
+        query = " ".join(chance.sample(WORDS, 1 + number % 4))
+        expected = single.search(Search(query)).hits
+        found = pooled.search(Search(query)).hits
+        assert [hit.score for hit in found] == pytest.approx(
+            [hit.score for hit in expected], rel=0.04
+        )
+        near += len({hit.text for hit in found} & {hit.text for hit in expected})
+    assert near >= 0.9 * 20 * 8
+
+
+def test_without_a_pool_no_module_of_it_is_loaded(at: Shell, world: World):
+    import sys
+
+    for name in ("mdmem.queries.pool", "mdmem.search.pooled"):
+        sys.modules.pop(name, None)
+    at.run("search", "lamp")
+    at.run("facts")
+    assert "mdmem.queries.pool" not in sys.modules
+    assert "mdmem.search.pooled" not in sys.modules
+
+
+def test_recall_by_actor_and_session(at: Shell, world: World):
+    pool(world, "~/team")
+    words = ("--tag", "x", "--json")
+    at.run(
+        "-C",
+        str(world.home / "team"),
+        "remember",
+        "one fact #x",
+        "--actor",
+        "agent/a",
+        "--session",
+        "s1",
+    )
+    at.run("remember", "another fact #x", "--actor", "agent/b", "--session", "s2")
+    assert hits(at.run("recall", *words, "--actor", "agent/a")) == [("team", "one fact")]
+    assert hits(at.run("recall", *words, "--session", "s2")) == [(None, "another fact")]
+    assert hits(at.run("facts", "--json", "--session", "s1")) == [("team", "one fact")]
+    assert len(hits(at.run("recall", *words))) == 2
