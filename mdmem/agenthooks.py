@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from mdmem.catchup import background
 from mdmem.errors import MdmemError, attempt
@@ -37,6 +38,7 @@ _MOST_BRANCHES = 5  # that a notice names
 _MOST_BYTES = 64_000_000
 # PostCompact has no limit: it writes, and may have to wait for another process
 _TIME_LIMITS = {"SessionStart": 5.0, "UserPromptSubmit": 2.0, "PreCompact": 2.0, "SessionEnd": 2.0}
+_SECONDS_ALONE = 1.0  # for a block without the pool, once the pool took all of the limit
 
 
 class DeadlinePassed(KeyboardInterrupt):
@@ -103,11 +105,11 @@ def answer(event: HookEvent, environment: Mapping[str, str]) -> str:
     memory: list[Memory] = []
     try:
         with _deadline(_TIME_LIMITS.get(event.name)):
-            result = attempt(lambda: _answer(event, environment, memory), typed)
+            result: str | Mapping[str, Any] = attempt(
+                lambda: _answer(event, environment, memory), typed
+            )
     except DeadlinePassed:
-        for opened in memory:
-            background.start_catching_up(opened.workspace)
-        result = {
+        result = _answer_without_pool(event, memory) or {
             "message": "memory was not ready in time; it is being updated in the background",
             "hint": "",
         }
@@ -122,6 +124,21 @@ def answer(event: HookEvent, environment: Mapping[str, str]) -> str:
             )
         }
     )
+
+
+def _answer_without_pool(event: HookEvent, opened: list[Memory]) -> str | Mapping[str, Any] | None:
+    """The answer of this workspace alone, once its pool took too long; None where it cannot be."""
+    for memory in opened:
+        background.start_catching_up(memory.workspace)
+    if event.name not in _BLOCKS or not any(memory.workspace.pool for memory in opened):
+        return None
+    try:
+        with _deadline(_SECONDS_ALONE):
+            for memory in opened:
+                module("queries.pool").start_catching_up(memory.workspace)
+            return attempt(lambda: _BLOCKS[event.name](opened[0], event, True), typed)
+    except DeadlinePassed:
+        return None
 
 
 @contextmanager
@@ -196,15 +213,15 @@ def _with_notice(text: str, notice: str) -> str:
     return json.dumps({**(json.loads(text) if text else {}), "systemMessage": f"mdmem: {notice}"})
 
 
-def _start_session(memory: Memory, event: HookEvent) -> str:
-    compacted = event.source == "compact"
+def _start_session(memory: Memory, event: HookEvent, without_pool: bool = False) -> str:
+    compacted = event.source == "compact" and not without_pool  # it was noted at the first try
     request = BuildContext(
         purpose=Purpose.SESSION,
         session=event.session,
         compacted=compacted,
         most_characters=_MOST_CHARACTERS,
     )
-    block = memory.context(request)
+    block = memory.context(request, without_pool)
     return (
         ""
         if event.source == "resume" and block.unchanged
@@ -212,7 +229,7 @@ def _start_session(memory: Memory, event: HookEvent) -> str:
     )
 
 
-def _submit_prompt(memory: Memory, event: HookEvent) -> str:
+def _submit_prompt(memory: Memory, event: HookEvent, without_pool: bool = False) -> str:
     if event.prompt is None:
         return ""
     request = BuildContext(
@@ -221,7 +238,7 @@ def _submit_prompt(memory: Memory, event: HookEvent) -> str:
         session=event.session,
         most_characters=_MOST_CHARACTERS,
     )
-    return _additional_context(event, memory.context(request).text)
+    return _additional_context(event, memory.context(request, without_pool).text)
 
 
 def _additional_context(event: HookEvent, text: str) -> str:
@@ -254,6 +271,10 @@ def _after_compaction(memory: Memory, event: HookEvent) -> str:
     return ""
 
 
+_BLOCKS: Mapping[str, Callable[[Memory, HookEvent, bool], str]] = {
+    "SessionStart": _start_session,
+    "UserPromptSubmit": _submit_prompt,
+}
 _HANDLERS: Mapping[str, Callable[[Memory, HookEvent], str]] = {
     "SessionStart": _start_session,
     "UserPromptSubmit": _submit_prompt,

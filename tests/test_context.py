@@ -116,7 +116,7 @@ class TestSession:
             "notes": (0, 0),
         }
         entry = answer["parts"][1]["entries"][0]
-        assert list(entry) == ["path", "line", "fact", "score", "cut"]
+        assert list(entry) == ["path", "line", "fact", "score", "cut", "workspace"]
         assert (entry["path"], entry["line"], entry["score"], entry["cut"]) == (
             "MEMORY.md",
             5,

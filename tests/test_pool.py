@@ -370,3 +370,134 @@ def test_recall_by_actor_and_session(at: Shell, world: World):
     assert hits(at.run("recall", *words, "--session", "s2")) == [(None, "another fact")]
     assert hits(at.run("facts", "--json", "--session", "s1")) == [("team", "one fact")]
     assert len(hits(at.run("recall", *words))) == 2
+
+
+def context(at: Shell, *words: str) -> str:
+    return at.run("context", *words).out
+
+
+def test_a_block_shows_profile_and_curated_facts_of_the_pool(at: Shell, world: World):
+    (world.home / "team" / "USER.md").write_text("# User\n\n- the team is in Oslo\n")
+    (world.home / "team" / "memory").mkdir()
+    (world.home / "team" / "memory" / "2026-03-05.md").write_text(
+        "# 2026-03-05\n\n## 09:00\n\n- the team's own day\n"
+    )
+    (world.home / "team" / "TASKS.md").write_text("# Tasks\n\n## A task of the team\n\n- goal: x\n")
+    pool(world, "~/project", "~/team")
+    block = context(at)
+    headings = [line for line in block.splitlines() if line.startswith("## ")]
+    assert headings == [
+        "## Profile · team:USER.md",
+        "## Memory · MEMORY.md",
+        "## Memory · project:MEMORY.md",
+        "## Memory · team:MEMORY.md",
+        *[line for line in headings if line.startswith(("## Today", "## Yesterday"))],
+        "## Tags",
+    ]
+    assert "own day" not in block
+    assert "A task of the team" not in block
+    assert context(at) == block, "the same bytes"
+    assert "team:" not in context(at, "--alone")
+    pool(world)
+    assert "team:" not in context(at)
+    assert "## Memory · team:MEMORY.md" in context(at, "--with", str(world.home / "team"))
+
+
+def test_a_block_for_a_prompt_finds_in_all(at: Shell, world: World):
+    pool(world, "~/team", "~/project")
+    words = ("--for", "prompt", "which lamp is red after the deploy")
+    block = context(at, *words)
+    assert "## Found · team:MEMORY.md\n- :5 the deploy lamp is red\n" in block
+    assert context(at, *words) == block
+    answer = at.run("context", *words, "--json").answer
+    assert answer["missing"] == []
+    assert "team" in {entry["workspace"] for part in answer["parts"] for entry in part["entries"]}
+
+
+@pytest.mark.parametrize("budget", [80, 150, 400, 2000])
+def test_a_block_keeps_within_its_budget(
+    at: Shell, world: World, workspaces: Callable[..., Path], budget: int
+):
+    workspaces(
+        "large",
+        *(f"fact {number} about the lamp number {number} in the hall" for number in range(200)),
+    )
+    pool(world, "~/team", "~/large", "~/gone")
+    for prompt in ((), ("--for", "prompt", "the lamp number 7 in the hall")):
+        answer = json.loads(at.run("context", *prompt, "--budget", str(budget), "--json").out)
+        assert answer["tokens"] <= budget
+        assert answer["missing"] == ["gone"]
+        if answer["text"] and budget > 150:
+            assert "- not read: gone\n" in answer["text"]
+
+
+def test_a_large_memory_of_ones_own_leaves_the_pool_its_part_of_what_is_found(
+    at: Shell, world: World
+):
+    at.write(
+        "MEMORY.md",
+        "# Memory\n\n" + "".join(f"- a fact of my own, number {n}\n" for n in range(300)),
+    )
+    pool(world, "~/team")
+    block = context(at, "--for", "session", "what does the deploy lamp show")
+    assert "## Found · team:MEMORY.md" in block
+    assert "; the rest: memory_get " in block
+
+
+def test_a_prompts_hook_leaves_out_a_pool_that_takes_too_long(
+    at: Shell, world: World, workspaces: Callable[..., Path]
+):
+    from mdmem import agenthooks
+
+    pool(world, "~/team")
+    at.run("search", "lamp", "--alone")
+    at.patch.setattr(agenthooks, "_TIME_LIMITS", {"UserPromptSubmit": 0.5, "SessionStart": 0.5})
+    workspace = open_at(world.home / "team", world.environment)
+    workspace.ensure_state()
+    event = {"session_id": "s", "cwd": str(at.folder)}
+
+    def text(name: str, **more: str) -> str:
+        data = json.dumps({**event, "hook_event_name": name, **more}).encode()
+        parsed = agenthooks.parse_event(data)
+        assert parsed
+        answer = json.loads(agenthooks.answer(parsed, world.environment))
+        return answer["hookSpecificOutput"]["additionalContext"]
+
+    with files.lock(workspace.state / files.INDEX_LOCK, 0):
+        assert "- not read: team\n" in text(
+            "UserPromptSubmit", prompt="which lamp is my own green one"
+        )
+        assert "- not read: team\n" in text("UserPromptSubmit", prompt="zebra quagga okapi")
+        start = text("SessionStart", source="startup")
+        assert "- not read: team\n" in start
+        assert "tea with milk" in start
+    at.run("search", "lamp")
+    assert "team:MEMORY.md" in text("SessionStart", source="clear")
+
+
+def test_the_tools_of_the_server_read_the_pool(at: Shell, world: World):
+    from mdmem.mcp.door import Door
+
+    pool(world, "~/team", "~/gone")
+    door = Door(str(at.folder), world.environment)
+    found, failed = door.call_tool("memory_search", {"query": "deploy lamp"}, "x")
+    assert not failed
+    assert "- team:MEMORY.md:5 the deploy lamp is red [" in found
+    assert "gone is missing from this answer" in found
+    assert (
+        "- team:MEMORY.md:6 tea at four"
+        in door.call_tool("memory_search", {"tags": ["habits"]}, "x")[0]
+    )
+    assert "## Memory · team:MEMORY.md" in door.call_tool("memory_context", {}, "x")[0]
+    assert "team" not in door.call_tool("memory_get", {}, "x")[0]
+    assert "the deploy lamp" not in door.prompt_text("heartbeat", "x")[0]
+    door.close(0)
+
+
+def test_status_lists_the_pool(at: Shell, world: World):
+    assert "reads too" not in at.run("status").out
+    assert "pool" not in at.run("status", "--json").answer
+    pool(world, "~/team", "~/gone")
+    assert f"reads too  team ({world.home}/team)\n" in at.run("status").out
+    assert f"reads too  gone ({world.home}/gone is not a workspace)\n" in at.run("status").out
+    assert at.run("status", "--json").answer["pool"]["team"]["problem"] is None

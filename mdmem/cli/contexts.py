@@ -14,7 +14,7 @@ from mdmem.show import contexts
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli.options import BlockWindow, Budget, Json, Profile, Without
+    from mdmem.cli.options import Alone, BlockWindow, Budget, Json, Profile, With, Without
 
 
 def context(
@@ -38,6 +38,8 @@ def context(
         str | None,
         typer.Option("--session", metavar="NAME", help="The agent session the block is for."),
     ] = None,
+    added: With = None,
+    alone: Alone = False,
     as_json: Json = False,
 ) -> Answer:
     """Print the block of memory for an agent's prompt.

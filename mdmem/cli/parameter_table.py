@@ -206,6 +206,8 @@ TABLE: ParameterTable = {
         ("profile", ("--profile",), str, None, False),
         ("without", ("--without",), list, None, False),
         ("session", ("--session",), str, None, False),
+        ("added", ("--with",), list, None, False),
+        ("alone", ("--alone",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "sessions": (

@@ -326,11 +326,14 @@ class Memory:
             event.searched(module("queries.search").measure_answer(workspace, request, result))
         return result
 
-    def context(self, request: BuildContext) -> ContextBlock:
-        """The block for an agent's prompt, within its budget; may be empty."""
+    def context(self, request: BuildContext, without_pool: bool = False) -> ContextBlock:
+        """The block for an agent's prompt, within its budget; may be empty.
+
+        `without_pool`: the pool is not read, but named.
+        """
         with self._record_event("context", WriteOptions(session=request.session)) as event:
             block = module("memory.contexts").give_context(
-                self.workspace, request, self._say, self._progress
+                self.workspace, request, self._say, self._progress, without_pool
             )
             event.measured(module("memory.contexts").context_figures(request, block))
         return block
@@ -480,6 +483,8 @@ class Memory:
         status = module("sync.status").with_sync(
             workspace, module("queries.status").status(workspace)
         )
+        if workspace.pool:
+            status = replace(status, pool=module("queries.pool").described(workspace))
         if workspace.settings.sessions or (workspace.state / RUNS_NAME).exists():
             return self.pipelines.add_status(status)
         return status

@@ -36,7 +36,11 @@ def session_of(workspace: Workspace, named: str | None) -> str | None:
 
 
 def give_context(
-    workspace: Workspace, request: BuildContext, say: Say, progress: Progress | None
+    workspace: Workspace,
+    request: BuildContext,
+    say: Say,
+    progress: Progress | None,
+    without_pool: bool = False,
 ) -> ContextBlock:
     """The block for a prompt, added to the session's record.
 
@@ -47,7 +51,7 @@ def give_context(
         _update(workspace, session, SessionRecord.in_next_cycle)
     record = sessions.read_record(workspace.state, session) if session else None
     block = gather.build_context(
-        workspace, request, frozenset(record.given if record else ()), say, progress
+        workspace, request, frozenset(record.given if record else ()), say, progress, without_pool
     )
     if session and record and block.text:
         starts = request.block_purpose is Purpose.SESSION

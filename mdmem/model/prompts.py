@@ -110,13 +110,17 @@ class BuildContext:
 
 @dataclass(frozen=True, slots=True)
 class ContextEntry:
-    """An entry in a block: `line` is in the file on disk; `cut`: its end is left out."""
+    """An entry in a block: `line` is in the file on disk; `cut`: its end is left out.
+
+    `workspace`: its name in the pool; None for this one.
+    """
 
     path: str
     line: int
     fact: FactId | None
     score: float | None
     cut: bool
+    workspace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +140,7 @@ class ContextBlock:
 
     `carried`: the gate's answer (None: not asked). `top`: the first hit's score. `repeated`: hits
     that the session has already. `unchanged`: the same block as before, and no compaction since.
+    `missing`: workspaces of the pool that were not read; None without a pool.
     """
 
     text: str
@@ -150,6 +155,7 @@ class ContextBlock:
     repeated: int = 0
     ids: tuple[str, ...] = ()
     unchanged: bool = False
+    missing: tuple[str, ...] | None = None
 
 
 def part_counts(block: ContextBlock) -> Mapping[str, tuple[int, int]]:

@@ -244,7 +244,8 @@ class WorkspaceStatus:
 
     `files` counts memory files by kind, `paths` matches of each glob. `pipelines` is None where no
     session is digested, `sync` where there was none. `adopted`: agents are served.
-    `branches`: others with more facts.
+    `branches`: others with more facts. `pool`: the workspaces that agents see besides: name,
+    folder, and why it cannot be read.
     """
 
     workspace: str
@@ -265,3 +266,4 @@ class WorkspaceStatus:
     waiting: Waiting = Waiting()
     adopted: bool = True
     branches: tuple[MoreFacts, ...] = ()
+    pool: tuple[tuple[str, str, str], ...] = ()

@@ -193,10 +193,14 @@ class Hit:
     workspace: str | None = None
 
     @property
+    def file(self) -> str:
+        """Its file as it is cited: after the name of another workspace."""
+        return self.path if self.workspace is None else f"{self.workspace}:{self.path}"
+
+    @property
     def place(self) -> str:
-        """Its file and line as they are cited, after the name of another workspace."""
-        name = "" if self.workspace is None else f"{self.workspace}:"
-        return f"{name}{self.path}:{self.start_line}"
+        """Its file and line as they are cited."""
+        return f"{self.file}:{self.start_line}"
 
 
 @dataclass(frozen=True, slots=True)

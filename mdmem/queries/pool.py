@@ -39,15 +39,32 @@ def open_pool(workspace: Workspace) -> Pool:
     kept = workspace.resources.get(_KeptPool)
     workspaces: dict[str, Workspace] = {}
     missing: dict[str, str] = {}
-    folders = dict.fromkeys(map(_real, workspace.pool))
-    folders.pop(_real(workspace.root), None)
-    for folder, name in _names(list(folders)).items():
+    for folder, name in _named(workspace).items():
         try:
             workspaces[name] = _opened(folder, kept.workspaces.get(folder), workspace)
         except (MdmemError, OSError) as problem:
             missing[name] = _reason(problem)
     kept.workspaces = {each.root: each for each in workspaces.values()}
     return Pool(workspaces, missing)
+
+
+def names(workspace: Workspace) -> list[str]:
+    """The names of the workspaces of the pool, of which none is opened."""
+    return list(_named(workspace).values())
+
+
+def described(workspace: Workspace) -> tuple[tuple[str, str, str], ...]:
+    """The name and the folder of each workspace of the pool, and why it cannot be read."""
+    missing = open_pool(workspace).missing
+    return tuple(
+        (name, str(folder), missing.get(name, "")) for folder, name in _named(workspace).items()
+    )
+
+
+def _named(workspace: Workspace) -> dict[Path, str]:
+    folders = dict.fromkeys(map(_real, workspace.pool))
+    folders.pop(_real(workspace.root), None)
+    return _names(list(folders))
 
 
 def _real(folder: Path) -> Path:
@@ -81,6 +98,12 @@ def _opened(folder: Path, kept: Workspace | None, asking: Workspace) -> Workspac
 
 def _reason(problem: Exception) -> str:
     return problem.message if isinstance(problem, MdmemError) else str(problem)
+
+
+def start_catching_up(workspace: Workspace) -> None:
+    """Bring the indexes of the pool up to date in the background."""
+    for each in open_pool(workspace).workspaces.values():
+        background.start_catching_up(each)
 
 
 def fresh_indexes(

@@ -51,7 +51,7 @@ def search(
         return _search_as_of(workspace, request, request.as_of, say, progress)
     today = workspace.now().date()
     entry_filter = _filter(workspace, request, today)
-    index = _fresh(
+    index = fresh(
         workspace,
         say,
         progress,
@@ -63,14 +63,25 @@ def search(
     )
 
 
-def _fresh(
-    workspace: Workspace, say: Say, progress: Progress | None = None, **how: bool
+def fresh(
+    workspace: Workspace,
+    say: Say,
+    progress: Progress | None = None,
+    without_pool: bool = False,
+    **how: bool,
 ) -> FreshIndex:
+    """The index of a workspace, with those of its pool or (`without_pool`) their names alone.
+
+    `how` is as of `fresh_index`.
+    """
     if not workspace.pool:
         return fresh_index(workspace, say, progress, **how)
     # only with a pool
     from mdmem.queries import pool  # noqa: PLC0415
 
+    if without_pool:
+        missing = tuple(pool.names(workspace))
+        return replace(fresh_index(workspace, say, progress, **how), missing=missing)
     return pool.fresh_indexes(workspace, say, progress, **how)
 
 
@@ -79,7 +90,7 @@ def _rebuilt(
 ) -> FreshIndex:
     """The same index, of the workspace alone or with its pool, after damage was found."""
     asking = workspace if index.members else replace(workspace, added=None)
-    return _fresh(asking, say, progress, full=True)
+    return fresh(asking, say, progress, full=True)
 
 
 def search_in(
@@ -149,7 +160,7 @@ def _search_now(
 def _search_as_of(
     workspace: Workspace, request: Search, words: str, say: Say, progress: Progress | None
 ) -> SearchResult:
-    index = _fresh(workspace, say, progress)
+    index = fresh(workspace, say, progress)
     past, hits = _hits_as_of(workspace, index, request, words, say, progress)
     entry_filter = _filter(workspace, request, past.day)
     missing = list(index.missing or ())
@@ -397,7 +408,7 @@ def facts(
     workspace: Workspace, request: ListFacts, say: Say, progress: Progress | None = None
 ) -> FactList:
     """Facts, newest first; those no longer current only with `everything`."""
-    return facts_in(workspace, _fresh(workspace, say, progress), request, say, progress)
+    return facts_in(workspace, fresh(workspace, say, progress), request, say, progress)
 
 
 def facts_in(
@@ -460,7 +471,7 @@ def best_tagged(listed: FactList, tags: tuple[str, ...], limit: int) -> FactList
 
 def tag_catalogue(workspace: Workspace, say: Say, progress: Progress | None = None) -> TagCatalogue:
     """The tags of current facts, the most used first."""
-    return tags_in(workspace, _fresh(workspace, say, progress), say, progress)
+    return tags_in(workspace, fresh(workspace, say, progress), say, progress)
 
 
 def tags_in(
@@ -493,7 +504,7 @@ def empty_answer_notes(
     if file is None and section is None:
         note = folders.other_markdown_note(workspace)
         return (note,) if note else ()
-    index = _fresh(workspace, say).index
+    index = fresh(workspace, say).index
     filters = (
         ("file", file, Filter(file=file, history=True)),
         ("section", section, Filter(section=section, history=True)),

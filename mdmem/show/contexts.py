@@ -16,6 +16,7 @@ def context_json(block: ContextBlock) -> dict[str, Any]:
         "commit": block.commit,
         "stale": block.stale,
         "parts": [_part_json(part) for part in block.parts],
+        **({} if block.missing is None else {"missing": list(block.missing)}),
     }
 
 
@@ -32,6 +33,7 @@ def _part_json(part: PartResult) -> dict[str, Any]:
                 "fact": entry.fact,
                 "score": entry.score,
                 "cut": entry.cut,
+                "workspace": entry.workspace,
             }
             for entry in part.entries
         ],

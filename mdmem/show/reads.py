@@ -287,6 +287,13 @@ def status_json(status: WorkspaceStatus) -> dict[str, Any]:
         "sync": status.sync,
         "branches": [{"branch": each.branch, "facts": each.count} for each in status.branches],
         "waiting": waiting_json(status.waiting),
+    } | ({"pool": _pool_json(status)} if status.pool else {})
+
+
+def _pool_json(status: WorkspaceStatus) -> dict[str, Any]:
+    return {
+        name: {"folder": folder, "problem": problem or None}
+        for name, folder, problem in status.pool
     }
 
 
@@ -369,6 +376,7 @@ def status_text(status: WorkspaceStatus) -> str:
         *(_pipeline_rows(status.pipelines) if status.pipelines else ()),
         *([f"sync       {status.sync}"] if status.sync else []),
         *(f"elsewhere  {line}" for line in some_of([each.line for each in status.branches])),
+        *(f"reads too  {name} ({problem or folder})" for name, folder, problem in status.pool),
         *([f"waiting    {waiting}"] if (waiting := waiting_line(status.waiting)) else []),
         *(f"proposal   {unreadable_line(each)}" for each in status.waiting.unreadable),
         *(f"next       {step}" for step in _next_steps(status)),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
-from mdmem.catchup.index import FreshIndex, fresh_index
+from mdmem.catchup.index import FreshIndex, PoolMember
 from mdmem.errors import PathProblem
 from mdmem.folder import files, layout
 from mdmem.folder.layout import TASKS_PATH
@@ -65,8 +66,12 @@ def build_context(
     given_ids: Collection[str],
     say: Say,
     progress: Progress | None = None,
+    without_pool: bool = False,
 ) -> ContextBlock:
-    """The block for a session or a prompt; `given_ids` are entries that the session has already."""
+    """The block for a session or a prompt; `given_ids` are entries that the session has already.
+
+    `without_pool`: there is no time for the pool, which is named instead.
+    """
     prompt = request.prompt
     if prompt is not None and _BLOCK_NAME in prompt.casefold():
         prompt = guard.strip_blocks(prompt)
@@ -78,21 +83,15 @@ def build_context(
             commit=workspace.repository.head(),
             stale=False,
         )
+
+    fresh = partial(search.fresh, workspace, say, progress, without_pool=without_pool)
     # Only a search finds what is laid over an index that is behind; a list of entries does not.
-    index = fresh_index(
-        workspace, say, progress, current=request.block_purpose is Purpose.PROMPT, in_part=True
-    )
+    index = fresh(current=request.block_purpose is Purpose.PROMPT, in_part=True)
     try:
-        return _build(workspace, request, prompt, index, given_ids, say)
+        return _build(workspace, request, prompt, index, given_ids, say, without_pool)
     except BrokenIndex:
-        return _build(
-            workspace,
-            request,
-            prompt,
-            fresh_index(workspace, say, progress, full=True),
-            given_ids,
-            say,
-        )
+        index = fresh(full=True)
+        return _build(workspace, request, prompt, index, given_ids, say, without_pool)
 
 
 def _build(
@@ -102,6 +101,7 @@ def _build(
     index: FreshIndex,
     given_ids: Collection[str],
     say: Say,
+    without_pool: bool,
 ) -> ContextBlock:
     block = ContextBlock(
         text="",
@@ -110,13 +110,15 @@ def _build(
         commit=index.commit,
         stale=index.stale,
         notes=index.notes,
+        missing=index.missing,
     )
+    members = index.members or {None: PoolMember(workspace, index.index)}
     wanted = {part for part in ContextPart if part.value not in request.without}
     offers: dict[ContextPart, Offer] = {}
     if request.block_purpose is Purpose.SESSION:
         offers |= {
             part: offer
-            for part, offer in _promptless_offers(workspace, index, request.tokens, say).items()
+            for part, offer in _promptless_offers(members, request.tokens, say).items()
             if part in wanted
         }
     if prompt is not None and ContextPart.FOUND in wanted and is_typed(prompt):
@@ -126,7 +128,10 @@ def _build(
         gated = request.block_purpose is Purpose.PROMPT
         carried = bool(answer.hits) and (not gated or index.index.carries(prompt, answer.hits))
         offer, repeated = parts.without_given(
-            parts.found_offer(answer.hits, workspace.kind_of), given_ids
+            parts.found_offer(
+                answer.hits, lambda hit: members[hit.workspace].workspace.kind_of(hit.path)
+            ),
+            given_ids,
         )
         top = answer.hits[0].score if answer.hits else None
         block = replace(
@@ -134,7 +139,16 @@ def _build(
         )
         if carried:
             offers[ContextPart.FOUND] = offer
-    return _written(workspace, request, index, say, offers=offers, wanted=wanted, block=block)
+    return _written(
+        workspace,
+        request,
+        index,
+        say,
+        offers=offers,
+        wanted=wanted,
+        block=block,
+        names_missing=without_pool,
+    )
 
 
 def _number_asked(tokens: int) -> int:
@@ -142,28 +156,47 @@ def _number_asked(tokens: int) -> int:
 
 
 def _promptless_offers(
-    workspace: Workspace, index: FreshIndex, tokens: int, say: Say
+    members: Mapping[str | None, PoolMember], tokens: int, say: Say
 ) -> dict[ContextPart, Offer]:
+    """Profiles and curated files of all members; tasks and days of the first, which asks."""
+    workspace = members[None].workspace
     today = workspace.now().date()
-    profiles = _profile_files(workspace)
     most = tokens // _LEAST_ENTRY_TOKENS
 
-    def entries(**conditions: Any) -> tuple[Hit, ...]:
-        hits = index.index.entries(Filter(valid_on=today, **conditions), today)
-        return search.completed_hits(workspace, hits, today, say)
+    def entries(name: str | None, **conditions: Any) -> list[Hit]:
+        member = members[name]
+        hits = member.index.entries(Filter(valid_on=today, **conditions), today)
+        hits = search.completed_hits(member.workspace, hits, today, say)
+        return [replace(hit, workspace=name) for hit in hits] if name else list(hits)
 
-    profile_hits = [hit for path in profiles for hit in entries(file=path)]
-    curated = [hit for hit in entries(file=workspace.curated) if hit.path == workspace.curated]
-    in_curated = {hit.fact for hit in curated}
+    curated = {
+        name: [
+            hit
+            for hit in entries(name, file=member.workspace.curated)
+            if hit.path == member.workspace.curated
+        ]
+        for name, member in members.items()
+    }
+    in_curated = {hit.fact for hit in curated[None]}
     recent = [
         hit
-        for hit in entries(since=today - timedelta(days=1), until=today)
+        for hit in entries(None, since=today - timedelta(days=1), until=today)
         if workspace.kind_of(hit.path) is FileKind.DAILY
         and (hit.promoted is None or hit.promoted not in in_curated)
     ]
+    profiles = {name: _profile_files(member.workspace) for name, member in members.items()}
     return {
-        ContextPart.PROFILE: parts.profile_offer(profile_hits, profiles, most),
-        ContextPart.PINNED: parts.pinned_offer(curated, most),
+        ContextPart.PROFILE: parts.joined(
+            [
+                parts.profile_offer(
+                    [hit for path in paths for hit in entries(name, file=path)], paths, most
+                )
+                for name, paths in profiles.items()
+            ]
+        ),
+        ContextPart.PINNED: parts.joined(
+            [parts.pinned_offer(hits, most) for hits in curated.values()]
+        ),
         ContextPart.TASKS: _tasks(workspace),
         ContextPart.DAYS: parts.days_offer(recent, today, most),
     }
@@ -198,6 +231,7 @@ def _written(
     offers: dict[ContextPart, Offer],
     wanted: Collection[ContextPart],
     block: ContextBlock,
+    names_missing: bool,
 ) -> ContextBlock:
     shares, kept = SHARES[request.block_purpose], 0
     last_parts: list[tuple[PartResult, Paragraph | None]] = []
@@ -205,22 +239,31 @@ def _written(
         counts = search.tags_in(workspace, index, say).tags
         last_parts.append(parts.tags_part(counts, int(request.tokens * shares[ContextPart.TAGS])))
         kept += last_parts[-1][0].tokens
-    has_notes = ContextPart.NOTES in wanted and ContextPart.NOTES in shares
-    if has_notes and parts.may_have_notes(offers.values(), index.stale):
-        kept += int(request.tokens * shares[ContextPart.NOTES])
+    missing, has_share = index.missing or (), ContextPart.NOTES in shares
+    has_notes = ContextPart.NOTES in wanted and bool(has_share or missing)
+    if has_notes and (missing or parts.may_have_notes(offers.values(), index.stale)):
+        kept += max(
+            int(request.tokens * shares.get(ContextPart.NOTES, 0)),
+            parts.notes_tokens(parts.missing_note(missing)),
+        )
     fillings, room = allot(offers, request.block_purpose, request.tokens, parts.say_the_same, kept)
     if last_parts and room < last_parts[0][0].tokens:
         last_parts.clear()
     if has_notes:
         last_parts.append(
             parts.notes_part(
-                fillings, index.stale, room - sum(result.tokens for result, _ in last_parts)
+                fillings if has_share else (),
+                index.stale and has_share,
+                room - sum(result.tokens for result, _ in last_parts),
+                missing,
             )
         )
     results = [*map(_part_result, fillings), *(result for result, _ in last_parts)]
     paragraphs = [paragraph for filling in fillings for paragraph in filling.paragraphs()]
-    if paragraphs or any(
-        result.part is ContextPart.TAGS for result, paragraph in last_parts if paragraph
+    if (
+        paragraphs
+        or names_missing
+        or any(result.part is ContextPart.TAGS for result, paragraph in last_parts if paragraph)
     ):
         paragraphs += [paragraph for _, paragraph in last_parts if paragraph]
     text = write_block(paragraphs)
@@ -230,7 +273,14 @@ def _written(
 
 def _part_result(filling: Filling) -> PartResult:
     entries = tuple(
-        ContextEntry(path=each.path, line=each.line, fact=each.fact, score=each.score, cut=each.cut)
+        ContextEntry(
+            path=each.path,
+            line=each.line,
+            fact=each.fact,
+            score=each.score,
+            cut=each.cut,
+            workspace=each.workspace,
+        )
         for each in filling.shown
     )
     return PartResult(

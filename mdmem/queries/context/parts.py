@@ -134,6 +134,13 @@ class Candidate:
     contradicts: tuple[FactId, ...] = ()
     later: FactId | None = None
     author: str | None = None
+    workspace: str | None = None
+
+    @property
+    def citation(self) -> str:
+        """Its file and line, after the name of another workspace."""
+        name = "" if self.workspace is None else f"{self.workspace}:"
+        return f"{clean_line(f'{name}{self.path}')}:{self.line}"
 
     @property
     def tokens(self) -> int:
@@ -399,6 +406,8 @@ _FEW_SAME_WORDS = 0.3
 """Entries that share less of their plain words are not compared further."""
 _MOST_TAGS = 20
 _NAMES_KEPT = 256
+_MOST_FILES = 1000
+"""More than a part has files of one workspace."""
 _LEVEL = 2
 _GOAL = "goal:"
 _TIME = late.pattern(r"([01]\d|2[0-3]):[0-5]\d")
@@ -420,7 +429,7 @@ def candidate(
     later = f" (later: {hit.later})" if hit.later else ""
     return Candidate(
         path=hit.path,
-        heading=f"{heading} · {clean_line(hit.path)}",
+        heading=f"{heading} · {clean_line(hit.file)}",
         line=hit.start_line,
         text=f"{f'{time} ' if time else ''}{kind}{text}{contradicted}{later}",
         id=entry_id(hit),
@@ -433,6 +442,26 @@ def candidate(
         contradicts=hit.contradicts,
         later=hit.later,
         author=hit.author and clean_line(hit.author),
+        workspace=hit.workspace,
+    )
+
+
+def joined(offers: Sequence[Offer]) -> Offer:
+    """The offers of a workspace and its pool: the own one first, in the choice and as printed."""
+    own = offers[0]
+
+    def rest(left_out: Sequence[Candidate]) -> str:
+        of_own = [each for each in left_out if each.workspace is None]
+        return own.rest(of_own) if of_own and own.rest else "memory_search"
+
+    return Offer(
+        tuple(
+            replace(each, position=(each.position[0] + number * _MOST_FILES, each.position[1]))
+            for number, offer in enumerate(offers)
+            for each in offer.candidates
+        ),
+        rest=rest,
+        beyond=sum(offer.beyond for offer in offers),
     )
 
 
@@ -542,15 +571,13 @@ def _time(hit: Hit) -> str:
     return hit.section[-1] if hit.section and _TIME.fullmatch(hit.section[-1]) else ""
 
 
-def found_offer(hits: Sequence[Hit], kind_of: Callable[[str], FileKind]) -> Offer:
+def found_offer(hits: Sequence[Hit], kind_of: Callable[[Hit], FileKind]) -> Offer:
     """The answer to a prompt: hits not much worse than the first, with a word of their own.
 
     A hit that seems to correct another is worth as much as that one.
     """
     worth = {
-        id(hit): hit.score * _LAYER_WORTH.get(kind_of(hit.path), 1.0)
-        for hit in hits
-        if not hit.near
+        id(hit): hit.score * _LAYER_WORTH.get(kind_of(hit), 1.0) for hit in hits if not hit.near
     }
     for older in [hit for hit in hits if hit.later and not hit.near]:
         newer = next(id(hit) for hit in hits if hit.fact == older.later)
@@ -559,10 +586,10 @@ def found_offer(hits: Sequence[Hit], kind_of: Callable[[str], FileKind]) -> Offe
     taken = sorted(
         (hit for hit in hits if worth.get(id(hit), -1.0) >= least), key=lambda hit: -worth[id(hit)]
     )
-    files = list(dict.fromkeys(hit.path for hit in taken))
+    files = list(dict.fromkeys(hit.file for hit in taken))
     return Offer(
         tuple(
-            candidate(hit, "Found", files.index(hit.path), worth[id(hit)], hit.score)
+            candidate(hit, "Found", files.index(hit.file), worth[id(hit)], hit.score)
             for hit in taken
         ),
         by_worth=True,
@@ -604,11 +631,12 @@ def tags_part(counts: Sequence[TagCount], room: int) -> tuple[PartResult, Paragr
 
 
 def notes_part(
-    fillings: Iterable[Filling], stale: bool, room: int
+    fillings: Iterable[Filling], stale: bool, room: int, missing: Sequence[str] = ()
 ) -> tuple[PartResult, Paragraph | None]:
-    """Contradictions among the entries shown, and a stale index; as many notes as fit."""
+    """Workspaces not read, a stale index, contradictions among entries shown; as many as fit."""
     shown = [each for filling in fillings for each in filling.shown]
     notes = [
+        *missing_note(missing),
         *(["the index is behind: the newest changes may be missing"] if stale else []),
         *_contradictions(shown),
     ]
@@ -623,15 +651,24 @@ def notes_part(
     return result, Paragraph("Notes", tuple(lines[:count])) if count else None
 
 
+def missing_note(missing: Sequence[str]) -> list[str]:
+    """The note that names workspaces which were not read."""
+    return [f"not read: {clean_line(', '.join(missing))}"] if missing else []
+
+
+def notes_tokens(notes: Iterable[str]) -> int:
+    """The tokens of a part of such notes."""
+    lines = [f"- {note}" for note in notes]
+    return _line_tokens("Notes", *lines) if lines else 0
+
+
 def may_have_notes(offers: Iterable[Offer], stale: bool) -> bool:
     """True if there may be anything to note on what parts show."""
     return stale or any(each.contradicts for offer in offers for each in offer.candidates)
 
 
 def _contradictions(shown: Iterable[Candidate]) -> list[str]:
-    citations: Mapping[FactId, str] = {
-        each.fact: f"{clean_line(each.path)}:{each.line}" for each in shown if each.fact
-    }
+    citations: Mapping[FactId, str] = {each.fact: each.citation for each in shown if each.fact}
     pairs = {
         frozenset((each.fact, other))
         for each in shown
