@@ -501,3 +501,61 @@ def test_status_lists_the_pool(at: Shell, world: World):
     assert f"reads too  team ({world.home}/team)\n" in at.run("status").out
     assert f"reads too  gone ({world.home}/gone is not a workspace)\n" in at.run("status").out
     assert at.run("status", "--json").answer["pool"]["team"]["problem"] is None
+
+
+def test_an_id_of_another_workspace_is_refused_with_the_line_to_type(at: Shell, world: World):
+    pool(world, "~/team")
+    fact = next(
+        row["fact"]
+        for row in at.run("search", "deploy lamp", "--json").answer["hits"]
+        if row["workspace"] == "team"
+    )
+    before = at.snapshot(), (world.home / "team" / "MEMORY.md").read_text()
+    folder = world.home / "team"
+    for words, line in {
+        ("forget", fact): f"mdmem -C {folder} forget {fact}",
+        ("forget", "--purge", "--yes", fact): f"mdmem -C {folder} forget --purge {fact}",
+        (
+            "log",
+            "--supersedes",
+            fact,
+            "x",
+        ): f'mdmem -C {folder} log --supersedes {fact} "the new text"',
+        (
+            "remember",
+            "--supersedes",
+            fact,
+            "x",
+        ): f'mdmem -C {folder} remember --supersedes {fact} "the new text"',
+    }.items():
+        failure = json.loads(at.run(*words, "--json").err)
+        assert (failure["error"], failure["hint"]) == ("other-workspace", f"Use: {line}"), words
+    assert (at.snapshot(), (world.home / "team" / "MEMORY.md").read_text()) == before
+    assert json.loads(at.run("forget", "abcdef12", "--json").err)["error"] == "fact-not-found"
+    pool(world)
+    assert json.loads(at.run("forget", fact, "--json").err)["error"] == "fact-not-found"
+
+
+def test_what_a_session_was_given_from_another_workspace_comes_back_from_no_agent(
+    at: Shell, world: World
+):
+    pool(world, "~/team")
+    said = ("the deploy lamp is red", "--session", "s1", "--json")
+    assert "deploy lamp" in at.run("context", "--session", "s1").out
+    for words in (("log", *said), ("remember", *said)):
+        by_agent = at.run(*words, "--actor", "agent/x")
+        assert json.loads(by_agent.err)["error"] == "recalled-text"
+        assert "team" in json.loads(by_agent.err)["message"]
+    assert at.run("log", *said[:1], "--session", "s2", "--actor", "agent/x", "--json").answer[
+        "changed"
+    ]
+    assert at.run("log", "the deploy lamp blinks", *said[1:], "--actor", "agent/x").answer[
+        "changed"
+    ]
+    own = at.run("remember", "tea with milk #own", *said[1:], "--actor", "agent/x").answer
+    assert not own["changed"], "what this memory holds is said again, as ever"
+    stated = at.run("remember", *said, "--actor", "agent/x", "--source", "user-stated")
+    assert stated.answer["changed"], "a person says so"
+    memory = Memory.open(at.folder, world.environment)
+    guarded = memory.drop_given(["tea at four", "something new"], "s1", is_summary=True)
+    assert (guarded.kept, guarded.dropped) == (("something new",), 1)

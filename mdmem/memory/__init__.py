@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem import secrets
+from mdmem.errors import FactProblem
 from mdmem.events import EventRecorder
 from mdmem.folder.trust import Ruling
 from mdmem.memory.modules import module
@@ -181,7 +183,7 @@ class Memory:
         work: Callable[[], WriteResult],
         change: Change | WholeFileEdit | MovePath | None = None,
     ) -> WriteResult:
-        with self._record_event(verb, options) as event:
+        with self._record_event(verb, options) as event, self._beside_pool(change):
             result = (
                 module("changes.agent_proposals").propose(self.workspace, change, self._say)
                 if self._is_proposed(options, change)
@@ -196,6 +198,21 @@ class Memory:
         if result.commit and not result.proposed:
             _catch_up(self.workspace)
         return result
+
+    @contextmanager
+    def _beside_pool(self, change: object) -> Iterator[None]:
+        """Name the workspace of the pool whose fact or text a write has, if it has one."""
+        workspace = self.workspace
+        if not workspace.pool:
+            yield
+            return
+        writes = module("memory.pool_writes")
+        writes.refuse_given(workspace, change, self._say)
+        try:
+            yield
+        except FactProblem as problem:
+            writes.name_workspace(workspace, change, problem)
+            raise
 
     def _is_proposed(
         self, options: WriteOptions, change: Change | WholeFileEdit | MovePath | None
@@ -216,9 +233,12 @@ class Memory:
         Raises FactProblem (`fact-not-found`, `fact-ambiguous`), TextProblem (`bad-text`),
         RefusedChange (`secret-found`), RepositoryProblem (`cannot-purge`, `repository-busy`).
         """
-        with self._record_event(
-            "plan-purge", WriteOptions(actor=request.actor, session=request.session)
-        ) as event:
+        with (
+            self._record_event(
+                "plan-purge", WriteOptions(actor=request.actor, session=request.session)
+            ) as event,
+            self._beside_pool(request),
+        ):
             plan = module("digest.purging").plan_purge(self.workspace, request)
             event.done(False)
         return plan
@@ -228,9 +248,12 @@ class Memory:
 
         Raises MdmemError (it was refused, or is not complete; running it again completes it).
         """
-        with self._record_event(
-            "purge", WriteOptions(actor=request.actor, session=request.session)
-        ) as event:
+        with (
+            self._record_event(
+                "purge", WriteOptions(actor=request.actor, session=request.session)
+            ) as event,
+            self._beside_pool(request),
+        ):
             done = module("digest.purging").run_purge(self.workspace, request, self._say)
             event.done(done.plan.has_changes, commit=done.commit)
         _catch_up(self.workspace)

@@ -1,0 +1,88 @@
+"""Writes beside a pool: they go to this workspace, and repeat nothing that came from another."""
+
+from __future__ import annotations
+
+import shlex
+
+from mdmem.errors import FactProblem, TextProblem, WorkspaceProblem
+from mdmem.given import guard
+from mdmem.given.sessions import read_record
+from mdmem.memory.contexts import session_of
+from mdmem.model import FileKind, Source
+from mdmem.model.writes import Change, Contradict, Forget, Log, Purge, Remember, Revert
+from mdmem.queries import lookup, pool, search
+from mdmem.search.query import Filter
+from mdmem.startup import late
+from mdmem.verbs import name_of
+from mdmem.workspace import Say, Workspace
+
+_ID = late.pattern(r"[0-9a-f]{6,8}")
+_FACT_KINDS = (FileKind.EVERGREEN, FileKind.DAILY, FileKind.PROFILE)
+
+
+def name_workspace(workspace: Workspace, change: object, problem: FactProblem) -> None:
+    """Raise WorkspaceProblem (`other-workspace`) for a fact that another workspace holds.
+
+    `change` is the write that failed with `problem`.
+    """
+    if problem.code != "fact-not-found":
+        return
+    for name, each in pool.open_pool(workspace).workspaces.items():
+        for command, fact in _named_facts(change):
+            if _ID.fullmatch(fact) and lookup.locate_fact(each, fact, _FACT_KINDS):
+                raise WorkspaceProblem(
+                    "other-workspace",
+                    f"{fact} is in {name}, and this writes to {workspace.root.name} alone",
+                    f"Use: mdmem -C {shlex.quote(str(each.root))} {command}",
+                    workspace=name,
+                    fact=fact,
+                ) from problem
+
+
+def _named_facts(change: object) -> list[tuple[str, str]]:
+    """The facts that a write names, each with a command of its own."""
+    match change:
+        case Forget(fact=fact):
+            return [(f"forget {fact}", fact)]
+        case Purge(fact=fact):
+            return [(f"forget --purge {fact}", fact)]
+        case Revert(reference=fact):
+            return [(f"revert {fact}", fact)]
+        case Contradict(first=first, second=second):
+            return [(f"contradict {first} {second}", fact) for fact in (first, second)]
+        case Remember(options=options) | Log(options=options) if options.supersedes:
+            fact = options.supersedes
+            return [(f'{name_of(change)} --supersedes {fact} "the new text"', fact)]
+    return []
+
+
+def refuse_given(workspace: Workspace, change: Change, say: Say) -> None:
+    """Refuse an agent the words that its session was given from another workspace.
+
+    Raises TextProblem (`recalled-text`). Words that the user states are theirs.
+    """
+    if not isinstance(change, Log | Remember) or change.options.source is Source.USER_STATED:
+        return
+    if not workspace.is_agent(workspace.given_actor(change.options.actor)):
+        return
+    session = session_of(workspace, change.options.session)
+    given = read_record(workspace.state, session).all_given if session else frozenset[str]()
+    texts = [change.text, *(change.more if isinstance(change, Log) else ())]
+    if isinstance(change, Remember) and change.key:
+        texts.append(f"{change.key}: {change.text}")
+    repeated = {fact for fact in map(guard.text_id, texts) if fact in given}
+    if not repeated:
+        return
+    today = workspace.now().date()
+    holders = [
+        name
+        for name, member in search.fresh(workspace, say).members.items()
+        if member.index.finder
+        and member.index.finder.current_facts(repeated, Filter(valid_on=today), today)
+    ]
+    if holders and holders[0] is not None:
+        raise TextProblem(
+            "recalled-text",
+            f"this session has read the text in {holders[0]}, another workspace",
+            "Store only what is new, in new words.",
+        )
