@@ -177,7 +177,7 @@ class TestReplace:
     def test_a_temporary_file_that_somebody_takes_away(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        def taken_away(place: Path) -> bytes:
+        def taken_away(place: Path, *most: int) -> bytes:
             (tmp_path / TEMPORARY).unlink()
             return b"other"
 

@@ -97,10 +97,10 @@ class TestSavedAtTheLastMoment:
                 raise end
             return done
 
-        def unreadable(place: Path) -> bytes | None:
+        def unreadable(place: Path, *most: int) -> bytes | None:
             if kind == "unreadable" and exchanges:
                 raise OSError(errno.EIO, "broken")
-            return read(place)
+            return read(place, *most)
 
         monkeypatch.setattr(files, "_rename", saved_first)
         monkeypatch.setattr(files, "read", unreadable)
@@ -196,6 +196,7 @@ class TestSavedAtTheLastMoment:
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setattr(files, "_renameat2", lambda: None)
-        monkeypatch.setattr(files, "read", lambda path: None)  # it comes right after the last look
+        # It comes right after the last look.
+        monkeypatch.setattr(files, "read", lambda path, *most: None)
         assert not files.replace(path, b"ours", None, TEMPORARY)
         assert [entry.read_bytes() for entry in path.parent.iterdir()] == [b"old"]
