@@ -1,0 +1,215 @@
+"""Nothing of a workspace that is not in the pool is read, by any verb, tool or door."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from commandline import Shell
+from conftest import World
+from record_memory_tool import view
+from test_pool import pool, workspaces  # noqa: F401
+
+from mdmem import agenthooks
+from mdmem.cli.commands import COMMANDS
+from mdmem.mcp.door import Door
+from mdmem.mcp.tools import PROMPTS, TOOLS
+from mdmem.memory import Memory
+from mdmem.memtool import Backend
+from mdmem.model.reads import Show
+from mdmem.queries import pool as pools
+
+SECRET = "xylophone"
+"""A word of the workspaces that nobody may read here."""
+WORDS = ("lamp", SECRET)
+READS: dict[str, Sequence[Sequence[str]]] = {
+    "status": [()],
+    "search": [
+        *[(word, *more) for word in WORDS for more in ((), ("--history",), ("--as-of", "today"))],
+        ("--tag", "habits"),
+        ("--since", "2026-01-01"),
+        ("lamp", "--explain"),
+        ("lamp", "--with", "~/team"),
+    ],
+    "show": [(), ("today",), (SECRET,), ("MEMORY.md",), ("team",)],
+    "outline": [()],
+    "facts": [(), ("--all",), ("-n", "0"), ("--kind", "fact")],
+    "recall": [("--tag", "habits")],
+    "tags": [()],
+    "context": [
+        (),
+        ("--budget", "8000"),
+        *[("--for", purpose, word) for purpose in ("session", "prompt") for word in WORDS],
+    ],
+    "sessions": [()],
+    "flush": [("--window", "1000", "--tokens", "990", "--cycle", "1", "--session", "s")],
+    "review": [()],
+    "proposals": [()],
+    "history": [(), ("MEMORY.md",), (SECRET,)],
+    "changes": [("--since", "2026-01-01")],
+    "blame": [("MEMORY.md",)],
+    "when": [(SECRET,), ("lamp",)],
+    "conflicts": [()],
+    "check": [()],
+    "doctor": [()],
+    "reindex": [(), ("--full",)],
+    "stats": [()],
+    "digest": [("--dry-run",)],
+    "dream": [("--dry-run",)],
+    "task show": [("x",)],
+    "hooks status": [()],
+    "log": [("a lamp, and another lamp",)],
+    "remember": [("the deploy lamp of mine is red",)],
+    "forget": [(SECRET,)],
+    "contradicts": [(SECRET, "lamp")],
+    "revert": [(SECRET,)],
+    "redact": [(SECRET,)],
+}
+"""The arguments of each command that prints lines of memory, or what is like them."""
+PRINT_NONE = {
+    "init",
+    "help",
+    "save",
+    "merge-driver",
+    "sync",
+    "run",
+    "schedule",
+    "plugin",
+    "mcp",
+    "memory-tool",
+    "agent-hook",
+    "propose",
+    "accept",
+    "reject",
+    "edit-section",
+    "task start",
+    "task note",
+    "task done",
+    "hooks install",
+    "hooks uninstall",
+    "server status",
+    "server stop",
+}
+"""Those that print no line of memory but what was given; doors are below."""
+
+
+@pytest.fixture
+def at(shell: Shell, world: World, workspaces: Callable[..., Path]) -> Shell:  # noqa: F811
+    """A memory whose pool is the team's. Private ones lie beside, above, and in the same tree; the
+    team's own pool names one of them.
+    """
+    secret = (f"the {SECRET} lamp #habits", f"lamp: a {SECRET}", "tea at four #habits")
+    day = f"# 2026-03-05\n\n## 09:00\n\n- a {SECRET} came\n"
+    profile = f"# User\n\n- name: {SECRET}\n"
+    workspaces("team", "the deploy lamp is red", "tea at four #habits")
+    for name in ("private", "teams"):
+        workspaces(name, *secret, **{"memory/2026-03-05.md": day, "USER.md": profile})
+    for folder in (shell.folder, world.home / "team"):
+        (folder / "agents/other").mkdir(parents=True)
+        (folder / "agents/other/MEMORY.md").write_text(f"# Memory\n\n- the {SECRET} lamp\n")
+    (world.home / "team" / "link").symlink_to(world.home / "private")
+    shell.git("add", "-A")
+    shell.git("commit", "-qm", "by hand")
+    table = f'[in."{world.home}/team"]\npool = ["~/private"]\n[in."{shell.folder}"]'
+    pool(world, "~/team", table=table)
+    assert SECRET in shell.run("-C", str(world.home / "team"), "search", "lamp").out
+    return shell
+
+
+def test_every_command_is_in_the_table():
+    assert set(READS) | PRINT_NONE == set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", READS)
+def test_no_command_prints_a_line_from_outside_the_pool(at: Shell, command: str):
+    for arguments in READS[command]:
+        for form in ((), ("--json",)):
+            done = at.run(*command.split(), *arguments, *form)
+            printed = f"{done.out}{done.err}"
+            for argument in arguments:  # what was asked is said again
+                printed = printed.replace(f'"query": "{argument}"', "")
+                printed = printed if argument != SECRET else printed.replace(SECRET, "", 2)
+            assert SECRET not in printed, (command, arguments)
+
+
+def test_no_tool_of_the_server_gives_one(at: Shell, world: World):
+    door = Door(str(at.folder), world.environment)
+    calls = {
+        "memory_search": [
+            {"query": "lamp"},
+            {"tags": ["habits"]},
+            {"query": "lamp", "as_of": "today"},
+        ],
+        "memory_get": [{}, {"name": "MEMORY.md"}, {"name": "today"}],
+        "memory_context": [{}, {"prompt": "lamp", "budget": 8000}],
+        "memory_remember": [{"text": "a lamp for me"}],
+        "memory_log": [{"text": "the lamp went on"}],
+        "memory_edit": [{"section": "Pets", "append": "- pet: lamp"}],
+        "memory_forget": [{"fact": "lamp: a cello"}],
+        "memory_task": [{"action": "list"}],
+    }
+    assert list(calls) == list(TOOLS)
+    for tool, of_tool in calls.items():
+        for arguments in of_tool:
+            text, _ = door.call_tool(tool, arguments, "x")
+            assert SECRET not in text, (tool, arguments)
+    for uri in ("mdmem://context", "mdmem://file/MEMORY.md"):
+        assert SECRET not in door.read_resource(uri, "x")[0]
+    for uri in ("../home/private/MEMORY.md", "agents/other/MEMORY.md"):
+        text, failed = door.read_resource(f"mdmem://file/{uri}", "x")
+        assert failed
+        assert SECRET not in text
+    for prompt in PROMPTS:
+        assert SECRET not in door.prompt_text(prompt, "x")[0]
+    door.close(0)
+
+
+def hook_texts(at: Shell, world: World) -> Iterator[str]:
+    for event in (
+        {"hook_event_name": "SessionStart", "source": "startup"},
+        {"hook_event_name": "UserPromptSubmit", "prompt": "which lamp is red after the deploy"},
+        {"hook_event_name": "PreCompact"},
+        {"hook_event_name": "PostCompact", "compact_summary": "Memory:\n- the lamp is on\n"},
+    ):
+        parsed = agenthooks.parse_event(
+            json.dumps(
+                {**event, "session_id": event["hook_event_name"], "cwd": str(at.folder)}
+            ).encode()
+        )
+        assert parsed
+        yield agenthooks.answer(parsed, world.environment)
+
+
+def test_no_hook_gives_one(at: Shell, world: World):
+    texts = list(hook_texts(at, world))
+    assert "team:MEMORY.md" in texts[0]
+    assert "team:MEMORY.md" in texts[1]
+    assert all(SECRET not in text for text in texts)
+
+
+def test_the_memory_tool_gives_one_of_this_workspace_alone(at: Shell, world: World):
+    backend = Backend(Memory.open(at.folder, world.environment))
+    for path in ("/memories", "/memories/MEMORY.md", "/memories/../../home/private/MEMORY.md"):
+        assert SECRET not in backend.call(view(path))
+        assert "deploy lamp" not in backend.call(view(path))
+
+
+def test_a_workspace_that_left_the_pool_is_read_no_more(at: Shell, world: World):
+    """In a process that stays open."""
+    memory = Memory.open(at.folder, world.environment)
+    request = "deploy lamp dark rooms"
+    from mdmem.model.searches import Search
+
+    def names() -> set[str | None]:
+        return {hit.workspace for hit in memory.search(Search(request)).hits}
+
+    assert "team" in names()
+    pool(world)
+    assert names() == {None}
+    pool(world, "~/private")
+    assert names() == {None, "private"}
+    shutil.rmtree(world.home / "private")
+    assert names() == {None}
+    assert pools.names(memory.workspace) == ["private"]
+    assert SECRET not in memory.show(Show(file="MEMORY.md")).text
