@@ -40,7 +40,7 @@ class BranchFacts:
 
 
 def more_facts(workspace: Workspace, *, as_stored: bool) -> tuple[MoreFacts, ...]:
-    """How many facts more each branch has, newest branches first; only those that have any.
+    """The branches with more facts, newest first, and how many each has.
 
     A branch is read again only when it has moved. `as_stored`: if HEAD's history is not read up to
     its end, say nothing rather than wait for that.
