@@ -559,3 +559,33 @@ def test_what_a_session_was_given_from_another_workspace_comes_back_from_no_agen
     memory = Memory.open(at.folder, world.environment)
     guarded = memory.drop_given(["tea at four", "something new"], "s1", is_summary=True)
     assert (guarded.kept, guarded.dropped) == (("something new",), 1)
+
+
+def test_the_server_writes_to_the_pool_only_where_it_is_told_to(at: Shell, world: World):
+    from mdmem.mcp.door import Door
+    from mdmem.mcp.tools import offered
+
+    pool(world, "~/team", "~/gone")
+    team = world.home / "team" / "MEMORY.md"
+    arguments = {"text": "a lamp for the team", "workspace": "team"}
+    before = at.snapshot(), team.read_text()
+    door = Door(str(at.folder), world.environment)
+    for tool in ("memory_remember", "memory_log"):
+        assert "workspace" not in offered(False)[tool].arguments
+        assert "workspace" in offered(False, write_pool=True)[tool].arguments
+        text, failed = door.call_tool(tool, arguments, "x")
+        assert failed
+        assert json.loads(text)["error"] == "not-allowed"
+    assert (at.snapshot(), team.read_text()) == before
+    door.close(0)
+    door = Door(str(at.folder), world.environment, write_pool=True)
+    text, failed = door.call_tool("memory_remember", arguments, "x")
+    assert not failed
+    assert "- a lamp for the team" in team.read_text()
+    assert not door.call_tool("memory_log", {**arguments, "text": "the team met"}, "x")[1]
+    assert "the team met" in next((world.home / "team" / "memory").iterdir()).read_text()
+    assert at.snapshot() == before[0], "nothing is written here"
+    for name, error in (("gone", "no-workspace"), ("other", "usage"), ("../project", "usage")):
+        text, failed = door.call_tool("memory_log", {"text": "x", "workspace": name}, "x")
+        assert (failed, json.loads(text)["error"]) == (True, error)
+    door.close(0)

@@ -134,6 +134,13 @@ def mcp(
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Serve only the tools that read.")
     ] = False,
+    write_pool: Annotated[
+        bool,
+        typer.Option(
+            "--write-pool",
+            help="Let memory_remember and memory_log write to other workspaces of the pool.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> Answer:
     """Serve memory to an agent's host as tools (MCP).
@@ -145,7 +152,9 @@ def mcp(
     return Answer(
         {},
         "",
-        status=import_module("mdmem.mcp.serving").serve(call.workspace, os.environ, read_only),
+        status=import_module("mdmem.mcp.serving").serve(
+            call.workspace, os.environ, read_only, write_pool
+        ),
     )
 
 

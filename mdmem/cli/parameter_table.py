@@ -250,6 +250,7 @@ TABLE: ParameterTable = {
     ),
     "mcp": (
         ("read_only", ("--read-only",), bool, False, False),
+        ("write_pool", ("--write-pool",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "memory-tool": (

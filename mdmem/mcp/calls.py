@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from posixpath import normpath
 from typing import Any
 
-from mdmem.errors import FactProblem, PathProblem, json_line
+from mdmem.errors import FactProblem, PathProblem, WorkspaceProblem, json_line
 from mdmem.folder import layout
 from mdmem.mcp import texts
 from mdmem.mcp.arguments import in_arguments
+from mdmem.mcp.tools import WORKSPACE
 from mdmem.memory import Memory
 from mdmem.model import FileKind, FilePath, Source
 from mdmem.model.history import ShowHistory
@@ -27,12 +28,16 @@ from mdmem.startup.records import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call of a tool with its checked arguments, and who calls in which session."""
+    """A call of a tool with its checked arguments, and who calls in which session.
+
+    `write_pool`: it may write to the other workspaces of the pool.
+    """
 
     tool: str
     values: Mapping[str, Any]
     actor: str
     session: str | None
+    write_pool: bool = False
 
     @property
     def options(self) -> WriteOptions:
@@ -49,7 +54,21 @@ class ToolCall:
 def answer(memory: Memory, call: ToolCall) -> str:
     """The text of a tool's answer; the call is recorded as an event. Raises MdmemError."""
     with memory.record_call(call.tool, call.actor, call.session):
-        return _ANSWERS[call.tool](memory, call)
+        return _ANSWERS[call.tool](_written_to(memory, call), call)
+
+
+def _written_to(memory: Memory, call: ToolCall) -> Memory:
+    """The memory that a call is for. Raises WorkspaceProblem (`not-allowed`), UsageProblem."""
+    name = call.values.get(WORKSPACE)
+    if name is None:
+        return memory
+    if not call.write_pool:
+        raise WorkspaceProblem(
+            "not-allowed",
+            "this server writes to its own workspace alone",
+            "Leave workspace out. The user can start it as mdmem mcp --write-pool.",
+        )
+    return memory.of_pool(name)
 
 
 # Reading.

@@ -108,7 +108,10 @@ _MOST_NAME = 40
 class Door:
     """A server's access to a memory. Answers: a text, and True if it is a failure (as JSON)."""
 
-    def __init__(self, folder: str | None, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: str | None, environment: Mapping[str, str], write_pool: bool = False
+    ) -> None:
+        self._write_pool = write_pool
         self._folder = Path(folder) if folder else None
         self._environment = hosts.expanded(environment)
         self._lock = threading.Lock()
@@ -130,7 +133,13 @@ class Door:
                 raise
             return calls.answer(
                 self._open(client),
-                calls.ToolCall(tool=name, values=values, actor=actor, session=session),
+                calls.ToolCall(
+                    tool=name,
+                    values=values,
+                    actor=actor,
+                    session=session,
+                    write_pool=self._write_pool,
+                ),
             )
 
         return _attempt(work)

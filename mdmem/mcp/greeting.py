@@ -46,6 +46,7 @@ def greet(
     write_line: Callable[[str], None],
     has_line: Callable[[], bool],
     read_only: bool,
+    write_pool: bool = False,
 ) -> Greeting:
     """Answer the first messages: up to `tools/list`, and lists requested together with it.
 
@@ -79,9 +80,9 @@ def greet(
                 )
             )
         elif method in _LISTS and answered is not None and _asks_for_all(message):
-            write_line(_answer(number, _listed(method, read_only)))
+            write_line(_answer(number, _listed(method, read_only, write_pool)))
         elif method in _LISTS and answered is None and _has_envelope(message):
-            write_line(_answer(number, _enveloped(_listed(method, read_only))))
+            write_line(_answer(number, _enveloped(_listed(method, read_only, write_pool))))
         else:
             return Greeting((*lines, line), answered, ended=False)
         if method == "tools/list":
@@ -156,9 +157,9 @@ def _self() -> dict[str, str]:
     return {"name": "mdmem", "version": __version__}
 
 
-def _listed(method: str, read_only: bool) -> dict[str, Any]:
+def _listed(method: str, read_only: bool, write_pool: bool) -> dict[str, Any]:
     if method == "tools/list":
-        return {"tools": [tool.listed for tool in tools.offered(read_only).values()]}
+        return {"tools": [tool.listed for tool in tools.offered(read_only, write_pool).values()]}
     if method == "prompts/list":
         return {
             "prompts": [

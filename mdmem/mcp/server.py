@@ -205,9 +205,16 @@ _NOTICE = "mdmem/notice"
 class Answers:
     """The answers to one client. The memory is opened at the first call."""
 
-    def __init__(self, folder: str | None, environment: Mapping[str, str], read_only: bool) -> None:
+    def __init__(
+        self,
+        folder: str | None,
+        environment: Mapping[str, str],
+        read_only: bool,
+        write_pool: bool = False,
+    ) -> None:
         self._folder, self._environment = folder, environment
-        self._offered = tools.offered(read_only)
+        self._write_pool = write_pool
+        self._offered = tools.offered(read_only, write_pool)
         self._door: Door | None = None
         self._opening = threading.Lock()
         self._places, self._threads = (
@@ -314,7 +321,7 @@ class Answers:
         def with_door() -> T:
             with self._opening:
                 if self._door is None:
-                    self._door = Door(self._folder, self._environment)
+                    self._door = Door(self._folder, self._environment, self._write_pool)
             return work(self._door)
 
         async with self._places:
@@ -410,10 +417,14 @@ async def _leave_on_signal(answers: Answers, requests: _OpenRequests) -> None:
 
 
 def run(
-    folder: str | None, environment: Mapping[str, str], read_only: bool, greeting: Greeting
+    folder: str | None,
+    environment: Mapping[str, str],
+    read_only: bool,
+    write_pool: bool,
+    greeting: Greeting,
 ) -> None:
     """Serve the client of this process, which was greeted, until its input ends or it is gone."""
-    answers = Answers(folder, environment, read_only)
+    answers = Answers(folder, environment, read_only, write_pool)
     try:
         anyio.run(_serve, answers, greeting)
     except* BrokenPipeError:

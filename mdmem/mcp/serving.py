@@ -17,7 +17,9 @@ from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
 _PACKAGES = ("mcp", "mcp_types", "anyio")
 
 
-def serve(folder: str | None, environment: Mapping[str, str], read_only: bool) -> int:
+def serve(
+    folder: str | None, environment: Mapping[str, str], read_only: bool, write_pool: bool = False
+) -> int:
     """Serve until the input ends; return the exit status. Raises PackageProblem without the SDK."""
     if any(find_spec(name) is None for name in _PACKAGES):
         raise PackageProblem(
@@ -26,12 +28,12 @@ def serve(folder: str | None, environment: Mapping[str, str], read_only: bool) -
     for number in INTERRUPTIONS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)
-    greeting = greet(read_line, write_line, has_line, read_only)
+    greeting = greet(read_line, write_line, has_line, read_only, write_pool)
     if not greeting.ended:
         # 600 ms with the SDK: the client is answered first
         from mdmem.mcp import server  # noqa: PLC0415
 
-        server.run(folder, environment, read_only, greeting)
+        server.run(folder, environment, read_only, write_pool, greeting)
     return 0
 
 

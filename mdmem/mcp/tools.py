@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 
 # for the client's model: at most 600 characters
 INSTRUCTIONS = """\
@@ -117,6 +117,7 @@ _SOURCE: Schema = {
 _SUPERSEDES = _text("id or text of the fact that this replaces")
 _SECTION = _text("heading, or 'A > B'")
 _FILE = _text("memory file, default MEMORY.md")
+WORKSPACE, _WORKSPACE = "workspace", _text("another workspace, by the name before its results")
 
 # by name, in the order of the list
 TOOLS: Mapping[str, ToolDefinition] = {
@@ -186,6 +187,7 @@ TOOLS: Mapping[str, ToolDefinition] = {
                 "source": _SOURCE,
                 "supersedes": _SUPERSEDES,
                 "reason": _text("why, for the history"),
+                WORKSPACE: _WORKSPACE,
             },
             required=("text",),
             idempotent=True,
@@ -202,6 +204,7 @@ TOOLS: Mapping[str, ToolDefinition] = {
                 "tags": _TAGS,
                 "source": _SOURCE,
                 "supersedes": _SUPERSEDES,
+                WORKSPACE: _WORKSPACE,
             },
             required=("text",),
             idempotent=True,
@@ -248,6 +251,15 @@ TOOLS: Mapping[str, ToolDefinition] = {
 }
 
 
-def offered(read_only: bool) -> Mapping[str, ToolDefinition]:
-    """The tools of a server."""
-    return {name: tool for name, tool in TOOLS.items() if not (read_only and tool.writes)}
+def offered(read_only: bool, write_pool: bool = False) -> Mapping[str, ToolDefinition]:
+    """The tools of a server; only with `write_pool` some take a workspace."""
+    tools = {name: tool for name, tool in TOOLS.items() if not (read_only and tool.writes)}
+    if write_pool:
+        return tools
+    return {
+        name: replace(
+            tool,
+            arguments={key: value for key, value in tool.arguments.items() if key != WORKSPACE},
+        )
+        for name, tool in tools.items()
+    }

@@ -122,6 +122,11 @@ class Memory:
         added = None if folders is None else tuple(map(Path, folders))
         return Memory(replace(self._workspace, added=added), self._say, self._progress)
 
+    def of_pool(self, name: str) -> Memory:
+        """The memory of another workspace of the pool. Raises UsageProblem, WorkspaceProblem."""
+        member = module("queries.pool").named(self.workspace, name)
+        return Memory(member, self._say, self._progress)
+
     def close(self) -> None:
         """Release cached resources (the index, kernel watches); they are opened again on demand."""
         self._workspace.resources.close()

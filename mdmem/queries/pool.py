@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mdmem.catchup import background
 from mdmem.catchup.index import FreshIndex, PoolMember, fresh_index
-from mdmem.errors import MdmemError, WorkspaceProblem
+from mdmem.errors import MdmemError, UsageProblem, WorkspaceProblem
 from mdmem.folder import listing
 from mdmem.search.engine import BrokenIndex
 from mdmem.search.indexer import SearchIndex
@@ -51,6 +51,18 @@ def open_pool(workspace: Workspace) -> Pool:
 def names(workspace: Workspace) -> list[str]:
     """The names of the workspaces of the pool, of which none is opened."""
     return list(_named(workspace).values())
+
+
+def named(workspace: Workspace, name: str) -> Workspace:
+    """A workspace of the pool. Raises UsageProblem, WorkspaceProblem (it cannot be read)."""
+    pool = open_pool(workspace)
+    if name in pool.workspaces:
+        return pool.workspaces[name]
+    if name in pool.missing:
+        raise WorkspaceProblem("no-workspace", f"{name} cannot be read: {pool.missing[name]}")
+    names = ", ".join(pool.workspaces)
+    hint = f"There are {names}." if names else "There is no pool."
+    raise UsageProblem(f"no workspace {name[:40]!r} in the pool", hint)
 
 
 def described(workspace: Workspace) -> tuple[tuple[str, str, str], ...]:
