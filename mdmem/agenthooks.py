@@ -132,13 +132,12 @@ def _answer_without_pool(event: HookEvent, opened: list[Memory]) -> str | Mappin
         background.start_catching_up(memory.workspace)
     if event.name not in _BLOCKS or not any(memory.workspace.pool for memory in opened):
         return None
-    try:
-        with _deadline(_SECONDS_ALONE):
-            for memory in opened:
-                module("queries.pool").start_catching_up(memory.workspace)
-            return attempt(lambda: _BLOCKS[event.name](opened[0], event, True), typed)
-    except DeadlinePassed:
-        return None
+    result: str | Mapping[str, Any] | None = None
+    with suppress(DeadlinePassed), _deadline(_SECONDS_ALONE):
+        result = attempt(lambda: _BLOCKS[event.name](opened[0], event, True), typed)
+        for memory in opened:
+            module("queries.pool").start_catching_up(memory.workspace)
+    return result
 
 
 @contextmanager

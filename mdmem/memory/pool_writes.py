@@ -14,6 +14,7 @@ from mdmem.queries import lookup, pool, search
 from mdmem.search.query import Filter
 from mdmem.startup import late
 from mdmem.verbs import name_of
+from mdmem.wording import typed, verb
 from mdmem.workspace import Say, Workspace
 
 _ID = late.pattern(r"[0-9a-f]{6,8}")
@@ -45,7 +46,8 @@ def _named_facts(change: object) -> list[tuple[str, str]]:
         case Forget(fact=fact):
             return [(f"forget {fact}", fact)]
         case Purge(fact=fact):
-            return [(f"forget --purge {fact}", fact)]
+            purge = typed(verb("forget", "purge")).removeprefix("mdmem ")
+            return [(f"{purge} {fact}", fact)]
         case Revert(reference=fact):
             return [(f"revert {fact}", fact)]
         case Contradict(first=first, second=second):

@@ -96,15 +96,15 @@ def _names(folders: list[Path]) -> dict[Path, str]:
             for number in range(1, len(parts) + 1)
             if all(other == folder or other.parts[-number:] != parts[-number:] for other in folders)
         )
-        names[folder] = "/".join(parts[-length:])
+        names[folder] = str(Path(*parts[-length:]))
     return names
 
 
 def _opened(folder: Path, kept: Workspace | None, asking: Workspace) -> Workspace:
-    if kept is not None:
-        return refresh(kept)
     if not listing.is_marked(folder):
         raise WorkspaceProblem("no-workspace", f"{folder} is not a workspace")
+    if kept is not None:
+        return refresh(kept)
     return replace(open_at(folder, asking.environment), added=None)
 
 

@@ -88,10 +88,10 @@ def build_context(
     # Only a search finds what is laid over an index that is behind; a list of entries does not.
     index = fresh(current=request.block_purpose is Purpose.PROMPT, in_part=True)
     try:
-        return _build(workspace, request, prompt, index, given_ids, say, without_pool)
+        return _build(workspace, request, prompt, index, given_ids, say, without_pool=without_pool)
     except BrokenIndex:
         index = fresh(full=True)
-        return _build(workspace, request, prompt, index, given_ids, say, without_pool)
+        return _build(workspace, request, prompt, index, given_ids, say, without_pool=without_pool)
 
 
 def _build(

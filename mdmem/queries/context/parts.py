@@ -449,6 +449,8 @@ def candidate(
 def joined(offers: Sequence[Offer]) -> Offer:
     """The offers of a workspace and its pool: the own one first, in the choice and as printed."""
     own = offers[0]
+    if len(offers) == 1:
+        return own
 
     def rest(left_out: Sequence[Candidate]) -> str:
         of_own = [each for each in left_out if each.workspace is None]
