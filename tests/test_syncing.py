@@ -466,6 +466,27 @@ class TestPurge:
         assert "- by hand" in pair.text("MEMORY.md")
         assert sync(pair.ada).pulled == 2
 
+    def test_one_that_is_killed_is_finished_by_the_next(
+        self, pair: Pair, monkeypatch: pytest.MonkeyPatch
+    ):
+        pair.ada.apply(fact(CODE))
+        for at in (pair.ada, pair.bo):
+            sync(at)
+        propose(pair.bo, fact("basalt is a fish"))
+        purge(pair.ada)
+        sync(pair.ada, purge=True)
+
+        def killed(*_: object) -> None:
+            raise SystemExit
+
+        with monkeypatch.context() as patches:
+            patches.setattr(syncing, "forget_old", killed)
+            with pytest.raises(SystemExit):
+                sync(pair.bo, purge=True)
+        assert "4711" not in pair.bo.git("log", "-p", "--all")
+        assert sync(pair.bo).state == "synced"
+        assert_purged(pair, pair.bo)
+
     @pytest.mark.parametrize("option", ["purge", "join"])
     def test_it_is_a_persons(self, pair: Pair, monkeypatch: pytest.MonkeyPatch, option: str):
         monkeypatch.setenv("MDMEM_ACTOR", "agent/x")

@@ -23,8 +23,6 @@ from mdmem.workspace import Say, Workspace
 _NAME = "sync"
 _LISTED = 20
 _PROPOSALS = "refs/heads/mdmem/proposals"
-_LOGGED = ("refs/heads", "refs/remotes", "refs/mdmem")
-"""The refs whose reflogs are emptied."""
 _CURSORS = frozenset({"transcripts.json", "marks.json"})
 """The files that say how far transcripts are read."""
 
@@ -175,7 +173,11 @@ def forget_old(repository: Repository) -> None:
     """Empty reflogs and caches, and remove what nothing refers to, as a purge does."""
     empty_state(repository, None, _CURSORS)
     folder = repository.root
-    refs = ["HEAD", *branch_commits.list_refs(repository, *_LOGGED)]
+    logs = repository.common_dir / "logs"
+    refs = ["HEAD", *branch_commits.list_refs(repository, "refs/heads", "refs/remotes")]
+    refs += [
+        ref for ref in branch_commits.list_refs(repository, "refs/mdmem") if (logs / ref).exists()
+    ]
     objects.git(folder, "reflog", "expire", "--expire=all", "--expire-unreachable=all", *refs)
     for name in ("FETCH_HEAD", "ORIG_HEAD"):
         (repository.git_dir / name).unlink(missing_ok=True)

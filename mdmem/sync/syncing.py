@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from contextlib import ExitStack
+from pathlib import Path
 
 from mdmem import secrets
 from mdmem.changes import placing
@@ -36,6 +37,7 @@ from mdmem.workspace import Say, Workspace
 
 _LOCK_NAME, _MARK_NAME = "sync.lock", "sync.again"
 """Held by the sync at work; left by another, for which the one at work looks once more."""
+_PURGE_NAME = "sync.purge"
 _PUSHES, _LANDINGS = 8, 20
 _UNLOCKED_LANDINGS = 2
 """The landings that are tried before nobody may write meanwhile."""
@@ -92,6 +94,8 @@ def _sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
     try:
         with lock_workspace(workspace, say):
             recover(workspace, say)
+            if _purge_mark(workspace).exists():
+                _finish_purge(workspace)
         set_up(workspace)
         result, seen = steps.take()
     except MdmemError as problem:
@@ -106,6 +110,16 @@ def _sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
         done = SyncState(line=state.line, seen=seen, last=now, tried=now, secrets=names)
         save_state(workspace, replace(done, proposals=steps.state.proposals))
     return result
+
+
+def _purge_mark(workspace: Workspace) -> Path:
+    """The file that a process leaves if it is killed while it carries a purge through."""
+    return workspace.state.parent / _PURGE_NAME
+
+
+def _finish_purge(workspace: Workspace) -> None:
+    forget_old(workspace.repository)
+    _purge_mark(workspace).unlink(missing_ok=True)
 
 
 @dataclass(slots=True)
@@ -255,14 +269,15 @@ class _Steps:
             result = self._result(before, theirs, commit, [], 0)
             if self.request.dry_run:
                 return result, commit
+            _purge_mark(self.workspace).touch()
+            if is_there:
+                own_refs_again(self.workspace, commit, ours, self.say)
             if commit == ours or land(self.workspace, ours, commit, self.say):
                 break
         if commit != theirs and not self._push_purged(commit, None if is_there else theirs):
             raise SyncProblem("sync-busy", "somebody pushed meanwhile", "Try again.")
         with lock_workspace(self.workspace, self.say):
-            if is_there and ours:
-                own_refs_again(self.workspace, commit, ours, self.say)
-            forget_old(repository)
+            _finish_purge(self.workspace)
         return result, commit
 
     def _push_purged(self, commit: CommitId, replaces: CommitId | None) -> bool:
