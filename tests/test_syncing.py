@@ -724,7 +724,7 @@ class TestProposals:
         said: list[str] = []
         syncing.sync(pair.ada.workspace, Sync(), said.append)
         assert [line.partition(": ")[2] for line in said] == [
-            "1 file of it are no memory",
+            "it changes 1 file outside memory",
             "MEMORY.md: possible secret (github-token) in the unpushed commit "
             + pair.ada.git("rev-parse", "mdmem/proposals/b/0000000b")[:10],
         ]
@@ -763,7 +763,7 @@ class TestProposals:
         said: list[str] = []
         syncing.sync(pair.bo.workspace, Sync(), said.append)
         (line,) = said
-        assert line.endswith("stays where it is: git cannot name a branch so")
+        assert line.endswith("is not synced: git cannot name a branch so")
 
     def test_a_branch_that_is_checked_out_is_not_moved(self, pair: Pair, tmp_path: Path):
         propose(pair.ada, fact("amber is a stone"))
@@ -893,7 +893,7 @@ class TestHostileBranches:
         assert time.monotonic() - began < 20
         assert (result.pulled, result.pushed) == (2, 2)
         (line,) = said
-        assert line.endswith(" stays where it is: more than 1,000 commits")
+        assert line.endswith(" is not synced: more than 1,000 commits")
         assert not pair.bo.git("branch", "--list", "mdmem/*")
 
     @pytest.mark.parametrize("count", [1_200, pytest.param(10_000, marks=pytest.mark.slow)])

@@ -61,7 +61,7 @@ def named(workspace: Workspace, name: str) -> Workspace:
     if name in pool.missing:
         raise WorkspaceProblem("no-workspace", f"{name} cannot be read: {pool.missing[name]}")
     names = ", ".join(pool.workspaces)
-    hint = f"There are {names}." if names else "There is no pool."
+    hint = f"The pool has {names}." if names else "The pool is empty."
     raise UsageProblem(f"no workspace {name[:40]!r} in the pool", hint)
 
 

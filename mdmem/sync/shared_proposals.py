@@ -126,7 +126,7 @@ class _Exchange:
         command = ("rev-list", "--count", f"--max-count={MOST_PARTS + 1}", ref.tip, "--not", "HEAD")
         is_short = int(self._repository.git(*command)) <= MOST_PARTS
         if not is_short:
-            self._say(f"proposal {ref.id} stays where it is: more than {MOST_PARTS:,} commits")
+            self._say(f"proposal {ref.id} is not synced: more than {MOST_PARTS:,} commits")
         return is_short
 
     def bring(self, name: str) -> None:
@@ -173,7 +173,9 @@ class _Exchange:
     def _may_move(self, proposal: Proposal) -> bool:
         if paths := self._foreign(proposal):
             files = number_of(len(paths), "file")
-            self._say(f"proposal {proposal.ref.id} stays where it is: {files} of it are no memory")
+            self._say(
+                f"proposal {proposal.ref.id} is not synced: it changes {files} outside memory"
+            )
         return not paths
 
     def _send(self, ours: Proposal) -> None:
@@ -185,14 +187,14 @@ class _Exchange:
         try:
             require_no_secrets(self._workspace, self._head, ours.ref.tip)
         except RefusedChange as problem:
-            self._say(f"proposal {ours.ref.id} stays where it is: {problem.message}")
+            self._say(f"proposal {ours.ref.id} is not synced: {problem.message}")
             return
         self.wanted[ours.ref.name] = ours.ref.tip
 
     def _take(self, ours: Proposal | None, theirs: Proposal) -> None:
         """Take a proposal as the remote has it."""
         if ours is None and len(self.local) >= MOST_PROPOSALS:
-            self._say(f"proposal {theirs.ref.id} stays where it is: {MOST_PROPOSALS} are open here")
+            self._say(f"proposal {theirs.ref.id} is not synced: {MOST_PROPOSALS} are open here")
         elif self._may_move(theirs) and (ours is None or self._is_movable(ours)):
             before, after = ours.ref if ours else None, theirs.ref
             if branches.adopt(self._repository, before, after):
@@ -201,12 +203,12 @@ class _Exchange:
             elif self._repository.commit_named(after.name) != (before.tip if before else None):
                 self.is_late = True
             else:
-                self._say(f"proposal {after.id} stays where it is: git cannot name a branch so")
+                self._say(f"proposal {after.id} is not synced: git cannot name a branch so")
 
     def _is_movable(self, ours: Proposal) -> bool:
         is_checked_out = branch_commits.checked_out_in(self._repository, ours.ref.name) is not None
         if is_checked_out:
-            self._say(f"proposal {ours.ref.id} stays where it is: its branch is checked out")
+            self._say(f"proposal {ours.ref.id} is not synced: its branch is checked out")
         return not is_checked_out
 
     def _merge(self, ours: Proposal, theirs: Proposal) -> None:
