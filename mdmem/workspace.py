@@ -95,17 +95,15 @@ class Workspace:
         )
 
     def kind_of(self, path: str) -> FileKind:
-        """The kind of file that a path is in this workspace."""
+        """The kind of file that a path is in this workspace; what lies in another one is none."""
         daily, globs = self.daily, self.settings.paths
         kind = self._kind_without_paths(path, daily)
         if kind is FileKind.OTHER and globs:
             kind = layout.note_kind(path, globs)
-            return (
-                FileKind.OTHER
-                if kind.is_memory and listing.lies_elsewhere(self.root, path)
-                else kind
-            )
-        return kind
+        elif kind is not FileKind.DAILY or path.startswith("memory/"):
+            return kind
+        is_elsewhere = kind.is_memory and listing.lies_elsewhere(self.root, path)
+        return FileKind.OTHER if is_elsewhere else kind
 
     def _kind_without_paths(self, path: str, daily: str | None) -> FileKind:
         if daily is not None and layout.log_day(path, daily):

@@ -106,8 +106,9 @@ def at(shell: Shell, world: World, workspaces: Callable[..., Path]) -> Shell:  #
     for name in ("private", "teams"):
         workspaces(name, *secret, **{"memory/2026-03-05.md": day, "USER.md": profile})
     for folder in (shell.folder, world.home / "team"):
-        (folder / "agents/other").mkdir(parents=True)
+        (folder / "agents/other/memory").mkdir(parents=True)
         (folder / "agents/other/MEMORY.md").write_text(f"# Memory\n\n- the {SECRET} lamp\n")
+        (folder / "agents/other/memory/2026-03-05.md").write_text(day)
     (world.home / "team" / "link").symlink_to(world.home / "private")
     shell.git("add", "-A")
     shell.git("commit", "-qm", "by hand")
