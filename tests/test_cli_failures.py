@@ -193,6 +193,16 @@ def listed_and_overtaken(shell: Shell) -> None:
     shell.run("remember", "y", "--key", "k", "--section", "Work")
 
 
+def in_a_pool(shell: Shell) -> None:
+    """A workspace beside this one, which is read together with it."""
+    there = shell.world.home / "team"
+    shell.world.git(shell.folder, "clone", "-q", str(shell.folder), str(there))
+    (there / "MEMORY.md").write_text("# Memory\n\n- the deploy lamp is red\n")
+    settings = shell.world.home / ".config" / "mdmem" / "config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text('pool = ["~/team"]\n')
+
+
 def many_proposals(shell: Shell) -> None:
     head = shell.git("rev-parse", "HEAD").strip()
     for number in range(500):
@@ -261,6 +271,12 @@ FAILURES = [
     Failure("ambiguous-date", ("search", "x", "--since", "3/4"), hints="2026-11-21"),
     Failure("fact-ambiguous", ("history", "pet"), hints="pet: cat"),
     Failure("ambiguous", ("revert", ROOMS), git("tag", ROOMS), "more digits"),
+    Failure(
+        "other-workspace",
+        ("forget", fact_id("the deploy lamp is red")),
+        in_a_pool,
+        hints=f"forget {fact_id('the deploy lamp is red')}",
+    ),
     Failure("append", ("save",), file(LOG, "# 2026-03-05\n"), "--allow append"),
     Failure(
         "append-only",

@@ -107,7 +107,7 @@ class TestHistory:
     def test_of_a_section_newest_first(self, year: Year):
         done = year.now("history", "Employer")
         lines = done.out.splitlines()
-        assert done.err == f"mdmem: this name is also the key of fact {FIGMA}\n"
+        assert done.err == f"mdmem: the name is also the key of fact {FIGMA}\n"
         assert re.fullmatch(
             r"2026-05-01 \d\d:\d\d  [0-9a-f]{10}  by hand, Ada Example  - employer: works at Linear  \+ employer: works at Figma",
             lines[0],

@@ -1002,7 +1002,7 @@ class TestCommand:
     def test_its_line(self, pair: Pair, shell: Shell):
         diverge(pair)
         words = ("-C", str(pair.bo.root), "sync")
-        assert shell.run(*words, "--dry-run").out == "with origin: 2 to pull, 2 to push\n"
+        assert shell.run(*words, "--dry-run").out == "to sync with origin: 2 to pull, 2 to push\n"
         assert shell.run(*words).out == "synced with origin: 2 pulled, 2 pushed\n"
 
     def test_wrong_seconds(self, pair: Pair, shell: Shell):

@@ -141,8 +141,8 @@ def init(
     git has no user name set. Running it again is harmless. git is set up to merge memory files by
     section and fact.
 
-    With --outside, in a project: the workspace DIR (made, taken or cloned) becomes the memory of
-    the project, for all its branches and work trees. The project itself does not change.
+    With --outside, in a project: the workspace DIR (created, adopted or cloned) becomes the memory
+    of the project, for all its branches and work trees. The project itself does not change.
     """
     others = any((no_hooks, agents, no_agents, shared, outside))
     if (leave and (found or others)) or (found and (folder or others)) or (yes and not found):
@@ -240,19 +240,22 @@ def sync(
         float, typer.Option("--wait", metavar="SECONDS", help="Time limit for the whole sync.")
     ] = 60.0,
     all_files: Annotated[
-        bool, typer.Option("--all", help="Sync commits of other files than memory too.")
+        bool, typer.Option("--all", help="Also sync commits that change other files.")
     ] = False,
     join: Annotated[
         bool, typer.Option("--join", help="Merge two memories that were created separately.")
     ] = False,
     purge: Annotated[
-        bool, typer.Option("--purge", help="Remove what was purged on one side from the other too.")
+        bool,
+        typer.Option(
+            "--purge", help="Also purge here what was purged on the remote, and vice versa."
+        ),
     ] = False,
     as_json: Json = False,
 ) -> Answer:
     """Sync memory with the remote of the current branch.
 
-    It fetches, merges memory by section and fact, and pushes, and it asks nothing. If a commit
+    It fetches, merges memory by section and fact, and pushes, without prompting. If a commit
     changes other files, nothing is synced.
     """
     memory = open_memory(call)

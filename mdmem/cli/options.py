@@ -101,7 +101,10 @@ With = Annotated[
     ),
 ]
 Alone = Annotated[
-    bool, typer.Option("--alone", help="Read no other workspace, whatever `pool` says.")
+    bool,
+    typer.Option(
+        "--alone", help="Read this workspace only, whatever workspaces the setting `pool` adds."
+    ),
 ]
 Since = Annotated[
     str | None,
@@ -147,7 +150,10 @@ RecentDays = Annotated[
     ),
 ]
 Combined = Annotated[
-    bool, typer.Option("--combined", help=f"Same as --recent-days {COMBINED_DAYS}.")
+    bool,
+    typer.Option(
+        "--combined", help=f"Curated files and recent logs: same as --recent-days {COMBINED_DAYS}."
+    ),
 ]
 Past = Annotated[
     bool,

@@ -109,8 +109,8 @@ def proposals(
 ) -> Answer:
     """List what is proposed, numbered, or show one proposal.
 
-    Rivals (two values of one key, two changes of one fact) have one number, the newest first.
-    Control and invisible characters are shown as code points.
+    Rivals (two values of one key, two changes of one fact) share one number, and the newest comes
+    first. Control and invisible characters are shown as code points.
     """
     memory = open_memory(call)
     if proposal is not None:

@@ -97,7 +97,7 @@ def dim(text: str, colour: bool) -> str:
 
 _ALSO = {
     "section": "the name is also a section: {}",
-    "key": "this name is also the key of fact {}",
+    "key": "the name is also the key of fact {}",
     "id": "the name is also the beginning of the ID {}",
     "place": "the same fact is also in {}",
     "day": "the name is also a day: {}",

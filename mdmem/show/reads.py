@@ -447,5 +447,5 @@ def _next_steps(status: WorkspaceStatus) -> Iterator[str]:
         yield (
             'mdmem remember "a fact", mdmem log "what happened"'
             if status.current
-            else "mdmem search WORDS  (reads memory for the first time)"
+            else "mdmem search WORDS  (builds the index)"
         )

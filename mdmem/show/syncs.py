@@ -31,7 +31,7 @@ def sync_json(result: SyncResult) -> dict[str, Any]:
 def sync_text(result: SyncResult) -> str:
     """A sync in one line."""
     if result.dry_run:
-        return f"with {result.remote}: {result.pulled} to pull, {result.pushed} to push"
+        return f"to sync with {result.remote}: {result.pulled} to pull, {result.pushed} to push"
     taken_in = f", merged {', '.join(result.taken_in)}" if result.taken_in else ""
     return f"synced with {result.remote}: {result.pulled} pulled, {result.pushed} pushed{taken_in}"
 

@@ -133,7 +133,7 @@ def settings_hint(environment: Mapping[str, str]) -> str:
     """The line to put into the user's own settings, and their file."""
     own_settings = config.user_settings_path(environment) or Path("config.toml")
     clients = ", ".join(CLIENT_NAMES)
-    return f'Put sessions = ["claude"] into {own_settings}; the clients are {clients}.'
+    return f'Add sessions = ["claude"] to {own_settings}. Supported: {clients}.'
 
 
 class Scope:
