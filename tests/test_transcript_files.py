@@ -211,5 +211,6 @@ def test_a_project_that_lies_in_a_work_tree(
 ):
     monkeypatch.chdir(tmp_path)
     folder = None if project is None else project.format(root=tmp_path)
-    assert Scope("project", tmp_path).includes(folder) is counts
-    assert Scope("all", tmp_path).includes(folder)
+    other = tmp_path.parent / "other"
+    assert Scope("project", [other, tmp_path]).includes(folder) is counts
+    assert Scope("all", ()).includes(folder)

@@ -670,6 +670,7 @@ NOT_MEMORY = {
             "history",
             "look",
             "more_on_branches",
+            "of_pool",
             "open",
             "open_in",
             "outline",

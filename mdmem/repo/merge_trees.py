@@ -78,7 +78,7 @@ def merge_trees(
         raise result.failure("merge-tree")
     tree, *rows = result.output.split(b"\0")
     if result.status == 0:
-        return MergedTree(tree.decode())
+        return MergedTree(tree=tree.decode())
     conflicts: dict[bytes, _Conflict] = {}
     for row in filter(None, rows):
         head, _, path = row.partition(b"\t")
