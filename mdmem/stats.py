@@ -13,6 +13,7 @@ from statistics import fmean, median, stdev
 from typing import TypeVar
 
 from mdmem.events import Event, Outcome, Quality
+from mdmem.history.figures import monday, week_name
 from mdmem.model.pipelines import StepRecord
 from mdmem.startup.records import dataclass
 
@@ -156,7 +157,7 @@ def figures(
         for verb, of_week in by_verb.items()
     ]
     return Figures(
-        tuple(map(_week_name, active)),
+        tuple(map(week_name, active)),
         tuple(sorted(verbs, key=lambda figures: (-figures.count, figures.verb))),
         damaged,
     )
@@ -183,9 +184,7 @@ def search_figures(
     """The searches of the last weeks (`weeks` of them), and the drift of the newest."""
     done = (event for event in events if event.verb == SEARCH and event.outcome is Outcome.DONE)
     by_week = _group_by_week(done, today, zone, weeks)
-    searches = tuple(
-        _week_figures(_week_name(monday), events) for monday, events in by_week.items()
-    )
+    searches = tuple(_week_figures(week_name(monday), events) for monday, events in by_week.items())
     return SearchFigures(searches, drift(searches), damaged)
 
 
@@ -213,7 +212,7 @@ def context_figures(
         event for event in events if event.verb in (CONTEXT, GUARD) or event.code == RECALLED
     )
     by_week = _group_by_week(counted, today, zone, weeks)
-    by_name = tuple(_context_week(_week_name(monday), events) for monday, events in by_week.items())
+    by_name = tuple(_context_week(week_name(monday), events) for monday, events in by_week.items())
     return ContextFigures(
         by_name,
         _drift_of(by_name, _WATCHED_CONTEXT, lambda week: week.prompts, ("answered", "again")),
@@ -252,7 +251,7 @@ def run_figures(
     """The steps of the last weeks (their number in `weeks`), up to today."""
     by_week = _group_by_week(records, today, zone, weeks)
     return RunFigures(
-        tuple(_run_week(_week_name(monday), steps) for monday, steps in by_week.items())
+        tuple(_run_week(week_name(monday), steps) for monday, steps in by_week.items())
     )
 
 
@@ -295,23 +294,14 @@ def _group_by_week(
     events: Iterable[E], today: date, zone: tzinfo | None, weeks: int
 ) -> dict[date, list[E]]:
     # by their Mondays, oldest first, from the first week with an event on, without later weeks
-    newest = _monday(today)
+    newest = monday(today)
     by_week: dict[date, list[E]] = {
         newest - timedelta(weeks=back): [] for back in reversed(range(weeks))
     }
     for event in events:
-        by_week.get(_monday(event.time.astimezone(zone).date()), []).append(event)
+        by_week.get(monday(event.time.astimezone(zone).date()), []).append(event)
     first = next((monday for monday, events in by_week.items() if events), date.max)
     return {monday: events for monday, events in by_week.items() if monday >= first}
-
-
-def _monday(day: date) -> date:
-    return day - timedelta(days=day.weekday())
-
-
-def _week_name(day: date) -> str:
-    year, week, _ = day.isocalendar()
-    return f"{year}-W{week:02}"
 
 
 # Drift.

@@ -279,6 +279,7 @@ CLI: Mapping[str, list[tuple[str, Fate]]] = {
     "run": [("", NO_WRITE)],
     "schedule": [("", NO_WRITE)],
     "stats": [("", NO_WRITE)],
+    "trends": [("", NO_WRITE)],
 }
 ROWS = [(name, words, fate) for name, rows in CLI.items() for words, fate in rows]
 WRITING = [row for row in ROWS if row[2] not in (NO_WRITE, A_DOOR)]
@@ -714,7 +715,7 @@ def test_each_record_and_method_has_its_row() -> None:
     # `initialise` is the command `init`; `leave` and `adopt_found` write the user's own list
     assert functions == {
         *("adopt_found", "find_unadopted", "find_workspace", "initialise", "leave"),
-        "staged_problems",
+        *("markdown_trends", "staged_problems"),
     }
 
 

@@ -44,6 +44,7 @@ _SLOW_COMMANDS = frozenset(
         "status",
         "doctor",
         "stats",
+        "trends",
         "reindex",
         "digest",
         "run",

@@ -70,3 +70,10 @@ def read_argument(text: str) -> str:
 def use_colour() -> bool:
     """True if the output may be coloured."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def use_blocks() -> bool:
+    """True if charts may have block characters: the locale is UTF-8, and plain text not wished."""
+    named = (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
+    locale = next(filter(None, named), "").casefold().replace("-", "")
+    return "utf8" in locale and not os.environ.get("NO_COLOR")

@@ -149,6 +149,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "pipelines", "schedule", "Maintain", "mdmem schedule systemd --install"
     ),
     "stats": CommandEntry("tasks", "stats", "Maintain", "mdmem stats search"),
+    "trends": CommandEntry("tasks", "trends", "Maintain", "mdmem trends ~/notes --weeks 26"),
 }
 
 # the help of each group, by its first word

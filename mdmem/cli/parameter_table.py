@@ -411,4 +411,9 @@ TABLE: ParameterTable = {
         ("weeks", ("--weeks",), int, 12, False),
         ("as_json", ("--json",), bool, False, False),
     ),
+    "trends": (
+        ("folder", (), str, None, False),
+        ("weeks", ("--weeks",), int, 12, False),
+        ("as_json", ("--json",), bool, False, False),
+    ),
 }

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli.call import Answer, Call, open_memory, read_argument, use_colour
+from mdmem.cli.call import (
+    Answer,
+    Call,
+    open_memory,
+    read_argument,
+    use_blocks,
+    use_colour,
+)
 from mdmem.cli.write_options import write_answer, write_options
 from mdmem.errors import UsageProblem
+from mdmem.memory import markdown_trends
 from mdmem.model.reads import ShowFigures
 from mdmem.show import figures, reads, writes
 from mdmem.wording import near_names
@@ -150,6 +160,31 @@ def stats(
         figures.searches_json(weekly),
         figures.searches_text(weekly, use_colour()),
         figures.notes(weekly.damaged, "" if weekly.weeks else "no searches in these weeks"),
+    )
+
+
+def trends(
+    call: Call,
+    folder: Annotated[
+        str | None, typer.Argument(metavar="DIR", help="The folder. [default: -C, else here]")
+    ] = None,
+    weeks: Annotated[
+        int, typer.Option("--weeks", metavar="N", help="The last N weeks, including this one.")
+    ] = 12,
+    as_json: Json = False,
+) -> Answer:
+    """Show how the Markdown of a repository changes.
+
+    It needs no workspace and writes nothing: everything comes from git, along the branch that is
+    checked out. Lines now and by week, lines added and removed, how long a line lasts, who writes,
+    the largest files.
+    """
+    place = Path(folder or call.workspace or ".")
+    found = markdown_trends(place, ShowFigures(weeks), os.environ)
+    return Answer(
+        figures.trends_json(found),
+        figures.trends_text(found, use_colour(), use_blocks()),
+        () if found.commits else ("no commit changed a Markdown file",),
     )
 
 

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         Outline,
         SectionView,
         Show,
+        ShowFigures,
         WorkspaceStatus,
     )
     from mdmem.model.searches import (
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
         TagCatalogue,
     )
     from mdmem.model.syncing import Sync, SyncResult
+    from mdmem.model.trends import MarkdownTrends
     from mdmem.queries.folders import FolderView
     from mdmem.repo import Repository
 
@@ -601,6 +603,13 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
     return module("memory.commit_hooks").staged_problems_of_workspace(folder, environment)
 
 
+def markdown_trends(
+    folder: Path, request: ShowFigures, environment: Mapping[str, str]
+) -> MarkdownTrends:
+    """The Markdown of any repository over time, from git alone; nothing is written there."""
+    return module("queries.trends").markdown_trends(folder, request, environment)
+
+
 __all__ = [
     "Memory",
     "adopt_found",
@@ -608,5 +617,6 @@ __all__ = [
     "find_workspace",
     "initialise",
     "leave",
+    "markdown_trends",
     "staged_problems",
 ]

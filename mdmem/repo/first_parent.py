@@ -73,11 +73,11 @@ def parse_patches(output: bytes) -> dict[CommitId, tuple[FilePatch, ...]]:
             close()
             path, renamed_from, added = FilePath(""), FilePath(""), []
         elif line.startswith(b"rename from "):
-            renamed_from = _unquoted(line[12:])
+            renamed_from = unquoted(line[12:])
         elif line.startswith(b"rename to "):
-            path = _unquoted(line[10:])
+            path = unquoted(line[10:])
         elif line.startswith(b"+++ ") and line != b"+++ /dev/null":
-            path = _unquoted(line[4:].removesuffix(b"\t"))  # git ends a name with a blank in it so
+            path = unquoted(line[4:].removesuffix(b"\t"))  # git ends a name with a blank in it so
         elif match := HUNK.match(line):
             added.append(new_lines(lines, match))
     close()
@@ -96,7 +96,8 @@ def new_lines(lines: Iterator[bytes], hunk: Match[bytes]) -> str:
     return b"\n".join(added).decode("utf-8", "replace")
 
 
-def _unquoted(path: bytes) -> FilePath:
+def unquoted(path: bytes) -> FilePath:
+    """A path as git prints it, in quotes where it has odd characters."""
     if path.startswith(b'"'):
         path = _QUOTED.sub(lambda m: _ESCAPES.get(m[1]) or bytes([int(m[1], 8)]), path[1:-1])
     return FilePath(os.fsdecode(path))

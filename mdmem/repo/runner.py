@@ -118,9 +118,7 @@ def converse(
         TimeUpError: it took longer than `seconds`.
         TooMuchOutputError: it wrote more than `most_bytes`.
     """
-    # SIG_IGN may be inherited; no status could be waited for with it.
-    if _is_main_thread() and signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _heed_children()
     process: subprocess.Popen[bytes] | None = None
     with (
         _pipe() as (output, their_output),
@@ -152,6 +150,55 @@ def converse(
     return process.returncode, received[0], received[1]
 
 
+@contextmanager
+def output_lines(folder: Path, arguments: Sequence[str]) -> Iterator[Iterator[bytes]]:
+    """Run git offline and read its output line by line, as it comes, for as long as it takes.
+
+    Raises RepositoryProblem (`git-missing`, `git-failed`, `missing-history`), at the end.
+    """
+    _heed_children()
+    process: subprocess.Popen[bytes] | None = None
+    with _pipe() as (output, their_output), _unnamed_file() as errors:
+        try:
+            with _interruptions_held():
+                process = subprocess.Popen(
+                    _command(folder, arguments),
+                    stdin=subprocess.DEVNULL,
+                    stdout=their_output,
+                    stderr=errors,
+                    env=environment() | _OFFLINE,
+                    start_new_session=True,
+                )
+            their_output.close()
+            yield output
+            _ends_by(process, math.inf)
+        except FileNotFoundError as problem:
+            raise _git_missing() from problem
+        except BaseException:
+            if process is not None:
+                _end(process)
+            raise
+        errors.seek(0)
+        text = errors.read().decode("utf-8", "replace").strip()
+        result = GitResult(process.returncode, b"", text)
+        if result.status:
+            raise result.failure("log")
+
+
+def _command(folder: Path, arguments: Sequence[str]) -> list[str]:
+    return ["git", "-C", os.fspath(folder), "--no-pager", *_SETTINGS, *arguments]
+
+
+def _git_missing() -> RepositoryProblem:
+    return RepositoryProblem("git-missing", "git is not installed", "Install git.")
+
+
+def _heed_children() -> None:
+    # SIG_IGN may be inherited; no status could be waited for with it.
+    if _is_main_thread() and signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
 def _is_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
@@ -169,14 +216,16 @@ def _text_file(text: bytes) -> Iterator[IO[bytes] | int]:
     if not text:
         yield subprocess.DEVNULL
         return
-    with (
-        os.fdopen(os.memfd_create("text"), "w+b")
-        if hasattr(os, "memfd_create")
-        else tempfile.TemporaryFile()
-    ) as file:
+    with _unnamed_file() as file:
         file.write(text)
         file.seek(0)
         yield file
+
+
+def _unnamed_file() -> IO[bytes]:
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("text"), "w+b")
+    return tempfile.TemporaryFile()
 
 
 @contextmanager
@@ -314,12 +363,12 @@ def run(
     network, or runs the user's own hooks, filters and signing, which may; no other can. Raises
     RepositoryProblem (`git-missing`, or `git-timeout` where it took too long).
     """
-    command = ["git", "-C", os.fspath(folder), "--no-pager", *_SETTINGS, *arguments]
+    command = _command(folder, arguments)
     variables = environment(extra) | (_NO_LAZY_FETCH if is_online else _OFFLINE)
     try:
         status, output, errors = converse(command, variables, text, seconds, meanwhile=meanwhile)
     except (FileNotFoundError, NotADirectoryError, PermissionError) as problem:
-        raise RepositoryProblem("git-missing", "git is not installed", "Install git.") from problem
+        raise _git_missing() from problem
     except TimeUpError as problem:
         raise RepositoryProblem(
             "git-timeout", f"git {arguments[0]} took longer than {seconds:g} s"

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mdmem.model.trends import MarkdownTrends, TrendWeek
 from mdmem.show.formatting import dim, one_line
 from mdmem.stats import ContextFigures, Drift, Figures, RunFigures, SearchFigures, Week
+from mdmem.wording import number_of
 
 _BAR = 20  # width of the longest bar
 _HEIGHTS = ".:-=+*#"  # from zero to the maximum
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_MOST_AUTHORS = 10
 _DIGITS = 3
 _FIGURES = {
     "without_hit": "the share of searches without a hit",
@@ -69,9 +73,9 @@ def _count(number: int) -> str:
     return str(number) if number else "-"
 
 
-def _heights(counts: Sequence[int]) -> str:
-    most = max(counts)
-    return "".join(_HEIGHTS[-(-count * (len(_HEIGHTS) - 1) // most)] for count in counts)
+def _heights(counts: Sequence[int], heights: str = _HEIGHTS) -> str:
+    most = max(1, *counts)
+    return "".join(heights[-(-max(0, count) * (len(heights) - 1) // most)] for count in counts)
 
 
 def searches_json(figures: SearchFigures) -> dict[str, Any]:
@@ -263,6 +267,83 @@ def runs_text(figures: RunFigures, colour: bool) -> str:
         for week in figures.weeks
     ]
     return "\n".join(_columns(head, rows, colour))
+
+
+def trends_json(trends: MarkdownTrends) -> dict[str, Any]:
+    """The Markdown of a repository over time."""
+    return {
+        "commits": trends.commits,
+        "lines": trends.lines,
+        "files": trends.files,
+        "added": trends.added,
+        "removed": trends.removed,
+        "half_life_days": _short(trends.half_life_days),
+        "weeks": [
+            {name: getattr(week, name) for name in ("week", "commits", "added", "removed", "lines")}
+            for week in trends.weeks
+        ],
+        "authors": [
+            {
+                "name": author.name,
+                "commits": author.commits,
+                "added": author.added,
+                "removed": author.removed,
+                "last": author.last.isoformat(),
+            }
+            for author in trends.authors
+        ],
+        "largest": [{"path": file.path, "lines": file.lines} for file in trends.largest],
+    }
+
+
+def trends_text(trends: MarkdownTrends, colour: bool, blocks: bool) -> str:
+    """The figures with a character a week, then authors and files; `blocks`: of blocks."""
+    if not trends.commits:
+        return ""
+    heights = _BLOCKS if blocks else _HEIGHTS
+    lasting = (
+        "more than half of all lines are still there"
+        if trends.half_life_days is None
+        else f"half of all lines last {trends.half_life_days:,.1f} days or longer"
+    )
+    charts = [
+        (name, f"{total:,}", _heights([getattr(week, name) for week in trends.weeks], heights))
+        for name, total in (
+            ("lines", trends.lines),
+            ("added", trends.added),
+            ("removed", trends.removed),
+            ("commits", trends.commits),
+        )
+    ]
+    shown = trends.authors[:_MOST_AUTHORS]
+    authors = [
+        (
+            author.last.isoformat(),
+            f"{author.commits:,}",
+            f"{author.added:,}",
+            f"{author.removed:,}",
+            one_line(author.name),
+        )
+        for author in shown
+    ]
+    files = [(f"{file.lines:,}", one_line(file.path)) for file in trends.largest]
+    size = f"{number_of(trends.files, 'file')}, {number_of(trends.lines, 'line')}"
+    more = len(trends.authors) - len(shown)
+    return "\n".join(
+        [
+            f"{size}; {lasting}",
+            "",
+            *_columns(("", "total", _weeks_named(trends.weeks)), charts, colour),
+            "",
+            *_columns(("last", "commits", "added", "removed", "author"), authors, colour),
+            *([dim(f"{number_of(more, 'more author')} (--json has all)", colour)] if more else []),
+            *(["", *_columns(("lines", "largest"), files, colour)] if files else []),
+        ]
+    )
+
+
+def _weeks_named(weeks: Sequence[TrendWeek]) -> str:
+    return f"{weeks[0].week} to {weeks[-1].week}" if len(weeks) > 1 else weeks[0].week
 
 
 def notes(damaged: int, nothing: str = "") -> tuple[str, ...]:
