@@ -55,6 +55,7 @@ READS: dict[str, Sequence[Sequence[str]]] = {
     "doctor": [()],
     "reindex": [(), ("--full",)],
     "stats": [()],
+    "trends": [()],
     "digest": [("--dry-run",)],
     "dream": [("--dry-run",)],
     "task show": [("x",)],
