@@ -14,7 +14,7 @@ from proposal_actions import BOT, accept, propose, reject, silent
 from workspaces import TOKEN, Desk
 
 from mdmem.changes import proposing
-from mdmem.errors import MdmemError
+from mdmem.errors import MdmemError, RefusedChange, SyncProblem
 from mdmem.folder import files
 from mdmem.memory import Memory
 from mdmem.model import Source
@@ -486,6 +486,53 @@ class TestPurge:
         assert "4711" not in pair.bo.git("log", "-p", "--all")
         assert sync(pair.bo).state == "synced"
         assert_purged(pair, pair.bo)
+
+    def test_one_that_the_remote_refuses_is_sent_by_the_next_sync(
+        self, pair: Pair, monkeypatch: pytest.MonkeyPatch
+    ):
+        pair.ada.apply(fact(CODE))
+        for at in (pair.ada, pair.bo):
+            sync(at)
+        pair.bo.apply(fact("basalt is a fish"))
+        purge(pair.ada)
+        sync(pair.ada, purge=True)
+        with monkeypatch.context() as patches:
+            patches.setattr(syncing._Steps, "_push_purged", lambda *_: False)
+            with pytest.raises(SyncProblem):
+                sync(pair.bo, purge=True)
+        pair.ada.apply(fact("amber is a stone"))
+        sync(pair.ada)
+        assert sync(pair.bo).state == "synced"
+        assert_purged(pair, pair.bo)
+        assert {"- basalt is a fish", "- amber is a stone"} <= {*pair.text("MEMORY.md").split("\n")}
+
+    def test_refs_without_a_reflog_do_not_stop_it(self, pair: Pair):
+        pair.ada.apply(fact(CODE))
+        for at in (pair.ada, pair.bo):
+            sync(at)
+        purge(pair.ada)
+        sync(pair.ada, purge=True)
+        pair.ada.git("push", "-q", "origin", "HEAD:refs/heads/other")
+        commit = pair.bo.git("rev-parse", "HEAD").strip()
+        (pair.bo.root / ".git/refs/remotes/origin/other").write_text(f"{commit}\n")
+        sync(pair.bo, purge=True)
+        assert sync(pair.bo).state == "synced"
+
+    def test_code_and_secrets_do_not_travel_with_it(self, pair: Pair):
+        pair.ada.apply(fact(CODE))
+        for at in (pair.ada, pair.bo):
+            sync(at)
+        purge(pair.ada)
+        sync(pair.ada, purge=True)
+        pair.bo.write("app.py", "print(1)\n")
+        pair.bo.commit("half done")
+        assert failure(pair.bo, purge=True).code == "sync-foreign"
+        pair.bo.git("reset", "-q", "--hard", "HEAD~1")
+        pair.bo.write("MEMORY.md", pair.bo.read("MEMORY.md") + f"- the token is {TOKEN}\n")
+        pair.bo.commit("by hand")
+        with pytest.raises(RefusedChange):
+            sync(pair.bo, purge=True)
+        assert TOKEN not in pair.ada.world.git(pair.origin, "log", "-p", "--all").stdout
 
     @pytest.mark.parametrize("option", ["purge", "join"])
     def test_it_is_a_persons(self, pair: Pair, monkeypatch: pytest.MonkeyPatch, option: str):

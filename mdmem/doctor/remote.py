@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mdmem.doctor.inspection import Finding, Inspection, Level
+from mdmem.errors import SyncProblem
+from mdmem.repo.remotes import find_remote
 from mdmem.sync import status
 from mdmem.sync.sync_state import load_state
 from mdmem.wording import verb
@@ -13,13 +15,17 @@ from mdmem.wording import verb
 def check_sync(inspection: Inspection) -> Iterator[Finding]:
     """A sync that fails, that cannot begin, or after which a person may want to look."""
     workspace = inspection.workspace
-    if workspace.settings.sync == "auto" and not workspace.repository.run("remote").output:
-        yield Finding(
-            check="sync",
-            level=Level.WARNING,
-            message='sync = "auto", and this repository has no remote',
-            hint="git remote add origin URL",
-        )
+    if workspace.settings.sync == "auto":
+        branch, named = workspace.repository.branch() or "", workspace.settings.sync_remote
+        try:
+            find_remote(workspace.repository, branch, 1, named)
+        except SyncProblem as problem:
+            yield Finding(
+                check="sync",
+                level=Level.WARNING,
+                message=f'sync = "auto": {problem.message}',
+                hint=problem.hint,
+            )
     state = load_state(workspace)
     if state is None:
         return

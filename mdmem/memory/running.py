@@ -47,6 +47,8 @@ def _synced(
     except MdmemError as problem:
         if problem.code != "running":  # that one looks once more
             yield _failed(recorder, problem)
+    except OSError as problem:
+        yield StepResult(record=recorder.record, message=problem.strerror or str(problem))
     if result:
         yield StepResult(record=recorder.record, sync=result)
 

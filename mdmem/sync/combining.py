@@ -123,6 +123,9 @@ def is_purge_unsent(
     """True if text was purged here that the remote still has; nothing is fetched."""
     if seen is None or ours is None or _reaches(repository, ours, seen):
         return False
+    tracked = repository.commit_named(remote.tracking_ref)
+    if tracked and _reaches(repository, ours, tracked):  # the purge came from there
+        return False
     if not _purges(repository, ours, seen if repository.has(seen) else None):
         return False
     theirs = remote.tip()

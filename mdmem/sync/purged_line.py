@@ -36,7 +36,12 @@ def make_again(
     """
     repository = workspace.repository.at_root()
     listed = branch_commits.commits_not_in(repository, [side], since)
-    commits = [commit for commit in reversed(listed.values()) if len(commit.parents) == 1]
+    known = branch_commits.commits_not_in(repository, [onto], since)
+    commits = [
+        commit
+        for name, commit in reversed(listed.items())
+        if len(commit.parents) == 1 and name not in known
+    ]
     for commit in commits[:_LISTED]:
         subject = commit.message.partition("\n")[0]
         say(f"to be made again: {commit.id[:10]} {subject}")
@@ -88,7 +93,7 @@ def branches_again(
     local = branch_commits.list_refs(repository, _PROPOSALS)
     updates: dict[str, tuple[CommitId | None, CommitId]] = {}
     for name, tip in (remote.proposals() | devices).items():
-        if not reaches(repository, onto, tip):
+        if branch_commits.merge_base(repository, since, tip) and not reaches(repository, onto, tip):
             is_ours = seen.get(name) == tip and name in local
             new = local[name] if is_ours else make_again(workspace, onto, tip, since, say)
             updates[name] = (None if new == onto else new, tip)
@@ -174,11 +179,12 @@ def forget_old(repository: Repository) -> None:
     empty_state(repository, None, _CURSORS)
     folder = repository.root
     logs = repository.common_dir / "logs"
-    refs = ["HEAD", *branch_commits.list_refs(repository, "refs/heads", "refs/remotes")]
-    refs += [
-        ref for ref in branch_commits.list_refs(repository, "refs/mdmem") if (logs / ref).exists()
-    ]
-    objects.git(folder, "reflog", "expire", "--expire=all", "--expire-unreachable=all", *refs)
+    listed = branch_commits.list_refs(repository, "refs/heads", "refs/remotes", "refs/mdmem")
+    refs = [ref for ref in listed if (logs / ref).exists()]  # git refuses one that has none
+    if (repository.git_dir / "logs" / "HEAD").exists():
+        refs.append("HEAD")
+    if refs:
+        objects.git(folder, "reflog", "expire", "--expire=all", "--expire-unreachable=all", *refs)
     for name in ("FETCH_HEAD", "ORIG_HEAD"):
         (repository.git_dir / name).unlink(missing_ok=True)
     objects.git(folder, "repack", "-a", "-d", "-l", "-q")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mdmem.changes import deciding
-from mdmem.errors import RefusedChange, SyncProblem
+from mdmem.errors import RefusedChange, SectionProblem, SyncProblem
 from mdmem.model import CommitId
 from mdmem.model.proposals import MOST_PARTS, MOST_PROPOSALS, PartName
 from mdmem.proposals import branches, reading, rewriting
@@ -229,9 +229,13 @@ class _Exchange:
             self._send(ours)
         elif self._may_move(theirs) and self._is_movable(ours):
             tip = self._head
-            for proposal, kept in ((ours, names & mine), (theirs, names - mine)):
-                parts = [part for part in proposal.parts if part.name in kept]
-                tip = rewriting.rebuild(self._workspace, proposal, parts, tip) or tip
+            try:
+                for proposal, kept in ((ours, names & mine), (theirs, names - mine)):
+                    parts = [part for part in proposal.parts if part.name in kept]
+                    tip = rewriting.rebuild(self._workspace, proposal, parts, tip) or tip
+            except SectionProblem as problem:
+                self._say(f"proposal {ref.id} is not synced: {problem.message}")
+                return
             merged = replace(ref, tip=tip)
             move = branches.move if is_ours else branches.adopt
             if move(self._repository, ref, merged):

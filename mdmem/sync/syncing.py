@@ -27,7 +27,7 @@ from mdmem.sync.combining import (
     is_reached,
     set_up,
 )
-from mdmem.sync.outgoing import require_no_secrets
+from mdmem.sync.outgoing import require_memory_alone, require_no_secrets
 from mdmem.sync.pulled_secrets import pulled_secrets
 from mdmem.sync.purged_line import branches_again, forget_old, make_again, own_refs_again
 from mdmem.sync.shared_proposals import exchange
@@ -48,6 +48,7 @@ _MINUTES = {
     "remote-auth": (60,),
     "remote-refused": (60,),
     "sync-busy": (1,),
+    "busy": (1,),
 }
 """The pauses after failures, the last one from then on; others wait for a person."""
 
@@ -75,7 +76,7 @@ def sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
             raise RepositoryProblem("running", message, hint) from problem
         mark.unlink(missing_ok=True)
         result = _sync(workspace, request, say)
-        if mark.exists() and not request.dry_run:
+        while mark.exists() and not request.dry_run:
             mark.unlink(missing_ok=True)
             later = _sync(workspace, request, say)
             result = replace(
@@ -192,6 +193,10 @@ class _Steps:
             ),
         )
 
+    @property
+    def _syncs_all(self) -> bool:
+        return self.request.all_files or self.workspace.settings.sync_files == "all"
+
     def _push(self, commit: CommitId, theirs: CommitId | None) -> bool:
         """Push a commit, if the remote has another; False where somebody else was faster."""
         if commit == theirs:
@@ -237,7 +242,7 @@ class _Steps:
             state=self.state,
             theirs=earlier.commit if earlier else theirs,
             ours=ours,
-            all_files=self.request.all_files or self.workspace.settings.sync_files == "all",
+            all_files=self._syncs_all,
             join=self.request.join,
             sets_up=earlier is None,
         )
@@ -265,6 +270,8 @@ class _Steps:
                     "Decide by hand: git log --all --oneline",
                 )
             line, side = (theirs, ours) if is_there else (ours, theirs)
+            if not self._syncs_all:
+                require_memory_alone(self.workspace, side, seen)
             commit = make_again(self.workspace, line, side, seen, self.say)
             result = self._result(before, theirs, commit, [], 0)
             if self.request.dry_run:
@@ -274,6 +281,12 @@ class _Steps:
                 own_refs_again(self.workspace, commit, ours, self.say)
             if commit == ours or land(self.workspace, ours, commit, self.say):
                 break
+        else:
+            raise RepositoryProblem(
+                "busy", "this branch moves faster than it can be synced", "Try again."
+            )
+        if commit != theirs:
+            require_no_secrets(self.workspace, theirs if is_there else seen, commit)
         if commit != theirs and not self._push_purged(commit, None if is_there else theirs):
             raise SyncProblem("sync-busy", "somebody pushed meanwhile", "Try again.")
         with lock_workspace(self.workspace, self.say):
