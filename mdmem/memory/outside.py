@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 from itertools import count
 from pathlib import Path
 
-from mdmem.errors import PathProblem, StorageProblem, WorkspaceProblem
+from mdmem.errors import PathProblem, StorageProblem, WorkspaceProblem, printable
 from mdmem.folder import config, files
 from mdmem.folder.listing import is_marked
 from mdmem.memory import adopting
@@ -59,6 +59,10 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
         if folder.is_relative_to(tree):
             hint = f"Name a folder elsewhere, or none with {field('outside')}."
             raise PathProblem("bad-path", f"{folder} is in {tree}, the project itself", hint)
+    for each in (path, folder):
+        if not _is_encodable(str(each)):
+            message = f"{printable(str(each))} is not UTF-8, so no settings can name it"
+            raise PathProblem("bad-path", message)
     with ExitStack() as undo:
         if address:
             _clone(address, folder, undo)
@@ -73,6 +77,11 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
         notes.append(f"{first} is a memory too, and comes first until it is removed from there")
     project = path.parent if path.name in _GIT_FOLDERS else path
     return replace(done, project=project, notes=(*done.notes, *notes))
+
+
+def _is_encodable(text: str) -> bool:
+    """True for a path that a UTF-8 file can hold."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _is_address(text: str) -> bool:
