@@ -72,6 +72,34 @@ def at(shell: Shell, workspaces: Callable[..., Path]) -> Shell:
     return shell
 
 
+def test_a_fact_of_several_workspaces_counts_once(
+    at: Shell, world: World, workspaces: Callable[..., Path]
+):
+    shared = [f"lamp number {number} #own" for number in range(4)]
+    for name in ("north", "south"):
+        workspaces(name, *shared, f"a lamp of {name} #own")
+    pool(world, "~/north", "~/south")
+    listed = [at.run("facts", "-n", str(limit), "--json").answer for limit in range(4)]
+    assert {each["total"] for each in listed} == {len(listed[0]["facts"])}
+    tags = at.run("tags", "--json").answer["tags"]
+    assert next(tag["count"] for tag in tags if tag["tag"] == "own") == 7
+
+
+def test_what_expired_here_is_no_answer_beside_a_pool(
+    at: Shell, world: World, workspaces: Callable[..., Path]
+):
+    workspaces("north", "the pass is valid")
+    pool(world, "~/north")
+    text = "# Memory\n\n## Facts\n\n- the pass is valid (until 2026-01-01)\n"
+    at.write("MEMORY.md", text)
+    at.run("save")
+    at.run("search", "pass")
+    at.write("MEMORY.md", f"{text}- one more line\n")
+    assert [hit["workspace"] for hit in at.run("search", "pass", "--json").answer["hits"]][:1] == [
+        "north"
+    ]
+
+
 def test_a_search_reads_the_pool_and_names_it(at: Shell, world: World):
     pool(world, "~/team", "~/project")
     printed = at.run("search", "lamp").out
@@ -578,13 +606,19 @@ def test_the_server_writes_to_the_pool_only_where_it_is_told_to(at: Shell, world
         assert json.loads(text)["error"] == "not-allowed"
     assert (at.snapshot(), team.read_text()) == before
     door.close(0)
-    door = Door(str(at.folder), world.environment, write_pool=True)
+    door = Door(str(at.folder), {**world.environment, "MDMEM_SESSION": "s"}, write_pool=True)
     text, failed = door.call_tool("memory_remember", arguments, "x")
     assert not failed
     assert "- a lamp for the team" in team.read_text()
     assert not door.call_tool("memory_log", {**arguments, "text": "the team met"}, "x")[1]
     assert "the team met" in next((world.home / "team" / "memory").iterdir()).read_text()
     assert at.snapshot() == before[0], "nothing is written here"
+    own = "my own lamp is green"
+    given, _ = door.call_tool("memory_context", {}, "x")
+    assert own in given
+    text, failed = door.call_tool("memory_remember", {**arguments, "text": own}, "x")
+    assert failed
+    assert json.loads(text)["error"] == "recalled-text"
     for name, error in (("gone", "no-workspace"), ("other", "usage"), ("../project", "usage")):
         text, failed = door.call_tool("memory_log", {"text": "x", "workspace": name}, "x")
         assert (failed, json.loads(text)["error"]) == (True, error)

@@ -81,7 +81,7 @@ def _not_curated(memory: Memory) -> Iterator[Hit]:
     """The newest log entries that the curated file does not say in nearly the same words."""
     workspace = memory.workspace
     since = workspace.now().date() - timedelta(days=_DAYS - 1)
-    facts = [hit for hit in memory.facts(ListFacts(limit=0)).facts if hit.workspace is None]
+    facts = memory.reading_with(None).facts(ListFacts(limit=0)).facts
     curated = [hit for hit in facts if hit.path == workspace.curated]
     ids = {hit.fact for hit in curated}
     words = [(hit.text, set(hit.text.casefold().split())) for hit in curated]

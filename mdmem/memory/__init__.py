@@ -93,6 +93,8 @@ class Memory:
         self._workspace = workspace
         self._say = say
         self._progress = progress
+        self._asking: tuple[Workspace, str] | None = None
+        """The workspace whose pool has this one, and the name in it."""
 
     @classmethod
     def open(
@@ -127,7 +129,9 @@ class Memory:
     def of_pool(self, name: str) -> Memory:
         """The memory of another workspace of the pool. Raises UsageProblem, WorkspaceProblem."""
         member = module("queries.pool").named(self.workspace, name)
-        return Memory(member, self._say, self._progress)
+        memory = Memory(member, self._say, self._progress)
+        memory._asking = self.workspace, name
+        return memory
 
     def close(self) -> None:
         """Release cached resources (the index, kernel watches); they are opened again on demand."""
@@ -209,12 +213,12 @@ class Memory:
     @contextmanager
     def _beside_pool(self, change: object) -> Iterator[None]:
         """Name the workspace of the pool whose fact or text a write has, if it has one."""
-        workspace = self.workspace
+        workspace, target = self._asking or (self.workspace, None)
         if not workspace.pool:
             yield
             return
         writes = module("memory.pool_writes")
-        writes.refuse_given(workspace, change, self._say)
+        writes.refuse_given(workspace, change, self._say, target)
         try:
             yield
         except FactProblem as problem:

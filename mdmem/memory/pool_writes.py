@@ -9,7 +9,7 @@ from mdmem.given import guard
 from mdmem.given.sessions import read_record
 from mdmem.memory.contexts import session_of
 from mdmem.model import FileKind, Source
-from mdmem.model.writes import Change, Contradict, Forget, Log, Purge, Remember, Revert
+from mdmem.model.writes import Change, Contradict, Forget, Log, Purge, Remember
 from mdmem.queries import lookup, pool, search
 from mdmem.search.query import Filter
 from mdmem.startup import late
@@ -48,18 +48,20 @@ def _named_facts(change: object) -> list[tuple[str, str]]:
         case Purge(fact=fact):
             purge = typed(verb("forget", "purge")).removeprefix("mdmem ")
             return [(f"{purge} {fact}", fact)]
-        case Revert(reference=fact):
-            return [(f"revert {fact}", fact)]
         case Contradict(first=first, second=second):
-            return [(f"contradict {first} {second}", fact) for fact in (first, second)]
+            return [(f"contradicts {first} {second}", fact) for fact in (first, second)]
+        case Remember(entry=str(fact)):
+            return [(f"remember --from {fact}", fact)]
         case Remember(options=options) | Log(options=options) if options.supersedes:
             fact = options.supersedes
             return [(f'{name_of(change)} --supersedes {fact} "the new text"', fact)]
     return []
 
 
-def refuse_given(workspace: Workspace, change: Change, say: Say) -> None:
+def refuse_given(workspace: Workspace, change: Change, say: Say, target: str | None = None) -> None:
     """Refuse an agent the words that its session was given from another workspace.
+
+    `target` is the name of the one that is written to, `workspace` the one whose pool that is in.
 
     Raises TextProblem (`recalled-text`). Words that the user states are theirs.
     """
@@ -82,9 +84,10 @@ def refuse_given(workspace: Workspace, change: Change, say: Say) -> None:
         if member.index.finder
         and member.index.finder.current_facts(repeated, Filter(valid_on=today), today)
     ]
-    if holders and holders[0] is not None:
+    if holders and target not in holders:
         raise TextProblem(
             "recalled-text",
-            f"this session has read the text in {holders[0]}, another workspace",
+            f"this session has read the text in {holders[0] or workspace.root.name},"
+            " another workspace",
             "Store only what is new, in new words.",
         )

@@ -9,10 +9,8 @@ from mdmem.catchup import background
 from mdmem.catchup.index import FreshIndex, PoolMember, fresh_index
 from mdmem.errors import MdmemError, UsageProblem, WorkspaceProblem
 from mdmem.folder import listing
-from mdmem.search.engine import BrokenIndex
 from mdmem.search.indexer import SearchIndex
 from mdmem.search.pooled import Indexes, pool_indexes
-from mdmem.search.query import Filter
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress, Say, Workspace, open_at, refresh
@@ -128,16 +126,14 @@ def fresh_indexes(
 ) -> FreshIndex:
     """One index of the workspace and its pool, up to date; see `fresh_index`.
 
-    `full`: those that are damaged are rebuilt.
+    `full`: all are rebuilt.
     """
     pool = open_pool(workspace)
     missing = dict(pool.missing)
     fresh: dict[str | None, FreshIndex] = {}
     for name, each in ((None, workspace), *pool.workspaces.items()):
         try:
-            index = fresh_index(each, say, progress, current=current, in_part=in_part)
-            if full and not _is_sound(index.index):
-                index = fresh_index(each, say, progress, full=True)
+            index = fresh_index(each, say, progress, full, current=current, in_part=in_part)
         except (MdmemError, OSError) as problem:
             if name is None:
                 raise
@@ -167,14 +163,6 @@ def fresh_indexes(
         members={name: PoolMember(opened[name], index) for name, index in members.items()},
         missing=tuple(missing),
     )
-
-
-def _is_sound(index: SearchIndex) -> bool:
-    try:
-        index.entries(Filter(history=True))
-    except BrokenIndex:
-        return False
-    return True
 
 
 def _joined(workspace: Workspace, indexes: Indexes) -> tuple[SearchIndex, Indexes]:

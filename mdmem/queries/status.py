@@ -31,7 +31,10 @@ _EVER = datetime.fromtimestamp(0, UTC)
 
 
 def status(workspace: Workspace) -> WorkspaceStatus:
-    """The files of a workspace and the freshness of its index; nothing is changed."""
+    """The files of a workspace and the freshness of its index, which stays as it is.
+
+    With other branches the trail is brought up to date, as for a search.
+    """
     index, is_fresh, stamps = index_and_stamps(workspace)
     kinds = [workspace.kind_of(path) for path in stamps]
     with_more, notes = _other_branches(workspace)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
 from operator import itemgetter
@@ -123,14 +123,16 @@ class PooledSearcher(IndexSearcher):
     ) -> tuple[tuple[Match, ...], int]:
         """See `IndexSearcher.newest`; a fact of several workspaces is listed once."""
         zone, matches, total = passing_filter.zone, list[Match](), 0
+        reads_all = limit is None or passing_filter.reaches_back
         for name, member in self._members.items():
-            newest, count = member.newest(passing_filter, today, limit)
+            newest, count = member.newest(passing_filter, today, None if reads_all else limit)
             matches += (results.in_workspace(match, name) for match in newest)
             total += count
-        count = len(matches)
-        if limit is None or passing_filter.reaches_back:
+        if reads_all:
             matches = self._first_ones(matches)
+            total = len(matches)
         else:
+            total -= sum(1 for _ in self._listed_before(passing_filter, today))
             earlier = self._earlier(matches, passing_filter, today)
             matches = [
                 match
@@ -145,14 +147,31 @@ class PooledSearcher(IndexSearcher):
                 results.position_key(match.row),
             )
         )
-        return tuple(matches[:limit]), total - count + len(matches)
+        return tuple(matches[:limit]), total
 
     def tags(self, passing_filter: Filter, today: date) -> tuple[TagCount, ...]:
         """See `IndexSearcher.tags`."""
         numbers = Counter[str]()
         for member in self._members.values():
             numbers.update({each.tag: each.count for each in member.tags(passing_filter, today)})
+        for member, address in self._listed_before(passing_filter, today):
+            numbers.subtract(labels.counted_tags(member._row(address).entry.tags))
         return labels.join_spellings(numbers)
+
+    def _listed_before(
+        self, passing_filter: Filter, today: date
+    ) -> Iterator[tuple[IndexSearcher, Any]]:
+        """The entries that a workspace lists, of facts that an earlier one lists too."""
+        before = set[int]()
+        for member in self._members.values():
+            listed = member.listed(passing_filter, today)
+            numbers = member._column("fact", listed)
+            yield from (
+                (member, address)
+                for address, number in zip(listed, numbers, strict=True)
+                if number in before
+            )
+            before.update(filter(None, numbers))
 
     def holds(self, passing_filter: Filter) -> bool:
         """See `IndexSearcher.holds`."""

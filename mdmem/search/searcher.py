@@ -265,7 +265,12 @@ class IndexSearcher:
         labels_of_facts = set(map(labels.fact_label, facts))
         addresses = self._addresses(query.statement_query(labels_of_facts, passing_filter, today))
         hidden = self._overlay.hidden if self._overlay else ()
-        laid_over = (entry.row for entry in (self._overlay.entries if self._overlay else ()))
+        day = passing_filter.valid_on
+        laid_over = (
+            entry.row
+            for entry in (self._overlay.entries if self._overlay else ())
+            if day is None or entry.numbers["last"] >= day.toordinal()
+        )
         rows = (
             *map(self._row, (each for each in addresses if _key(each) not in hidden)),
             *laid_over,
@@ -394,6 +399,12 @@ class IndexSearcher:
             results.age(*numbers, zone=zone, today=today)
             for numbers in zip(days, times, begun, strict=True)
         ]
+
+    def listed(self, passing_filter: Filter, today: date) -> list[Address]:
+        """The entries that `newest` counts, in any order."""
+        hidden = self._hidden_copies(passing_filter, today)
+        addresses = self._addresses(query.filter_query(passing_filter, today))
+        return [address for address in addresses if _key(address) not in hidden]
 
     def _hidden_copies(self, passing_filter: Filter, today: date) -> set[tuple[int, int]]:
         """The entries that pass, and are not listed since a copy of theirs is."""
