@@ -47,8 +47,12 @@ class TestDoctor:
         assert first == (
             Level.WARNING,
             'sync = "auto", and this repository has no remote',
-            "git remote add origin URL",
+            f"git remote add origin URL\n{verb('sync')}",
         )
+        for name in ("one", "two"):
+            auto.ada.git("remote", "add", name, auto.origin)
+        (first, _) = findings(auto.ada)
+        assert (first[0], first[1].startswith('sync = "auto", and ')) == (Level.WARNING, True)
 
     def test_no_merge_driver(self, pair: Pair):
         sync(pair.ada)

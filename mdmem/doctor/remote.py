@@ -23,7 +23,7 @@ def check_sync(inspection: Inspection) -> Iterator[Finding]:
             yield Finding(
                 check="sync",
                 level=Level.WARNING,
-                message=f'sync = "auto": {problem.message}',
+                message=f'sync = "auto", and {problem.message}',
                 hint=problem.hint,
             )
     state = load_state(workspace)

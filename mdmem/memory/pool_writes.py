@@ -50,8 +50,6 @@ def _named_facts(change: object) -> list[tuple[str, str]]:
             return [(f"{purge} {fact}", fact)]
         case Contradict(first=first, second=second):
             return [(f"contradicts {first} {second}", fact) for fact in (first, second)]
-        case Remember(entry=str(fact)):
-            return [(f"remember --from {fact}", fact)]
         case Remember(options=options) | Log(options=options) if options.supersedes:
             fact = options.supersedes
             return [(f'{name_of(change)} --supersedes {fact} "the new text"', fact)]
