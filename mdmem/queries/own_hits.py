@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from posixpath import normpath
 
 from mdmem.model import Status
 from mdmem.model.proposals import PartOp
@@ -12,12 +11,8 @@ from mdmem.proposals import reading
 from mdmem.proposals.own_files import OwnFiles
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import FactPiece
-from mdmem.search.labels import (
-    address_digest,
-    as_label,
-    folded_label,
-    place_labels,
-)
+from mdmem.search.labels import as_label, folded_label, place_labels
+from mdmem.search.query import Filter, label_conditions
 from mdmem.search.terms import encodable
 from mdmem.startup.records import replace
 from mdmem.text.document import parse_bytes
@@ -116,22 +111,24 @@ def _hits(own: OwnFiles, part: Part, score: float) -> Iterator[Hit]:
 
 def _fits(request: Search | ListFacts, hit: Hit) -> bool:
     """True if a hit passes the filter of a request, by the labels of the index."""
-    has = {*place_labels(hit.path, hit.section).split(" "), *map(_tag_label, hit.tags)}
-    if hit.kind is not None:
-        has.add(as_label("kind", folded_label(hit.kind)))
-    wanted = {*map(_tag_label, request.tags)}
-    if request.file is not None and (path := normpath(request.file)) != ".":
-        wanted.add(as_label("place", encodable(path)))
-    if request.section is not None:
-        wanted.add(as_label("part", address_digest(encodable(request.section))))
-    if request.kind is not None:
-        wanted.add(as_label("kind", folded_label(request.kind)))
-    if isinstance(request, Search):
-        return wanted <= has
-    has_any = not request.any_tags or not has.isdisjoint(map(_tag_label, request.any_tags))
-    has_key = request.key is None or bool(split_key(hit.text, request.key)[0])
-    return hit.fact is not None and wanted <= has and has_any and has_key
-
-
-def _tag_label(tag: str) -> str:
-    return as_label("tag", folded_label(tag.removeprefix("#")))
+    has = {
+        *place_labels(hit.path, hit.section).split(" "),
+        *(as_label("tag", folded_label(tag)) for tag in hit.tags),
+        *([] if hit.kind is None else [as_label("kind", folded_label(hit.kind))]),
+    }
+    asked = Filter(
+        file=request.file,
+        section=request.section,
+        kind=request.kind,
+        tags=request.tags,
+        any_tags=request.any_tags if isinstance(request, ListFacts) else (),
+    )
+    passes = all(
+        any(as_label(name, encodable(value)) in has for value in values)
+        for name, values in label_conditions(asked)
+    )
+    if not passes or isinstance(request, Search):
+        return passes
+    return hit.fact is not None and (
+        request.key is None or bool(split_key(hit.text, request.key)[0])
+    )

@@ -416,20 +416,23 @@ def _conditions(passing_filter: Filter, today: date) -> Iterator[tuple[Occur, Qu
         )
 
 
-def _labels(passing_filter: Filter) -> Iterator[Query]:
+def label_conditions(passing_filter: Filter) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Places, kinds and tags that a filter asks for: of each, one of the values behind its name."""
     path = None if passing_filter.file is None else normpath(encodable(passing_filter.file))
     if path not in (None, "."):
-        yield label_query("place", path)
+        yield "place", (path,)
     if passing_filter.section is not None:
-        yield label_query("part", address_digest(encodable(passing_filter.section)))
+        yield "part", (address_digest(encodable(passing_filter.section)),)
     if passing_filter.kind is not None:
-        yield label_query("kind", folded_label(passing_filter.kind))
-    for tag in passing_filter.tags:
-        yield label_query("tag", folded_label(tag.removeprefix("#")))
-    if passing_filter.any_tags:
-        yield label_query(
-            "tag", *(folded_label(tag.removeprefix("#")) for tag in passing_filter.any_tags)
-        )
+        yield "kind", (folded_label(passing_filter.kind),)
+    alternatives = [*((tag,) for tag in passing_filter.tags), passing_filter.any_tags]
+    for tags in filter(None, alternatives):
+        yield "tag", tuple(folded_label(tag.removeprefix("#")) for tag in tags)
+
+
+def _labels(passing_filter: Filter) -> Iterator[Query]:
+    for name, values in label_conditions(passing_filter):
+        yield label_query(name, *values)
     if passing_filter.actor is not None:
         yield label_query("actor", actor_label(passing_filter.actor), field="origin")
     if passing_filter.session is not None:
