@@ -14,6 +14,7 @@ from mdmem.folder import files
 from mdmem.memory import Memory
 from mdmem.model.searches import Search
 from mdmem.search import ranking
+from mdmem.text.facts import fact_id
 from mdmem.workspace import open_at
 
 WORDS = [
@@ -326,12 +327,13 @@ def test_words_of_another_language(at: Shell, world: World, workspaces: Callable
 
 
 def generated(chance: random.Random, count: int, name: str) -> Mapping[str, str]:
+    def words() -> str:
+        weights = range(len(WORDS), 0, -1)
+        return " ".join(chance.choices(WORDS, weights=weights, k=chance.randint(3, 12)))
+
     days = {}
     for day in range(1, 1 + max(1, count // 20)):
-        lines = [
-            f"- {' '.join(chance.choices(WORDS, weights=range(len(WORDS), 0, -1), k=chance.randint(3, 12)))} {name}{day}x{line}\n"
-            for line in range(min(20, count))
-        ]
+        lines = [f"- {words()} {name}{day}x{line}\n" for line in range(min(20, count))]
         days[f"memory/2026-01-{day:02}.md"] = f"# 2026-01-{day:02}\n\n## 09:00\n\n" + "".join(lines)
     return days
 
@@ -559,6 +561,12 @@ def test_an_id_of_another_workspace_is_refused_with_the_line_to_type(at: Shell, 
         failure = json.loads(at.run(*words, "--json").err)
         assert (failure["error"], failure["hint"]) == ("other-workspace", f"Use: {line}"), words
     assert (at.snapshot(), (world.home / "team" / "MEMORY.md").read_text()) == before
+    other = fact_id("tea at four")
+    both = json.loads(at.run("contradicts", fact, other, "--json").err)
+    assert both["hint"] == f"Use: mdmem -C {folder} contradicts {fact} {other}"
+    own = fact_id("my own lamp is green")
+    one = json.loads(at.run("contradicts", fact, own, "--json").err)
+    assert one["error"] == "fact-not-found", "no command would do for two workspaces"
     assert json.loads(at.run("forget", "abcdef12", "--json").err)["error"] == "fact-not-found"
     pool(world)
     assert json.loads(at.run("forget", fact, "--json").err)["error"] == "fact-not-found"

@@ -9,7 +9,8 @@ import pytest
 from commandline import Shell
 from conftest import World
 from record_memory_tool import view
-from test_pool import pool, workspaces  # noqa: F401
+from test_pool import pool
+from test_pool import workspaces as workspaces
 
 from mdmem import agenthooks
 from mdmem.cli.commands import COMMANDS
@@ -96,7 +97,7 @@ PRINT_NONE = {
 
 
 @pytest.fixture
-def at(shell: Shell, world: World, workspaces: Callable[..., Path]) -> Shell:  # noqa: F811
+def at(shell: Shell, world: World, workspaces: Callable[..., Path]) -> Shell:
     """A memory whose pool is the team's. Private ones lie beside, above, and in the same tree; the
     team's own pool names one of them.
     """

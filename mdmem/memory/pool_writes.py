@@ -28,39 +28,40 @@ def name_workspace(workspace: Workspace, change: object, problem: FactProblem) -
     """
     if problem.code != "fact-not-found":
         return
+    command, facts = _command(change)
+    if not facts or not all(map(_ID.fullmatch, facts)):
+        return
     for name, each in pool.open_pool(workspace).workspaces.items():
-        for command, fact in _named_facts(change):
-            if _ID.fullmatch(fact) and lookup.locate_fact(each, fact, _FACT_KINDS):
-                raise WorkspaceProblem(
-                    "other-workspace",
-                    f"{fact} is in {name}, and this writes to {workspace.root.name} alone",
-                    f"Use: mdmem -C {shlex.quote(str(each.root))} {command}",
-                    workspace=name,
-                    fact=fact,
-                ) from problem
+        if all(lookup.locate_fact(each, fact, _FACT_KINDS) for fact in facts):
+            raise WorkspaceProblem(
+                "other-workspace",
+                f"{facts[0]} is in {name}, and this writes to {workspace.root.name} alone",
+                f"Use: mdmem -C {shlex.quote(str(each.root))} {command}",
+                workspace=name,
+                fact=facts[0],
+            ) from problem
 
 
-def _named_facts(change: object) -> list[tuple[str, str]]:
-    """The facts that a write names, each with a command of its own."""
+def _command(change: object) -> tuple[str, tuple[str, ...]]:
+    """The command for a write, and the facts that it names."""
     match change:
         case Forget(fact=fact):
-            return [(f"forget {fact}", fact)]
+            return f"forget {fact}", (fact,)
         case Purge(fact=fact):
             purge = typed(verb("forget", "purge")).removeprefix("mdmem ")
-            return [(f"{purge} {fact}", fact)]
+            return f"{purge} {fact}", (fact,)
         case Contradict(first=first, second=second):
-            return [(f"contradicts {first} {second}", fact) for fact in (first, second)]
+            return f"contradicts {first} {second}", (first, second)
         case Remember(options=options) | Log(options=options) if options.supersedes:
             fact = options.supersedes
-            return [(f'{name_of(change)} --supersedes {fact} "the new text"', fact)]
-    return []
+            return f'{name_of(change)} --supersedes {fact} "the new text"', (fact,)
+    return "", ()
 
 
 def refuse_given(workspace: Workspace, change: Change, say: Say, target: str | None = None) -> None:
     """Refuse an agent the words that its session was given from another workspace.
 
     `target` is the name of the one that is written to, `workspace` the one whose pool that is in.
-
     Raises TextProblem (`recalled-text`). Words that the user states are theirs.
     """
     if not isinstance(change, Log | Remember) or change.options.source is Source.USER_STATED:

@@ -120,20 +120,15 @@ def fresh_indexes(
     workspace: Workspace,
     say: Say,
     progress: Progress | None = None,
-    full: bool = False,
-    current: bool = False,
-    in_part: bool = False,
+    **how: bool,
 ) -> FreshIndex:
-    """One index of the workspace and its pool, up to date; see `fresh_index`.
-
-    `full`: all are rebuilt.
-    """
+    """One index of the workspace and its pool, up to date; `how` is as of `fresh_index`."""
     pool = open_pool(workspace)
     missing = dict(pool.missing)
     fresh: dict[str | None, FreshIndex] = {}
     for name, each in ((None, workspace), *pool.workspaces.items()):
         try:
-            index = fresh_index(each, say, progress, full, current=current, in_part=in_part)
+            index = fresh_index(each, say, progress, **how)
         except (MdmemError, OSError) as problem:
             if name is None:
                 raise
