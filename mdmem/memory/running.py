@@ -48,7 +48,7 @@ def _synced(
         if problem.code != "running":  # that one looks once more
             yield _failed(recorder, problem)
     except OSError as problem:
-        yield StepResult(record=recorder.record, message=problem.strerror or str(problem))
+        yield _failed(recorder, problem)
     if result:
         yield StepResult(record=recorder.record, sync=result)
 
@@ -104,8 +104,7 @@ def _tried(workspace: Workspace, name: str, work: _Work) -> StepResult:
     except MdmemError as problem:
         return _failed(recorder, problem)
     except OSError as problem:
-        where = f": {problem.filename}" if problem.filename else ""
-        return StepResult(record=recorder.record, message=f"{problem.strerror or problem}{where}")
+        return _failed(recorder, problem)
     if isinstance(result, DreamResult):
         return StepResult(
             record=recorder.record, message=result.message if recorder.record.failed else ""
@@ -116,5 +115,8 @@ def _tried(workspace: Workspace, name: str, work: _Work) -> StepResult:
     )
 
 
-def _failed(recorder: StepRecorder, problem: MdmemError) -> StepResult:
+def _failed(recorder: StepRecorder, problem: MdmemError | OSError) -> StepResult:
+    if isinstance(problem, OSError):
+        where = f": {problem.filename}" if problem.filename else ""
+        return StepResult(record=recorder.record, message=f"{problem.strerror or problem}{where}")
     return StepResult(record=recorder.record, message=problem.message, hint=problem.hint)
