@@ -9,6 +9,9 @@ from mdmem.model.searches import COMBINED_DAYS
 from mdmem.transcripts import CLIENT_NAMES
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Weeks = Annotated[
+    int, typer.Option("--weeks", metavar="N", help="The last N weeks, including this one.")
+]
 File = Annotated[
     str | None,
     typer.Option(

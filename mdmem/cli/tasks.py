@@ -25,7 +25,7 @@ from mdmem.wording import near_names
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli.options import Json, TaskName, Writing
+    from mdmem.cli.options import Json, TaskName, Weeks, Writing
 
 
 _SEARCH, _CONTEXT, _RUNS = "search", "context", "runs"
@@ -116,9 +116,7 @@ def stats(
             ),
         ),
     ] = None,
-    weeks: Annotated[
-        int, typer.Option("--weeks", metavar="N", help="The last N weeks, including this one.")
-    ] = 12,
+    weeks: Weeks = 12,
     as_json: Json = False,
 ) -> Answer:
     """Show usage statistics by week.
@@ -168,9 +166,7 @@ def trends(
     folder: Annotated[
         str | None, typer.Argument(metavar="DIR", help="The folder. [default: -C, else here]")
     ] = None,
-    weeks: Annotated[
-        int, typer.Option("--weeks", metavar="N", help="The last N weeks, including this one.")
-    ] = 12,
+    weeks: Weeks = 12,
     as_json: Json = False,
 ) -> Answer:
     """Show how the Markdown of a repository changes.
