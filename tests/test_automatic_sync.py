@@ -31,7 +31,7 @@ MINUTE = 60.0
 
 
 class Clock:
-    """A stand-in for `time`; `at` has what happens at certain moments, from the start on."""
+    """A fake `time`; `at` has what happens at certain moments, from the start on."""
 
     def __init__(self) -> None:
         self.start = self.now = time.time()

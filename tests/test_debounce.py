@@ -11,7 +11,7 @@ START = 1_000_000.0
 
 
 class Clock:
-    """A stand-in for `time`. Names are written in the folder until a set moment."""
+    """A fake `time`. Names are written in the folder until a set moment."""
 
     def __init__(self, folder: Path, busy_until: float) -> None:
         self.now = START

@@ -547,8 +547,8 @@ def test_both_sides_words_are_there_and_named(
             "1. first\n" + "".join(f"{n + 1}. step {n}\n" for n in range(1, 9)) + "   - child",
             "".join(f"{n + (n > 4)}. step {n}\n" + "5. middle\n" * (n == 4) for n in range(1, 9))
             + "   - child",
-            "1. first\n2. step 1\n3. step 2\n4. step 3\n5. step 4\n6. middle\n7. step 5\n8. step 6\n"
-            "9. step 7\n10. step 8\n    - child",
+            "1. first\n2. step 1\n3. step 2\n4. step 3\n5. step 4\n6. middle\n7. step 5\n"
+            "8. step 6\n9. step 7\n10. step 8\n    - child",
             id="beneath a step whose number became longer",
         ),
         pytest.param(

@@ -1,4 +1,4 @@
-"""Facts that other branches have and this one never had, named by `status` and a session's start."""
+"""Facts that other branches have and this one never had, in `status` and at a session's start."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def branch(at: Desk, name: str, *texts: str, back: str = "main") -> None:
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many branches each reading reads."""
+    """The number of branches that each reading reads."""
     numbers: list[int] = []
     read = other_branches._read
 
@@ -97,7 +97,7 @@ def test_a_branch_is_read_again_only_when_it_moved(at: Desk, reads: list[int]):
 
 
 def test_a_line_of_history_that_is_gone(at: Desk, reads: list[int]):
-    """What was compared with a commit that HEAD's line no longer has is compared anew."""
+    """A branch that was compared with a commit which HEAD has lost is compared again."""
     at.apply(Remember("likes tea"))
     at.git("branch", "feature")
     assert more(at) == {}

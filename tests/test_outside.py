@@ -212,7 +212,7 @@ class TestInit:
 
 
 class TestAround:
-    """What `doctor` and `init` say of it."""
+    """The messages of `doctor` and `init`."""
 
     def findings(self, project: Project) -> list[tuple[Level, str]]:
         memory = Memory.open(project.memory, os.environ)
@@ -457,7 +457,7 @@ class TestSessions:
 
 
 def plugin_variables(folder: Path) -> dict[str, str]:
-    """What Claude Code sets for the plugin's hooks and server in a project."""
+    """The variables that Claude Code sets for the plugin's hooks and server in a project."""
     manifest = Path(agenthooks.__file__).parents[1] / "templates/plugin/mdmem/.mcp.json"
     server = json.loads(manifest.read_text())["mcpServers"]["mdmem"]
     filled = {

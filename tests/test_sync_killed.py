@@ -23,7 +23,7 @@ STATES = {
     "merge": ["ada 1", "ada 2", "ada 3", "ada 4", "bo 1", "bo 2", "bo 3"],
     "forward": ["ada 1", "ada 2", "ada 3", "ada 4", "bo 3"],
 }
-"""What all of them wrote: the other machine, an agent on this one, a person on this one."""
+"""Lines of the other machine, and of an agent and a person on this one."""
 POINTS = ("git fetch", "rename landing.next.json landing.json", "exchange")
 POINTS += ("git update-ref", "git update-index", "git push")
 
@@ -78,7 +78,7 @@ def sync(at: Desk) -> None:
 
 
 def go_on(at: Desk, step: int) -> str:
-    """What comes after the kill: a write, a person's save, or the next sync at once."""
+    """The step after the kill: a write, a person's save, or the next sync at once."""
     match step % 3:
         case 0:
             at.apply(Log("bo 4 goes on"))

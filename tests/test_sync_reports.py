@@ -1,4 +1,4 @@
-"""What `status` and `doctor` say about syncs: the last one, what came in, what was kept aside."""
+"""Syncs in `status` and `doctor`: the last one, secrets that came in, files set aside."""
 
 import os
 from pathlib import Path

@@ -59,7 +59,7 @@ def sent_to_git(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
 
 
 def leases(commands: Sequence[Sequence[str]]) -> list[str]:
-    """What pushes were told to replace."""
+    """The leases that pushes were given."""
     return [word for words in commands for word in words if word.startswith("--force-with-lease")]
 
 
@@ -912,10 +912,13 @@ def push_many(at: Desk, branch: str, count: int, author: str = "x") -> None:
     text, stream = "", []
     for number in range(count):
         text += f"- carp {number}\n"
-        message = f"carp {number}\n"
+        message, seconds = f"carp {number}\n", 1_772_700_000 + number
         stream += [
-            f"commit refs/heads/many\nauthor {author} <x@example.org> {1_772_700_000 + number} +0000",
-            f"committer {author} <x@example.org> {1_772_700_000 + number} +0000",
+            "commit refs/heads/many",
+            *(
+                f"{role} {author} <x@example.org> {seconds} +0000"
+                for role in ("author", "committer")
+            ),
             f"data {len(message)}\n{message}",
             *([f"from {base}"] if number == 0 else []),
             f"M 100644 inline memory/pond.md\ndata {len(text[-2000:].encode())}\n{text[-2000:]}",
@@ -926,7 +929,7 @@ def push_many(at: Desk, branch: str, count: int, author: str = "x") -> None:
 
 
 class TestHostileBranches:
-    """What somebody with access to the remote may push there."""
+    """Pushes of somebody with access to the remote."""
 
     EVIL = "e\u202evil\u200b"
 

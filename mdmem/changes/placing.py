@@ -31,7 +31,7 @@ _LOCK_NAME = "landing.lock"
 """Held to put files in place, as commands in several workspaces may finish one landing."""
 _TRIES = 50
 _MOST_BYTES = 1 << 32
-"""Files that are no Markdown, where a user syncs them too, may be larger than memory."""
+"""The limit of bytes for what is placed: a user may also sync other files than Markdown."""
 _EXECUTABLE = "100755"
 
 

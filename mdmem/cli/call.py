@@ -73,7 +73,7 @@ def use_colour() -> bool:
 
 
 def use_blocks() -> bool:
-    """True if charts may have block characters: the locale is UTF-8, and plain text not wished."""
+    """True if charts may have block characters: a UTF-8 locale, and no NO_COLOR."""
     named = (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
     locale = next(filter(None, named), "").casefold().replace("-", "")
     return "utf8" in locale and not os.environ.get("NO_COLOR")

@@ -55,7 +55,7 @@ def _wait_until_quiet(workspace: Workspace) -> bool:
             began = moved = time.monotonic()
             head = workspace.repository.head()
             while time.monotonic() < min(moved + _QUIET_SECONDS, began + _LONGEST_WAIT_SECONDS):
-                time.sleep(_LOOK_SECONDS)
+                time.sleep(_LOOK_SECONDS)  # nobody tells of a commit, and HEAD is read in no time
                 if (current := workspace.repository.head()) != head:
                     head, moved = current, time.monotonic()
     except RepositoryProblem as problem:

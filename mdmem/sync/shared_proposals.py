@@ -179,7 +179,7 @@ class _Exchange:
         return not paths
 
     def _send(self, ours: Proposal) -> None:
-        """Have the remote take a proposal, unless memory lacks there what it stands on."""
+        """Send a proposal, unless the remote's memory lacks its base."""
         base = ours.view.base
         is_there = base is None or reaches(self._repository, self._head, base)
         if not is_there or not self._may_move(ours):
