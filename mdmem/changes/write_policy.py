@@ -37,8 +37,7 @@ def rule_on(workspace: Workspace, asked: Asked | None, actor: str | None) -> Rul
     """Apply additions to days' logs, propose changes of facts and sections, refuse all else.
 
     `asked` None is a write that is no such record; texts and facts are those that `actor` sees.
-    Raises: PathProblem (`bad-path`), MdmemError as
-    the edit of a whole file.
+    Raises: PathProblem (`bad-path`), MdmemError as the edit of a whole file.
     """
     match asked:
         case Log():
