@@ -30,11 +30,15 @@ def is_open(name):
 def handled_by(handler):
     return [n for n in sorted(signal.valid_signals()) if signal.getsignal(n) == handler]
 
+def variables_of_a_child():
+    with os.popen("env") as child:  # until it has ended: its pipe stays open otherwise
+        return child.read()
+
 def state():
     return {
         "argv": sys.argv[1:], "path": sys.path, "cwd": os.getcwd(), "umask": os.umask(os.umask(0)),
         "environment": dict(os.environ),
-        "putenv": os.popen("env").read() if "ENV" in sys.argv else "",
+        "putenv": variables_of_a_child() if "ENV" in sys.argv else "",
         "ignored": handled_by(signal.SIG_IGN), "default": handled_by(signal.SIG_DFL),
         "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])),
         "streams": [
