@@ -226,10 +226,15 @@ def attempt(
     outcome = outcome_of(work)
     if isinstance(outcome, str):
         return outcome
-    failure = _as_failure(outcome)
+    return failure_json(known_failure(outcome), translate)
+
+
+def known_failure(problem: Exception) -> MdmemError:
+    """The failure to show; a bug's traceback goes to standard error."""
+    failure = _as_failure(problem)
     if isinstance(failure, _BugProblem):
-        sys.excepthook(type(outcome), outcome, outcome.__traceback__)
-    return failure_json(failure, translate)
+        sys.excepthook(type(problem), problem, problem.__traceback__)
+    return failure
 
 
 def report(

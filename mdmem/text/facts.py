@@ -116,7 +116,7 @@ def shortened(text: str, most: int) -> str:
 
 def fact_id(text: str) -> FactId:
     """The first 8 hex digits of the SHA-256 of key (without bold) and text, normalised."""
-    return _id(text, *_split_key(text))
+    return _id(text, *key_and_value(text))
 
 
 def _id(text: str, key: str | None, rest: str) -> FactId:
@@ -129,7 +129,8 @@ def _digest(normalised: str) -> FactId:
     )
 
 
-def _split_key(text: str) -> tuple[str | None, str]:
+def key_and_value(text: str) -> tuple[str | None, str]:
+    """The key that a text begins with, without bold marks, and the rest; None: it has no key."""
     match = _BOLD_KEY.match(text)
     if match:
         return next(group for group in match.groups() if group).strip(), text[match.end() :]
@@ -249,7 +250,7 @@ def parse_text(words: str) -> Fact:
             head, head_until = split_until(text[:words_end])
             text, timeless = text[:words_end] + text[head_end:], head + timeless[head_end:]
             tags, until = tuple(dict.fromkeys((*head_tags, *tags))), head_until or until
-    key, rest = _split_key(text)
+    key, rest = key_and_value(text)
     identity = fact_id(timeless) if until else _id(text, key, rest)
     return Fact(id=identity, text=text, key=key, kind=kind, tags=tags, until=until)
 
@@ -322,7 +323,7 @@ def split_key(text: str, key: str) -> tuple[str, str]:
     """Split a text after `key: ` (folded, bold or not); first part empty for another key."""
     spellings = _spellings(key)
     match = _BOLD_KEY.match(text)
-    if match and spellings & _spellings(_split_key(text)[0] or ""):
+    if match and spellings & _spellings(key_and_value(text)[0] or ""):
         return match[0], text[match.end() :]
     for colon in islice(_COLON.finditer(text), max(each.count(": ") for each in spellings) + 2):
         rest = text[colon.end() :].lstrip()

@@ -1,0 +1,75 @@
+"""The pages as an ASGI application, without the guard that stands before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from mdmem.errors import MdmemError, failure_json, known_failure, outcome_of
+from mdmem.page import assets, rendering
+from mdmem.page.frame import error_page
+from mdmem.page.pages import Page, Reader, View
+from mdmem.page.routes import ROUTES
+
+_JSON = "application/json"
+
+
+def build_app(reader: Reader) -> Starlette:
+    """The application: pages, and the files that they load."""
+    pages = [Route(path, _endpoint(reader, view)) for path, view in ROUTES.items()]
+    return Starlette(routes=[*pages, Route("/static/{hash}/{name}", _static)])
+
+
+def _endpoint(reader: Reader, view: View) -> Callable[[Request], Response]:
+    # Not a coroutine: Starlette calls it in a thread, since it reads files and an index.
+    def answer(request: Request) -> Response:
+        query = {**request.query_params, **request.path_params}
+        outcome = outcome_of(lambda: _response(reader, request, view(reader, query)))
+        return outcome if isinstance(outcome, Response) else failure(reader, request, outcome)
+
+    return answer
+
+
+def _response(reader: Reader, request: Request, page: Page) -> Response:
+    if wants_json(request):
+        return JSONResponse(page.data, page.status)
+    return HTMLResponse(rendering.html(reader, page, request.query_params.get("done")), page.status)
+
+
+def wants_json(request: Request) -> bool:
+    """True if a program asks."""
+    return _JSON in request.headers.get("accept", "")
+
+
+def failure(reader: Reader, request: Request, problem: Exception) -> Response:
+    """The answer where a page cannot be made: why, and what to do next."""
+    known = known_failure(problem)
+    if wants_json(request):
+        return JSONResponse(failure_json(known), status_of(known))
+    return _response(reader, request, error_page(known, status_of(known)))
+
+
+def status_of(problem: MdmemError) -> int:
+    """The status of a failure: what is not there and what is not allowed are told alike."""
+    if problem.exit_status == 3:
+        return 500
+    if problem.code.endswith("-not-found") or problem.code in _NOT_THERE:
+        return 404
+    return 409 if problem.code in _MOVED else 400
+
+
+_NOT_THERE = {"not-allowed", "bad-path", "not-memory", "unsupported-file"}
+_MOVED = {"overtaken", "proposals-moved", "cannot-revert", "revert-conflict", "moved-on"}
+
+
+def _static(request: Request) -> Response:
+    found = assets.find(request.path_params["hash"], request.path_params["name"])
+    if found is None:
+        return Response("not found", 404, media_type="text/plain")
+    content, media_type = found
+    headers = {"cache-control": "private, max-age=31536000, immutable"}
+    return Response(content, headers=headers, media_type=media_type)

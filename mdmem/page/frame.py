@@ -1,0 +1,50 @@
+"""The frame of every page: name, tabs, files at the left, the line that says what was done."""
+
+from __future__ import annotations
+
+from mdmem.errors import MdmemError
+from mdmem.model.reads import FileRow, ListFiles
+from mdmem.page.pages import Done, Page, Reader
+from mdmem.startup.records import dataclass
+
+_MOST_FILES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stands around a page. `waiting` is the number of things that wait for the reader."""
+
+    name: str
+    waiting: int
+    files: tuple[FileRow, ...]
+    done: Done | None
+
+
+def frame_of(reader: Reader, page: Page, done: str | None) -> Frame:
+    """The frame of a page; `done` names the line that says what was done."""
+    memory = reader.memory
+    files = memory.files(ListFiles(limit=_MOST_FILES)).files
+    return Frame(
+        name=memory.workspace.root.name,
+        waiting=len(memory.conflicts().conflicts) + len(memory.proposals.standing().numbered.items),
+        files=curated_first(reader, files),
+        done=reader.done.pop(done, None) if done else None,
+    )
+
+
+def curated_first(reader: Reader, files: tuple[FileRow, ...]) -> tuple[FileRow, ...]:
+    """The files with MEMORY.md before all others."""
+    curated = reader.memory.workspace.curated
+    return tuple(sorted(files, key=lambda row: row.path != curated))
+
+
+def error_page(problem: MdmemError, status: int) -> Page:
+    """The page where another one cannot be made."""
+    titles = {404: "Not here", 409: "It has changed since", 500: "This is a bug in mdmem"}
+    return Page(
+        template="error",
+        title=titles.get(status, "This cannot be done"),
+        values={"message": problem.message, "hint": problem.hint},
+        data={},
+        status=status,
+    )

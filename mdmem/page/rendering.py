@@ -1,0 +1,101 @@
+"""Pages as HTML, by Jinja2. What is not marked as HTML by this module or `charts` is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, timedelta
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from mdmem.folder import installed
+from mdmem.history.differences import DiffKind
+from mdmem.page import assets, markdown
+from mdmem.page.frame import Frame, frame_of
+from mdmem.page.pages import Page, Reader
+from mdmem.page.rows import Piece
+from mdmem.show.proposals import visible
+from mdmem.text.addresses import join_path
+from mdmem.wording import number_of
+
+_ELEMENTS = {DiffKind.OUT: "del", DiffKind.IN: "ins"}
+_WEEK = timedelta(days=6)
+
+
+def html(reader: Reader, page: Page, done: str | None = None) -> str:
+    """A page in its frame; `done` names the line that says what was done."""
+    frame: Frame = frame_of(reader, page, done)
+    template = _environment().get_template(f"{page.template}.html")
+    now = reader.now()
+    return template.render(
+        {
+            **page.values,
+            "frame": frame,
+            "page": page,
+            "link": reader.links,
+            "can_write": reader.can_write,
+            "token": reader.token,
+            "time": lambda moment: time(moment, now),
+            "day": lambda moment: day(moment, now),
+            "text": lambda source: Markup(markdown.html(source)),
+        }
+    )
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(installed.path("templates", "page")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    environment.filters.update(
+        inline=lambda source: Markup(markdown.inline(source)),
+        pieces=pieces,
+        section=join_path,
+    )
+    environment.globals.update(number_of=number_of, static=assets.address)
+    return environment
+
+
+def _shown(value: object) -> object:
+    """What a template writes: hidden characters by their numbers."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def pieces(difference: tuple[Piece, ...]) -> Markup:
+    """A difference by words: `del` and `ins` around what went out and came in."""
+    return Markup("").join(
+        Markup("<{0}>{1}</{0}>").format(_ELEMENTS[kind], visible(text))
+        if kind in _ELEMENTS
+        else escape(visible(text))
+        for kind, text in difference
+    )
+
+
+def time(moment: datetime, now: datetime) -> Markup:
+    """A moment for people: today by the clock, in the last days by weekday, else by date."""
+    local = moment.astimezone(now.tzinfo)
+    clock = f"{local:%H:%M}"
+    shown = f"today {clock}" if local.date() == now.date() else _day_words(local.date(), now)
+    return Markup('<time datetime="{}">{}</time>').format(
+        local.isoformat(timespec="minutes"), shown
+    )
+
+
+def day(moment: date, now: datetime) -> str:
+    """A day for people, as a heading has it: `Thursday 5 March`, with the year if it is another."""
+    year = "" if moment.year == now.year else f" {moment.year}"
+    return f"{moment:%A} {moment.day} {moment:%B}{year}"
+
+
+def _day_words(moment: date, now: datetime) -> str:
+    if timedelta(0) < now.date() - moment <= _WEEK:
+        return f"{moment:%A}"
+    year = "" if moment.year == now.year else f" {moment.year}"
+    return f"{moment.day} {moment:%b}{year}"

@@ -1,0 +1,12 @@
+"""The addresses of the pages, each with the function that makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mdmem.page.pages import View
+from mdmem.page.views import today
+
+ROUTES: Mapping[str, View] = {
+    "/": today.today,
+}

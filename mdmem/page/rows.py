@@ -1,0 +1,87 @@
+"""Rows of lists: facts and changes to them, as pages show them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from mdmem.history.differences import DiffKind, word_difference
+from mdmem.model import FilePath, SectionPath, Source
+from mdmem.model.history import ChangeKind, FactChange
+from mdmem.startup.records import dataclass
+from mdmem.text.facts import key_and_value
+
+Piece = tuple[DiffKind, str]
+"""A piece of a difference by words."""
+_MOST_PLACES = 2
+"""A line that differs in more places is shown as a whole line out and a whole line in."""
+_SIGNS = {ChangeKind.ADDED: "+", ChangeKind.REPLACED: "~", ChangeKind.REMOVED: "−"}
+_MARKS = {Source.USER_STATED: "●", Source.INFERRED: "◐", Source.AUTO: "○"}
+_SOURCES = {Source.USER_STATED: "stated", Source.INFERRED: "inferred", Source.AUTO: "automatic"}
+
+
+@dataclass(frozen=True, slots=True)
+class SourceMark:
+    """How sure a fact is: a sign and its word. `by`: who says that the user has stated it."""
+
+    sign: str
+    word: str
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """A change to a fact on one line."""
+
+    sign: str
+    kind: str
+    fact: str
+    key: str | None
+    pieces: tuple[Piece, ...]
+    source: SourceMark
+    who: str
+    time: datetime
+    path: FilePath
+    section: SectionPath
+    reason: str | None
+    commit: str
+
+
+def change_row(change: FactChange) -> ChangeRow:
+    """A change as it is read: a replaced fact is one row, with its words out and in."""
+    key, new = key_and_value(change.text)
+    if change.kind is ChangeKind.REMOVED:
+        shown: tuple[Piece, ...] = ((DiffKind.OUT, new),)
+    elif change.replaced:
+        old_key, old = key_and_value(change.replaced.text)
+        shown = difference(old, new) if old_key == key else difference(change.replaced.text, new)
+    else:
+        shown = ((DiffKind.KEPT, new),)
+    return ChangeRow(
+        sign=_SIGNS[change.kind],
+        kind=change.kind.value,
+        fact=change.fact,
+        key=key,
+        pieces=shown,
+        source=source_mark(change.source, change.claimed_by),
+        who=change.actor or change.author,
+        time=change.time,
+        path=change.path,
+        section=change.section,
+        reason=change.reason,
+        commit=change.commit,
+    )
+
+
+def source_mark(source: Source, claimed_by: str | None = None) -> SourceMark:
+    """The sign and word of a source."""
+    return SourceMark(_MARKS[source], _SOURCES[source], claimed_by)
+
+
+def difference(old: str, new: str) -> tuple[Piece, ...]:
+    """Two values by words; whole lines where they differ in more than two places."""
+    pieces = word_difference(old, new)
+    changed = sum(
+        kind is not DiffKind.KEPT and (number == 0 or pieces[number - 1][0] is DiffKind.KEPT)
+        for number, (kind, _) in enumerate(pieces)
+    )
+    return pieces if changed <= _MOST_PLACES else ((DiffKind.OUT, old), (DiffKind.IN, new))
