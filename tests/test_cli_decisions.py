@@ -124,3 +124,9 @@ def test_a_vouched_item_is_the_users(at: Shell) -> None:
 
 def test_eight_digits_are_an_id(at: Shell) -> None:
     assert "no proposal" in at.run("accept", "12345678").err
+
+
+def test_scripts_that_name_the_proposal_of_version_0_2_go_on(at: Shell) -> None:
+    propose(at, 11, "plays the viola", "--to", "5f2c0a11")
+    assert "plays the viola" in at.run("proposals").out
+    assert "--to" not in at.run("remember", "--help").out

@@ -25,6 +25,8 @@ _Workspace = Annotated[
         help="The workspace. [default: the nearest one in this folder or above]",
     ),
 ]
+_RetiredTo = Annotated[str | None, typer.Option("--to", metavar="ID", hidden=True, help="Ignored.")]
+"""The proposal that a part goes to, in scripts for version 0.2: an actor has one now."""
 _Quiet = Annotated[bool, typer.Option("-q", help="Print only the result or the error.")]
 # a library's messages about numbers, in plain words
 _NUMBERS = {
@@ -72,7 +74,13 @@ def _merged(
 def _parser(name: str, function: Callable[..., Answer]) -> Callable[..., Call]:
     """A function for Typer that takes the options of a command and returns its call."""
 
-    def parsed(context: typer.Context, workspace: str | None, quiet: bool, **values: Any) -> Call:
+    def parsed(
+        context: typer.Context,
+        workspace: str | None,
+        quiet: bool,
+        to: str | None = None,
+        **values: Any,
+    ) -> Call:
         workspace, quiet, as_json = _merged(context.obj, workspace, quiet, values["as_json"])
         return Call(
             command=name, workspace=workspace, quiet=quiet, values={**values, "as_json": as_json}
@@ -84,6 +92,10 @@ def _parser(name: str, function: Callable[..., Answer]) -> Callable[..., Call]:
     call, *parameters = inspect.signature(function).parameters.values()
     context = call.replace(name="context", annotation=typer.Context)
     taken = [own for parameter in parameters for own in _options(parameter, types[parameter.name])]
+    if {"propose", "again"} <= types.keys():
+        taken.append(
+            inspect.Parameter("to", call.KEYWORD_ONLY, default=None, annotation=_RetiredTo)
+        )
     # `inspect`, and so Typer, prefers this signature to the one in the source; mypy knows no such
     # attribute.
     cast("Any", parsed).__signature__ = inspect.Signature([context, *taken, *_common_parameters()])

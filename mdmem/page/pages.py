@@ -24,7 +24,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who reads, and with what: the memory, the addresses of pages, the secret of its forms.
+    """The one who reads, and with what: memory, addresses of pages, the secret of forms.
 
     `token` is empty where nothing can be done. `done` are the lines that were not shown yet, by
     their names.

@@ -21,7 +21,7 @@ _SOURCES = {Source.USER_STATED: "stated", Source.INFERRED: "inferred", Source.AU
 
 @dataclass(frozen=True, slots=True)
 class SourceMark:
-    """How sure a fact is: a sign and its word. `by`: who says that the user has stated it."""
+    """The sign of a source and its word. `by`: who says that the user has stated it."""
 
     sign: str
     word: str

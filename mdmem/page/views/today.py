@@ -7,7 +7,6 @@ from typing import Any
 
 from mdmem.model import FileKind
 from mdmem.model.history import ShowChanges
-from mdmem.model.searches import ListFacts
 from mdmem.model.trends import ShowTrends
 from mdmem.page import charts
 from mdmem.page.pages import Page, Query, Reader
