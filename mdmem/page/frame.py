@@ -12,7 +12,7 @@ _MOST_FILES = 12
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What stands around a page. `waiting` is the number of things that wait for the reader."""
+    """The surroundings of a page. `waiting` is the number of things that wait for the reader."""
 
     name: str
     waiting: int

@@ -62,7 +62,7 @@ def _environment() -> Environment:
 
 
 def _shown(value: object) -> object:
-    """What a template writes: hidden characters by their numbers."""
+    """A value as it is written: hidden characters by their numbers."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 

@@ -20,7 +20,7 @@ _MOST_CONFLICTS, _MOST_PROPOSALS, _MOST_ROWS = 3, 4, 14
 
 
 def today(reader: Reader, query: Query) -> Page:
-    """What a person looks for first."""
+    """The first page: what one looks for first."""
     memory, now = reader.memory, reader.now()
     day = now.date().isoformat()
     changes = memory.changes(ShowChanges(since=day, until=day, limit=0))
