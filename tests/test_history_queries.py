@@ -116,6 +116,33 @@ class TestFactHistory:
             [ids[3]],
         )
 
+    def test_an_id_alone(self, dated: DatedMemory) -> None:
+        ids = change_employers(dated)
+        memory = dated.on("2026-05-01")
+        memory.apply(Remember(ids[0], section="Home"))
+        assert memory.history(ShowHistory(ids[0])).chain[-1].text == ids[0]  # type: ignore[union-attr]
+        by_id = memory.history(ShowHistory(ids[0], by_id=True))
+        assert isinstance(by_id, FactHistory)
+        assert [link.id for link in by_id.chain] == ids
+        dated.at.write("memory/pets.md", "- a cat\n- employer\n")
+        pending = memory.history(ShowHistory(fact_id("a cat"), by_id=True))
+        assert isinstance(pending, FactHistory)
+        assert (pending.fact, pending.status, pending.chain) == (
+            fact_id("a cat"),
+            Status.CURRENT,
+            (),
+        )
+        for word in ("00000000", "employer", "a cat"):
+            asked = ShowHistory(word, by_id=True)
+            assert code_of(lambda asked=asked: memory.history(asked)) == "fact-not-found"
+
+    def test_what_holds_in_place_of_a_fact(self, dated: DatedMemory) -> None:
+        ids = change_employers(dated)
+        memory = dated.on("2026-05-01")
+        assert memory.successors(ids) == dict.fromkeys(ids[:3], ids[3])
+        memory.apply(Forget(ids[3]))
+        assert memory.successors(ids) == {}
+
     def test_of_one_file(self, dated: DatedMemory) -> None:
         in_memory = dated.on("2026-01-10").apply(Remember("a cat", section="Home"))
         in_log = dated.on("2026-01-11").apply(Log("a cat", kind="fact"))
@@ -268,6 +295,18 @@ class TestSectionHistory:
             if isinstance(history, SectionHistory)
         }
         assert commits == {"a": [another, created], "b": [changed, created]}
+
+    def test_part_of_a_long_history(self, dated: DatedMemory) -> None:
+        change_employers(dated)
+        memory = dated.on("2026-05-01")
+        whole = memory.history(ShowHistory("Work"))
+        assert isinstance(whole, SectionHistory)
+        assert (len(whole.revisions), whole.total) == (5, 5)
+        for offset, limit in ((0, 2), (2, 2), (4, 2), (5, 1)):
+            part = memory.history(ShowHistory("Work", offset=offset, limit=limit))
+            assert isinstance(part, SectionHistory)
+            assert part.revisions == whole.revisions[offset : offset + limit]
+            assert (part.total, bool(part.notes)) == (5, offset + limit < 5)
 
     def test_a_former_section_s_number_begins_with_one(self, dated: DatedMemory) -> None:
         dated.on("2026-01-10").apply(EditSection("Work", Action.DELETE))

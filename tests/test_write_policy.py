@@ -685,6 +685,7 @@ NOT_MEMORY = {
             "show_as_of",
             "show_named",
             "status",
+            "successors",
             "sync",
             "sync_if_due",
             "tags",

@@ -12,7 +12,7 @@ from mdmem.errors import FactProblem
 from mdmem.events import EventRecorder
 from mdmem.folder.trust import Ruling
 from mdmem.memory.modules import module
-from mdmem.model import RUNS_NAME, CommitId, FilePath, Problem
+from mdmem.model import RUNS_NAME, CommitId, FactId, FilePath, Problem
 from mdmem.model.writes import (
     Change,
     MovePath,
@@ -418,6 +418,10 @@ class Memory:
                 if answer.cites
                 else answer
             )
+
+    def successors(self, facts: Sequence[FactId]) -> Mapping[FactId, FactId]:
+        """The current facts that have replaced facts which are no longer current."""
+        return module("queries.history").successors(self.workspace, facts, self._say)
 
     def changes(self, request: ShowChanges) -> ChangeList:
         """List commits' changes of facts, newest first. Raises UsageProblem (a day is invalid)."""

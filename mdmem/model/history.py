@@ -106,8 +106,9 @@ _MAX_SHOWN = 10_000
 class ShowHistory:
     """Show the past of a section, a fact, a file, or (None) of all memory.
 
-    An ambiguous word is taken as exact text, section, key, id, file: the first that fits. `limit`
-    counts changes of sections; of a file or of all memory commits (`by_commit`).
+    An ambiguous word is taken as exact text, section, key, id, file: the first that fits; with
+    `by_id` as the id of a fact. `limit` counts changes of sections; of a file or of all memory
+    commits (`by_commit`). `offset`: so many newer changes of a section are left out.
     """
 
     target: str | None = None
@@ -116,10 +117,13 @@ class ShowHistory:
     limit: int = 20
     preamble: bool = False
     by_commit: bool = False
+    offset: int = 0
+    by_id: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a limit out of its range, and a name together with the preamble."""
+        """Refuse numbers out of their range, and a name together with the preamble."""
         require_range("limit", self.limit, 1, _MAX_SHOWN)
+        require_range("offset", self.offset, 0, _MAX_LISTED)
         if self.target is not None and self.preamble:
             raise UsageProblem(f"history takes a section or a fact, or {field('preamble')}")
 
@@ -195,6 +199,7 @@ class SectionHistory:
     """Changes of a section, a file or all memory (empty `path`), newest first.
 
     `also`: other meanings of the word. `gone`: cited lines whose transcript no longer exists.
+    `total`: of a section, the number of its changes.
     """
 
     path: str
@@ -203,6 +208,7 @@ class SectionHistory:
     notes: tuple[str, ...] = ()
     also: tuple[OtherReading, ...] = ()
     gone: tuple[str, ...] = ()
+    total: int = 0
 
     @property
     def cites(self) -> tuple[str, ...]:

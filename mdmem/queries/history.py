@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
 from itertools import groupby
@@ -39,7 +39,7 @@ from mdmem.queries.blame import (
     shallow_notes,
     statement_of,
 )
-from mdmem.startup.records import replace
+from mdmem.startup.records import dataclass, replace
 from mdmem.text.addresses import join_path, matching_sections
 from mdmem.text.document import is_blank, parse_bytes
 from mdmem.text.fact_names import id_prefix
@@ -67,6 +67,8 @@ def show_history(
             return _section_history(workspace, trail, path, request)
         if request.target is None:
             return _file_history(workspace, trail, path, request)
+        if request.by_id:
+            return _history_of_id(workspace, trail, request.target, path, request.limit)
         if request.nth is not None:
             return _section_history(workspace, trail, path, request)
         return _history_of_word(workspace, trail, request, request.target, path)
@@ -91,6 +93,18 @@ def _history_of_word(
             also = _other_readings(workspace, trail, word, path, ("id",), fact)
             return replace(_fact_history(workspace, trail, fact, path, request.limit), also=also)
         return _history_by_id(workspace, trail, word, path, request, problem)
+
+
+def _history_of_id(
+    workspace: Workspace, trail: Trail, name: str, path: FilePath | None, limit: int
+) -> FactHistory:
+    if (fact := lookup.fact_by_id(trail, name, path)) is not None:
+        return _fact_history(workspace, trail, fact, path, limit)
+    uncommitted = _uncommitted_fact(workspace, trail, name, path)
+    if uncommitted is None or not uncommitted.fact.startswith(id_prefix(name) or name):
+        hint = f"To list facts with their ids: {verb('facts', 'everything')}"
+        raise FactProblem("fact-not-found", f"no fact {name[:80]!r}", hint)
+    return uncommitted
 
 
 def _other_readings(
@@ -187,55 +201,69 @@ def _section_history(
     if newest is None:
         section = section_on_disk(workspace, path, request.target, request.nth).section
         return SectionHistory(path=path, section=section, revisions=(), notes=notes)
-    changes = _section_changes(trail, newest)[: request.limit + 1]
+    changes = _section_changes(trail, newest)
+    shown = changes[request.offset : request.offset + request.limit]
     time_of = commit_times(workspace, trail)
-    views = [
-        _change_view(time_of, trail, commit, revision, before)
-        for commit, revision, before in changes
-    ]
     return SectionHistory(
         path=newest.path,
         section=newest.section,
-        revisions=tuple(views[: request.limit]),
-        notes=(*notes, *_limit_notes(len(views), request.limit)),
+        revisions=tuple(
+            _change_view(time_of, trail, commit, revision, before)
+            for commit, revision, before in _with_texts(trail, shown)
+        ),
+        notes=(*notes, *_limit_notes(len(changes) - request.offset, request.limit)),
+        total=len(changes),
     )
 
 
 _Change = tuple[TrailCommit, Revision | None, Revision | None]
 
 
-def _section_changes(trail: Trail, newest: Revision) -> list[_Change]:
-    """Newest first: the commit, the text after it (None: removed) and before it."""
-    past = {each.number: each for each in trail.section_past(newest)}
+@dataclass(frozen=True, slots=True)
+class _ChangeOutline:
+    """A change of a section, without texts.
+
+    `after`: None where it was removed; `before`: several of a merge.
+    """
+
+    commit: int
+    after: Revision | None
+    before: tuple[Revision, ...]
+
+
+def _section_changes(trail: Trail, newest: Revision) -> list[_ChangeOutline]:
+    """All changes of a section, newest first."""
+    past = {each.number: each for each in trail.section_outline(newest)}
     begun = {each.begun for each in past.values()}
-    changes: list[tuple[int, Revision | None, Revision | None]] = []
+    changes = []
     for revision in past.values():
         if not revision.unchanged_text:
-            before = [past[number] for number in revision.previous if number in past]
-            differing = [each for each in before if each.text != revision.text]
+            before = tuple(past[number] for number in revision.previous if number in past)
             is_back = any(
                 each.ended not in (None, revision.begun) and each.ended not in begun
                 for each in before
             )
-            changes.append(
-                (
-                    revision.begun,
-                    revision,
-                    None if is_back else next(reversed(differing or before), None),
-                )
-            )
-        changes += (
-            [(revision.ended, None, revision)]
-            if revision.ended is not None and revision.ended not in begun
-            else []
-        )
-    ranks = trail.ranks({number for number, _, _ in changes})
-    changes.sort(key=lambda change: (ranks[change[0]], change[1] is None), reverse=True)
-    return [
-        (commit, after, before)
-        for number, after, before in changes
-        if (commit := trail.commit_numbered(number)) is not None
-    ]
+            changes.append(_ChangeOutline(revision.begun, revision, () if is_back else before))
+        if revision.ended is not None and revision.ended not in begun:
+            changes.append(_ChangeOutline(revision.ended, None, (revision,)))
+    ranks = trail.ranks({change.commit for change in changes})
+    return sorted(
+        changes, key=lambda change: (ranks[change.commit], change.after is None), reverse=True
+    )
+
+
+def _with_texts(trail: Trail, changes: Sequence[_ChangeOutline]) -> Iterator[_Change]:
+    """The commit of each change, the text after it (None: removed) and before it."""
+    texts = trail.with_texts(
+        each for change in changes for each in (change.after, *change.before) if each
+    )
+    for change in changes:
+        commit = trail.commit_numbered(change.commit)
+        after = change.after and texts[change.after.number]
+        before = [texts[each.number] for each in change.before]
+        differing = [each for each in before if after is None or each.text != after.text]
+        if commit is not None:
+            yield commit, after, next(reversed(differing or before), None)
 
 
 def _file_history(
@@ -436,6 +464,38 @@ def _end_view(time_of: TimeOf, commit: TrailCommit) -> EndView:
         claimed_by=note.claimed_by,
         run=note.run,
     )
+
+
+def successors(workspace: Workspace, facts: Iterable[FactId], say: Say) -> dict[FactId, FactId]:
+    """The current facts in place of those that are no longer current, however many replaced them.
+
+    A fact that is current, or that nothing current has replaced, is left out.
+    """
+    found: dict[FactId, FactId] = {}
+    with trails.fresh_trail(workspace, say) as trail:
+        for fact in facts:
+            seen, last = {fact}, fact
+            while (following := _successor(trail, last)) is not None and following not in seen:
+                seen.add(following)
+                last = following
+            if last != fact and lookup.current_occurrences(trail, last):
+                found[fact] = last
+    return found
+
+
+def _successor(trail: Trail, fact: FactId) -> FactId | None:
+    """The fact that replaced a fact last; None where it is current, or was removed."""
+    occurrences = trail.occurrences_of(fact)
+    marks = [trail.marks_of(each.number) for each in occurrences]
+    if any(
+        each.ended is None and not of_one for each, of_one in zip(occurrences, marks, strict=True)
+    ):
+        return None
+    named = [
+        next((mark.other for mark in of_one if mark.other), each.successor)
+        for each, of_one in zip(occurrences, marks, strict=True)
+    ]
+    return next(filter(None, reversed(named)), None)
 
 
 # Texts.
