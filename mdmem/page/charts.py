@@ -1,17 +1,23 @@
-"""Charts as SVG: coloured by class, named by their figures, with no script and no style of theirs."""
+"""Charts as SVG: coloured by class, named by their figures, with no script and no style of theirs.
+
+Shapes are stretched to the width that there is; labels are text beside them, so that they are not.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import date
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
+from mdmem.model.trends import FactDay
+from mdmem.page.links import Links
 from mdmem.startup.records import dataclass
 
 WIDTH, HEIGHT = 736, 52
 _GAP = 2
-_AXIS = 18
-"""Height of the line of labels under a chart."""
+_MANY_LABELS = 8
+"""Above this number, two labels are written between the first and the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,88 +28,119 @@ class Series:
     values: Sequence[int]
 
 
+def bars_by_day(days: Sequence[FactDay], links: Links) -> Markup:
+    """Changes a day by people and by agents, from the first day with any; each links to its day."""
+    shown = since_first(days)
+    series = [
+        Series("people", [each.people for each in shown]),
+        Series("agents", [each.agents for each in shown]),
+    ]
+    people, agents = (sum(each.values) for each in series)
+    return bars(
+        f"Changes a day: {people} by people, {agents} by agents in {len(shown)} days",
+        [short_day(each.day) for each in shown],
+        series,
+        address=lambda number: links.day(shown[number].day),
+        is_last_now=True,
+    )
+
+
+def since_first(days: Sequence[FactDay]) -> Sequence[FactDay]:
+    """The days without those before the first fact; the last day where there is none."""
+    for number, each in enumerate(days):
+        if each.people or each.agents or each.stated or each.inferred or each.automatic:
+            return days[number:]
+    return days[-1:]
+
+
+def short_day(day: date) -> str:
+    """A day as a label: `4 Feb`."""
+    return f"{day.day} {day:%b}"
+
+
 def bars(
     name: str,
     labels: Sequence[str],
     series: Sequence[Series],
+    below: Series | None = None,
     address: Callable[[int], str] | None = None,
+    *,
     height: int = HEIGHT,
+    is_last_now: bool = False,
 ) -> Markup:
-    """Stacked bars, the first series below; `address` makes each a link.
+    """Stacked bars, the first series lowest, and those of `below` under the line.
 
     Args:
         name: what a reader hears: what it shows, and its figures.
         labels: one for each bar; the first, the last and those between are written as they fit.
+        address: makes a bar a link; an empty one makes none.
+        is_last_now: marks the last bar.
     """
     totals = [sum(values) for values in zip(*(each.values for each in series), strict=True)]
-    most, step = max((1, *totals)), WIDTH / max(1, len(labels))
+    scale = height / max((1, *totals))
+    under = scale * max((0, *below.values)) if below else 0
+    step = WIDTH / max(1, len(labels))
     drawn = []
     for number, label in enumerate(labels):
-        counts = [each.values[number] for each in series]
-        parts = _stack(counts, number * step, step - _GAP, height, most)
-        shown = ", ".join(
-            f"{count} {each.name}" for count, each in zip(counts, series, strict=True)
-        )
-        title = Markup("<title>{}: {}</title>").format(label, shown)
-        group = Markup(
-            '<g class="bar">{}<rect class="hit" x="{}" y="0" width="{}" height="{}"/>{}</g>'
-        )
-        bar = group.format(title, _n(number * step), _n(step), height, parts)
+        counts = [(each.name, each.values[number]) for each in (*series, *((below,) * bool(below)))]
+        shown = f"{label}: " + ", ".join(f"{count} {word}" for word, count in counts)
+        x, width = number * step, step - _GAP
+        parts = Markup("<title>{}</title>").format(shown)
+        parts += _rectangle("hit", x, 0, step, height + under)
+        top = float(height)
+        for place, (_, count) in enumerate(counts[: len(series)]):
+            top -= count * scale
+            parts += _rectangle(f"s{place}", x, top, width, count * scale)
+        if below:
+            parts += _rectangle("s3", x, height + 1, width, below.values[number] * scale)
+        mark = " now" if is_last_now and number == len(labels) - 1 else ""
+        bar = Markup('<g class="bar{}">{}</g>').format(mark, parts)
         if address and (where := address(number)):
-            bar = Markup('<a href="{}" aria-label="{}: {}">{}</a>').format(where, label, shown, bar)
+            bar = Markup('<a href="{}" aria-label="{}">{}</a>').format(where, shown, bar)
         drawn.append(bar)
-    return _figure(name, [*drawn, *_axis(labels, height)], height + _AXIS, bool(address))
-
-
-def _stack(counts: Sequence[int], x: float, width: float, height: int, most: int) -> Markup:
-    drawn, top = Markup(""), float(height)
-    for number, count in enumerate(counts):
-        tall = height * count / most
-        top -= tall
-        if count:
-            drawn += Markup('<rect class="s{}" x="{}" y="{}" width="{}" height="{}"/>').format(
-                number, _n(x), _n(top), _n(width), _n(tall)
-            )
-    return drawn
+    names = [(f"s{place}", each.name) for place, each in enumerate(series)]
+    names += [("s3", below.name)] if below else []
+    picture = _picture(name, drawn, height + under + bool(below), has_links=bool(address))
+    return _figure(picture, axis(labels), legend(names))
 
 
 def areas(name: str, labels: Sequence[str], series: Sequence[Series], height: int = 160) -> Markup:
-    """Stacked areas, the first series below."""
+    """Stacked areas, the first series lowest."""
     below = [0] * len(labels)
     stacked = []
     for each in series:
         above = [low + value for low, value in zip(below, each.values, strict=True)]
         stacked.append((below, above))
         below = above
-    most, step = max((1, *below)), WIDTH / max(1, len(labels) - 1)
+    scale = height / max((1, *below))
+    drawn = []
+    for place, (low, high) in enumerate(stacked):
+        edge = [*_points(high, height, scale), *reversed(_points(low, height, scale))]
+        shape = Markup('<polygon class="s{}" points="{}"/>').format(place, " ".join(edge))
+        drawn.append(shape)
+    names = [(f"s{place}", each.name) for place, each in enumerate(series)]
+    return _figure(_picture(name, drawn, height), axis(labels), legend(names))
 
-    def point(number: int, value: int) -> str:
-        return f"{_n(number * step)},{_n(height - height * value / most)}"
 
-    drawn = [
-        Markup('<polygon class="s{}" points="{}"/>').format(
-            place,
-            " ".join(
-                [
-                    *(point(number, value) for number, value in enumerate(high)),
-                    *(point(number, low[number]) for number in reversed(range(len(low)))),
-                ]
-            ),
-        )
-        for place, (low, high) in enumerate(stacked)
+def steps(name: str, labels: Sequence[str], shares: Sequence[float], height: int = 120) -> Markup:
+    """A line of shares from 0 to 1 that goes down in steps."""
+    flat = [share for share in shares for _ in range(2)][:-1]
+    step = WIDTH / max(1, len(shares) - 1)
+    points = [
+        f"{_n((number + 1) // 2 * step)},{_n(height * (1 - share))}"
+        for number, share in enumerate(flat)
     ]
-    return _figure(name, [*drawn, *_axis(labels, height)], height + _AXIS)
+    drawn = Markup('<line class="base" x1="0" x2="{0}" y1="{1}" y2="{1}"/>').format(WIDTH, height)
+    drawn += Markup('<polyline class="line" points="{}"/>').format(" ".join(points))
+    return _figure(_picture(name, [drawn], height), axis(labels), Markup(""))
 
 
 def line(name: str, values: Sequence[float], width: int = 160, height: int = 24) -> Markup:
     """A small line without axes."""
-    most, step = max((1.0, *values)), width / max(1, len(values) - 1)
-    points = " ".join(
-        f"{_n(number * step)},{_n(height - height * value / most)}"
-        for number, value in enumerate(values)
-    )
+    scale = (height - 2) / max((1.0, *values))
+    points = " ".join(_points(values, height - 1, scale, width))
     drawn = Markup('<polyline class="line" points="{}"/>').format(points)
-    return _figure(name, [drawn], height, width=width)
+    return _figure(_picture(name, [drawn], height, width=width), Markup(""), Markup(""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,50 +156,72 @@ class Period:
 def periods(name: str, rows: Sequence[Period], ends: tuple[str, str]) -> Markup:
     """A bar a row on a line of time; what contradicts is dashed."""
     tall = 22
-    drawn = [
-        Markup(
-            '<g class="period{}"><title>{}</title><rect x="{}" y="{}" width="{}" height="{}"/></g>'
-        ).format(
-            " contradicting" if row.is_contradicting else "",
-            row.label,
-            _n(row.start * WIDTH),
-            number * tall + 4,
-            _n(max(3.0, (row.end - row.start) * WIDTH)),
-            tall - 8,
-        )
-        for number, row in enumerate(rows)
-    ]
-    height = tall * len(rows)
-    return _figure(name, [*drawn, *_axis(ends, height)], height + _AXIS)
+    drawn = []
+    for number, row in enumerate(rows):
+        mark = " contradicting" if row.is_contradicting else " now" if row.end >= 1 else ""
+        width = max(3.0, (row.end - row.start) * WIDTH)
+        bar = _rectangle("", min(row.start * WIDTH, WIDTH - 3), number * tall + 4, width, tall - 8)
+        shape = Markup('<g class="period{}"><title>{}</title>{}</g>').format(mark, row.label, bar)
+        drawn.append(shape)
+    return _figure(_picture(name, drawn, tall * len(rows)), axis(ends), Markup(""))
 
 
-def _axis(labels: Sequence[str], height: int) -> list[Markup]:
-    """The first label, the last, and two between them where there is room."""
-    count = len(labels)
-    places = sorted({0, count // 3, 2 * count // 3, count - 1}) if count > 8 else [0, count - 1]
-    anchors = {places[0]: "start", places[-1]: "end"} if count else {}
-    step = WIDTH / max(1, count)
+def axis(labels: Sequence[str]) -> Markup:
+    """The first label, the last, and two between them where there are many."""
+    last = len(labels) - 1
+    places = {0, last // 3, 2 * last // 3, last} if last >= _MANY_LABELS else {0, last}
+    shown = Markup("").join(
+        Markup("<span>{}</span>").format(labels[place]) for place in sorted(places) if place >= 0
+    )
+    return Markup('<div class="axis" aria-hidden="true">{}</div>').format(shown)
+
+
+def legend(names: Sequence[tuple[str, str]]) -> Markup:
+    """The word of each colour, by its class; nothing where there is one."""
+    if len(names) < 2:
+        return Markup("")
+    shown = Markup("").join(
+        Markup('<span><i class="{}"></i>{}</span>').format(colour, word) for colour, word in names
+    )
+    return Markup('<p class="legend">{}</p>').format(shown)
+
+
+def _points(
+    values: Sequence[float], height: float, scale: float, width: int = WIDTH
+) -> list[str]:
+    step = width / max(1, len(values) - 1)
+    # One value alone is a level, not a point that nobody sees.
+    level = [*values, *values[:1]] if len(values) == 1 else values
     return [
-        Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(
-            _n(WIDTH if place == count - 1 and count > 1 else place * step),
-            height + _AXIS - 4,
-            anchors.get(place, "middle"),
-            labels[place],
-        )
-        for place in dict.fromkeys(places)
-        if count
+        f"{_n(number * (width if len(values) == 1 else step))},{_n(height - value * scale)}"
+        for number, value in enumerate(level)
     ]
 
 
-def _figure(
-    name: str, parts: Sequence[Markup], height: int, has_links: bool = False, width: int = WIDTH
-) -> Markup:
-    # An image hides its links from readers, so that a chart with links is a group.
-    role = "group" if has_links else "img"
-    return Markup('<svg role="{}" aria-label="{}" viewBox="0 0 {} {}">{}</svg>').format(
-        role, escape(name), width, height, Markup("").join(parts)
+def _rectangle(colour: str, x: float, y: float, width: float, height: float) -> Markup:
+    if not height:
+        return Markup("")
+    attribute = Markup(' class="{}"').format(colour) if colour else ""
+    return Markup('<rect{} x="{}" y="{}" width="{}" height="{}"/>').format(
+        attribute, _n(x), _n(y), _n(width), _n(height)
     )
 
 
+def _picture(
+    name: str, parts: Sequence[Markup], height: float, width: int = WIDTH, *, has_links: bool = False
+) -> Markup:
+    # An image hides its links from readers, so that a chart with links is a group.
+    return Markup(
+        '<svg role="{}" aria-label="{}" viewBox="0 0 {} {}" height="{}" preserveAspectRatio="none">'
+        "{}</svg>"
+    ).format(
+        "group" if has_links else "img", name, width, _n(height), _n(height), Markup("").join(parts)
+    )
+
+
+def _figure(picture: Markup, axis: Markup, legend: Markup) -> Markup:
+    return Markup('<div class="chart">{}{}{}</div>').format(picture, axis, legend)
+
+
 def _n(value: float) -> str:
-    return f"{value:.1f}".rstrip("0").rstrip(".")
+    return f"{value:.1f}".rstrip("0").rstrip(".") or "0"
