@@ -13,6 +13,7 @@ from markupsafe import Markup
 from mdmem.model.trends import FactDay
 from mdmem.page.links import Links
 from mdmem.startup.records import dataclass
+from mdmem.wording import number_of
 
 WIDTH, HEIGHT = 736, 52
 _GAP = 2
@@ -122,20 +123,44 @@ def areas(name: str, labels: Sequence[str], series: Sequence[Series], height: in
     return _figure(_picture(name, drawn, height), axis(labels), legend(names))
 
 
-def steps(name: str, labels: Sequence[str], shares: Sequence[float], height: int = 120) -> Markup:
-    """A line of shares from 0 to 1 that goes down in steps."""
-    flat = [share for share in shares for _ in range(2)][:-1]
-    step = WIDTH / max(1, len(shares) - 1)
-    points = [
-        f"{_n((number + 1) // 2 * step)},{_n(height * (1 - share))}"
-        for number, share in enumerate(flat)
-    ]
+def steps(name: str, points: Sequence[tuple[float, float]], height: int = 120) -> Markup:
+    """How a share falls from 1: at each age in days, the share from there on."""
+    longest = max((1.0, *(age for age, _ in points)))
+    corners = [f"0,{_n(0)}"]
+    before = 1.0
+    for age, share in points:
+        x = _n(age / longest * WIDTH)
+        corners += [f"{x},{_n(height * (1 - before))}", f"{x},{_n(height * (1 - share))}"]
+        before = share
+    corners.append(f"{WIDTH},{_n(height * (1 - before))}")
     drawn = Markup('<line class="base" x1="0" x2="{0}" y1="{1}" y2="{1}"/>').format(WIDTH, height)
-    drawn += Markup('<polyline class="line" points="{}"/>').format(" ".join(points))
-    return _figure(_picture(name, [drawn], height), axis(labels), Markup(""))
+    drawn += Markup('<polyline class="line" points="{}"/>').format(" ".join(corners))
+    ends = axis(("new", number_of(round(longest), "day")))
+    return _figure(_picture(name, [drawn], height), ends, Markup(""))
 
 
-def line(name: str, values: Sequence[float], width: int = 160, height: int = 24) -> Markup:
+def room(name: str, used: int, most: int) -> Markup:
+    """How much of a budget is used; what is over it in another colour."""
+    whole = max(used, most, 1)
+    parts = [
+        _rectangle("s2", 0, 0, WIDTH, 12),
+        _rectangle("s0", 0, 0, min(used, most) / whole * WIDTH, 12),
+        _rectangle("s3", most / whole * WIDTH, 0, max(0, used - most) / whole * WIDTH, 12),
+    ]
+    return _figure(_picture(name, parts, 12), Markup(""), Markup(""))
+
+
+def small_bars(name: str, values: Sequence[int], width: int = 160, height: int = 24) -> Markup:
+    """Small bars without axes."""
+    scale, step = height / max((1, *values)), width / max(1, len(values))
+    drawn = [
+        _rectangle("s0", number * step, height - value * scale, step - 1, value * scale)
+        for number, value in enumerate(values)
+    ]
+    return _figure(_picture(name, drawn, height, width=width), Markup(""), Markup(""))
+
+
+def small_line(name: str, values: Sequence[float], width: int = 160, height: int = 24) -> Markup:
     """A small line without axes."""
     scale = (height - 2) / max((1.0, *values))
     points = " ".join(_points(values, height - 1, scale, width))

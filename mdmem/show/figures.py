@@ -143,7 +143,7 @@ def searches_text(figures: SearchFigures, colour: bool) -> str:
     return "\n".join(
         [
             *_columns(head, rows, colour),
-            *([_sentence(figures.weeks[-1].week, figures.drift)] if figures.drift else []),
+            *([drift_sentence(figures.weeks[-1].week, figures.drift)] if figures.drift else []),
         ]
     )
 
@@ -201,7 +201,7 @@ def contexts_text(figures: ContextFigures, colour: bool) -> str:
     return "\n".join(
         [
             *_columns(head, rows, colour),
-            *([_sentence(figures.weeks[-1].week, figures.drift)] if figures.drift else []),
+            *([drift_sentence(figures.weeks[-1].week, figures.drift)] if figures.drift else []),
         ]
     )
 
@@ -371,7 +371,8 @@ def _number(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:,.{digits}f}"
 
 
-def _sentence(week: str, drift: Sequence[Drift]) -> str:
+def drift_sentence(week: str, drift: Sequence[Drift]) -> str:
+    """The figures of a week that drift, with what the weeks before made likely."""
     return f"{week} drifts: {'; '.join(map(_drift, drift))}."
 
 
