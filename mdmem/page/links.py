@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -84,3 +85,17 @@ class Links:
 def _address(path: str, query: Mapping[str, Any]) -> str:
     values = {name: value for name, value in query.items() if value not in (None, "", False)}
     return f"{path}?{urlencode(values)}" if values else path
+
+
+def own_path(address: str) -> str:
+    """An address that a form names, if it is a path of the page; else the first page.
+
+    A browser takes `//host` and `/\\host` for another site, and drops controls before it looks.
+    """
+    is_path = address.startswith("/") and not address.startswith(("//", "/\\"))
+    return address if is_path and not has_controls(address) else "/"
+
+
+def has_controls(text: str) -> bool:
+    """True if a text has control characters."""
+    return any(unicodedata.category(character) == "Cc" for character in text)

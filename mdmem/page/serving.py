@@ -1,0 +1,133 @@
+"""Start the page: its port, keys and address; or say which package is missing."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import sys
+import webbrowser
+from collections.abc import Mapping
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Thread
+
+from mdmem.errors import PackageProblem, UsageProblem, json_line
+from mdmem.folder import installed
+from mdmem.memory import Memory
+from mdmem.page.guard import Guard
+from mdmem.page.keys import PageKeys, new_keys, stored_keys
+from mdmem.page.links import Links
+from mdmem.page.pages import Reader
+from mdmem.startup.records import dataclass
+from mdmem.workspace import Workspace
+
+_PACKAGES = ("jinja2", "starlette", "uvicorn")
+_LOOPBACK = "127.0.0.1"
+_FIRST_PORT, _PORTS = 20_000, 12_000  # below those that systems hand out
+_CATCHING_UP_SECONDS = 1.5  # for the index, at the end
+_IDLE_SECONDS = 2 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class PageOptions:
+    """How a page is served; port 0 is the workspace's own, or a free one if that is taken."""
+
+    port: int = 0
+    opens_browser: bool = False
+    read_only: bool = False
+    new_key: bool = False
+    as_json: bool = False
+    idle_seconds: float = _IDLE_SECONDS
+
+
+def serve(folder: str | None, environment: Mapping[str, str], options: PageOptions) -> int:
+    """Serve the page of a workspace until a signal, or two idle hours; return the exit status.
+
+    Raises PackageProblem (without the extra), UsageProblem (a port that cannot be used, a browser
+    in an SSH session), and as `Memory.open`.
+    """
+    if any(find_spec(name) is None for name in _PACKAGES):
+        raise PackageProblem(
+            "missing-package", f"the page needs its extra: {installed.install_command('page')}"
+        )
+    connection = environment.get("SSH_CONNECTION", "").split()
+    if connection and options.opens_browser:
+        raise UsageProblem("--open needs a browser on this machine, and this is an SSH session")
+    # some 200 ms with the packages of the extra
+    from mdmem.page import app, server  # noqa: PLC0415
+
+    with closing(Memory.open(Path(folder) if folder else None, environment)) as memory:
+        workspace = memory.workspace
+        listener = _listen(options.port, workspace.root)
+        port = listener.getsockname()[1]
+        keys = _keys(workspace, port, options)
+        read_only = options.read_only or workspace.actor is not None
+        reader = Reader(memory, Links(), "" if read_only else keys.token)
+        guard = Guard(app.build_app(reader), port, keys, read_only)
+
+        def announce() -> None:
+            # an agent is not given the key of a page that a person may have open
+            shows_key = workspace.actor is None or not keys.is_kept or sys.stdout.isatty()
+            _print_address(port, keys.key if shows_key else "", connection, options.as_json)
+            if options.opens_browser:
+                url = _address(port, guard.make_single_use_key())
+                Thread(target=_open_browser, args=[url], daemon=True).start()
+
+        with listener:
+            server.run(guard, listener, options.idle_seconds, announce)
+        memory.await_catch_up(_CATCHING_UP_SECONDS)
+    return 0
+
+
+def _listen(port: int, root: Path) -> socket.socket:
+    """Listen on a port, on the loopback alone. Raises UsageProblem (it cannot be used)."""
+    try:
+        return socket.create_server((_LOOPBACK, port or _usual_port(root)))
+    except (OSError, OverflowError) as problem:
+        if port:
+            reason = getattr(problem, "strerror", None) or "no such port"
+            raise UsageProblem(f"port {port} cannot be used: {reason}") from problem
+    return socket.create_server((_LOOPBACK, 0))
+
+
+def _usual_port(root: Path) -> int:
+    """The port of a workspace, by its path, so that an open page outlives a restart."""
+    digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).digest()
+    return _FIRST_PORT + int.from_bytes(digest[:4], "big") % _PORTS
+
+
+def _keys(workspace: Workspace, port: int, options: PageOptions) -> PageKeys:
+    """The keys of a page at its port. Those at a port of chance are for this process alone.
+
+    Whoever has taken the workspace's own port has been sent the cookie of its kept key. An agent
+    has a key of its own: what it reads may not open the page of a person.
+    """
+    if port not in (options.port, _usual_port(workspace.root)):
+        return new_keys()
+    workspace.ensure_state()
+    name = f"page-{port}.json" if workspace.actor is None else f"page-{port}-actor.json"
+    return stored_keys(workspace.state / name, options.new_key)
+
+
+def _address(port: int, key: str) -> str:
+    return f"http://{_LOOPBACK}:{port}/" + (f"?key={key}" if key else "")
+
+
+def _print_address(port: int, key: str, connection: list[str], as_json: bool) -> None:
+    address = _address(port, key)
+    host = connection[2] if len(connection) == 4 else "HOST"
+    tunnel = f"ssh -L {port}:{_LOOPBACK}:{port} {host}" if connection else ""
+    if as_json:
+        print(json_line({"url": address, **({"tunnel": tunnel} if tunnel else {})}), flush=True)
+        return
+    print(address, flush=True)
+    if tunnel:
+        print(f"Type this at home first: {tunnel}", flush=True)
+    if not key:
+        print("mdmem: with an actor set, the key is only printed at a terminal", file=sys.stderr)
+
+
+def _open_browser(url: str) -> None:
+    if not webbrowser.open(url):
+        print("mdmem: no browser found; open the address above", file=sys.stderr)
