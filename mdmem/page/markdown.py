@@ -1,27 +1,48 @@
 """Markdown of memory as HTML, by mistune: it is what strangers wrote, so nothing of it is trusted.
 
-HTML in it is text, a comment nothing. Links go to http, https, mailto and relative addresses;
-pictures are named, not loaded; headings stand one level down and have no ids of their own.
+HTML in it is text, a comment nothing. Links go to http, https and mailto, and to the memory files
+that a relative address or a `[[name]]` means; pictures and embeds are named, not loaded; headings
+stand one level down and have no ids of their own.
 """
 
 from __future__ import annotations
 
 import html as entities
 import re
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
+from urllib.parse import unquote
 
 import mistune
+from mistune.core import BlockState, InlineState
 from mistune.renderers.html import HTMLRenderer
 
 from mdmem.show.proposals import visible
+from mdmem.text.facts import split_kind
 
+Token: TypeAlias = dict[str, Any]
+"""A piece of a text as mistune parses it: `text` before its inline markup is read."""
+AddressOf: TypeAlias = Callable[[str, str], str]
+"""The address of what a link in a text means, a name or path and a heading; empty: nothing."""
+
+MAX_CHARACTERS = 200_000
+MAX_ELEMENTS = 1_500
+"""Maximum length of a text that is shown whole, and of its elements: a page has 2,000 at most."""
 _ADDRESS_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):")
-_DROPPED = re.compile(r"[\x00-\x20\x7f-\x9f]")
-"""Blanks and controls, which a browser drops before it looks for the scheme."""
+_DROPPED = re.compile(r"[\x00-\x20\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+"""Blanks, controls and hidden characters: a browser drops some before it looks for the scheme."""
 _OPEN_SCHEMES = frozenset({"http", "https", "mailto"})
 _COMMENT = re.compile(r"(?s)<!--.*?(?:-->|\Z)")
+_WIKILINK = r"!?\[\[[^\[\]\r\n]{1,400}\]\]"
+_BLOCK_ID = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+\Z")
+_CALLOUT = re.compile(r"\[![^\]\r\n]{1,40}\][+-]?[ \t]*([^\r\n]*)\r?\n?")
+_LINK = re.compile(r"</?a\b[^<>]*>")
+_TAG = re.compile(r"<[^<>]*>")
+_ELEMENT = re.compile(r"<[a-z]")
 _LOWEST_HEADING = 6
+_SHRINK = 0.9
+_TASKS = {True: ("☑", "done"), False: ("☐", "to do")}
 
 
 class MemoryRenderer(HTMLRenderer):
@@ -44,46 +65,171 @@ class MemoryRenderer(HTMLRenderer):
         tag = f"h{min(level + 1, _LOWEST_HEADING)}"
         return f"<{tag}>{text}</{tag}>\n"
 
-    def link(self, text: str, url: str, title: str | None = None) -> str:
-        """A link, or its words where the address may not be followed."""
+    def render_token(self, token: Token, state: BlockState) -> str:
+        """A token as HTML; a relative address is that of the memory file it leads to."""
+        if token["type"] == "link" and _scheme(url := token["attrs"]["url"]) is None:
+            path, _, heading = unquote(entities.unescape(url)).partition("#")
+            attrs = {"url": _place(state.env, path, heading), "is_relative": True}
+            token = {**token, "attrs": attrs}
+        return super().render_token(token, state)
+
+    def link(
+        self, text: str, url: str, title: str | None = None, is_relative: bool = False
+    ) -> str:
+        """A link, or its words where the address may not be followed or leads nowhere."""
+        words = _LINK.sub("", text)
+        if is_relative:
+            return self._link_to(url, words)
         if not is_open(url):
-            return text
+            return words
         address = self.escape_attribute(visible(url))
-        return f'<a href="{address}" rel="noreferrer noopener">{text}</a>'
+        return f'<a href="{address}" rel="noreferrer noopener">{words}</a>'
+
+    def place(self, text: str, url: str) -> str:
+        """A link to a place in memory."""
+        return self._link_to(url, self.text(text))
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
         """The name of a picture."""
-        return f'<span class="picture">[picture: {mistune.escape(visible(text or url))}]</span>'
+        return _named("picture", _TAG.sub("", text) or mistune.escape(visible(url)))
+
+    def embed(self, text: str) -> str:
+        """The name of a file that is to be shown here."""
+        return _named("embedded", self.text(text))
 
     def block_html(self, html: str) -> str:
-        return f"<p>{self._without_comments(html).strip()}</p>\n" if html.strip() else ""
+        words = self._without_comments(html).strip()
+        return f"<p>{words}</p>\n" if words else ""
 
     def inline_html(self, html: str) -> str:
         return self._without_comments(html)
+
+    def block_error(self, text: str) -> str:
+        return f"<pre>{mistune.escape(visible(text))}</pre>\n"
+
+    def table_cell(self, text: str, align: str | None = None, head: bool = False) -> str:
+        """A cell without the style that aligns it."""
+        return f"<th>{text}</th>\n" if head else f"<td>{text}</td>\n"
+
+    def task_list_item(self, text: str, checked: bool = False) -> str:
+        """A task with a sign for its box, which nobody can tick here."""
+        sign, word = _TASKS[checked]
+        box = f'<span aria-hidden="true">{sign}</span><span class="words">{word}:</span>'
+        return f'<li class="task">{box} {text}</li>\n'
+
+    def _link_to(self, address: str, words: str) -> str:
+        return f'<a href="{self.escape_attribute(address)}">{words}</a>' if address else words
 
     def _without_comments(self, html: str) -> str:
         return mistune.escape(visible(_COMMENT.sub("", html)))
 
 
+def _named(kind: str, shown: str) -> str:
+    return f'<span class="picture">[{kind}: {shown}]</span>'
+
+
 def is_open(url: str) -> bool:
-    """True for an address that a reader may follow, judged as a browser reads it."""
-    address = _DROPPED.sub("", entities.unescape(url)).casefold().replace("\\", "/")
-    scheme = _ADDRESS_SCHEME.match(address)
-    return scheme[1] in _OPEN_SCHEMES if scheme else not address.startswith("//")
+    """True for an address of the web or of mail, judged as a browser reads it."""
+    return _scheme(url) in _OPEN_SCHEMES
 
 
-def html(source: str) -> str:
-    """A Markdown text as HTML."""
-    return str(_parser()(source))
+def _scheme(url: str) -> str | None:
+    address = _DROPPED.sub("", entities.unescape(url)).casefold()
+    match = _ADDRESS_SCHEME.match(address)
+    return match[1] if match else None
 
 
-def inline(source: str) -> str:
+def html(source: str, address_of: AddressOf | None = None) -> str:
+    """A Markdown text as HTML; `address_of` finds what its links to memory mean."""
+    parser = _parser()
+    state = parser.block.state_cls()
+    state.env["address_of"] = address_of
+    return str(parser.parse(source, state)[0])
+
+
+def html_in_part(source: str, address_of: AddressOf | None = None) -> tuple[str, bool]:
+    """The HTML of a text as far as a page can hold it, and whether that is all of it."""
+    shown = _first(source, MAX_CHARACTERS)
+    while True:
+        written = html(shown, address_of)
+        elements = len(_ELEMENT.findall(written))
+        if elements <= MAX_ELEMENTS:
+            return written, len(shown) == len(source)
+        shown = _first(shown, int(len(shown) * _SHRINK * MAX_ELEMENTS / elements))
+
+
+def _first(text: str, most: int) -> str:
+    """The first whole lines of a text, at most so many characters."""
+    if len(text) <= most:
+        return text
+    start = text[:most]
+    return start[: start.rfind("\n") + 1] or start
+
+
+def inline(source: str, address_of: AddressOf | None = None) -> str:
     """One line of Markdown as HTML, such as a fact's text; without a paragraph around it."""
-    return str(_parser().inline(source, {}))
+    parser = _parser()
+    env: dict[str, Any] = {"ref_links": {}, "address_of": address_of}
+    return parser.renderer.render_tokens(parser.inline(source, env), parser.block.state_cls())
 
 
 @cache
 def _parser() -> mistune.Markdown:
     return mistune.create_markdown(
-        renderer=MemoryRenderer(), plugins=["table", "strikethrough", "task_lists"]
+        renderer=MemoryRenderer(),
+        plugins=["table", "strikethrough", "task_lists", _memory_markup],
     )
+
+
+def _memory_markup(parser: mistune.Markdown) -> None:
+    """The plugin for what memory has beside Markdown: wikilinks, callouts, labels, block ids."""
+    parser.inline.register("place", _WIKILINK, _parse_wikilink, before="link", start_chars=("!", "["))
+    parser.before_render_hooks.insert(0, _drop_marks)
+
+
+def _parse_wikilink(inline: mistune.InlineParser, match: re.Match[str], state: InlineState) -> int:
+    target, _, words = match[0].lstrip("!").strip("[]").partition("|")
+    name, _, heading = target.partition("#")
+    shown = (words or " > ".join(filter(None, (name.strip(), heading.strip())))).strip()
+    if match[0].startswith("!"):
+        state.append_token({"type": "embed", "raw": target.strip()})
+    else:
+        attrs = {"url": _place(state.env, name.strip(), heading.strip())}
+        state.append_token({"type": "place", "raw": shown, "attrs": attrs})
+    return match.end()
+
+
+def _place(env: Mapping[str, Any], name: str, heading: str) -> str:
+    address_of: AddressOf | None = env.get("address_of")
+    return address_of(name, heading) if address_of else ""
+
+
+def _drop_marks(parser: mistune.Markdown, state: BlockState) -> None:
+    """Drop the marks that no reader needs, and let no heading be more than one below the last."""
+    deepest = 0
+    for token in _walk(state.tokens):
+        kind = token["type"]
+        if kind == "heading":
+            deepest = token["attrs"]["level"] = min(token["attrs"]["level"], deepest + 1)
+        elif kind == "list_item" and (first := _first_text(token)):
+            first["text"] = split_kind(first["text"])[1]
+        elif kind == "block_quote" and (first := _first_text(token)):
+            if match := _CALLOUT.match(first["text"]):
+                title, rest = match[1].strip(), first["text"][match.end() :]
+                lines = [{"type": "paragraph", "text": text} for text in (title, rest) if text]
+                token["children"] = [*lines, *token["children"][1:]]
+        if "text" in token:
+            token["text"] = _BLOCK_ID.sub("", token["text"].rstrip())
+            if kind == "paragraph" and not token["text"]:
+                token["type"] = "blank_line"
+
+
+def _walk(tokens: list[Token]) -> Iterator[Token]:
+    for token in tokens:
+        yield token
+        yield from _walk(token.get("children", []))
+
+
+def _first_text(token: Token) -> Token | None:
+    first: Token | None = next(iter(token["children"]), None)
+    return first if first and "text" in first else None
