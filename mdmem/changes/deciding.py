@@ -42,13 +42,15 @@ def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
     """Apply parts of a proposal to current memory, one commit each, or nothing at all.
 
     Raises: WorkspaceProblem (`not-allowed`: agents cannot accept), ProposalProblem
-    (`proposal-not-found`, `part-not-found`, `overtaken`), MdmemError as any write.
+    (`proposal-not-found`, `proposals-moved`, `part-not-found`, `overtaken`), MdmemError as any
+    write.
     """
     options = complete_options(workspace, request.options)
     workspace.require_person(options.actor, "accept")
     with lock_workspace(workspace, say):
         recover(workspace, say)
         proposal = _find(workspace, request.proposal)
+        require_tip(proposal.ref.id, proposal.ref.tip, request.expect)
         edited = {
             part.name: text for name, text in request.edited for part in _named(proposal, name)
         }
@@ -89,6 +91,16 @@ def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
             results = [apply_edit(workspace, edit, say, transaction) for edit in edits]
         decision = _decision(proposal, edits, results)
         return replace(decision, closed=bool(settle(workspace, [proposal])))
+
+
+def require_tip(proposal: str, tip: CommitId | None, expect: str | None) -> None:
+    """Refuse a decision on a proposal that was added to since it was shown, or is closed."""
+    if expect is not None and tip != expect:
+        raise ProposalProblem(
+            "proposals-moved",
+            f"proposal {proposal} has changed since it was shown",
+            f"To show it again: {verb('proposals')} {proposal}",
+        )
 
 
 def part_edit(taking: PartTaking, vouch: bool, options: WriteOptions) -> AcceptEdit:
@@ -272,7 +284,7 @@ def reject(workspace: Workspace, request: Reject, say: Say) -> Decision:
     """Reject parts by an empty commit, and remove them from the proposal's branch.
 
     Raises: WorkspaceProblem (`not-allowed`), ProposalProblem (`proposal-not-found`,
-    `part-not-found`), RepositoryProblem.
+    `proposals-moved`, `part-not-found`), RepositoryProblem.
     """
     options = complete_options(workspace, request.options)
     workspace.require_person(options.actor, "reject")
@@ -280,6 +292,7 @@ def reject(workspace: Workspace, request: Reject, say: Say) -> Decision:
     with lock_workspace(workspace, say), Transaction() as transaction:
         recover(workspace, say)
         proposal = _find(workspace, request.proposal)
+        require_tip(proposal.ref.id, proposal.ref.tip, request.expect)
         names = [part.name for name in request.parts for part in _named(proposal, name)]
         chosen = [
             part

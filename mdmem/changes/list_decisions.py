@@ -12,6 +12,7 @@ from mdmem.changes.deciding import (
     reject_parts,
     rejected,
     require_single,
+    require_tip,
     settle,
 )
 from mdmem.changes.recover import Transaction, lock_workspace, recover
@@ -87,7 +88,7 @@ def decide(workspace: Workspace, request: Decide, say: Say) -> ListDecision:
 
     The answer has the list as it is now (`moved`) if an item is not what the list showed.
     Raises: WorkspaceProblem (`not-allowed`), ProposalProblem (`list-not-found`, `part-not-found`,
-    `overtaken`, `ambiguous`), MdmemError as any write.
+    `proposals-moved`, `overtaken`, `ambiguous`), MdmemError as any write.
     """
     options = complete_options(workspace, request.options)
     workspace.require_person(options.actor, "accept" if request.accepts else "reject")
@@ -95,6 +96,9 @@ def decide(workspace: Workspace, request: Decide, say: Say) -> ListDecision:
     with lock_workspace(workspace, say):
         recover(workspace, say)
         proposals, _ = reading.read_standing(workspace)
+        tips = {each.ref.id: each.ref.tip for each in proposals}
+        for proposal, tip in request.expect:
+            require_tip(proposal, tips.get(proposal), tip)
         shown = listings.find_shown(workspace, request.stamp)
         items = rivals.open_items(proposals, workspace.curated)
         try:

@@ -164,8 +164,10 @@ class Memory:
             workspace.state, verb, *(name and secrets.redact(name) for name in (actor, session))
         )
 
-    def record_call(self, tool: str, actor: str, session: str | None) -> EventRecorder:
-        """An event recorder for a server's tool; verbs in the call may add events of their own."""
+    def record_call(
+        self, tool: str, actor: str | None, session: str | None = None
+    ) -> EventRecorder:
+        """An event recorder for a door's call; verbs in the call may add events of their own."""
         return self._record_event(tool, WriteOptions(actor=actor, session=session))
 
     def apply(self, change: Change) -> WriteResult:

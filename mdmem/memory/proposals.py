@@ -109,7 +109,7 @@ class Proposals:
         """Accept parts, one commit each: all or nothing.
 
         Raises WorkspaceProblem (`not-allowed`), ProposalProblem (`proposal-not-found`,
-        `part-not-found`, `overtaken`), MdmemError as any write.
+        `proposals-moved`, `part-not-found`, `overtaken`), MdmemError as any write.
         """
         with self.record_event("accept", request.options) as event:
             decision = deciding.accept(self.workspace, request, self.say)
@@ -122,7 +122,7 @@ class Proposals:
         """Decide on items of a numbered list, one commit each: all or nothing.
 
         Raises WorkspaceProblem (`not-allowed`), ProposalProblem (`list-not-found`,
-        `part-not-found`, `overtaken`), MdmemError as any write.
+        `proposals-moved`, `part-not-found`, `overtaken`), MdmemError as any write.
         """
         with self.record_event("accept" if request.accepts else "reject", request.options) as event:
             decision = list_decisions.decide(self.workspace, request, self.say)
@@ -135,7 +135,7 @@ class Proposals:
         """Reject parts of a proposal.
 
         Raises WorkspaceProblem (`not-allowed`), ProposalProblem (`proposal-not-found`,
-        `part-not-found`), RepositoryProblem.
+        `proposals-moved`, `part-not-found`), RepositoryProblem.
         """
         with self.record_event("reject", request.options) as event:
             decision = deciding.reject(self.workspace, request, self.say)

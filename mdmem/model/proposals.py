@@ -215,7 +215,7 @@ class Accept:
     """Apply parts of a proposal to current memory; without `parts` all that are fresh.
 
     `edited` pairs parts with the reviewer's texts. `vouch`: the reviewer states it. `anyway`:
-    include named parts that are overtaken.
+    include named parts that are overtaken. `expect`: the tip that the reviewer has seen.
     """
 
     proposal: str
@@ -223,6 +223,7 @@ class Accept:
     edited: tuple[tuple[PartName, str], ...] = ()
     vouch: bool = False
     anyway: bool = False
+    expect: str | None = None
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:
@@ -241,11 +242,12 @@ def require_own_source(options: WriteOptions) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """Refuse parts of a proposal; without `parts` all that wait."""
+    """Refuse parts of a proposal; without `parts` all that wait. `expect`: as for `Accept`."""
 
     proposal: str
     parts: tuple[PartName, ...] = ()
     options: WriteOptions = field(default_factory=WriteOptions)
+    expect: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +319,8 @@ class Decide:
 
     `stamp` None means the newest list of this user. `anyway`: accept what was overtaken since, and
     removals that are overtaken.
-    `leaves`: leave what has changed since, instead of refusing everything.
+    `leaves`: leave what has changed since, instead of refusing everything. `expect`: proposals with
+    the tips that the reviewer has seen.
     """
 
     choices: tuple[ItemChoice, ...] = ()
@@ -327,6 +330,7 @@ class Decide:
     vouch: bool = False
     anyway: bool = False
     leaves: bool = False
+    expect: tuple[tuple[str, str], ...] = ()
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:

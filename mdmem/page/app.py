@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from mdmem.errors import MdmemError, failure_json, known_failure, outcome_of
-from mdmem.page import assets, rendering
+from mdmem.page import assets, doing, rendering
 from mdmem.page.frame import error_page
 from mdmem.page.pages import Page, Reader, View
 from mdmem.page.routes import ROUTES
@@ -21,7 +23,8 @@ _JSON = "application/json"
 def build_app(reader: Reader) -> Starlette:
     """The application: pages, and the files that they load."""
     pages = [Route(path, _endpoint(reader, view)) for path, view in ROUTES.items()]
-    return Starlette(routes=[*pages, Route("/static/{hash}/{name}", _static)])
+    forms = [Route("/do/{verb}", _form(reader), methods=["POST"])] if reader.can_write else []
+    return Starlette(routes=[*pages, *forms, Route("/static/{hash}/{name}", _static)])
 
 
 def _endpoint(reader: Reader, view: View) -> Callable[[Request], Response]:
@@ -32,6 +35,28 @@ def _endpoint(reader: Reader, view: View) -> Callable[[Request], Response]:
         return outcome if isinstance(outcome, Response) else failure(reader, request, outcome)
 
     return answer
+
+
+def _form(reader: Reader) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        body = (await request.body()).decode("utf-8", "replace")
+        fields = dict(parse_qsl(body, keep_blank_values=True))
+        return await run_in_threadpool(_sent, reader, request, fields)
+
+    return answer
+
+
+def _sent(reader: Reader, request: Request, fields: dict[str, str]) -> Response:
+    """The answer to a form: another address, or the form again."""
+    verb = request.path_params["verb"]
+    outcome = outcome_of(lambda: doing.do(reader, verb, fields))
+    if isinstance(outcome, str):
+        return RedirectResponse(outcome, 303)
+    if isinstance(outcome, Page):
+        return _response(reader, request, outcome)
+    problem = known_failure(outcome)
+    status = 409 if doing.is_stale(problem) else status_of(problem)
+    return _response(reader, request, doing.refused_page(reader, problem, status, verb, fields))
 
 
 def _response(reader: Reader, request: Request, page: Page) -> Response:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mdmem.page.pages import View
-from mdmem.page.views import today
+from mdmem.page.views import health, review, today
 
 ROUTES: Mapping[str, View] = {
     "/": today.today,
+    "/review": review.review,
+    "/review/{proposal}": review.proposal,
+    "/health": health.health,
 }

@@ -1,0 +1,362 @@
+"""What forms do: each is a call on memory by the person who reads, and a line that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from secrets import token_urlsafe
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl, urlencode
+
+from mdmem.errors import (
+    FactProblem,
+    HistoryProblem,
+    MdmemError,
+    ProposalProblem,
+    RefusedChange,
+    SectionProblem,
+    UsageProblem,
+    failure_json,
+)
+from mdmem.memory import Memory
+from mdmem.model import CommitId, FactId, FileKind, Source
+from mdmem.model.history import FactHistory, ShowHistory
+from mdmem.model.proposals import Decide, ItemChoice, ListDecision, Reject
+from mdmem.model.searches import Hit, ListFacts
+from mdmem.model.writes import (
+    Forget,
+    LikeFact,
+    Log,
+    Remember,
+    Resolve,
+    Revert,
+    Save,
+    WriteOptions,
+    WriteResult,
+)
+from mdmem.page.items import Card, Item, Value, cards
+from mdmem.page.links import own_path
+from mdmem.page.pages import Done, Page, Reader
+from mdmem.startup import late
+from mdmem.startup.records import replace
+from mdmem.text.addresses import join_path
+from mdmem.text.facts import shortened
+from mdmem.wording import number_of
+
+Fields: TypeAlias = Mapping[str, str]
+
+MAX_LINES = 32
+"""Maximum number of lines that are kept until a page shows them."""
+_MAX_QUOTED = 80
+_COMMIT = late.pattern(r"[0-9a-f]{7,64}")
+_STALE = (FactProblem, HistoryProblem, ProposalProblem, RefusedChange, SectionProblem)
+"""Failures of a press for which memory is not, or no longer, as the page showed it."""
+
+
+def do(reader: Reader, verb: str, fields: Fields) -> str | Page:
+    """Do what a form says: the address to go on to, or a page that asks again.
+
+    Raises: MdmemError (nothing is changed).
+    """
+    action = _ACTIONS.get(verb)
+    if action is None:
+        raise UsageProblem(f"there is no form {verb[:80]!r}")
+    with reader.memory.record_call(f"page-{verb}", None) as event:
+        done = action(reader, fields)
+        if isinstance(done, Page):
+            event.done(changed=False)
+            return done
+        event.done(commit=CommitId(done.commit) if done.commit else None)
+    name = token_urlsafe(9)
+    reader.done[name] = done
+    while len(reader.done) > MAX_LINES:
+        reader.done.pop(next(iter(reader.done)), None)
+    return _with_line(_back(fields), name)
+
+
+def refused_page(
+    reader: Reader, problem: MdmemError, status: int, verb: str, fields: Fields
+) -> Page:
+    """The page after a press that was refused: why, and what was typed, to be sent again."""
+    fact = FactId(fields.get("fact", ""))
+    current = reader.memory.successors((fact,)).get(fact, fact) if fact else ""
+    title = {409: "It has changed since", 500: "This is a bug in mdmem"}.get(status)
+    return _ask_again(
+        verb,
+        {**fields, "fact": current},
+        title=title or "This cannot be done",
+        status=status,
+        told=failure_json(problem),
+    )
+
+
+def is_stale(problem: MdmemError) -> bool:
+    """True for a failure for which memory is not, or no longer, as the page showed it."""
+    return isinstance(problem, _STALE)
+
+
+def _ask_again(
+    verb: str,
+    fields: Fields,
+    title: str,
+    status: int,
+    told: Mapping[str, Any],
+    like: Sequence[LikeFact] = (),
+) -> Page:
+    values = {
+        "verb": verb,
+        "fields": {name: fields.get(name, "") for name in _TYPED},
+        "message": told["message"],
+        "hint": told["hint"],
+        "like": like,
+    }
+    return Page("refused", title, values, told, back=_back(fields), status=status)
+
+
+_TYPED = ("text", "reason", "key", "kind", "section", "fact")
+
+
+def _back(fields: Fields) -> str:
+    """The address of the page that a form was on."""
+    path, _, query = own_path(fields.get("back", "")).partition("?")
+    pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != "done"]
+    return f"{path}?{urlencode(pairs)}" if pairs else path
+
+
+def _with_line(address: str, name: str) -> str:
+    return f"{address}{'&' if '?' in address else '?'}done={name}"
+
+
+def _need(fields: Fields, name: str) -> str:
+    if value := fields.get(name, "").strip():
+        return value
+    raise UsageProblem(f"the form has no {name}")
+
+
+def _person(fields: Fields) -> WriteOptions:
+    """The options of a statement by the person who reads."""
+    return WriteOptions(
+        source=Source.USER_STATED, reason=fields.get("reason", "").strip() or None
+    )
+
+
+def _done(line: str, text: str, result: WriteResult) -> Done:
+    return Done(f"{line}: {shortened(' '.join(text.split()), _MAX_QUOTED)}", result.commit or "")
+
+
+# Proposals.
+
+
+def _decide(reader: Reader, fields: Fields) -> Done:
+    proposals, proposal = reader.memory.proposals, _need(fields, "proposal")
+    decision, _, part = _need(fields, "do").partition(":")
+    if decision not in ("accept", "reject"):
+        raise UsageProblem("a proposal is accepted or rejected")
+    listed = proposals.standing()
+    card = next((card for card in cards(listed) if card.proposal == proposal), None)
+    item, value = _named(card, part) if card and part else (None, None)
+    shown = item or card
+    if card is None or shown is None or (card.tip, shown.shown) != _shown(fields):
+        raise _moved(proposal)
+    choices = _choices(card, item, value, decision == "accept")
+    if part == "" and decision == "reject":
+        count = len(proposals.reject(Reject(proposal, expect=card.tip)).parts)
+        return Done(f"Rejected {number_of(count, 'change')}")
+    decided = proposals.decide(
+        Decide(
+            choices=choices,
+            accepts=decision == "accept",
+            stamp=listed.numbered.stamp or None,
+            anyway=value is not None and not value.row.is_fresh and decision == "accept",
+            leaves=item is None,
+            expect=((proposal, card.tip),),
+        )
+    )
+    if decided.moved is not None:
+        raise _moved(proposal)
+    return _decided(decided, value)
+
+
+def _shown(fields: Fields) -> tuple[str, str]:
+    return fields.get("tip", ""), fields.get("shown", "")
+
+
+def _named(card: Card, part: str) -> tuple[Item | None, Value | None]:
+    for item in card.items:
+        for value in item.values:
+            if (value.proposal, value.part) == (card.proposal, part):
+                return item, value
+    return None, None
+
+
+def _choices(
+    card: Card, item: Item | None, value: Value | None, accepts: bool
+) -> tuple[ItemChoice, ...]:
+    """The named value, the whole item that is rejected, or all that can be accepted together."""
+    if item is None or value is None:
+        return tuple(ItemChoice(number=each.number) for each in card.plain)
+    place = item.values.index(value) if accepts else None
+    return (ItemChoice(number=item.number, value=place, accepts=accepts),)
+
+
+def _decided(decided: ListDecision, value: Value | None) -> Done:
+    commit = decided.commits[0] if len(decided.commits) == 1 and decided.accepted else ""
+    if value is None:
+        left = f", left {len(decided.left)}" if decided.left else ""
+        return Done(f"Accepted {number_of(len(decided.accepted), 'change')}{left}", commit)
+    word = "Accepted" if decided.accepted else "Rejected"
+    removal = "" if decided.rejected or value.row.kind != "removed" else " the removal of"
+    closed = len(decided.superseded)
+    closing = f" ({number_of(closed, 'other value')} closed)" if closed else ""
+    return Done(f"{word}{removal}: {shortened(value.row.label, _MAX_QUOTED)}{closing}", commit)
+
+
+def _moved(proposal: str) -> ProposalProblem:
+    return ProposalProblem(
+        "proposals-moved",
+        f"proposal {proposal} has changed since this page was loaded; nothing was done",
+        "Look at it again before you decide.",
+    )
+
+
+# Contradictions.
+
+
+def _keep(reader: Reader, fields: Fields) -> Done:
+    kept, other = _pair(reader, _need(fields, "fact"), _need(fields, "other"))
+    result = reader.memory.apply(
+        Forget(fact=_need(fields, "other"), file=other.path, options=_person(fields))
+    )
+    return _done("Kept", kept.text, result)
+
+
+def _both(reader: Reader, fields: Fields) -> Done:
+    names = _need(fields, "first"), _need(fields, "second")
+    first, _ = _pair(reader, *names)
+    result = reader.memory.apply(Resolve(*names))
+    return _done("Kept both, they do not contradict each other", first.text, result)
+
+
+def _pair(reader: Reader, fact: str, other: str) -> tuple[Hit, Hit]:
+    """The facts of a contradiction. Raises: FactProblem (they do not contradict each other now)."""
+    for conflict in reader.memory.conflicts().conflicts:
+        pair = conflict.first, conflict.second
+        for one, another in (pair, pair[::-1]):
+            if (one.fact, another.fact) == (fact, other):
+                return one, another
+    raise FactProblem(
+        "fact-not-found",
+        "these two do not contradict each other any more; nothing was done",
+        "Look at them again before you decide.",
+    )
+
+
+# Facts.
+
+
+def _replace(reader: Reader, fields: Fields) -> Done:
+    memory, text = reader.memory, _need(fields, "text")
+    fact = _current(memory, _need(fields, "fact"))
+    options = replace(_person(fields), supersedes=fact.fact)
+    change: Log | Remember = (
+        Log(text=text, kind=fact.kind, tags=fact.tags, options=options)
+        if memory.workspace.kind_of(fact.path) is FileKind.DAILY
+        else Remember(
+            text=text,
+            file=fact.path,
+            section=join_path(fact.section) or None,
+            key=fact.key,
+            kind=fact.kind,
+            tags=fact.tags,
+            options=options,
+        )
+    )
+    return _done("Replaced by", text, memory.apply(change))
+
+
+def _forget(reader: Reader, fields: Fields) -> Done:
+    fact = _current(reader.memory, _need(fields, "fact"))
+    change = Forget(fact=_need(fields, "fact"), file=fact.path, options=_person(fields))
+    return _done("Forgotten", fact.text, reader.memory.apply(change))
+
+
+def _current(memory: Memory, name: str) -> Hit:
+    """A current fact by its id. Raises: FactProblem (`fact-not-found`)."""
+    history = memory.history(ShowHistory(target=name, by_id=True))
+    if isinstance(history, FactHistory):
+        places = {link.path for link in history.chain if link.id == history.fact and not link.end}
+        for path in places:
+            for hit in memory.facts(ListFacts(file=path, limit=0)).facts:
+                if hit.fact == history.fact:
+                    return hit
+    raise FactProblem(
+        "fact-not-found",
+        f"{name[:80]} is no longer current; nothing was done",
+        "Look at it again before you decide.",
+    )
+
+
+def _undo(reader: Reader, fields: Fields) -> Done:
+    commit = _need(fields, "commit")
+    if not _COMMIT.fullmatch(commit):
+        raise UsageProblem("a change is named by its commit")
+    result = reader.memory.apply(Revert(commit, options=WriteOptions()))
+    return Done(f"Undone: change {commit[:10]}", result.commit or "")
+
+
+def _save(reader: Reader, fields: Fields) -> Done:
+    commit, paths = reader.memory.save(Save())
+    return Done(f"Saved {', '.join(paths)}" if commit else "Nothing was left to save", commit or "")
+
+
+# Adding.
+
+
+def _log(reader: Reader, fields: Fields) -> Done | Page:
+    text = _need(fields, "text")
+    change = Log(text=text, kind=fields.get("kind", "").strip() or None, options=_person(fields))
+    return _add(reader, "log", fields, change) or _done(
+        "Logged", text, reader.memory.apply(change)
+    )
+
+
+def _remember(reader: Reader, fields: Fields) -> Done | Page:
+    text = _need(fields, "text")
+    change = Remember(
+        text=text,
+        key=fields.get("key", "").strip() or None,
+        section=fields.get("section", "").strip() or None,
+        options=_person(fields),
+    )
+    return _add(reader, "remember", fields, change) or _done(
+        "Remembered", text, reader.memory.apply(change)
+    )
+
+
+def _add(reader: Reader, verb: str, fields: Fields, change: Log | Remember) -> Page | None:
+    """Ask whether a text replaces what it resembles, unless the person has been asked."""
+    if fields.get("anyway"):
+        return None
+    preview = replace(change, options=replace(change.options, dry_run=True))
+    like = reader.memory.apply(preview).like
+    if not like:
+        return None
+    told = {
+        "error": "similar",
+        "message": "Memory has something similar. Nothing was added yet.",
+        "hint": "",
+        "like": [each.fact for each in like],
+    }
+    return _ask_again(verb, fields, "Does it replace this?", 409, told, like)
+
+
+_ACTIONS: Mapping[str, Callable[[Reader, Fields], Done | Page]] = {
+    "decide": _decide,
+    "keep": _keep,
+    "both": _both,
+    "replace": _replace,
+    "forget": _forget,
+    "undo": _undo,
+    "save": _save,
+    "log": _log,
+    "remember": _remember,
+}

@@ -1,0 +1,141 @@
+"""What waits for a decision: contradictions, proposals, advice."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import datetime
+
+from mdmem.model import FactId, SectionPath
+from mdmem.model.proposals import Advice, AdviceKind, ProposalView
+from mdmem.model.searches import ConflictView, Hit
+from mdmem.page.items import Card, Item, PartRow, cards, part_row
+from mdmem.page.pages import Page, Query, Reader
+from mdmem.page.rows import SourceMark, source_mark
+from mdmem.show.hits import conflicts_json
+from mdmem.show.maintenance import reviewed_json
+from mdmem.show.proposals import proposal_json, proposals_json
+from mdmem.startup.records import dataclass
+from mdmem.text.facts import key_and_value
+
+_MAX_ITEMS, _MAX_PAIRS, _MAX_ADVICE = 60, 20, 20
+"""So many fit into a page; the rest comes up as these are decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of two facts that contradict each other."""
+
+    fact: FactId
+    label: str
+    key: str | None
+    text: str
+    path: str
+    section: SectionPath
+    source: SourceMark | None
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two facts that contradict each other; of parts of a block only both can be kept."""
+
+    sides: tuple[Side, Side]
+    can_keep_one: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceRow:
+    """Advice with the command that carries it out."""
+
+    message: str
+    path: str
+    section: SectionPath
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCard:
+    """A card with the items of it that are on the page."""
+
+    card: Card
+    items: tuple[Item, ...]
+
+
+def review(reader: Reader, query: Query) -> Page:
+    """Everything that is waiting for the reader."""
+    memory = reader.memory
+    conflicts, listed, advice = memory.conflicts(), memory.proposals.standing(), memory.review()
+    shown, left = [], _MAX_ITEMS
+    for card in cards(listed):
+        if items := card.own[:left]:
+            shown.append(ShownCard(card, items))
+        left -= len(items)
+    rows = [_advice(each) for each in advice.advice if each.kind is not AdviceKind.CONTRADICTION]
+    values = {
+        "pairs": [_pair(each) for each in conflicts.conflicts[:_MAX_PAIRS]],
+        "pair_count": len(conflicts.conflicts),
+        "cards": shown,
+        "item_count": len(listed.numbered.items),
+        "advice": rows[:_MAX_ADVICE],
+        "hidden_advice": len(rows[_MAX_ADVICE:]),
+        "notes": conflicts.notes,
+        "unreadable": listed.unreadable,
+    }
+    data = {
+        "conflicts": conflicts_json(conflicts),
+        "proposals": proposals_json(listed, reader.now()),
+        "review": reviewed_json(advice),
+    }
+    return Page("review", "Review", values, data, tab="review", back=reader.links.review())
+
+
+def proposal(reader: Reader, query: Query) -> Page:
+    """One proposal: its open items, or what became of it.
+
+    Raises: ProposalProblem (`proposal-not-found`, `ambiguous`).
+    """
+    memory, named = reader.memory, query["proposal"]
+    listed = memory.proposals.standing()
+    view = next((view for view in listed.views if view.id == named), None)
+    view = view or memory.proposals.show(named)
+    card = next((card for card in cards(listed) if card.proposal == view.id), None)
+    values = {
+        "view": view,
+        "card": card and ShownCard(card, card.items[:_MAX_ITEMS]),
+        "decided": _decided(view),
+        "pair_count": len(memory.conflicts().conflicts),
+        "item_count": len(listed.numbered.items),
+    }
+    back = reader.links.review(view.id)
+    return Page("proposal", "Proposal", values, proposal_json(view), tab="review", back=back)
+
+
+def _decided(view: ProposalView) -> list[PartRow]:
+    return [part_row(part) for part in view.parts if not part.state.waits][:_MAX_ITEMS]
+
+
+def _pair(conflict: ConflictView) -> Pair:
+    return Pair((_side(conflict.first), _side(conflict.second)), not conflict.is_of_parts)
+
+
+def _side(hit: Hit) -> Side:
+    key, text = key_and_value(hit.text)
+    return Side(
+        fact=hit.fact or FactId(""),
+        label=" ".join(hit.text.split()),
+        key=key,
+        text=text,
+        path=hit.path,
+        section=hit.section,
+        source=source_mark(hit.source, hit.author) if hit.source else None,
+        since=hit.since,
+    )
+
+
+def _advice(advice: Advice) -> AdviceRow:
+    return AdviceRow(
+        message=advice.message,
+        path=advice.path,
+        section=advice.section,
+        command=shlex.join(advice.command),
+    )
