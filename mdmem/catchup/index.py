@@ -26,7 +26,6 @@ from mdmem.search.snapshot import (
     SNAPSHOT_NAME,
     Snapshot,
     is_long,
-    stamps_digest,
 )
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.workspace import Progress, Say, Workspace, open_at, used_workspaces
@@ -112,8 +111,6 @@ class _OpenIndex:
         """Held while a field is used; what a method returns never changes."""
         self._opened_as: tuple[object, ...] | None = None
         self._index: SearchIndex | None = None
-        self._files: WorkspaceFiles = WorkspaceFiles()
-        self._digest: tuple[Mapping[str, str], str] | None = None
         self._overlaid: tuple[SearchIndex, Mapping[str, str], SearchIndex] | None = None
 
     def index(self, workspace: Workspace) -> SearchIndex:
@@ -131,11 +128,7 @@ class _OpenIndex:
 
     def survey(self, workspace: Workspace) -> _WorkspaceSurvey:
         commit = workspace.repository.head()
-        with self.lock:
-            stamps = self._files.stamps(workspace)
-            if self._digest is None or self._digest[0] is not stamps:
-                self._digest = stamps, stamps_digest(stamps)
-            digest = self._digest[1]
+        stamps, digest = workspace.resources.get(WorkspaceFiles).survey(workspace)
         return _WorkspaceSurvey(
             commit=commit,
             stamps=stamps,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import select
 import stat
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -21,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 
 from mdmem.folder import files, layout
-from mdmem.search.snapshot import stamp_text
+from mdmem.search.snapshot import stamp_text, stamps_digest
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Workspace
 
@@ -53,16 +54,28 @@ _WATCHED_FILE_SYSTEMS = frozenset(
 
 
 class WorkspaceFiles:
-    """The memory files of a workspace, looked at in each call. One thread at a time."""
+    """The memory files of a workspace, looked at in each call; the same for all threads."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._stamps: Mapping[str, str] = {}
+        self._digest: tuple[Mapping[str, str], str] | None = None
         self._calls = 0
         self._watcher: FileWatcher | None = None
         self._retry_at = 0.0
 
-    def stamps(self, workspace: Workspace) -> Mapping[str, str]:
-        """The files' stamps by path (`stamp_text`): the same object if none has changed."""
+    def survey(self, workspace: Workspace) -> tuple[Mapping[str, str], str]:
+        """The files' stamps by path (`stamp_text`), and their digest.
+
+        The same object if none has changed.
+        """
+        with self._lock:
+            stamps = self._looked_at(workspace)
+            if self._digest is None or self._digest[0] is not stamps:
+                self._digest = stamps, stamps_digest(stamps)
+            return self._digest
+
+    def _looked_at(self, workspace: Workspace) -> Mapping[str, str]:
         self._calls += 1
         stamps = self._watched(workspace) if self._calls > _UNWATCHED_CALLS else None
         if stamps is None:
