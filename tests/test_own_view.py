@@ -197,6 +197,7 @@ COMMAND_READS: Mapping[str, list[tuple[str, bool]]] = {
     "context": [("tea", UNSEEN)],
     "history": [("Facts", UNSEEN), ("", UNSEEN)],
     "changes": [("", UNSEEN)],
+    "trends": [("", UNSEEN)],
     "blame": [("Facts", UNSEEN)],
     "when": [("tea", UNSEEN)],
     "conflicts": [("", UNSEEN)],
@@ -208,7 +209,7 @@ NOT_MEMORY = {
     *("task note", "task done", "sessions", "digest", "dream", "flush", "mcp", "memory-tool"),
     *("plugin", "agent-hook", "contradicts", "redact", "doctor", "reindex", "hooks install"),
     *("hooks uninstall", "hooks status", "server status", "server stop", "merge-driver", "run"),
-    *("schedule", "stats", "sync", "trends"),
+    *("schedule", "stats", "sync"),
     # what is proposed, by whomever: for the person who decides
     *("review", "proposals", "accept", "reject", "propose"),
 }

@@ -689,6 +689,7 @@ NOT_MEMORY = {
             "sync",
             "sync_if_due",
             "tags",
+            "trends",
             "when",
         ]
     ),

@@ -173,7 +173,8 @@ def trends(
 
     It needs no workspace and writes nothing: everything comes from git, along the branch that is
     checked out. Lines now and by week, lines added and removed, how long a line lasts, who writes,
-    the largest files.
+    the largest files. Of a workspace also its facts by source and kind, what was replaced and
+    contradicted by week, and how long curated facts last.
     """
     place = Path(folder or call.workspace or ".")
     found = markdown_trends(place, ShowFigures(weeks), os.environ)

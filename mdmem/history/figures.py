@@ -153,11 +153,16 @@ def _path_of(line: bytes) -> str:
 
 
 def half_life(ended: Mapping[int, int], living: Mapping[int, int]) -> int | None:
-    """The age by which half have ended; None where fewer have.
+    """The age by which half have ended; None where fewer have. As `survival`."""
+    shares = survival(ended, living)
+    return next((age for age, share in shares if share <= 0.5 + _ROUNDING), None)
+
+
+def survival(ended: Mapping[int, int], living: Mapping[int, int]) -> Iterator[tuple[int, float]]:
+    """The ages at which some ended, and the share that outlives each.
 
     Both count by age. The living count for as long as they have been there: Kaplan and Meier,
-    "Nonparametric estimation from incomplete observations", JASA 53 (1958), 457-481; the median is
-    the first age at which their estimate is one half or less.
+    "Nonparametric estimation from incomplete observations", JASA 53 (1958), 457-481.
     """
     at_risk = sum(ended.values()) + sum(living.values())
     surviving = 1.0
@@ -165,10 +170,8 @@ def half_life(ended: Mapping[int, int], living: Mapping[int, int]) -> int | None
         count = ended.get(age, 0)
         if count:
             surviving *= 1 - count / at_risk
-            if surviving <= 0.5 + _ROUNDING:
-                return age
+            yield age, surviving
         at_risk -= count + living.get(age, 0)
-    return None
 
 
 def monday(day: date) -> date:

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
         TagCatalogue,
     )
     from mdmem.model.syncing import Sync, SyncResult
-    from mdmem.model.trends import MarkdownTrends
+    from mdmem.model.trends import FactTrends, MarkdownTrends, ShowTrends
     from mdmem.queries.folders import FolderView
     from mdmem.repo import Repository
 
@@ -430,6 +430,11 @@ class Memory:
         with self._record_event("changes"):
             return module("queries.fact_changes").list_changes(self.workspace, request, self._say)
 
+    def trends(self, request: ShowTrends) -> FactTrends:
+        """Show how facts changed over the last days, from history alone."""
+        with self._record_event("trends"):
+            return module("queries.fact_trends").fact_trends(self.workspace, request, self._say)
+
     def blame(self, request: ShowBlame) -> Blame:
         """Name the commit that brought in each line of a section, a fact or a file.
 
@@ -616,8 +621,16 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
 def markdown_trends(
     folder: Path, request: ShowFigures, environment: Mapping[str, str]
 ) -> MarkdownTrends:
-    """The Markdown of any repository over time, from git alone; nothing is written there."""
-    return module("queries.trends").markdown_trends(folder, request, environment)
+    """The Markdown of any repository over time, from git alone; of a workspace its facts too.
+
+    Where mdmem was never used, nothing is written.
+    """
+    found = module("queries.trends").markdown_trends(folder, request, environment)
+    workspace = module("memory.figures").used_workspace(folder, environment)
+    if workspace is None:
+        return found
+    days = module("memory.figures").days_of(workspace, request)
+    return replace(found, facts=Memory(workspace).trends(days))
 
 
 __all__ = [

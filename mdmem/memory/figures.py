@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, datetime, tzinfo
+from pathlib import Path
 from typing import TypeVar
 
-from mdmem import events, stats
+from mdmem import events, repo, stats
 from mdmem.events import Event
-from mdmem.folder import config
+from mdmem.folder import config, listing
+from mdmem.model.pipelines import StepRecord
 from mdmem.model.reads import ShowFigures
-from mdmem.startup.records import dataclass
+from mdmem.model.trends import ShowTrends
+from mdmem.startup.records import dataclass, replace
 from mdmem.stats import ContextFigures, Figures, RunFigures, SearchFigures
 from mdmem.steps import run_log
-from mdmem.workspace import Workspace
+from mdmem.workspace import Workspace, open_in, was_used
 
 T = TypeVar("T")
+E = TypeVar("E", Event, StepRecord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +45,32 @@ class EventFigures:
         request: ShowFigures,
         count: Callable[[Iterable[Event], int, date, tzinfo | None, int], T],
     ) -> T:
-        """Give the events to `count`; ages and weeks are by the real clock."""
-        zone = config.zone(self.workspace.settings.timezone)
+        """Give the events to `count`, up to now as `Workspace.now` tells it."""
+        zone, now = config.zone(self.workspace.settings.timezone), self.workspace.now()
         log = events.read_log(self.workspace.state)
-        return count(log.events, log.damaged, datetime.now(zone).date(), zone, request.weeks)
+        return count(_not_later(log.events, now), log.damaged, now.date(), zone, request.weeks)
+
+
+def _not_later(records: Iterable[E], now: datetime) -> Iterator[E]:
+    """Events have the real time: what is later than MDMEM_NOW counts as now."""
+    return (each if each.time <= now else replace(each, time=now) for each in records)
+
+
+def used_workspace(folder: Path, environment: Mapping[str, str]) -> Workspace | None:
+    """The workspace in a folder, if mdmem was used there. Raises WorkspaceProblem."""
+    repository = repo.discover(folder)
+    if not (listing.is_marked(folder) and was_used(repository)):
+        return None
+    return open_in(repository, environment)
+
+
+def days_of(workspace: Workspace, request: ShowFigures) -> ShowTrends:
+    """The days of the last weeks, the one under way up to today."""
+    return ShowTrends(days=7 * (request.weeks - 1) + workspace.now().isoweekday())
 
 
 def of_runs(workspace: Workspace, request: ShowFigures) -> RunFigures:
     """Sum up the steps of pipelines. Raises OSError (unreadable records)."""
-    zone = config.zone(workspace.settings.timezone)
-    steps = run_log.read_steps(workspace.state)
-    return stats.run_figures(steps, datetime.now(zone).date(), zone, request.weeks)
+    zone, now = config.zone(workspace.settings.timezone), workspace.now()
+    steps = _not_later(run_log.read_steps(workspace.state), now)
+    return stats.run_figures(steps, now.date(), zone, request.weeks)

@@ -123,6 +123,19 @@ class Occurrence:
 
 
 @dataclass(frozen=True, slots=True)
+class FactSpan:
+    """The commits from and to which a fact counted in a file; `ended` None: it still does."""
+
+    fact: FactId
+    path: FilePath
+    kind: str | None
+    source: Source
+    until: date | None
+    begun: int
+    ended: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Revision:
     """A section's own text with its heading, from one commit to another.
 

@@ -54,7 +54,14 @@ def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> Change
 def changes_of_day(workspace: Workspace, day: date, say: Say) -> tuple[FactChange, ...]:
     """All changes to facts on a day, newest first."""
     with trails.fresh_trail(workspace, say) as trail:
-        return tuple(_newest_changes(workspace, trail, ShowChanges(limit=0), day, day))
+        return changes_between(workspace, trail, day, day)
+
+
+def changes_between(
+    workspace: Workspace, trail: Trail, first: date, last: date | None
+) -> tuple[FactChange, ...]:
+    """All changes to facts on some days (None: to the end), newest first."""
+    return tuple(_newest_changes(workspace, trail, ShowChanges(limit=0), first, last))
 
 
 def _newest_changes(

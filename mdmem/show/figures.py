@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
-from mdmem.model.trends import MarkdownTrends, TrendWeek
+from mdmem.history.figures import week_name
+from mdmem.model.trends import FactDay, FactTrends, MarkdownTrends, TrendSection
 from mdmem.show.formatting import dim, one_line
 from mdmem.stats import ContextFigures, Drift, Figures, RunFigures, SearchFigures, Week
+from mdmem.text.addresses import join_path
 from mdmem.wording import number_of
 
 _BAR = 20  # width of the longest bar
 _HEIGHTS = ".:-=+*#"  # from zero to the maximum
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _MOST_AUTHORS = 10
+_SURVIVAL_DAYS = (7, 30, 90, 365)
 _DIGITS = 3
 _FIGURES = {
     "without_hit": "the share of searches without a hit",
@@ -293,11 +297,45 @@ def trends_json(trends: MarkdownTrends) -> dict[str, Any]:
             for author in trends.authors
         ],
         "largest": [{"path": file.path, "lines": file.lines} for file in trends.largest],
+        **({} if trends.facts is None else {"facts": fact_trends_json(trends.facts)}),
+    }
+
+
+def fact_trends_json(trends: FactTrends) -> dict[str, Any]:
+    """The facts of a workspace over the days of a period."""
+    names = FactDay.__match_args__[1:]
+    return {
+        "current": trends.current,
+        "half_life_days": _short(trends.half_life_days),
+        "survival": [[age, _short(share)] for age, share in trends.survival],
+        "days": [
+            {"day": day.day.isoformat(), **{name: getattr(day, name) for name in names}}
+            for day in trends.days
+        ],
+        "writers": [
+            {"name": each.name, "agent": each.is_agent, "count": each.count, "days": each.days}
+            for each in trends.writers
+        ],
+        "kinds": [
+            {"kind": each.kind or None, "count": each.count, "days": each.days}
+            for each in trends.kinds
+        ],
+        "changed_most": list(map(_section_json, trends.changed_most)),
+        "untouched": list(map(_section_json, trends.untouched)),
+    }
+
+
+def _section_json(section: TrendSection) -> dict[str, Any]:
+    return {
+        "path": section.path,
+        "section": join_path(section.section),
+        "count": section.count,
+        "last": section.last.isoformat(),
     }
 
 
 def trends_text(trends: MarkdownTrends, colour: bool, blocks: bool) -> str:
-    """The figures with a character a week, then authors and files; `blocks`: of blocks."""
+    """The figures with a character a week, then authors, files and facts; `blocks`: of blocks."""
     if not trends.commits:
         return ""
     heights = _BLOCKS if blocks else _HEIGHTS
@@ -329,21 +367,89 @@ def trends_text(trends: MarkdownTrends, colour: bool, blocks: bool) -> str:
     files = [(f"{file.lines:,}", one_line(file.path)) for file in trends.largest]
     size = f"{number_of(trends.files, 'file')}, {number_of(trends.lines, 'line')}"
     more = len(trends.authors) - len(shown)
+    weeks = _weeks_named([week.week for week in trends.weeks])
     return "\n".join(
         [
             f"{size}; {lasting}",
             "",
-            *_columns(("", "total", _weeks_named(trends.weeks)), charts, colour),
+            *_columns(("", "total", weeks), charts, colour),
             "",
             *_columns(("last", "commits", "added", "removed", "author"), authors, colour),
             *([dim(f"{number_of(more, 'more author')} (--json has all)", colour)] if more else []),
             *(["", *_columns(("lines", "largest"), files, colour)] if files else []),
+            *([] if trends.facts is None else ["", *_fact_lines(trends.facts, colour, heights)]),
         ]
     )
 
 
-def _weeks_named(weeks: Sequence[TrendWeek]) -> str:
-    return f"{weeks[0].week} to {weeks[-1].week}" if len(weeks) > 1 else weeks[0].week
+def _fact_lines(trends: FactTrends, colour: bool, heights: str) -> list[str]:
+    """The facts with a character a week, then kinds, writers, and what changed most or least."""
+    weeks = {
+        name: list(days) for name, days in groupby(trends.days, lambda day: week_name(day.day))
+    }
+    last = [days[-1] for days in weeks.values()]
+    standing = [
+        (name, f"{counts[-1]:,}", _heights(counts, heights))
+        for name in ("stated", "inferred", "automatic")
+        for counts in [[getattr(day, name) for day in last]]
+    ]
+    changes = [
+        (name, f"{sum(counts):,}", _heights(counts, heights))
+        for name in ("added", "replaced", "removed", "contradicted")
+        for counts in [[sum(getattr(day, name) for day in days) for days in weeks.values()]]
+    ]
+    lasting = (
+        "more than half of all curated facts are still current"
+        if trends.half_life_days is None
+        else f"half of all curated facts last {trends.half_life_days:,.1f} days or longer"
+    )
+    kinds = [(f"{each.count:,}", one_line(each.kind) or "(none)") for each in trends.kinds]
+    writers = [
+        (f"{each.count:,}", f"{one_line(each.name)}{' (agent)' if each.is_agent else ''}")
+        for each in trends.writers[:_MOST_AUTHORS]
+    ]
+    return [
+        f"{number_of(trends.current, 'current fact')}; {lasting}",
+        *([_survival_line(trends)] if trends.survival else []),
+        "",
+        *_columns(("facts", "total", _weeks_named(list(weeks))), [*standing, *changes], colour),
+        *(["", *_columns(("facts", "kind"), kinds, colour)] if kinds else []),
+        *(["", *_columns(("changes", "by"), writers, colour)] if writers else []),
+        *_section_lines("changed most", "versions", trends.changed_most, colour),
+        *_section_lines("untouched longest", "versions", trends.untouched, colour),
+    ]
+
+
+def _survival_line(trends: FactTrends) -> str:
+    """The shares that are current after some weeks and months, as far as facts are that old."""
+    oldest = trends.survival[-1][0]
+    shares = {
+        days: min((share for age, share in trends.survival if age <= days), default=1.0)
+        for days in _SURVIVAL_DAYS
+        if days <= oldest
+    } or {oldest: trends.survival[-1][1]}
+    after = ", ".join(
+        f"{share:.0%} after {number_of(days, 'day')}" for days, share in shares.items()
+    )
+    return f"still current: {after}"
+
+
+def _section_lines(
+    title: str, counted: str, sections: Sequence[TrendSection], colour: bool
+) -> list[str]:
+    rows = [
+        (
+            section.last.date().isoformat(),
+            f"{section.count:,}",
+            one_line(f"{section.path}: {join_path(section.section)}"),
+        )
+        for section in sections
+    ]
+    return ["", *_columns(("last", counted, title), rows, colour)] if rows else []
+
+
+def _weeks_named(weeks: Sequence[str]) -> str:
+    return f"{weeks[0]} to {weeks[-1]}" if len(weeks) > 1 else weeks[0]
 
 
 def notes(damaged: int, nothing: str = "") -> tuple[str, ...]:

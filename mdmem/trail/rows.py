@@ -16,6 +16,7 @@ from typing import Any
 from mdmem.model import CommitId, FactId, FilePath, Source, ranges
 from mdmem.model.trail import (
     Entry,
+    FactSpan,
     Fate,
     Mark,
     MarkKind,
@@ -314,6 +315,20 @@ def parse_occurrence(row: SqlRow) -> Occurrence:
         successor=None if successor is None else FactId(decoded(successor)),
         last=None if last is None else CommitId(decoded(last)),
         number=number,
+    )
+
+
+def parse_span(row: SqlRow, begun: int, ended: int | None) -> FactSpan:
+    """A row of `SELECT_FACT_SPANS`, from one commit to another."""
+    _, fact, path, kind, source, until, _, _ = row
+    return FactSpan(
+        fact=FactId(decoded(fact)),
+        path=_path(path),
+        kind=_maybe_text(kind),
+        source=Source(source),
+        until=_date(until),
+        begun=begun,
+        ended=ended,
     )
 
 

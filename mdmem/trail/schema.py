@@ -271,6 +271,19 @@ UNION SELECT path FROM occurrences WHERE ended IS NULL AND fact IN (
             ) OR EXISTS (
                 SELECT 1 FROM marks WHERE occurrence = its.number
                 AND (added BETWEEN :first AND :last OR ended BETWEEN :first AND :last)))))"""
+SELECT_FACT_SPANS = """
+SELECT number, fact, path, kind, source, CASE WHEN ended IS NULL THEN until ELSE last_until END,
+    begun, ended
+FROM occurrences WHERE fact IS NOT NULL ORDER BY number"""
+SELECT_CLOSINGS = (
+    f"SELECT occurrence, begun, ended FROM every_mark WHERE {CLOSING_MARKS_CONDITION}"
+    " ORDER BY begun, number"
+)
+SELECT_LIVE_SECTIONS = "SELECT lineage, path, section FROM revisions WHERE ended IS NULL"
+SELECT_SECTIONS_WITH_FACTS = (
+    "SELECT DISTINCT path, section FROM occurrences WHERE ended IS NULL AND fact IS NOT NULL"
+)
+SELECT_VERSIONS = "SELECT lineage, begun FROM revisions WHERE NOT quiet"
 SELECT_FACTS_CHANGED_AFTER = """
 SELECT fact FROM occurrences WHERE added > :after AND number > :row AND fact IS NOT NULL
 UNION SELECT fact FROM occurrences WHERE ended > :after AND fact IS NOT NULL

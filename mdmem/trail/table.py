@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from heapq import heapify, heappop, heappush
 from itertools import islice
@@ -14,6 +14,7 @@ from typing import Self
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.ranges import LAST_NUMBER, Ranges, complement, holds, of_numbers
 from mdmem.model.trail import (
+    FactSpan,
     Fate,
     Mark,
     MarkKind,
@@ -40,6 +41,7 @@ from mdmem.trail.rows import (
     parse_revert,
     parse_revision,
     parse_shared_origin,
+    parse_span,
 )
 from mdmem.trail.schema import (
     CLOSING_MARKS_CONDITION,
@@ -48,16 +50,19 @@ from mdmem.trail.schema import (
     PAIR_MARKS_CONDITION,
     SELECT_BEGINNING_WITH,
     SELECT_CITING,
+    SELECT_CLOSINGS,
     SELECT_COMMITS,
     SELECT_COPIED,
     SELECT_COPIED_IN_FILE,
     SELECT_EVERY_MARK,
+    SELECT_FACT_SPANS,
     SELECT_LAST_REVISION,
     SELECT_LATER_PARENTS,
     SELECT_LINEAGES_THAT_MAY_HOLD,
     SELECT_LIVE_MARKS_IN_FILE,
     SELECT_LIVE_OCCURRENCES,
     SELECT_LIVE_ORIGINS_IN_FILE,
+    SELECT_LIVE_SECTIONS,
     SELECT_MARKS,
     SELECT_NEWEST_REVISIONS_IN_FILE,
     SELECT_OCCURRENCES,
@@ -69,8 +74,10 @@ from mdmem.trail.schema import (
     SELECT_REVISIONS,
     SELECT_REVISIONS_WITHOUT_TEXT,
     SELECT_SECTION_CHANGES,
+    SELECT_SECTIONS_WITH_FACTS,
     SELECT_STATING_COMMITS,
     SELECT_TAKEN_OUT_AND_LIVE,
+    SELECT_VERSIONS,
     SELECT_WITH_ATTRIBUTE,
 )
 from mdmem.trail.steps import Step
@@ -473,6 +480,21 @@ class Trail:
             parse_occurrence, f"{SELECT_OCCURRENCES} WHERE fact IS NOT NULL ORDER BY number DESC"
         )
 
+    def fact_spans(self) -> Iterator[FactSpan]:
+        """The spans of every fact, in every place. All occurrences are read, without their text."""
+        closings: dict[int, list[tuple[int, int | None]]] = defaultdict(list)
+        for number, begun, ended in self._store.rows(SELECT_CLOSINGS):
+            closings[number].append((begun, ended))
+        for row in self._store.rows(SELECT_FACT_SPANS):
+            *_, begun, ended = row
+            for closed, opened in closings.get(row[0], ()):
+                yield parse_span(row, begun, closed)
+                begun = opened
+                if begun is None:
+                    break
+            if begun is not None:
+                yield parse_span(row, begun, ended)
+
     def logged_facts_citing(self, cited: str) -> tuple[FactId, ...]:
         """The facts of logs that were said in some lines of a session, by id."""
         return tuple(
@@ -736,6 +758,22 @@ class Trail:
             "SELECT path, min(begun) FROM revisions GROUP BY path HAVING max(ended IS NULL)"
         )
         return {FilePath(decoded(path)): number for path, number in rows}
+
+    def versions_of_sections(self) -> dict[int, tuple[FilePath, list[int]]]:
+        """The commits that changed the text of each live section with facts, by lineage.
+
+        With its file. All revisions are read, without their text.
+        """
+        with_facts = set(self._store.rows(SELECT_SECTIONS_WITH_FACTS))
+        versions: dict[int, tuple[FilePath, list[int]]] = {
+            lineage: (FilePath(decoded(path)), [])
+            for lineage, path, section in self._store.rows(SELECT_LIVE_SECTIONS)
+            if (path, section) in with_facts
+        }
+        for lineage, number in self._store.rows(SELECT_VERSIONS):
+            if lineage in versions:
+                versions[lineage][1].append(number)
+        return versions
 
     def newest_revisions(self, path: FilePath | None = None) -> tuple[Revision, ...]:
         """The newest revision of each section, live or ended; or of those ever in a file."""
