@@ -299,7 +299,9 @@ def _undo(reader: Reader, fields: Fields) -> Done:
     commit = _need(fields, "commit")
     if not _COMMIT.fullmatch(commit):
         raise UsageProblem("a change is named by its commit")
-    result = reader.memory.apply(Revert(commit, options=WriteOptions()))
+    result = reader.memory.apply(Revert(commit))
+    if not result.changed:
+        raise HistoryProblem("cannot-revert", f"change {commit[:10]} was undone before", "")
     return Done(f"Undone: change {commit[:10]}", result.commit or "")
 
 
