@@ -17,8 +17,10 @@ from page_driver import Response, ask
 from workspaces import TOKEN, Desk, match_index
 
 from mdmem.memory import Memory
+from mdmem.model import Source
 from mdmem.model.proposals import Propose, Reject
-from mdmem.model.writes import Forget, Log, Remember, Revert, Source, WriteOptions
+from mdmem.model.searches import Hit, ListFacts
+from mdmem.model.writes import Forget, Remember, WriteOptions
 from mdmem.page.app import build_app
 from mdmem.page.links import Links
 from mdmem.page.pages import Reader
@@ -140,9 +142,7 @@ class Tab:
         assert hit.fact
         return hit.fact
 
-    def facts(self) -> Any:
-        from mdmem.model.searches import ListFacts  # noqa: PLC0415
-
+    def facts(self) -> tuple[Hit, ...]:
         return self.memory.facts(ListFacts(limit=0)).facts
 
     def texts(self) -> set[str]:
@@ -260,11 +260,10 @@ def test_all_of_a_proposal_is_accepted_but_rivals_and_what_is_outdated(tab: Tab)
 
 def test_all_of_a_proposal_is_rejected(tab: Tab) -> None:
     proposal = proposal_of(tab, "cello")
-    path = f"/review/{proposal}"
-    assert tab.press(tab.find(path, "^Reject all")) == "Rejected 2 changes"
-    page = tab.get(path)
-    assert page.status == 200
-    assert "Nothing of it is left to decide" in page.text
+    button = tab.find(f"/review/{proposal}", "^Reject all of")
+    assert tab.press(button, back=f"/review/{proposal}") == "Rejected 2 changes"
+    assert tab.get(f"/review/{proposal}").status == 404, "so it leads on to what is left"
+    assert "cello" not in tab.get("/review").text
 
 
 def add_a_part(tab: Tab) -> None:

@@ -70,7 +70,7 @@ def do(reader: Reader, verb: str, fields: Fields) -> str | Page:
     reader.done[name] = done
     while len(reader.done) > MAX_LINES:
         reader.done.pop(next(iter(reader.done)), None)
-    return _with_line(_back(fields), name)
+    return _with_line(done.address or _back(fields), name)
 
 
 def refused_page(
@@ -134,9 +134,7 @@ def _need(fields: Fields, name: str) -> str:
 
 def _person(fields: Fields) -> WriteOptions:
     """The options of a statement by the person who reads."""
-    return WriteOptions(
-        source=Source.USER_STATED, reason=fields.get("reason", "").strip() or None
-    )
+    return WriteOptions(source=Source.USER_STATED, reason=fields.get("reason", "").strip() or None)
 
 
 def _done(line: str, text: str, result: WriteResult) -> Done:
@@ -159,8 +157,9 @@ def _decide(reader: Reader, fields: Fields) -> Done:
         raise _moved(proposal)
     choices = _choices(card, item, value, decision == "accept")
     if part == "" and decision == "reject":
-        count = len(proposals.reject(Reject(proposal, expect=card.tip)).parts)
-        return Done(f"Rejected {number_of(count, 'change')}")
+        rejected = proposals.reject(Reject(proposal, expect=card.tip))
+        line = f"Rejected {number_of(len(rejected.parts), 'change')}"
+        return Done(line, address=reader.links.review() if rejected.closed else "")
     decided = proposals.decide(
         Decide(
             choices=choices,
@@ -173,7 +172,9 @@ def _decide(reader: Reader, fields: Fields) -> Done:
     )
     if decided.moved is not None:
         raise _moved(proposal)
-    return _decided(decided, value)
+    done = _decided(decided, value)
+    is_closed = proposal in decided.closed
+    return replace(done, address=reader.links.review()) if is_closed else done
 
 
 def _shown(fields: Fields) -> tuple[str, str]:
@@ -316,9 +317,7 @@ def _save(reader: Reader, fields: Fields) -> Done:
 def _log(reader: Reader, fields: Fields) -> Done | Page:
     text = _need(fields, "text")
     change = Log(text=text, kind=fields.get("kind", "").strip() or None, options=_person(fields))
-    return _add(reader, "log", fields, change) or _done(
-        "Logged", text, reader.memory.apply(change)
-    )
+    return _add(reader, "log", fields, change) or _done("Logged", text, reader.memory.apply(change))
 
 
 def _remember(reader: Reader, fields: Fields) -> Done | Page:

@@ -16,10 +16,14 @@ Query: TypeAlias = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A line that says what was done, and the commit that undoing it reverts."""
+    """A line that says what was done, and the commit that undoing it reverts.
+
+    `address` is where to go on if the form's own page is no longer there.
+    """
 
     line: str
     commit: str = ""
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
