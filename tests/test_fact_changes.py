@@ -4,7 +4,7 @@ import pytest
 from dated_memory import DatedMemory, change_employers
 from workspaces import append, code_of
 
-from mdmem.errors import UsageProblem
+from mdmem.errors import HistoryProblem, UsageProblem
 from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.history import DayView, FactChange, ShowChanges
@@ -133,6 +133,10 @@ class TestChanges:
         assert (
             memory.changes(ShowChanges(since="2026-02-02", until="2026-02-03")).changes == told[1:3]
         )
+        for start in range(len(told)):
+            day = f"{told[start].time:%Y-%m-%d}"
+            newest = memory.changes(ShowChanges(until=day, limit=2)).changes
+            assert newest == told[start : start + 2]
         assert memory.changes(ShowChanges(since="0001-01-02")).changes == told
 
     def test_by_day_actor_file_and_number(self, dated: DatedMemory) -> None:
@@ -150,9 +154,30 @@ class TestChanges:
             == changes(memory, file="memory/2026-02-02.md")
             == ["+ two"]
         )
+        assert changes(memory, where="logs") == ["+ three", "+ two"]
+        assert changes(memory, where="curated") == ["+ one", "+ lives in Oslo"]
+        assert changes(memory, limit=1, until="2026-02-02") == ["+ two"]
+        assert changes(memory, limit=1, where="curated") == ["+ one"]
         assert changes(memory, limit=2) == ["+ three", "+ two"]
         assert changes(memory, limit=1, file="MEMORY.md") == ["+ one"]
         assert len(changes(memory, limit=0)) == 4
+
+    def test_by_commit(self, dated: DatedMemory) -> None:
+        one = dated.on("2026-02-01").apply(Remember("one", section="Home")).commit
+        dated.on("2026-02-02").apply(append("Prose about Oslo.", section="Home"))
+        memory = dated.on("2026-02-03")
+        assert one
+        assert changes(memory, commit=one) == changes(memory, commit=one[:10]) == ["+ one"]
+        assert changes(memory, commit=one, limit=1, until="2026-02-01") == ["+ one"]
+        assert changes(memory, commit="HEAD") == []
+        dated.at.git("checkout", "-q", "--orphan", "other")
+        dated.at.git("commit", "-q", "-m", "elsewhere")
+        other = dated.at.git("rev-parse", "HEAD")
+        dated.at.git("checkout", "-q", "main")
+        for unknown in ("HEAD~9", "0" * 40, "--all", other):
+            with pytest.raises(HistoryProblem) as caught:
+                changes(memory, commit=unknown)
+            assert caught.value.code == "commit-not-found"
 
     def test_older_ones_that_are_left_out_are_said_to_be_there(self, dated: DatedMemory) -> None:
         dated.on("2026-02-01").apply(Remember("one", section="Home"))
@@ -193,6 +218,8 @@ class TestChanges:
             dated.on("2026-02-01").changes(ShowChanges(since="zorro"))
         with pytest.raises(UsageProblem):
             ShowChanges(limit=-1)
+        with pytest.raises(UsageProblem):
+            ShowChanges(where="house.md")
 
     def test_as_text_by_day(self, dated: DatedMemory) -> None:
         dated.on("2026-02-01").apply(Remember("tea", key="drink", section="Home"))

@@ -130,6 +130,17 @@ def changes(
     until: Until = None,
     actor: ByActor = None,
     file: FileOrFolder = None,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            "--where",
+            metavar="FILES",
+            help="Only changes in daily logs (logs), or only in other files (curated).",
+        ),
+    ] = None,
+    commit: Annotated[
+        str | None, typer.Option("--commit", metavar="COMMIT", help="Only what this commit did.")
+    ] = None,
     limit: Annotated[
         int, typer.Option("-n", metavar="N", help="Maximum number of changes; 0 for all.")
     ] = 20,
@@ -140,7 +151,15 @@ def changes(
     They are listed by day, newest first, each with its commit, who made it and why.
     """
     result = open_memory(call).changes(
-        ShowChanges(since=since, until=until, actor=actor, file=file, limit=limit)
+        ShowChanges(
+            since=since,
+            until=until,
+            actor=actor,
+            file=file,
+            where=where,
+            commit=commit,
+            limit=limit,
+        )
     )
     return Answer(
         changes_json(result),

@@ -14,24 +14,32 @@ from mdmem.startup.records import dataclass
 from mdmem.wording import field
 
 _MAX_LISTED = 1_000_000_000
+CURATED, LOGS = "curated", "logs"
+"""The files that changes are in: daily logs, or all others."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShowChanges:
     """List what commits did to facts, newest first; `since` and `until` are inclusive days.
 
-    `actor` means the author where a commit names none. `file` may be a folder. `limit` 0: none.
+    `actor` means the author where a commit names none. `file` may be a folder. `where`: only in
+    daily logs (`logs`), or only in other files (`curated`). `commit`: what one commit did. `limit`
+    0: none.
     """
 
     since: str | None = None
     until: str | None = None
     actor: str | None = None
     file: str | None = None
+    where: str | None = None
+    commit: str | None = None
     limit: int = 20
 
     def __post_init__(self) -> None:
-        """Refuse a limit out of its range."""
+        """Refuse a limit out of its range, and an unknown sort of files."""
         require_range("limit", self.limit, 0, _MAX_LISTED)
+        if self.where not in (None, CURATED, LOGS):
+            raise UsageProblem(f"{field('where')} is {CURATED} or {LOGS}, not {self.where!r}")
 
 
 class ChangeKind(StrEnum):

@@ -99,7 +99,8 @@ class Search:
 class ListFacts:
     """List facts, newest first: with all of `tags`, one of `any_tags`, and `key`.
 
-    Other fields as in `Search`. `everything`: also those no longer current. `limit` 0: none.
+    Other fields as in `Search`. `expires_by`: those that expire on or before this day.
+    `everything`: also those no longer current. `limit` 0: none.
     """
 
     tags: tuple[str, ...] = ()
@@ -112,6 +113,7 @@ class ListFacts:
     session: str | None = None
     since: str | None = None
     until: str | None = None
+    expires_by: str | None = None
     everything: bool = False
     limit: int = 100
 

@@ -4,35 +4,47 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from itertools import islice
 from posixpath import normpath
 
 from mdmem.catchup import trails
+from mdmem.errors import HistoryProblem
 from mdmem.folder import config
 from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.history.sources import line_notes
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.actors import fold_actor
-from mdmem.model.history import ChangeKind, ChangeList, FactChange, ReplacedFact, ShowChanges
+from mdmem.model.history import (
+    LOGS,
+    ChangeKind,
+    ChangeList,
+    FactChange,
+    ReplacedFact,
+    ShowChanges,
+)
 from mdmem.model.trail import Entry, Fate, Mark, MarkKind, Occurrence, TrailCommit
 from mdmem.queries import dates
 from mdmem.queries.blame import shallow_notes, statement_of
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.trail import Trail
-from mdmem.wording import field
+from mdmem.wording import field, verb
 from mdmem.workspace import Say, Workspace
 
 _CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
+_DAY = timedelta(days=1)
 _MORE_COMMITS = 4
 """Factor of commits read again where the newest ones changed too few facts."""
 _PROPOSAL = late.pattern(r"(?m)^Mdmem-Proposal: (\S+)$")
 
 
 def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> ChangeList:
-    """The changes to facts that a request asks for; raises UsageProblem for a bad day."""
+    """The changes to facts that a request asks for.
+
+    Raises UsageProblem (a bad day), HistoryProblem (`commit-not-found`).
+    """
     since, until = (
         dates.first_day(workspace, request.since, "since"),
         dates.last_day(workspace, request.until, "until"),
@@ -69,10 +81,15 @@ def _newest_changes(
 ) -> list[FactChange]:
     moments = trail.moments(dates.end_of_today(workspace))
     start = _start_of(workspace, since) if since else None
+    end = _start_of(workspace, until + _DAY) if until and until < date.max else None
     number_read = wanted = request.limit + 1 if request.limit else None
     while True:
-        newest = moments.newest(number_read, start)
-        reader = _ChangeReader(workspace, trail, newest, request.file)
+        newest = (
+            moments.newest(number_read, start, end)
+            if request.commit is None
+            else {(number := _number_of(workspace, trail, request.commit)): moments.of(number)}
+        )
+        reader = _ChangeReader(workspace, trail, newest, request)
         passing = (
             change for change in reader.changes() if _passes(change, request.actor, since, until)
         )
@@ -86,6 +103,17 @@ def _start_of(workspace: Workspace, day: date) -> float:
     return datetime.combine(day, time.min, config.zone(workspace.settings.timezone)).timestamp()
 
 
+def _number_of(workspace: Workspace, trail: Trail, reference: str) -> int:
+    """The number of a commit in the trail. Raises HistoryProblem (`commit-not-found`)."""
+    commit = workspace.repository.commit_named(reference)
+    known = commit and trail.commit_with_id(commit)
+    if known is None:
+        why = "is not in the history of HEAD" if commit else "is not a commit"
+        hint = f"To list commits: {verb('history')}"
+        raise HistoryProblem("commit-not-found", f"{reference[:80]!r} {why}", hint)
+    return known.number
+
+
 def _passes(change: FactChange, actor: str | None, since: date | None, until: date | None) -> bool:
     day = change.time.date()
     if (since and day < since) or (until and day > until):
@@ -97,7 +125,11 @@ class _ChangeReader:
     """Reads what commits did to facts; they come with the times at which they count as made."""
 
     def __init__(
-        self, workspace: Workspace, trail: Trail, moments: Mapping[int, int], file: str | None
+        self,
+        workspace: Workspace,
+        trail: Trail,
+        moments: Mapping[int, int],
+        request: ShowChanges,
     ) -> None:
         self._workspace = workspace
         self._trail = trail
@@ -108,15 +140,20 @@ class _ChangeReader:
             key=lambda number: (moments[number], ranks[number]),
             reverse=True,
         )
-        self._file = None if file is None or normpath(file) == "." else normpath(file)
+        file = None if request.file is None else normpath(request.file)
+        self._file = None if file == "." else file
+        self._where = request.where
         # What began with a commit can only have ended with one that arrived later.
-        before = min(moments, default=1) - 1
-        self._ended = _by_number(filter(self._counts, trail.occurrences_ended(before)), "ended")
-        self._begun = _by_number(filter(self._counts, trail.occurrences_begun(before)), "begun")
+        before, last = min(moments, default=1) - 1, max(moments, default=0)
+        ended, begun = trail.occurrences_ended(before, last), trail.occurrences_begun(before, last)
+        self._ended = _by_number(filter(self._counts, ended), "ended")
+        self._begun = _by_number(filter(self._counts, begun), "begun")
 
     def _is_wanted(self, path: FilePath) -> bool:
         kind = self._workspace.kind_of(path)
         if not kind.is_memory or kind is FileKind.BOOTSTRAP:
+            return False
+        if self._where and (self._where == LOGS) is not (kind is FileKind.DAILY):
             return False
         wanted = self._file
         return (

@@ -422,6 +422,7 @@ def facts_in(
     """The same by an index that is fresh already; `contradicted`: only facts that others deny."""
     today = workspace.now().date()
     since, until = _days(workspace, request)
+    expires_by = dates.expiry(workspace, request.expires_by)
     entry_filter = Filter(
         contradicted=contradicted,
         file=request.file,
@@ -435,6 +436,7 @@ def facts_in(
         until=until,
         facts_only=True,
         valid_on=None if request.everything else today,
+        expires_by=expires_by,
         history=request.everything,
         zone=config.zone(workspace.settings.timezone),
     )

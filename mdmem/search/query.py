@@ -60,6 +60,7 @@ class Filter:
       that contradict others.
     - `log_days_from`: daily logs only from that day on; entries without a day pass.
     - `valid_on`: without entries that expired before; `until D` holds through D.
+    - `expires_by`: only entries whose last day is this one or an earlier one.
     - `history`: superseded, removed and expired entries pass as well.
     - `as_of`: entries current where these commits alone are known; not with `history`.
     """
@@ -78,6 +79,7 @@ class Filter:
     facts_only: bool = False
     contradicted: bool = False
     valid_on: date | None = None
+    expires_by: date | None = None
     zone: tzinfo | None = None
     history: bool = False
     as_of: Ranges | None = None
@@ -409,6 +411,9 @@ def _conditions(passing_filter: Filter, today: date) -> Iterator[tuple[Occur, Qu
                 "logged", FieldType.Integer, _SOME_DAY, passing_filter.log_days_from.toordinal()
             ),
         )
+    if (last := passing_filter.expires_by) is not None:
+        expires = _range("until", FieldType.Integer, _SOME_DAY, last.toordinal() + 1)
+        yield Occur.Must, Query.const_score_query(expires, 0.0)
     if passing_filter.valid_on is not None and not passing_filter.history:
         yield (
             Occur.MustNot,

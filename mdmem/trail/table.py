@@ -83,7 +83,7 @@ from mdmem.trail.schema import (
 from mdmem.trail.steps import Step
 from mdmem.trail.storage import BrokenTrail, Store, broken_trail, parse_rows
 
-_NO_LIMIT = -1
+_NO_LIMIT, _LAST_MOMENT = -1, 1 << 62
 _SECTION, _QUIET, _PREVIOUS = 5, 7, 8
 """Columns of a revision."""
 _LAST_CHARACTER = b"\xff"
@@ -133,20 +133,23 @@ class Moments:
         ((moment,),) = self._store.rows("SELECT min(moment) FROM commits WHERE needed")
         return None if moment is None else int(moment)
 
-    def newest(self, limit: int | None, since: float | None = None) -> dict[int, int]:
-        """The newest commits (since a time) and their moments: `limit`, and ties of the last."""
+    def newest(
+        self, limit: int | None, since: float | None = None, before: float | None = None
+    ) -> dict[int, int]:
+        """The newest commits (from a time, before one): up to `limit`, and ties of the last."""
+        end = _LAST_MOMENT if before is None else before
         if self._moments is None:
-            newest = "SELECT moment FROM commits ORDER BY moment DESC LIMIT ?"
+            newest = "SELECT moment FROM commits WHERE moment < ? ORDER BY moment DESC LIMIT ?"
             ((first,),) = self._store.rows(
-                f"SELECT min(moment) FROM ({newest})", _NO_LIMIT if limit is None else limit
+                f"SELECT min(moment) FROM ({newest})", end, _NO_LIMIT if limit is None else limit
             )
             start = max(each for each in (first or 0, since) if each is not None)
-            return dict(
-                self._store.rows("SELECT number, moment FROM commits WHERE moment >= ?", start)
-            )
-        first = min(sorted(self._moments.values(), reverse=True)[:limit], default=0)
+            span = "SELECT number, moment FROM commits WHERE moment >= ? AND moment < ?"
+            return dict(self._store.rows(span, start, end))
+        upto = sorted((each for each in self._moments.values() if each < end), reverse=True)
+        first = min(upto[:limit], default=0)
         start = max(each for each in (first, since) if each is not None)
-        return {number: moment for number, moment in self._moments.items() if moment >= start}
+        return {number: moment for number, moment in self._moments.items() if start <= moment < end}
 
     def upto(self, time: int) -> Ranges:
         """The commits that count up to a time."""
@@ -515,14 +518,16 @@ class Trail:
             lambda row: FactId(decoded(row[0])), statement, blob(prefix), blob(prefix) + b"\xff"
         )
 
-    def occurrences_begun(self, after: int) -> tuple[Occurrence, ...]:
-        """The occurrences that began with commits after `after`, live or ended, as they arrived."""
+    def occurrences_begun(self, after: int, upto: int = LAST_NUMBER) -> tuple[Occurrence, ...]:
+        """The occurrences that began with commits after `after` and up to `upto`, live or ended.
+
+        They are in the order in which they arrived.
+        """
         last = last_row(self._store, "occurrences", "added", after)
         return self._store.all(
             parse_occurrence,
-            f"{SELECT_OCCURRENCES} WHERE number > ? AND begun > ? ORDER BY number",
-            last,
-            after,
+            f"{SELECT_OCCURRENCES} WHERE number > ? AND begun > ? AND begun <= ? ORDER BY number",
+            *(last, after, upto),
         )
 
     def occurrences_ended(self, after: int, upto: int = LAST_NUMBER) -> tuple[Occurrence, ...]:
