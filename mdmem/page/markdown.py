@@ -73,9 +73,7 @@ class MemoryRenderer(HTMLRenderer):
             token = {**token, "attrs": attrs}
         return super().render_token(token, state)
 
-    def link(
-        self, text: str, url: str, title: str | None = None, is_relative: bool = False
-    ) -> str:
+    def link(self, text: str, url: str, title: str | None = None, is_relative: bool = False) -> str:
         """A link, or its words where the address may not be followed or leads nowhere."""
         words = _LINK.sub("", text)
         if is_relative:
@@ -183,7 +181,9 @@ def _parser() -> mistune.Markdown:
 
 def _memory_markup(parser: mistune.Markdown) -> None:
     """The plugin for what memory has beside Markdown: wikilinks, callouts, labels, block ids."""
-    parser.inline.register("place", _WIKILINK, _parse_wikilink, before="link", start_chars=("!", "["))
+    parser.inline.register(
+        "place", _WIKILINK, _parse_wikilink, before="link", start_chars=("!", "[")
+    )
     parser.before_render_hooks.insert(0, _drop_marks)
 
 
