@@ -667,6 +667,7 @@ NOT_MEMORY = {
             "empty_answer_notes",
             "facts",
             "flush",
+            "file_names",
             "flush_prompts",
             "history",
             "look",

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from mdmem.model.prompts import BuildContext, ContextBlock, Flush, FlushPrompts, FlushResult
     from mdmem.model.proposals import ReviewResult
     from mdmem.model.reads import (
+        FileNames,
         FoundWorkspace,
         Initialise,
         InitResult,
@@ -343,6 +344,10 @@ class Memory:
     def outline(self, file: str | None = None) -> Outline:
         """List the sections of a file with their etags. Raises PathProblem (`file-not-found`)."""
         return module("queries.show").outline(self._as_seen(), file)
+
+    def file_names(self) -> FileNames:
+        """The names by which links can mean memory files."""
+        return module("queries.file_names").file_names(self.workspace)
 
     def search(self, request: Search) -> SearchResult:
         """Find the entries that answer a query best, in an updated index.

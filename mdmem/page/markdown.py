@@ -52,12 +52,15 @@ class MemoryRenderer(HTMLRenderer):
         super().__init__(escape=True)
 
     def text(self, text: str) -> str:
+        """Words, with hidden characters by their numbers."""
         return super().text(visible(text))
 
     def codespan(self, text: str) -> str:
+        """Code within a line."""
         return super().codespan(visible(text))
 
     def block_code(self, code: str, info: str | None = None) -> str:
+        """Code without the class that its language would give it."""
         return f"<pre><code>{mistune.escape(visible(code))}</code></pre>\n"
 
     def heading(self, text: str, level: int, **attrs: Any) -> str:
@@ -96,13 +99,16 @@ class MemoryRenderer(HTMLRenderer):
         return _named("embedded", self.text(text))
 
     def block_html(self, html: str) -> str:
+        """HTML as text, without comments."""
         words = self._without_comments(html).strip()
         return f"<p>{words}</p>\n" if words else ""
 
     def inline_html(self, html: str) -> str:
+        """HTML within a line as text, without comments."""
         return self._without_comments(html)
 
     def block_error(self, text: str) -> str:
+        """A block that mistune cannot read, as it is."""
         return f"<pre>{mistune.escape(visible(text))}</pre>\n"
 
     def table_cell(self, text: str, align: str | None = None, head: bool = False) -> str:
@@ -139,10 +145,9 @@ def _scheme(url: str) -> str | None:
 
 def html(source: str, address_of: AddressOf | None = None) -> str:
     """A Markdown text as HTML; `address_of` finds what its links to memory mean."""
-    parser = _parser()
-    state = parser.block.state_cls()
+    state = BlockState()
     state.env["address_of"] = address_of
-    return str(parser.parse(source, state)[0])
+    return str(_parser().parse(source, state)[0])
 
 
 def html_in_part(source: str, address_of: AddressOf | None = None) -> tuple[str, bool]:
@@ -167,8 +172,10 @@ def _first(text: str, most: int) -> str:
 def inline(source: str, address_of: AddressOf | None = None) -> str:
     """One line of Markdown as HTML, such as a fact's text; without a paragraph around it."""
     parser = _parser()
-    env: dict[str, Any] = {"ref_links": {}, "address_of": address_of}
-    return parser.renderer.render_tokens(parser.inline(source, env), parser.block.state_cls())
+    state = BlockState()
+    state.env["address_of"] = address_of
+    assert parser.renderer  # given by `_parser`
+    return str(parser.renderer(parser.inline(source, state.env), state))
 
 
 @cache
@@ -179,12 +186,10 @@ def _parser() -> mistune.Markdown:
     )
 
 
-def _memory_markup(parser: mistune.Markdown) -> None:
+def _memory_markup(md: mistune.Markdown) -> None:
     """The plugin for what memory has beside Markdown: wikilinks, callouts, labels, block ids."""
-    parser.inline.register(
-        "place", _WIKILINK, _parse_wikilink, before="link", start_chars=("!", "[")
-    )
-    parser.before_render_hooks.insert(0, _drop_marks)
+    md.inline.register("place", _WIKILINK, _parse_wikilink, before="link", start_chars=("!", "["))
+    md.before_render_hooks.insert(0, _drop_marks)
 
 
 def _parse_wikilink(inline: mistune.InlineParser, match: re.Match[str], state: InlineState) -> int:
@@ -214,14 +219,20 @@ def _drop_marks(parser: mistune.Markdown, state: BlockState) -> None:
         elif kind == "list_item" and (first := _first_text(token)):
             first["text"] = split_kind(first["text"])[1]
         elif kind == "block_quote" and (first := _first_text(token)):
-            if match := _CALLOUT.match(first["text"]):
-                title, rest = match[1].strip(), first["text"][match.end() :]
-                lines = [{"type": "paragraph", "text": text} for text in (title, rest) if text]
-                token["children"] = [*lines, *token["children"][1:]]
+            token["children"] = [*_without_callout(first), *token["children"][1:]]
         if "text" in token:
             token["text"] = _BLOCK_ID.sub("", token["text"].rstrip())
             if kind == "paragraph" and not token["text"]:
                 token["type"] = "blank_line"
+
+
+def _without_callout(first: Token) -> list[Token]:
+    """The first paragraph of a quote; a callout's title is one of its own, its sort not shown."""
+    match = _CALLOUT.match(first["text"])
+    if not match:
+        return [first]
+    parts = (match[1].strip(), first["text"][match.end() :])
+    return [{"type": "paragraph", "text": part} for part in parts if part]
 
 
 def _walk(tokens: list[Token]) -> Iterator[Token]:

@@ -13,6 +13,7 @@ from mdmem.history.differences import DiffKind
 from mdmem.page import assets, markdown
 from mdmem.page.frame import Frame, frame_of
 from mdmem.page.pages import Page, Reader
+from mdmem.page.places import Places
 from mdmem.page.rows import Piece
 from mdmem.show.proposals import visible
 from mdmem.text.addresses import join_path
@@ -37,9 +38,17 @@ def html(reader: Reader, page: Page, done: str | None = None) -> str:
             "token": reader.token,
             "time": lambda moment: time(moment, now),
             "day": lambda moment: day(moment, now),
-            "text": lambda source: Markup(markdown.html(source)),
+            "text": lambda source: Markup(markdown.html(source, Places(reader).address)),
+            "document": lambda source, path: _document(reader, source, path),
+            "clock": lambda moment: clock(moment, now),
         }
     )
+
+
+def _document(reader: Reader, source: str, path: str) -> tuple[Markup, bool]:
+    """A file as far as a page can hold it, and whether that is all of it."""
+    shown, is_whole = markdown.html_in_part(source, Places(reader, path).address)
+    return Markup(shown), is_whole
 
 
 @cache
@@ -83,6 +92,14 @@ def time(moment: datetime, now: datetime) -> Markup:
     shown = f"today {clock}" if local.date() == now.date() else _day_words(local.date(), now)
     return Markup('<time datetime="{}">{}</time>').format(
         local.isoformat(timespec="minutes"), shown
+    )
+
+
+def clock(moment: datetime, now: datetime) -> Markup:
+    """A moment of a day that is named above it."""
+    local = moment.astimezone(now.tzinfo)
+    return Markup('<time datetime="{}">{:%H:%M}</time>').format(
+        local.isoformat(timespec="minutes"), local
     )
 
 

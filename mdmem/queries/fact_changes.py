@@ -106,7 +106,7 @@ def _start_of(workspace: Workspace, day: date) -> float:
 def _number_of(workspace: Workspace, trail: Trail, reference: str) -> int:
     """The number of a commit in the trail. Raises HistoryProblem (`commit-not-found`)."""
     commit = workspace.repository.commit_named(reference)
-    known = commit and trail.commit_with_id(commit)
+    known = trail.commit_with_id(commit) if commit else None
     if known is None:
         why = "is not in the history of HEAD" if commit else "is not a commit"
         hint = f"To list commits: {verb('history')}"
