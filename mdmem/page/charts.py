@@ -120,7 +120,8 @@ def areas(name: str, labels: Sequence[str], series: Sequence[Series], height: in
         shape = Markup('<polygon class="s{}" points="{}"/>').format(place, " ".join(edge))
         drawn.append(shape)
     names = [(f"s{place}", each.name) for place, each in enumerate(series)]
-    return _figure(_picture(name, drawn, height), axis(labels), legend(names))
+    peak = Markup('<p class="peak" aria-hidden="true">{:,}</p>').format(max((0, *below)))
+    return _figure(peak + _picture(name, drawn, height), axis(labels), legend(names))
 
 
 def steps(name: str, points: Sequence[tuple[float, float]], height: int = 120) -> Markup:
@@ -211,9 +212,7 @@ def legend(names: Sequence[tuple[str, str]]) -> Markup:
     return Markup('<p class="legend">{}</p>').format(shown)
 
 
-def _points(
-    values: Sequence[float], height: float, scale: float, width: int = WIDTH
-) -> list[str]:
+def _points(values: Sequence[float], height: float, scale: float, width: int = WIDTH) -> list[str]:
     step = width / max(1, len(values) - 1)
     # One value alone is a level, not a point that nobody sees.
     level = [*values, *values[:1]] if len(values) == 1 else values
@@ -233,7 +232,12 @@ def _rectangle(colour: str, x: float, y: float, width: float, height: float) -> 
 
 
 def _picture(
-    name: str, parts: Sequence[Markup], height: float, width: int = WIDTH, *, has_links: bool = False
+    name: str,
+    parts: Sequence[Markup],
+    height: float,
+    width: int = WIDTH,
+    *,
+    has_links: bool = False,
 ) -> Markup:
     # An image hides its links from readers, so that a chart with links is a group.
     return Markup(

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mdmem.page.pages import View
-from mdmem.page.views import health, review, today
+from mdmem.page.views import today, trends
 
 ROUTES: Mapping[str, View] = {
     "/": today.today,
-    "/review": review.review,
-    "/review/{proposal}": review.proposal,
-    "/health": health.health,
+    "/trends": trends.trends,
 }

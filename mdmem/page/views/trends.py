@@ -55,7 +55,7 @@ def trends(reader: Reader, query: Query) -> Page:
     days = charts.since_first(facts.days)
     skipped = len(facts.days) - len(days)
     values: dict[str, Any] = {
-        "days": days,
+        "span": f"{_span(days)}, {_day_words(days[0])} to {_day_words(days[-1])}",
         "notes": facts.notes,
         "figures": [_current(facts, days), _churn(days)],
         "writers": [
@@ -94,9 +94,8 @@ def trends(reader: Reader, query: Query) -> Page:
 
 def _current(facts: FactTrends, days: Sequence[FactDay]) -> Figure:
     last = days[-1]
-    words = (
-        f"{last.stated:,} stated by people, {last.inferred:,} inferred, {last.automatic:,} automatic"
-    )
+    sources = (f"{last.stated:,} stated", f"{last.inferred:,} inferred")
+    words = ", ".join((*sources, f"{last.automatic:,} automatic"))
     series = [
         Series("stated", [day.stated for day in days]),
         Series("inferred", [day.inferred for day in days]),
@@ -143,6 +142,10 @@ def _by_day(
             for label, row in zip(labels, counts, strict=True)
         ],
     )
+
+
+def _day_words(day: FactDay) -> str:
+    return f"{day.day.day} {day.day:%B}"
 
 
 def _span(days: Sequence[FactDay]) -> str:
