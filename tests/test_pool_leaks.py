@@ -80,6 +80,7 @@ PRINT_NONE = {
     "plugin",
     "mcp",
     "memory-tool",
+    "page",
     "agent-hook",
     "propose",
     "accept",

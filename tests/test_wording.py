@@ -14,7 +14,7 @@ from mdmem.cli.parameter_table import TABLE
 from mdmem.errors import UsageProblem, report
 from mdmem.wording import field, plain, verb
 
-_DOORS = ("cli", "mcp", "show")
+_DOORS = ("cli", "mcp", "page", "show")
 _SCRIPTS = ("folder/hook_files.py", "folder/installed.py", "schedule/texts.py")
 CORE = [
     path

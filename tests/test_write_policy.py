@@ -259,6 +259,7 @@ CLI: Mapping[str, list[tuple[str, Fate]]] = {
     "accept": [("{proposal}", REFUSED), ("--all", REFUSED)],
     "reject": [("{proposal}", REFUSED), ("--section Facts", REFUSED)],
     "propose": [("feature", PROPOSED)],
+    "page": [("", A_DOOR)],
     "history": [("Facts", NO_WRITE)],
     "changes": [("", NO_WRITE)],
     "blame": [("Facts", NO_WRITE)],

@@ -111,6 +111,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "propose": CommandEntry(
         "proposals", "propose", "Decide", 'mdmem propose kitchen -m "what the fitter said"'
     ),
+    "page": CommandEntry("pages", "page", "Decide", "mdmem page --open"),
     "history": CommandEntry("history", "history", "Look back", "mdmem history Preferences -p"),
     "changes": CommandEntry("history", "changes", "Look back", "mdmem changes --since yesterday"),
     "blame": CommandEntry("history", "blame", "Look back", "mdmem blame Preferences"),

@@ -92,6 +92,7 @@ COMMANDS: Mapping[str, str] = _table(
             "mdmem sessions (mdmem search QUERY --sessions searches in them)"
         ),
         "serve mcp-server serve-mcp": "mdmem mcp",
+        "web ui gui browser browse webui dashboard http": "mdmem page",
         "version": "mdmem --version",
         "fix repair diagnose health troubleshoot fsck": "mdmem doctor",
         "index rebuild refresh reindex-all update-index": "mdmem reindex",

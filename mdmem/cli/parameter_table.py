@@ -315,6 +315,13 @@ TABLE: ParameterTable = {
         ("allow", ("--allow",), list, None, False),
         ("as_json", ("--json",), bool, False, False),
     ),
+    "page": (
+        ("port", ("--port",), int, 0, False),
+        ("opens_browser", ("--open",), bool, False, False),
+        ("read_only", ("--read-only",), bool, False, False),
+        ("new_key", ("--new-key",), bool, False, False),
+        ("as_json", ("--json",), bool, False, False),
+    ),
     "history": (
         ("target", (), str, None, False),
         ("file", ("--file",), str, None, False),

@@ -73,7 +73,7 @@ class _PageServer(Server):
         return await super().on_tick(counter)
 
     @contextmanager
-    def capture_signals(self) -> Iterator[None]:  # type: ignore[override]
+    def capture_signals(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
         for number in INTERRUPTIONS:
             if signal.getsignal(number) is not signal.SIG_IGN:

@@ -6,7 +6,6 @@ import hashlib
 import socket
 import sys
 import webbrowser
-from collections.abc import Mapping
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,7 +30,7 @@ _IDLE_SECONDS = 2 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class PageOptions:
-    """How a page is served; port 0 is the workspace's own, or a free one if that is taken."""
+    """Options of the page; port 0 is the workspace's own, or a free one if that is taken."""
 
     port: int = 0
     opens_browser: bool = False
@@ -41,25 +40,24 @@ class PageOptions:
     idle_seconds: float = _IDLE_SECONDS
 
 
-def serve(folder: str | None, environment: Mapping[str, str], options: PageOptions) -> int:
-    """Serve the page of a workspace until a signal, or two idle hours; return the exit status.
+def serve(memory: Memory, options: PageOptions) -> None:
+    """Serve the page of a memory until a signal, or until nobody asks for two hours.
 
     Raises PackageProblem (without the extra), UsageProblem (a port that cannot be used, a browser
-    in an SSH session), and as `Memory.open`.
+    in an SSH session).
     """
     if any(find_spec(name) is None for name in _PACKAGES):
         raise PackageProblem(
             "missing-package", f"the page needs its extra: {installed.install_command('page')}"
         )
-    connection = environment.get("SSH_CONNECTION", "").split()
+    workspace = memory.workspace
+    connection = workspace.environment.get("SSH_CONNECTION", "").split()
     if connection and options.opens_browser:
         raise UsageProblem("--open needs a browser on this machine, and this is an SSH session")
     # some 200 ms with the packages of the extra
     from mdmem.page import app, server  # noqa: PLC0415
 
-    with closing(Memory.open(Path(folder) if folder else None, environment)) as memory:
-        workspace = memory.workspace
-        listener = _listen(options.port, workspace.root)
+    with closing(memory), _listen(options.port, workspace.root) as listener:
         port = listener.getsockname()[1]
         keys = _keys(workspace, port, options)
         read_only = options.read_only or workspace.actor is not None
@@ -74,10 +72,8 @@ def serve(folder: str | None, environment: Mapping[str, str], options: PageOptio
                 url = _address(port, guard.make_single_use_key())
                 Thread(target=_open_browser, args=[url], daemon=True).start()
 
-        with listener:
-            server.run(guard, listener, options.idle_seconds, announce)
+        server.run(guard, listener, options.idle_seconds, announce)
         memory.await_catch_up(_CATCHING_UP_SECONDS)
-    return 0
 
 
 def _listen(port: int, root: Path) -> socket.socket:
