@@ -13,7 +13,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest
 # One more than the cores of a small machine: tests wait for processes and for the disk.
 WORKERS := -n 3
 
-.PHONY: demo check near test test-all test-slow test-clients test-plain test-server suite lint explore mutants docs bench clean
+.PHONY: demo check near test test-all test-slow test-clients test-page test-plain test-server suite lint explore mutants docs bench clean
 
 demo: $(STAMP)
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
@@ -43,6 +43,12 @@ test-all: lint
 # `CLIENT_VERSIONS=oldest` or `latest` tries other versions than those in tests/clients/installs.py.
 test-clients: $(STAMP)
 	nice $(VENV)/bin/python -m pytest tests/clients -m "clients$(if $(WEEKLY),, and not weekly)"
+
+# The pages in a real Chromium, which CHROMIUM names (/usr/bin/chromium). Only this target installs playwright; npm brings axe-core, once.
+# Without one of these, the tests are skipped and say what is missing.
+test-page: $(STAMP)
+	-$(VENV)/bin/python -m pip install --quiet "playwright>=1.50"
+	$(PYTEST) -rs -m browser tests/test_page_browser.py
 
 # The suite with the standard library's dataclasses in place of startup/records.
 test-plain: $(STAMP)

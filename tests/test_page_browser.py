@@ -1,0 +1,378 @@
+"""The pages in a real Chromium, against a served workspace: what axe says of each, keys, typing,
+presses, and what git says afterwards. Run by `make test-page`.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import World, sealed_world
+from npm_packages import CACHE, install_package
+
+pytestmark = [pytest.mark.browser, pytest.mark.git]
+NOW = "2026-03-05T17:30:00"
+AXE = "axe-core@4.10.2"
+PART, OTHER_PART = "commuters get a card with the next departures", "Ben takes the boat at 06:40"
+SEED = """\
+# Memory
+
+## Facts
+
+- [fact] printer: Brother in the hall
+- [fact] the harbour office closes for lunch at 11:30 #harbour
+- [fact] the winter discount ends in February (until 2026-02-28)
+
+## Decisions
+
+- [decision] ship the beta on Fridays #release
+"""
+HOUSE = "# House\n\nSee [[MEMORY]].\n\n## Office\n\n- the key hangs by the door\n"
+LOOKS = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
+_SECONDS = 60
+
+
+@dataclass
+class Notes:
+    """A workspace that a person and an agent have written to; `page` serves it."""
+
+    world: World
+    root: Path
+    process: "subprocess.Popen[str] | None" = None
+    requests: list[str] = field(default_factory=list)
+    url: str = ""
+
+    @property
+    def origin(self) -> str:
+        return self.url.partition("/?")[0]
+
+    def mdmem(self, *words: str, now: str = NOW, stated: bool = True) -> dict[str, Any]:
+        """Run a command; `stated` is by the person, else by an agent that infers."""
+        agent = [] if stated else ["--actor", "assistant", "--source", "auto"]
+        command = [sys.executable, "-m", "mdmem", *words, *agent, "--json"]
+        done = self.world.run(self.root, command, environment=_at(now))
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+    def fact(self, key: str) -> str:
+        """The id of the current fact with a key."""
+        found: str = self.mdmem("facts", "--key", key)["facts"][0]["id"]
+        return found
+
+    def texts(self) -> list[str]:
+        return [fact["text"] for fact in self.mdmem("facts", "-n", "0")["facts"]]
+
+    def head(self) -> str:
+        return self.world.git(self.root, "rev-parse", "HEAD").stdout.strip()
+
+    def message(self) -> str:
+        return self.world.git(self.root, "log", "-1", "--format=%an%n%B").stdout
+
+    def serve(self) -> None:
+        """Start the page; it prints its address."""
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "mdmem", "page"],
+            cwd=self.root,
+            env={**self.world.environment, **_at(NOW)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.url = self.process.stdout.readline().strip()
+
+    def end(self) -> None:
+        if self.process is not None:
+            self.process.terminate()
+            self.process.wait(_SECONDS)
+            assert self.process.stdout is not None
+            self.process.stdout.close()
+            self.process = None
+
+
+def _at(now: str) -> dict[str, str]:
+    return {"MDMEM_NOW": now, "GIT_AUTHOR_DATE": now, "GIT_COMMITTER_DATE": now}
+
+
+@pytest.fixture(scope="session")
+def written(
+    tmp_path_factory: pytest.TempPathFactory, empty_repository: Path
+) -> Iterator[tuple[Path, str]]:
+    """A workspace that each test copies, and the proposal that is open in it."""
+    folder = tmp_path_factory.mktemp("written")
+    with pytest.MonkeyPatch.context() as patch:
+        world = sealed_world(folder, patch)
+        notes = Notes(world, Path(shutil.copytree(empty_repository, folder / "notes")))
+        (notes.root / "memory").mkdir()
+        (notes.root / "MEMORY.md").write_text(SEED)
+        (notes.root / "memory" / "house.md").write_text(HOUSE)
+        world.git(notes.root, "add", "-A")
+        world.git(notes.root, "commit", "-qm", "seed", environment=_at("2026-02-20T09:00:00"))
+        day = "2026-03-0{}T10:00:00"
+        region = ("--key", "region", "--section", "Facts", "--kind", "fact")
+        notes.mdmem("remember", "Dublin", *region, now=day.format(1))
+        notes.mdmem("remember", "Frankfurt", *region, "--reason", "moved", now=day.format(2))
+        notes.mdmem("remember", "Stockholm", *region, "--reason", "nearer", now=day.format(4))
+        release = ("--key", "release_day", "--section", "Decisions")
+        stated = ("--source", "user-stated")
+        notes.mdmem("remember", "Friday noon", *release, *stated, now=day.format(4))
+        notes.mdmem("remember", "Thursday evening", *release, now=day.format(5), stated=False)
+        notes.mdmem("log", "called the operator", now=day.format(5))
+        proposed = ("--section", "Decisions", "--propose", "--reason", "from the call")
+        notes.mdmem("remember", PART, *proposed, now=day.format(5), stated=False)
+        answer = notes.mdmem("remember", OTHER_PART, *proposed, now=day.format(5), stated=False)
+        yield notes.root, answer["proposal"]
+
+
+@pytest.fixture
+def proposal(written: tuple[Path, str]) -> str:
+    return written[1]
+
+
+@pytest.fixture
+def notes(world: World, tmp_path: Path, written: tuple[Path, str]) -> Iterator[Notes]:
+    notes = Notes(world, Path(shutil.copytree(written[0], tmp_path / "notes", symlinks=True)))
+    notes.serve()
+    yield notes
+    notes.end()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    sync_api = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed; make test-page installs it"
+    )
+    program = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+    if not Path(program).exists():
+        pytest.skip(f"no Chromium at {program}; CHROMIUM names the one to use")
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=sandbox)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium: Any, notes: Notes, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A tab with the page open. Nothing in it asks another machine, or is stopped by the policy."""
+    width, scheme = getattr(request, "param", LOOKS[0])
+    context = chromium.new_context(
+        viewport={"width": width, "height": 850}, color_scheme=scheme, bypass_csp=False
+    )
+    context.set_default_timeout(_SECONDS * 1000)
+    page = context.new_page()
+    asked, stopped = [], []
+    page.on("request", lambda sent: asked.append(sent.url))
+    page.on("console", lambda line: stopped.append(line.text) if "Policy" in line.text else None)
+    page.goto(notes.url)
+    yield page
+    context.close()
+    assert [url for url in asked if not url.startswith(notes.origin)] == []
+    assert stopped == []
+
+
+def go(page: Any, notes: Notes, path: str) -> None:
+    page.goto(notes.origin + path)
+
+
+def press(page: Any, name: str) -> None:
+    """Press the first button whose name begins so, and wait for the page that follows."""
+    with page.expect_navigation():
+        page.get_by_role("button", name=re.compile(f"^{name}")).first.click()
+
+
+def main(page: Any) -> str:
+    text: str = page.inner_text("main")
+    return text
+
+
+def all_pages(notes: Notes, proposal: str) -> dict[str, str]:
+    section = "/s/MEMORY.md?section=Memory+%3E+Facts"
+    return {
+        "today": "/",
+        "timeline": "/days",
+        "day": "/day/2026-03-05",
+        "files": "/files",
+        "file": "/f/memory/house.md",
+        "section": section,
+        "section in the past": f"{section}&at=2",
+        "fact": f"/fact/{notes.fact('region')}",
+        "search": "/search?q=harbour",
+        "search in the past": "/search?q=region&at=2026-03-02",
+        "no hit": "/search?q=zzzqqq",
+        "review": "/review",
+        "proposal": f"/review/{proposal}",
+        "agent view": "/context?q=harbour",
+        "trends": "/trends",
+        "health": "/health",
+        "commit": f"/commit/{notes.head()}",
+        "error": "/fact/00000000",
+    }
+
+
+@pytest.mark.parametrize("page", LOOKS, indirect=True, ids=lambda look: f"{look[0]}-{look[1]}")
+def test_axe_finds_nothing_and_no_page_is_too_wide(page: Any, notes: Notes, proposal: str) -> None:
+    folder = CACHE / AXE
+    if not (script := folder / "node_modules" / "axe-core" / "axe.min.js").exists():
+        install_package(folder, AXE)
+    axe = script.read_text(encoding="utf-8")
+    found = []
+    for name, path in all_pages(notes, proposal).items():
+        go(page, notes, path)
+        page.evaluate(f"{axe};0")
+        result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        found += [
+            (name, each["id"], each["nodes"][0]["html"][:120]) for each in result["violations"]
+        ]
+        assert not is_too_wide(page), name
+        assert page.locator("h1").count() == 1, name
+        assert page.locator("*").count() <= 2000, name
+    assert found == []
+
+
+@pytest.mark.parametrize("page", [(320, "light")], indirect=True)
+def test_a_narrow_window_is_not_scrolled_sideways(page: Any, notes: Notes, proposal: str) -> None:
+    for name, path in all_pages(notes, proposal).items():
+        go(page, notes, path)
+        assert not is_too_wide(page), name
+    tabs = page.get_by_role("navigation", name="Pages").get_by_role("link")
+    assert all(tabs.nth(n).bounding_box()["height"] >= 44 for n in range(tabs.count()))
+
+
+def is_too_wide(page: Any) -> bool:
+    wide: bool = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    return wide
+
+
+def test_the_first_tab_leads_to_the_content(page: Any) -> None:
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.getAttribute('href')") == "#main"
+
+
+def test_the_key_leaves_the_address(page: Any) -> None:
+    assert "key" not in page.url
+
+
+def test_results_come_while_typing(page: Any) -> None:
+    page.keyboard.press("/")
+    page.keyboard.type("harbour")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search?q=harbour*")
+    page.evaluate("window.same = true")
+    page.locator("input[type=search]").fill("")
+    page.locator("input[type=search]").press_sequentially("printer")
+    page.locator("main", has_text="Brother in the hall").wait_for()
+    assert page.evaluate("window.same")
+    assert page.locator("main mark").count()
+    page.wait_for_url("**q=printer*")
+
+
+def test_the_slider_shows_a_section_as_it_was(page: Any, notes: Notes) -> None:
+    go(page, notes, "/s/MEMORY.md?section=Memory+%3E+Facts")
+    slider = page.get_by_role("slider")
+    now = slider.get_attribute("aria-valuetext")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    page.locator("main", has_text="As it was").wait_for()
+    assert page.locator("main del", has_text="Frankfurt").count()
+    assert page.locator("main ins", has_text="Stockholm").count()
+    assert slider.get_attribute("aria-valuetext") not in ("", now)
+
+
+def test_accept_reject_and_undo(page: Any, notes: Notes, proposal: str) -> None:
+    go(page, notes, f"/review/{proposal}")
+    press(page, f"Accept: .*{PART[:20]}")
+    assert "Mdmem-Op: accept" in notes.message()
+    assert f"Mdmem-Proposal: {proposal}" in notes.message()
+    assert any(PART in text for text in notes.texts())
+    assert page.evaluate("document.activeElement.closest('#done') !== null")
+    press(page, "Undo")
+    assert not any(PART in text for text in notes.texts())
+    go(page, notes, f"/review/{proposal}")
+    press(page, f"Reject: .*{OTHER_PART[:20]}")
+    assert f"Mdmem-Rejects: {proposal}" in notes.message()
+
+
+def test_a_contradiction_is_settled_by_one_press(page: Any, notes: Notes) -> None:
+    go(page, notes, "/review")
+    press(page, "Keep this: .*Friday noon")
+    assert notes.mdmem("conflicts")["conflicts"] == []
+    assert not any("Thursday" in text for text in notes.texts())
+    press(page, "Undo")
+    assert len(notes.mdmem("conflicts")["conflicts"]) == 1
+
+
+def test_a_fact_is_replaced_and_forgotten(page: Any, notes: Notes) -> None:
+    go(page, notes, f"/fact/{notes.fact('printer')}")
+    page.locator("textarea[name=text]").fill("Canon in the cellar")
+    press(page, "Replace")
+    assert any("printer: Canon in the cellar" in text for text in notes.texts())
+    go(page, notes, f"/fact/{notes.fact('printer')}")
+    press(page, "Forget")
+    assert not any("printer" in text for text in notes.texts())
+
+
+def test_keys_move_and_decide(page: Any, notes: Notes, proposal: str) -> None:
+    for key, path in (("d", "/days"), ("m", "/files"), ("r", "/review"), ("n", "/trends")):
+        page.keyboard.press("g")
+        page.keyboard.press(key)
+        page.wait_for_url(f"**{path}")
+    page.keyboard.press("g")
+    page.keyboard.press("t")
+    page.wait_for_url(f"{notes.origin}/")
+    head = notes.head()
+    go(page, notes, f"/review/{proposal}")
+    page.keyboard.press("j")
+    with page.expect_navigation():
+        page.keyboard.press("y")
+    assert notes.world.git(notes.root, "rev-list", "--count", f"{head}..").stdout.strip() == "1"
+    with page.expect_navigation():
+        page.keyboard.press("u")
+    assert "revert" in notes.message()
+
+
+def test_keys_are_off_in_fields(page: Any) -> None:
+    page.locator("input[type=search]").focus()
+    page.keyboard.type("gdyn?")
+    assert page.input_value("input[type=search]") == "gdyn?"
+
+
+def test_what_is_added_is_logged_and_remembered(page: Any, notes: Notes) -> None:
+    page.locator("main summary", has_text="Add").first.click()
+    page.locator("form[action='/do/log'] [name=text]").fill("the ferry was late")
+    with page.expect_navigation():
+        page.locator("form[action='/do/log'] button").click()
+    assert "the ferry was late" in (notes.root / "memory/2026-03-05.md").read_text()
+    go(page, notes, "/")
+    page.locator("main summary", has_text="Add").first.click()
+    form = page.locator("form[action='/do/remember']")
+    form.locator("[name=text]").fill("Lysekil")
+    form.locator("[name=key]").fill("home_port")
+    with page.expect_navigation():
+        form.locator("button").click()
+    assert any("home_port: Lysekil" in text for text in notes.texts())
+
+
+def test_the_agent_view_shows_a_prompts_block(page: Any, notes: Notes) -> None:
+    before = notes.head()
+    go(page, notes, "/context")
+    page.locator("main [name=q]").fill("when does the harbour office close for lunch?")
+    page.locator("main [name=q]").press("Enter")
+    page.wait_for_url("**q=when*")
+    assert "closes for lunch at 11:30" in main(page)
+    assert "token" in main(page)
+    assert notes.head() == before
+
+
+def test_an_open_tab_outlives_a_restart(page: Any, notes: Notes, proposal: str) -> None:
+    go(page, notes, f"/review/{proposal}")
+    notes.end()
+    notes.serve()
+    press(page, "Accept: ")
+    assert "Mdmem-Op: accept" in notes.message()
