@@ -16,7 +16,7 @@ _SECONDS = 900
 
 
 def install_package(folder: Path, package: str) -> None:
-    """Install a package, such as `axe-core@4.10.2`, in a folder; the test is skipped where npm
+    """Install a package, such as `axe-core@4.14.1`, in a folder; the test is skipped where npm
     cannot bring it. Its own scripts run with the Node that is there already, if there is one.
     """
     npm = shutil.which("npm")

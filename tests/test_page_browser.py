@@ -19,7 +19,7 @@ from npm_packages import CACHE, install_package
 
 pytestmark = [pytest.mark.browser, pytest.mark.git]
 NOW = "2026-03-05T17:30:00"
-AXE = "axe-core@4.10.2"
+AXE = "axe-core@4.14.1"
 PART, OTHER_PART = "commuters get a card with the next departures", "Ben takes the boat at 06:40"
 SEED = """\
 # Memory

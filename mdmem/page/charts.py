@@ -197,7 +197,7 @@ def axis(labels: Sequence[str]) -> Markup:
     last = len(labels) - 1
     places = {0, last // 3, 2 * last // 3, last} if last >= _MANY_LABELS else {0, last}
     shown = Markup("").join(
-        Markup("<span>{}</span>").format(labels[place]) for place in sorted(places) if place >= 0
+        Markup("<span>{}</span>").format(labels[place]) for place in sorted(places) if labels
     )
     return Markup('<div class="axis" aria-hidden="true">{}</div>').format(shown)
 
@@ -223,7 +223,7 @@ def _points(values: Sequence[float], height: float, scale: float, width: int = W
 
 
 def _rectangle(colour: str, x: float, y: float, width: float, height: float) -> Markup:
-    if not height:
+    if not (width and height):
         return Markup("")
     attribute = Markup(' class="{}"').format(colour) if colour else ""
     return Markup('<rect{} x="{}" y="{}" width="{}" height="{}"/>').format(
