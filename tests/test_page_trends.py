@@ -1,0 +1,88 @@
+"""The page of trends, from the history of a real repository and from events."""
+
+import re
+
+import pytest
+from dated_memory import DatedMemory, change_employers
+from dated_memory import dated as dated
+from dated_memory import dated_desk as dated_desk
+from page_driver import Response, ask
+
+from mdmem.memory import Memory
+from mdmem.model import Source
+from mdmem.model.searches import Search
+from mdmem.model.trends import ShowTrends
+from mdmem.model.writes import Log, Remember, WriteOptions
+from mdmem.page.app import build_app
+from mdmem.page.links import Links
+from mdmem.page.pages import Reader
+from mdmem.show.figures import fact_trends_json
+
+STATED = WriteOptions(source=Source.USER_STATED)
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def shown(memory: Memory, **headers: str) -> Response:
+    return ask(build_app(Reader(memory, Links())), "GET", "/trends", headers)
+
+
+def words(html: str) -> str:
+    """What a reader of a page is shown, on one line."""
+    return " ".join(re.sub(r"<[^>]+>", " ", html.partition("<main")[2]).split())
+
+
+def test_it_shows_charts_with_their_figures_and_tables(dated: DatedMemory) -> None:
+    change_employers(dated)
+    dated.on("2026-04-11").apply(Remember("tea", key="drink", section="Home", options=STATED))
+    dated.on("2026-04-12").apply(
+        Log("it rained", options=WriteOptions(actor=HOSTILE, source=Source.AUTO))
+    )
+    memory = dated.on("2026-04-12")
+    answer = shown(memory)
+    assert answer.status == 200
+    assert answer.text.count('role="img"') >= 4
+    assert answer.text.count("<table>") >= 3
+    assert answer.text.count("<h1") == 1
+    text = words(answer.text)
+    assert "42 days, 2 March to 12 April" in text
+    last = memory.trends(ShowTrends(42)).days[-1]
+    assert f"{last.stated} stated, {last.inferred} inferred, {last.automatic} automatic" in text
+    assert "2 new, 2 replaced, 0 gone" in text
+    assert "Room in MEMORY.md" in text
+    assert "of 200 lines" in text
+    assert HOSTILE not in answer.text
+    assert HOSTILE.replace("<", "&lt;").replace(">", "&gt;") in answer.text
+
+
+def test_it_says_what_a_program_is_told(dated: DatedMemory) -> None:
+    change_employers(dated)
+    memory = dated.on("2026-04-12")
+    answer = shown(memory, accept="application/json").json
+    told = fact_trends_json(memory.trends(ShowTrends(42)))
+    assert answer["trends"]["current"] == told["current"]
+    assert answer["trends"]["days"] == told["days"]
+    assert answer["searches"]["weeks"] == []
+
+
+def test_searches_are_shown_by_week(dated: DatedMemory) -> None:
+    memory = dated.on("2026-04-12")
+    assert "No searches yet" in words(shown(memory).text)
+    memory.search(Search("Oslo"))
+    memory.search(Search("zzzqqq"))
+    text = words(shown(memory).text)
+    assert "50% without a hit, of 2 searches in 1 week" in text
+    assert "6 Apr 2 50%" in text
+
+
+def test_an_empty_memory_says_what_would_be_here(dated: DatedMemory) -> None:
+    answer = shown(dated.on("2027-01-01"))
+    assert answer.status == 200
+    assert "No search" in words(answer.text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("- a\n" * 300, "150%"), ("# Memory\n", "0%")], ids=["over", "under"]
+)
+def test_the_room_is_told_in_percent(dated: DatedMemory, text: str, said: str) -> None:
+    dated.at.write("MEMORY.md", text)
+    assert f"Room in MEMORY.md {said} used:" in words(shown(dated.on("2026-04-12")).text)
