@@ -223,6 +223,7 @@ def _drop_marks(parser: mistune.Markdown, state: BlockState) -> None:
         if "text" in token:
             token["text"] = _BLOCK_ID.sub("", token["text"].rstrip())
             if kind == "paragraph" and not token["text"]:
+                del token["text"]
                 token["type"] = "blank_line"
 
 

@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 from mdmem.folder import installed
 from mdmem.history.differences import DiffKind
-from mdmem.page import assets, markdown
+from mdmem.page import assets, charts, markdown
 from mdmem.page.frame import Frame, frame_of
 from mdmem.page.pages import Page, Reader
 from mdmem.page.places import Places
@@ -66,7 +66,9 @@ def _environment() -> Environment:
         pieces=pieces,
         section=join_path,
     )
-    environment.globals.update(number_of=number_of, static=assets.address)
+    environment.globals.update(
+        number_of=number_of, static=assets.address, short_day=charts.short_day
+    )
     return environment
 
 

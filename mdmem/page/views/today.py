@@ -2,51 +2,191 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, datetime, timedelta
 from typing import Any
 
-from mdmem.model import FileKind
-from mdmem.model.history import ShowChanges
+from mdmem.model import FileKind, Status
+from mdmem.model.history import CURATED, LOGS, ChangeList, ShowChanges
+from mdmem.model.proposals import PartView, ProposalView
+from mdmem.model.searches import ConflictView, FactList, Hit, ListFacts
 from mdmem.model.trends import ShowTrends
 from mdmem.page import charts
 from mdmem.page.pages import Page, Query, Reader
 from mdmem.page.rows import change_row
 from mdmem.show.history import changes_json
+from mdmem.startup.records import dataclass, replace
+from mdmem.text.facts import key_and_value, shortened
+from mdmem.wording import plain
 
-_BARS = 42
+BARS = 42
 """Days in the chart."""
 _SOON = timedelta(days=14)
-_MOST_CONFLICTS, _MOST_PROPOSALS, _MOST_ROWS = 3, 4, 14
+_MOST_CONFLICTS, _MOST_PROPOSALS, _MOST_ROWS, _MOST_LINES = 3, 4, 14, 5
+_MOST_COUNTED = 200
+_MOST_CHARACTERS = 160
+_OPS = {"delete": "to remove", "retract": "to retract", "confirm": "to confirm"}
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRow:
+    """Something that a person is to decide or to know, on one line."""
+
+    tag: str
+    tone: str
+    text: str
+    address: str
+    key: str | None = None
+    other: str | None = None
+    who: str | None = None
+    more: int = 0
+    since: datetime | None = None
+    until: date | None = None
+    can_save: bool = False
 
 
 def today(reader: Reader, query: Query) -> Page:
-    """The first page: what one looks for first."""
+    """The state of memory, and what happened today."""
     memory, now = reader.memory, reader.now()
-    day = now.date().isoformat()
-    changes = memory.changes(ShowChanges(since=day, until=day, limit=0))
-    rows = [
-        (change_row(change), memory.workspace.kind_of(change.path) is FileKind.DAILY)
-        for change in changes.changes
-    ]
-    changed = [row for row, is_logged in rows if not is_logged]
-    logged = [row for row, is_logged in rows if is_logged]
-    trends = memory.trends(ShowTrends(_BARS))
+    curated, logged = (_of_today(reader, where) for where in (CURATED, LOGS))
+    trends = memory.trends(ShowTrends(BARS))
+    conflicts = memory.conflicts()
     standing = memory.proposals.standing()
-    conflicts = memory.conflicts().conflicts
+    unsaved = memory.unsaved()
+    expired, expiring = _expired(reader), _expiring(reader)
+    waiting = [
+        *(_conflict_row(reader, each) for each in conflicts.conflicts[:_MOST_CONFLICTS]),
+        *(_proposal_row(reader, each) for each in _open(standing.views)[:_MOST_PROPOSALS]),
+        *(_unsaved_row(reader, unsaved, number) for number in range(len(unsaved))[:_MOST_LINES]),
+        *(_expired_row(reader, hit) for hit in expired[:_MOST_LINES]),
+    ]
     values: dict[str, Any] = {
-        "today": now.date(),
         "current": trends.current,
-        "notes": changes.notes,
+        "notes": _notes(trends.notes, conflicts.notes, expiring.notes),
         "chart": charts.bars_by_day(trends.days, reader.links),
-        "changed": changed[:_MOST_ROWS],
-        "changed_count": len(changed),
-        "logged": logged[:_MOST_ROWS],
-        "logged_count": len(logged),
-        "conflicts": conflicts[:_MOST_CONFLICTS],
-        "proposals": standing.views[:_MOST_PROPOSALS],
-        "waiting": len(conflicts) + len(standing.numbered.items),
-        "unsaved": memory.unsaved(),
-        "expired": memory.expired().facts,
-        "expiring": memory.expiring(_SOON).facts,
+        "changed": [change_row(change) for change in curated.changes[:_MOST_ROWS]],
+        "changed_count": _count(curated),
+        "logged": [change_row(change) for change in logged.changes[:_MOST_ROWS]],
+        "logged_count": _count(logged),
+        "waiting": waiting,
+        "waiting_count": len(conflicts.conflicts) + len(standing.numbered.items),
+        "not_shown": max(0, len(unsaved) - _MOST_LINES) + max(0, len(expired) - _MOST_LINES),
+        "expiring": expiring.facts,
+        "day_address": reader.links.day(now.date()),
+        "is_empty": not (trends.current or curated.changes or logged.changes),
     }
-    return Page("today", f"{now:%A} {now.day} {now:%B}", values, changes_json(changes), "today")
+    changes = sorted((*curated.changes, *logged.changes), key=lambda each: each.time, reverse=True)
+    return Page(
+        template="today",
+        title=f"{now:%A} {now.day} {now:%B}",
+        values=values,
+        data=changes_json(replace(curated, changes=tuple(changes))),
+        tab="today",
+    )
+
+
+def _of_today(reader: Reader, where: str) -> ChangeList:
+    day = reader.now().date().isoformat()
+    wanted = ShowChanges(since=day, until=day, where=where, limit=_MOST_COUNTED + 1)
+    return reader.memory.changes(wanted)
+
+
+def _count(listed: ChangeList) -> str:
+    count = len(listed.changes)
+    return f"over {_MOST_COUNTED}" if count > _MOST_COUNTED else str(count)
+
+
+def _notes(*notes: Iterable[str]) -> tuple[str, ...]:
+    """The notes of several answers, each once, in words that no command line is needed for."""
+    return tuple(dict.fromkeys(plain(note) for each in notes for note in each))
+
+
+# What waits.
+
+
+def _conflict_row(reader: Reader, conflict: ConflictView) -> WaitingRow:
+    return WaitingRow(
+        tag="contradiction",
+        tone="warn",
+        key=conflict.key,
+        text=_value(conflict.first, conflict.key),
+        other=_value(conflict.second, conflict.key),
+        address=reader.links.review(),
+    )
+
+
+def _value(hit: Hit, key: str | None) -> str:
+    return shortened(key_and_value(hit.text)[1] if key else hit.text, _MOST_CHARACTERS)
+
+
+def _open(views: Sequence[ProposalView]) -> list[ProposalView]:
+    return [view for view in views if view.waits]
+
+
+def _proposal_row(reader: Reader, proposal: ProposalView) -> WaitingRow:
+    first, *others = [part for part in proposal.parts if part.state.waits]
+    return WaitingRow(
+        tag="proposal",
+        tone="accent",
+        who=proposal.actor,
+        text=_proposed(first),
+        more=len(others),
+        since=proposal.since,
+        address=reader.links.review(proposal.id),
+    )
+
+
+def _proposed(part: PartView) -> str:
+    words = " ".join((part.new or part.old or "").split())
+    op = _OPS.get(part.op.value)
+    return shortened(f"{op}: {words}" if op else words, _MOST_CHARACTERS)
+
+
+def _unsaved_row(reader: Reader, paths: Sequence[str], number: int) -> WaitingRow:
+    """A file with edits that are not saved; the first one has the form, which saves them all."""
+    path = paths[number]
+    return WaitingRow(
+        tag="not saved",
+        tone="",
+        text=path,
+        address=reader.links.file(path),
+        can_save=reader.can_write and number == 0,
+    )
+
+
+def _expired_row(reader: Reader, hit: Hit) -> WaitingRow:
+    return WaitingRow(
+        tag="expired",
+        tone="",
+        text=shortened(hit.text, _MOST_CHARACTERS),
+        until=hit.until,
+        address=reader.links.fact(hit.fact or ""),
+    )
+
+
+# What expires.
+
+
+def _expired(reader: Reader) -> list[Hit]:
+    """The expired facts of curated files, the newest of these days first."""
+    yesterday = (reader.now().date() - timedelta(days=1)).isoformat()
+    wanted = ListFacts(expires_by=yesterday, everything=True, limit=_MOST_COUNTED)
+    return sorted(_curated_with_status(reader, wanted, Status.EXPIRED), key=_last_day, reverse=True)
+
+
+def _curated_with_status(reader: Reader, wanted: ListFacts, status: Status) -> Iterator[Hit]:
+    kind_of = reader.memory.workspace.kind_of
+    for hit in reader.memory.facts(wanted).facts:
+        if hit.status is status and hit.fact and kind_of(hit.path) is not FileKind.DAILY:
+            yield hit
+
+
+def _expiring(reader: Reader) -> FactList:
+    """The facts that will expire, the first of them first."""
+    soon = (reader.now().date() + _SOON).isoformat()
+    listed = reader.memory.facts(ListFacts(expires_by=soon, limit=_MOST_COUNTED))
+    return replace(listed, facts=tuple(sorted(listed.facts, key=_last_day)[:_MOST_ROWS]))
+
+
+def _last_day(hit: Hit) -> date:
+    return hit.until or date.max

@@ -1,0 +1,40 @@
+"""One commit, by what it did to facts."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from mdmem.errors import HistoryProblem
+from mdmem.model.history import ShowChanges
+from mdmem.page.pages import Page, Query, Reader
+from mdmem.page.rows import change_row
+from mdmem.show.history import changes_json
+
+_ID = re.compile(r"[0-9a-f]{7,64}")
+_MOST_ROWS = 200
+_SHORT = 10
+
+
+def commit(reader: Reader, query: Query) -> Page:
+    """What a commit did, who made it, when and why. Raises HistoryProblem (`commit-not-found`)."""
+    name = query["commit"]
+    if not _ID.fullmatch(name):
+        raise HistoryProblem("commit-not-found", f"{name[:80]!r} is not a commit", "")
+    listed = reader.memory.changes(ShowChanges(commit=name, limit=_MOST_ROWS + 1))
+    first = listed.changes[0] if listed.changes else None
+    values: dict[str, Any] = {
+        "commit": first.commit if first else name,
+        "first": first,
+        "rows": [change_row(change) for change in listed.changes[:_MOST_ROWS]],
+        "has_more": len(listed.changes) > _MOST_ROWS,
+        "proposal": reader.links.review(first.proposal) if first and first.proposal else "",
+    }
+    return Page(
+        template="commit",
+        title=f"Change {name[:_SHORT]}",
+        values=values,
+        data=changes_json(listed),
+        tab="timeline",
+        back=reader.links.commit(name),
+    )

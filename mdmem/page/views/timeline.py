@@ -1,0 +1,210 @@
+"""What changed, by day: the timeline, and one day of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
+from itertools import groupby
+from typing import Any
+
+from mdmem.errors import UsageProblem
+from mdmem.model.history import CURATED, LOGS, ChangeList, FactChange, ShowChanges
+from mdmem.model.rules import is_iso_day
+from mdmem.model.trends import ShowTrends
+from mdmem.page import charts
+from mdmem.page.frame import error_page
+from mdmem.page.pages import Page, Query, Reader
+from mdmem.page.rows import ChangeRow, change_row
+from mdmem.page.views.today import BARS
+from mdmem.show.history import changes_json
+from mdmem.startup.records import dataclass, replace
+
+_DAYS, _ROWS = 7, 14
+"""Days of a page, and rows of a day before a link to it."""
+_READ = _DAYS * _ROWS
+_MOST_WRITERS = 8
+_MOST_ROWS = 200
+_DAY = timedelta(days=1)
+_WIDER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineDay:
+    """The newest changes of a day; `has_more`: it has others."""
+
+    day: date
+    rows: tuple[ChangeRow, ...]
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FilterLink:
+    """A filter, its address, and whether the page is filtered by it."""
+
+    words: str
+    address: str
+    is_chosen: bool
+
+
+# The timeline.
+
+
+def timeline(reader: Reader, query: Query) -> Page:
+    """Changes by day, the newest first; raises UsageProblem for a value that is no day."""
+    before = _parse_before(query.get("before"))
+    asked = {name: query[name] for name in ("who", "where", "file") if query.get(name)}
+    wanted = ShowChanges(
+        actor=asked.get("who"), where=asked.get("where"), file=asked.get("file"), limit=_READ + 1
+    )
+    last = before - _DAY if before else None
+    days, changes = _read_days(reader, wanted, last)
+    oldest = days[-1].day if days else None
+    has_older = oldest and _any_change(reader, wanted, oldest - _DAY)
+    trends = reader.memory.trends(ShowTrends(BARS))
+    values: dict[str, Any] = {
+        "days": days,
+        "chart": charts.bars_by_day(trends.days, reader.links),
+        "notes": trends.notes,
+        "who": _who(reader, asked, [writer.name for writer in trends.writers]),
+        "where": _where(reader, asked),
+        "file": asked.get("file"),
+        "all_files": reader.links.days(**{**asked, "file": ""}),
+        "older": reader.links.days(before=oldest, **asked) if has_older else "",
+        "newest": reader.links.days(**asked) if before else "",
+        "is_filtered": bool(asked or before),
+    }
+    data = changes_json(ChangeList(tuple(changes)))
+    back = reader.links.days(before=before, **asked)
+    return Page("timeline", "Timeline", values, data, tab="timeline", back=back)
+
+
+def _parse_before(text: str | None) -> date | None:
+    if not text:
+        return None
+    if not is_iso_day(text):
+        raise UsageProblem(f"{text[:80]!r} is not a day", "Write a day as 2026-03-05.")
+    return date.fromisoformat(text)
+
+
+def _read_days(
+    reader: Reader, wanted: ShowChanges, last: date | None
+) -> tuple[list[TimelineDay], list[FactChange]]:
+    """The newest days with changes up to one, and the changes shown of them."""
+    days: list[TimelineDay] = []
+    shown: list[FactChange] = []
+    while len(days) < _DAYS:
+        until = last.isoformat() if last else None
+        changes = reader.memory.changes(replace(wanted, until=until)).changes
+        groups = [(day, list(group)) for day, group in groupby(changes, _day_of)]
+        is_all = len(changes) < wanted.limit
+        if not is_all and len(groups) > 1:
+            del groups[-1]  # the rest of it is not there
+        for day, of_day in groups[: _DAYS - len(days)]:
+            rows = of_day[:_ROWS]
+            days.append(TimelineDay(day, tuple(map(change_row, rows)), len(of_day) > len(rows)))
+            shown += rows
+        if is_all or days[-1].day == date.min:
+            break
+        last = days[-1].day - _DAY
+    return days, shown
+
+
+def _day_of(change: FactChange) -> date:
+    return change.time.date()
+
+
+def _any_change(reader: Reader, wanted: ShowChanges, last: date) -> bool:
+    one = replace(wanted, until=last.isoformat(), limit=1)
+    return bool(reader.memory.changes(one).changes)
+
+
+def _who(reader: Reader, asked: Mapping[str, str], writers: list[str]) -> list[FilterLink]:
+    chosen = asked.get("who", "")
+    named = dict.fromkeys(["", *writers[:_MOST_WRITERS], *([chosen] if chosen else [])])
+    return [
+        FilterLink(name or "everybody", reader.links.days(**{**asked, "who": name}), name == chosen)
+        for name in named
+    ]
+
+
+def _where(reader: Reader, asked: Mapping[str, str]) -> list[FilterLink]:
+    return [
+        FilterLink(
+            name or "everywhere",
+            reader.links.days(**{**asked, "where": name}),
+            name == asked.get("where", ""),
+        )
+        for name in ("", CURATED, LOGS)
+    ]
+
+
+# One day.
+
+
+def day(reader: Reader, query: Query) -> Page:
+    """One day: what changed, what was logged, and the days before and after it."""
+    text = query["day"]
+    if not is_iso_day(text):
+        problem = UsageProblem(f"{text[:80]!r} is not a day", "Write a day as 2026-03-05.")
+        return error_page(problem, 404)
+    shown = date.fromisoformat(text)
+    curated, logged = (_of_day(reader, text, where) for where in (CURATED, LOGS))
+    before, after = _day_before(reader, shown), _day_after(reader, shown)
+    values: dict[str, Any] = {
+        "shown": shown,
+        "changed": [change_row(change) for change in curated.changes[:_MOST_ROWS]],
+        "logged": [change_row(change) for change in reversed(logged.changes[:_MOST_ROWS])],
+        "more_changed": len(curated.changes) > _MOST_ROWS,
+        "more_logged": len(logged.changes) > _MOST_ROWS,
+        "log": reader.links.file(reader.memory.workspace.log_path(shown)),
+        "before": (before, reader.links.day(before)) if before else None,
+        "after": (after, reader.links.day(after)) if after else None,
+        "evening": reader.links.search(at=text),
+    }
+    changes = sorted((*curated.changes, *logged.changes), key=lambda each: each.time, reverse=True)
+    return Page(
+        template="day",
+        title=f"{shown:%A} {shown.day} {shown:%B} {shown.year}",
+        values=values,
+        data=changes_json(replace(curated, changes=tuple(changes))),
+        tab="timeline",
+        back=reader.links.day(text),
+    )
+
+
+def _of_day(reader: Reader, text: str, where: str) -> ChangeList:
+    wanted = ShowChanges(since=text, until=text, where=where, limit=_MOST_ROWS + 1)
+    return reader.memory.changes(wanted)
+
+
+def _day_before(reader: Reader, shown: date) -> date | None:
+    """The last day with changes before one."""
+    if shown == date.min:
+        return None
+    until = (shown - _DAY).isoformat()
+    changes = reader.memory.changes(ShowChanges(until=until, limit=1)).changes
+    return _day_of(changes[0]) if changes else None
+
+
+def _day_after(reader: Reader, shown: date) -> date | None:
+    """The first day with changes after one; it is looked for in ever longer spans."""
+    if shown == date.max:
+        return None
+    first = shown + _DAY
+    newest = reader.memory.changes(ShowChanges(since=first.isoformat(), limit=1)).changes
+    if not newest:
+        return None
+    for last in _ends_of_spans(first, _day_of(newest[0])):
+        span = ShowChanges(since=first.isoformat(), until=last.isoformat(), limit=0)
+        if changes := reader.memory.changes(span).changes:
+            return _day_of(changes[-1])
+        first = last + _DAY
+    return None
+
+
+def _ends_of_spans(first: date, end: date) -> Iterator[date]:
+    length = 1
+    while first <= end:
+        last = min(end, first + timedelta(days=length - 1))
+        yield last
+        first, length = last + _DAY, length * _WIDER
