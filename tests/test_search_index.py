@@ -430,6 +430,8 @@ ALL = (
         (Filter(any_tags=("nothing",)), 0),
         (Filter(any_tags=("infra", "food"), tags=("food",)), 1),
         (Filter(facts_only=True), ALL - 2),  # neither prose nor instructions
+        (Filter(source="user-stated"), ALL - 3),
+        (Filter(source="auto"), 2),
         (Filter(min_confidence=0.7), ALL - 2),
         (Filter(min_confidence=0.95), ALL - 2),
         (Filter(min_confidence=0.96), 1),

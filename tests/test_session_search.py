@@ -224,6 +224,7 @@ class TestFilters:
             {"section": "Work"},
             {"kind": "fact"},
             {"tags": ("a",)},
+            {"source": "auto"},
             {"min_confidence": 0.5},
             {"history": True},
         ],

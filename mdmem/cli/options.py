@@ -140,6 +140,10 @@ Query = Annotated[
         help="Words; any of them may match. Without words: the newest matching entries.",
     ),
 ]
+BySource = Annotated[
+    str | None,
+    typer.Option("--source", metavar="SOURCE", help="Only what is user-stated, inferred or auto."),
+]
 MinConfidence = Annotated[
     float | None,
     typer.Option("--min-confidence", metavar="N", help="Minimum confidence (0 to 1)."),

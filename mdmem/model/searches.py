@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, SectionPath, Source, Status
-from mdmem.model.rules import require_range, require_single_tags
+from mdmem.model.rules import require_choice, require_range, require_single_tags
 from mdmem.startup.records import dataclass
 from mdmem.wording import field, verb
 
@@ -22,6 +22,7 @@ _OF_ENTRIES = (
     "tags",
     "actor",
     "session",
+    "source",
     "min_confidence",
     "history",
     "as_of",
@@ -49,6 +50,7 @@ class Search:
     tags: tuple[str, ...] = ()
     actor: str | None = None
     session: str | None = None
+    source: str | None = None
     since: str | None = None
     until: str | None = None
     min_confidence: float | None = None
@@ -60,6 +62,7 @@ class Search:
 
     def __post_init__(self) -> None:
         require_single_tags(self.tags)
+        require_choice("source", self.source, tuple(Source))
         require_range("limit", self.limit, 1, _MAX_HITS)
         require_range("min_confidence", self.min_confidence, 0, 1)
         require_range("recent_days", self.recent_days, 1, _MAX_DAYS)

@@ -134,8 +134,10 @@ def _fits(request: Search | ListFacts, hit: Hit) -> bool:
         any(as_label(name, encodable(value)) in has for value in values)
         for name, values in label_conditions(asked)
     )
-    if not passes or isinstance(request, Search):
-        return passes
+    if isinstance(request, Search):
+        return passes and (request.source is None or request.source == hit.source)
+    if not passes:
+        return False
     return hit.fact is not None and (
         request.key is None or bool(split_key(hit.text, request.key)[0])
     )

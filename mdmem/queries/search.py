@@ -238,6 +238,7 @@ def _filter(
         tags=request.tags,
         actor=request.actor,
         session=request.session,
+        source=request.source,
         since=since,
         until=until,
         min_confidence=request.min_confidence,

@@ -85,7 +85,8 @@ def entry_labels(entry: Entry, kind: FileKind, owner: str, place: str) -> str:
 
 
 def origin_labels(origin: Origin) -> Iterator[str]:
-    """Labels of the actor (else the author), and of cited sessions with and without client."""
+    """Labels of source and actor (else the author), of cited sessions with and without client."""
+    yield as_label("source", origin.source)
     yield as_label("actor", actor_label(origin.actor or origin.author.rpartition(" <")[0]))
     cited = [cited.rpartition("#")[0] for cited in origin.cites]
     for session in dict.fromkeys(cited or filter(None, [origin.session])):

@@ -53,7 +53,8 @@ class Filter:
     - `section`: a contiguous part of the section path (`Work`, `Work > Employer`); case and markup
       are folded.
     - `kind`, `tags` (all), `any_tags` (at least one): ignoring case.
-    - `actor`: else the author of the commit; `session`: where it was said.
+    - `actor`: else the author of the commit; `session`: where it was said. `source`: pending edits
+      have none.
     - `since`, `until`: inclusive, by the entry's day, else its commit's in `zone` (None: the
       system's), else today.
     - `min_confidence`: pending edits pass. `facts_only`: list items only; `contradicted`: those
@@ -72,6 +73,7 @@ class Filter:
     any_tags: tuple[str, ...] = ()
     actor: str | None = None
     session: str | None = None
+    source: str | None = None
     since: date | None = None
     until: date | None = None
     min_confidence: float | None = None
@@ -443,6 +445,8 @@ def _labels(passing_filter: Filter) -> Iterator[Query]:
         yield label_query("actor", actor_label(passing_filter.actor), field="origin")
     if passing_filter.session is not None:
         yield label_query("session", session_label(passing_filter.session), field="origin")
+    if passing_filter.source is not None:
+        yield label_query("source", passing_filter.source, field="origin")
     if passing_filter.facts_only:
         yield Query.term_query(schema(), "label", FACT_LABEL, index_option="basic")
     if passing_filter.contradicted:
