@@ -372,7 +372,8 @@ class Memory:
 
         `without_pool`: the pool is not read, but named.
         """
-        with self._record_event("context", WriteOptions(session=request.session)) as event:
+        verb = "preview-context" if request.preview else "context"
+        with self._record_event(verb, WriteOptions(session=request.session)) as event:
             block = module("memory.contexts").give_context(
                 self.workspace, request, self._say, self._progress, without_pool
             )

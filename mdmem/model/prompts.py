@@ -60,6 +60,7 @@ class BuildContext:
     - `session`: entries it was given since its last compaction are not repeated.
     - `compacted`: the session was compacted just now, so nothing counts as given.
     - `most_characters`: an additional limit, for hosts that cut longer texts.
+    - `preview`: nothing is recorded as given, and entries that are left out are named.
     """
 
     prompt: str | None = None
@@ -71,6 +72,7 @@ class BuildContext:
     session: str | None = None
     compacted: bool = False
     most_characters: int | None = None
+    preview: bool = False
 
     def __post_init__(self) -> None:
         """Refuse unknown words, numbers out of their range, and fields that do not go together."""
@@ -112,7 +114,7 @@ class BuildContext:
 class ContextEntry:
     """An entry in a block: `line` is in the file on disk; `cut`: its end is left out.
 
-    `workspace`: its name in the pool; None for this one.
+    `workspace`: its name in the pool; None for this one. `text`: as printed, in a preview.
     """
 
     path: str
@@ -121,17 +123,22 @@ class ContextEntry:
     score: float | None
     cut: bool
     workspace: str | None = None
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PartResult:
-    """One part of a finished block: its tokens, and how many entries it shows and leaves out."""
+    """One part of a finished block: its tokens, and how many entries it shows and leaves out.
+
+    `omitted`: those left out for lack of room, in a preview.
+    """
 
     part: ContextPart
     tokens: int
     shown: int
     left_out: int
     entries: tuple[ContextEntry, ...] = ()
+    omitted: tuple[ContextEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +147,8 @@ class ContextBlock:
 
     `carried`: the gate's answer (None: not asked). `top`: the first hit's score. `repeated`: hits
     that the session has already. `unchanged`: the same block as before, and no compaction since.
-    `missing`: workspaces of the pool that were not read; None without a pool.
+    `missing`: workspaces of the pool that were not read; None without a pool. `given`: the repeated
+    hits, in a preview.
     """
 
     text: str
@@ -156,6 +164,7 @@ class ContextBlock:
     ids: tuple[str, ...] = ()
     unchanged: bool = False
     missing: tuple[str, ...] | None = None
+    given: tuple[ContextEntry, ...] = ()
 
 
 def part_counts(block: ContextBlock) -> Mapping[str, tuple[int, int]]:

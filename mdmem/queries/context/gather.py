@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -25,7 +25,15 @@ from mdmem.model.prompts import (
 from mdmem.model.searches import Hit, Search
 from mdmem.queries import search
 from mdmem.queries.context import parts
-from mdmem.queries.context.parts import SHARES, Filling, Offer, Paragraph, allot, write_block
+from mdmem.queries.context.parts import (
+    SHARES,
+    Candidate,
+    Filling,
+    Offer,
+    Paragraph,
+    allot,
+    write_block,
+)
 from mdmem.search.engine import BrokenIndex
 from mdmem.search.query import Filter
 from mdmem.startup import late
@@ -127,16 +135,17 @@ def _build(
         )
         gated = request.block_purpose is Purpose.PROMPT
         carried = bool(answer.hits) and (not gated or index.index.carries(prompt, answer.hits))
-        offer, repeated = parts.without_given(
-            parts.found_offer(
-                answer.hits, lambda hit: members[hit.workspace].workspace.kind_of(hit.path)
-            ),
-            given_ids,
+        whole = parts.found_offer(
+            answer.hits, lambda hit: members[hit.workspace].workspace.kind_of(hit.path)
         )
+        offer, repeated = parts.without_given(whole, given_ids)
         top = answer.hits[0].score if answer.hits else None
         block = replace(
             block, carried=carried if gated else None, top=top, repeated=repeated if carried else 0
         )
+        if request.preview and carried:
+            given = [each for each in whole.candidates if each.id in given_ids]
+            block = replace(block, given=_entries(given, with_text=True))
         if carried:
             offers[ContextPart.FOUND] = offer
     return _written(
@@ -258,7 +267,10 @@ def _written(
                 missing,
             )
         )
-    results = [*map(_part_result, fillings), *(result for result, _ in last_parts)]
+    results = [
+        *(_part_result(filling, request.preview) for filling in fillings),
+        *(result for result, _ in last_parts),
+    ]
     paragraphs = [paragraph for filling in fillings for paragraph in filling.paragraphs()]
     if (
         paragraphs
@@ -271,8 +283,19 @@ def _written(
     return replace(block, text=text, tokens=count_tokens(text), parts=tuple(results), ids=ids)
 
 
-def _part_result(filling: Filling) -> PartResult:
-    entries = tuple(
+def _part_result(filling: Filling, is_preview: bool) -> PartResult:
+    return PartResult(
+        part=filling.part,
+        tokens=filling.tokens,
+        shown=len(filling.shown),
+        left_out=filling.left_out,
+        entries=_entries(filling.shown, is_preview),
+        omitted=_entries(filling.omitted, is_preview) if is_preview else (),
+    )
+
+
+def _entries(candidates: Iterable[Candidate], with_text: bool) -> tuple[ContextEntry, ...]:
+    return tuple(
         ContextEntry(
             path=each.path,
             line=each.line,
@@ -280,13 +303,7 @@ def _part_result(filling: Filling) -> PartResult:
             score=each.score,
             cut=each.cut,
             workspace=each.workspace,
+            text=each.text if with_text else "",
         )
-        for each in filling.shown
-    )
-    return PartResult(
-        part=filling.part,
-        tokens=filling.tokens,
-        shown=len(filling.shown),
-        left_out=filling.left_out,
-        entries=entries,
+        for each in candidates
     )

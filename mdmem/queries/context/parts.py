@@ -164,13 +164,14 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """The entries shown, in print order, with their tokens and the number left out."""
+    """The entries shown, in print order, with their tokens, and those left out and their number."""
 
     part: ContextPart
     shown: tuple[Candidate, ...] = ()
     tokens: int = 0
     left_out: int = 0
     rest: str = ""
+    omitted: tuple[Candidate, ...] = ()
 
     def paragraphs(self) -> tuple[Paragraph, ...]:
         """The part as printed: one heading a file; the first says what is left out."""
@@ -288,7 +289,11 @@ def fill(
     left_out = [candidate for candidate in candidates if candidate.id not in seen]
     shown = tuple(sorted(choice.chosen, key=lambda candidate: candidate.position))
     filling = Filling(
-        part=part, shown=shown, tokens=choice.tokens, left_out=len(left_out) + offer.beyond
+        part=part,
+        shown=shown,
+        tokens=choice.tokens,
+        left_out=len(left_out) + offer.beyond,
+        omitted=tuple(left_out),
     )
     if shown and filling.left_out and offer.rest is not None:
         filling = replace(
