@@ -207,7 +207,7 @@ class SectionHistory:
     """Changes of a section, a file or all memory (empty `path`), newest first.
 
     `also`: other meanings of the word. `gone`: cited lines whose transcript no longer exists.
-    `total`: of a section, the number of its changes.
+    `total`: of a section, the number of its changes; `first`: the time of the oldest one.
     """
 
     path: str
@@ -217,6 +217,7 @@ class SectionHistory:
     also: tuple[OtherReading, ...] = ()
     gone: tuple[str, ...] = ()
     total: int = 0
+    first: datetime | None = None
 
     @property
     def cites(self) -> tuple[str, ...]:

@@ -38,9 +38,8 @@ def html(reader: Reader, page: Page, done: str | None = None) -> str:
             "token": reader.token,
             "time": lambda moment: time(moment, now),
             "day": lambda moment: day(moment, now),
-            "text": lambda source: Markup(markdown.html(source, Places(reader).address)),
-            "document": lambda source, path: _document(reader, source, path),
-            "clock": lambda moment: clock(moment, now),
+            "minute": lambda moment: minute(moment, now),
+            "text": lambda source: Markup(markdown.html(source)),
         }
     )
 
@@ -109,6 +108,12 @@ def day(moment: date, now: datetime) -> str:
     """A day for people, as a heading has it: `Thursday 5 March`, with the year if it is another."""
     year = "" if moment.year == now.year else f" {moment.year}"
     return f"{moment:%A} {moment.day} {moment:%B}{year}"
+
+
+def minute(moment: datetime, now: datetime) -> str:
+    """A moment in full: `Thursday 5 March, 09:30`."""
+    local = moment.astimezone(now.tzinfo)
+    return f"{day(local.date(), now)}, {local:%H:%M}"
 
 
 def _day_words(moment: date, now: datetime) -> str:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mdmem.page.pages import View
-from mdmem.page.views import commit, files, timeline, today, trends
+from mdmem.page.views import context, fact, searching, section, today
 
 ROUTES: Mapping[str, View] = {
     "/": today.today,
-    "/days": timeline.timeline,
-    "/day/{day:path}": timeline.day,
-    "/commit/{commit:path}": commit.commit,
-    "/files": files.files,
-    "/f/{path:path}": files.file,
-    "/trends": trends.trends,
+    "/s/{path:path}": section.section,
+    "/fact/{id}": fact.fact,
+    "/search": searching.search,
+    "/context": context.context,
 }

@@ -213,6 +213,7 @@ def _section_history(
         ),
         notes=(*notes, *_limit_notes(len(changes) - request.offset, request.limit)),
         total=len(changes),
+        first=time_of(changes[-1].commit) if changes else None,
     )
 
 

@@ -244,11 +244,27 @@ def _message_text(message: MessageHit, stems: set[str], colour: bool) -> str:
 
 
 def _highlighted(words: str, stems: set[str], colour: bool) -> str:
-    return (
-        _WORD.sub(lambda m: f"{_BOLD}{m[0]}{PLAIN}" if _stem(m[0]) in stems else m[0], words)
-        if colour
-        else words
-    )
+    if not colour:
+        return words
+    pieces = _pieces(words, stems)
+    return "".join(f"{_BOLD}{text}{PLAIN}" if is_asked else text for text, is_asked in pieces)
+
+
+def _pieces(words: str, stems: set[str]) -> Iterator[tuple[str, bool]]:
+    """A text in pieces, and whether each is a word of the query."""
+    end = 0
+    for match in _WORD.finditer(words):
+        if _stem(match[0]) in stems:
+            yield words[end : match.start()], False
+            yield match[0], True
+            end = match.end()
+    yield words[end:], False
+
+
+def marked_words(text: str, query: str) -> tuple[tuple[str, bool], ...]:
+    """The words of a hit around those of the query, in pieces: True for a word of the query."""
+    stems = _stems(query)
+    return tuple(_pieces(_window(" ".join(_words(text).split()), stems), stems))
 
 
 def _why_lines(hit: Hit) -> Iterator[str]:

@@ -1,0 +1,145 @@
+"""Two texts of a section, line by line, as people read it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from types import MappingProxyType
+
+from mdmem.history.differences import DiffKind, word_difference
+from mdmem.model import FactId, FilePath
+from mdmem.model.trail import Entry
+from mdmem.page.rows import Piece, difference
+from mdmem.startup.records import dataclass
+from mdmem.text.document import parse_bytes
+from mdmem.text.entries import entries, shown_text
+from mdmem.text.facts import key_and_value, normalise_key
+
+_MOST_COMPARED = 400
+"""More pairs of lines without a counterpart are not compared, each with each."""
+_LEAST_SHARED = 0.5
+"""The share of a line that another one must have to be taken for its new form."""
+_SIGNS = {"": "", "changed": "~", "added": "+", "removed": "−"}
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedLine:
+    """A line of two texts: `change` is changed, added or removed; empty where both have it."""
+
+    change: str
+    key: str | None
+    pieces: tuple[Piece, ...]
+    fact: FactId | None
+
+    @property
+    def sign(self) -> str:
+        """The sign before it."""
+        return _SIGNS[self.change]
+
+
+def read_entries(text: str) -> tuple[Entry, ...]:
+    """The entries of a section's text, with its heading or without."""
+    return entries(parse_bytes(text.encode("utf-8", "surrogatepass")), FilePath(""))
+
+
+def compare(
+    before: Sequence[Entry],
+    after: Sequence[Entry],
+    successors: Mapping[FactId, FactId] = MappingProxyType({}),
+    pairs_alike: bool = False,
+) -> list[ComparedLine]:
+    """The lines of two texts, in the order of the second one.
+
+    A line and its new form are one row: the same fact, the same key, or its successor. With
+    `pairs_alike` half of the words are enough, as they are for whatever is no fact.
+    """
+    new_form = _pairs(before, after, successors, pairs_alike)
+    old_form = {new: old for old, new in new_form.items()}
+    gone: dict[int, list[int]] = {}
+    place = -1
+    for number in range(len(before)):
+        if number in new_form:
+            place = new_form[number]
+        else:
+            gone.setdefault(place, []).append(number)
+    rows = [_row(before[number], None) for number in gone.get(-1, ())]
+    for number, entry in enumerate(after):
+        old = old_form.get(number)
+        rows.append(_row(None if old is None else before[old], entry))
+        rows += [_row(before[each], None) for each in gone.get(number, ())]
+    return rows
+
+
+def _pairs(
+    before: Sequence[Entry],
+    after: Sequence[Entry],
+    successors: Mapping[FactId, FactId],
+    pairs_alike: bool,
+) -> dict[int, int]:
+    pairs: dict[int, int] = {}
+
+    def match(old_name: Callable[[Entry], Hashable], new_name: Callable[[Entry], Hashable]) -> None:
+        free: dict[Hashable, list[int]] = {}
+        for number in _without(range(len(after)), pairs.values()):
+            free.setdefault(new_name(after[number]), []).append(number)
+        for number in _without(range(len(before)), pairs):
+            name = old_name(before[number])
+            if name is not None and free.get(name):
+                pairs[number] = free[name].pop(0)
+
+    match(_identity, _identity)
+    match(_key, _key)
+    match(lambda entry: entry.fact and successors.get(entry.fact), lambda entry: entry.fact)
+    olds, news = (
+        _without(range(len(before)), pairs),
+        _without(range(len(after)), pairs.values()),
+    )
+    if len(olds) * len(news) <= _MOST_COMPARED:
+        for number in olds:
+            alike = (each for each in news if _are_alike(before[number], after[each], pairs_alike))
+            if (found := next(alike, None)) is not None:
+                pairs[number] = found
+                news.remove(found)
+    return pairs
+
+
+def _without(numbers: Sequence[int], taken: Collection[int]) -> list[int]:
+    gone = set(taken)
+    return [number for number in numbers if number not in gone]
+
+
+def _identity(entry: Entry) -> Hashable:
+    return entry.fact or entry.text
+
+
+def _key(entry: Entry) -> Hashable:
+    key = key_and_value(entry.text)[0] if entry.fact else None
+    return None if key is None else normalise_key(key)
+
+
+def _are_alike(old: Entry, new: Entry, as_facts: bool) -> bool:
+    if (old.fact is None) is not (new.fact is None) or (old.fact and not as_facts):
+        return False
+    shared = sum(
+        len(text) for kind, text in word_difference(old.text, new.text) if kind is DiffKind.KEPT
+    )
+    return shared >= _LEAST_SHARED * max(len(old.text), len(new.text))
+
+
+def _row(old: Entry | None, new: Entry | None) -> ComparedLine:
+    entry = new or old
+    assert entry is not None
+    key, value = _words(entry)
+    if old is None or new is None:
+        change, kind = ("removed", DiffKind.OUT) if new is None else ("added", DiffKind.IN)
+        return ComparedLine(change, key, ((kind, value),), entry.fact)
+    old_key, old_value = _words(old)
+    if old_key != key:
+        key, value, old_value = None, shown_text(new), shown_text(old)
+    if old_value == value:
+        return ComparedLine("", key, ((DiffKind.KEPT, value),), entry.fact)
+    return ComparedLine("changed", key, difference(old_value, value), entry.fact)
+
+
+def _words(entry: Entry) -> tuple[str | None, str]:
+    text = shown_text(entry)
+    return key_and_value(text) if entry.fact else (None, text)

@@ -1,0 +1,104 @@
+"""What an agent would be given of memory: the block of a session's start, or of a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mdmem.model import FactId
+from mdmem.model.prompts import (
+    BuildContext,
+    ContextBlock,
+    ContextEntry,
+    ContextPart,
+    count_tokens,
+)
+from mdmem.page.pages import Page, Query, Reader
+from mdmem.show.contexts import context_json
+from mdmem.startup.records import dataclass
+
+_MOST_OMITTED = 30
+"""Entries of each part that are named."""
+_ENTRY = "- :"
+_HEADING = "## "
+_REASONS = {
+    ContextPart.PROFILE: "profile",
+    ContextPart.PINNED: "curated memory",
+    ContextPart.TASKS: "open task",
+    ContextPart.DAYS: "logged today or yesterday",
+    ContextPart.FOUND: "answers the prompt",
+    ContextPart.TAGS: "most used tags",
+    ContextPart.NOTES: "a note on what is shown",
+}
+_PARTS = {
+    "Profile": ContextPart.PROFILE,
+    "Memory": ContextPart.PINNED,
+    "Tasks": ContextPart.TASKS,
+    "Today": ContextPart.DAYS,
+    "Yesterday": ContextPart.DAYS,
+    "Found": ContextPart.FOUND,
+    "Tags": ContextPart.TAGS,
+    "Notes": ContextPart.NOTES,
+}
+"""The parts by the first word of their headings."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockLine:
+    """A line of a block: its tokens, and why it is there."""
+
+    text: str
+    tokens: int
+    reason: str
+    fact: FactId | None = None
+    is_heading: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OmittedPart:
+    """What a part leaves out for lack of room: how many entries, and the first of them."""
+
+    reason: str
+    count: int
+    entries: tuple[ContextEntry, ...]
+
+
+def context(reader: Reader, query: Query) -> Page:
+    """The block that a session would get now; nothing is recorded as given."""
+    prompt, session = query.get("q", "").strip(), query.get("session", "").strip()
+    block = reader.memory.context(
+        BuildContext(prompt=prompt or None, session=session or None, preview=True)
+    )
+    values: dict[str, Any] = {
+        "prompt": prompt,
+        "session": session,
+        "block": block,
+        "lines": list(_lines(block)),
+        "omitted": [
+            OmittedPart(_REASONS[part.part], part.left_out, part.omitted[:_MOST_OMITTED])
+            for part in block.parts
+            if part.left_out
+        ],
+        "given": block.given[:_MOST_OMITTED],
+    }
+    back = reader.links.context(q=prompt, session=session)
+    return Page("context", "Agent view", values, context_json(block), "", back)
+
+
+def _lines(block: ContextBlock) -> Iterator[BlockLine]:
+    entries = iter([entry for part in block.parts for entry in part.entries])
+    part: ContextPart | None = None
+    for text in block.text.split("\n") if block.text else ():
+        tokens = count_tokens(text)
+        if text.startswith(_HEADING):
+            name = text.removeprefix(_HEADING).partition(" ")[0]
+            part = _PARTS.get(name)
+            yield BlockLine(text, tokens, "names the file", is_heading=True)
+        elif part is None or text.startswith("</"):
+            yield BlockLine(text, tokens, "frame")
+        elif text.startswith(_ENTRY) and (entry := next(entries, None)) is not None:
+            score = "" if entry.score is None else f", score {entry.score:.1f}"
+            fact = entry.fact if entry.workspace is None else None
+            yield BlockLine(text, tokens, f"{_REASONS[part]}{score}", fact)
+        else:
+            yield BlockLine(text, tokens, _REASONS[part])

@@ -1,0 +1,188 @@
+"""A fact: what it says, since when and why, what it replaced, and where it was said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from markupsafe import Markup
+
+from mdmem.errors import PathProblem, TranscriptProblem
+from mdmem.model import FactId, FilePath, Op, SectionPath, Status
+from mdmem.model.history import EndView, FactHistory, FactLink, ShowHistory
+from mdmem.model.reads import SectionView, Show
+from mdmem.model.searches import Hit
+from mdmem.model.sessions import ShownMessage, ShowSessions
+from mdmem.page import charts
+from mdmem.page.charts import Period, short_day
+from mdmem.page.pages import Page, Query, Reader
+from mdmem.page.rows import SourceMark, source_mark
+from mdmem.show.history import history_json
+from mdmem.startup.records import dataclass
+from mdmem.text.facts import key_and_value, parse_item, shortened, split_until
+
+_MOST_VALUES = 50
+_MOST_SHOWN = 5
+"""Cited places whose messages are shown; the others are named."""
+_MESSAGES, _CHARACTERS = 6, 600
+_TITLE = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value of a chain: from when to when it held, who stated it and why."""
+
+    fact: FactId
+    text: str
+    state: str
+    start: datetime
+    end: datetime | None
+    source: SourceMark
+    who: str
+    reason: str | None
+    path: FilePath
+    section: SectionPath
+    commit: str
+    removed_by: EndView | None
+    also_by: tuple[EndView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Cited lines of a session; without messages, it is gone, or there were too many to show."""
+
+    reference: str
+    messages: tuple[ShownMessage, ...] = ()
+    is_gone: bool = False
+
+
+def fact(reader: Reader, query: Query) -> Page:
+    """A fact by its id."""
+    memory, links = reader.memory, reader.links
+    history = memory.history(ShowHistory(query["id"], by_id=True, limit=_MOST_VALUES + 1))
+    assert isinstance(history, FactHistory)
+    chain = history.chain[-_MOST_VALUES:]
+    values = [_value(link, chain) for link in reversed(chain)]
+    shown = next((value for value in values if value.fact == history.fact), None)
+    text = shown.text if shown else _unsaved_text(reader, history.fact)
+    is_current = history.status is Status.CURRENT
+    contradicting = _contradicting(reader, history.fact) if is_current else []
+    key, value = key_and_value(split_until(text)[0])
+    page_values: dict[str, Any] = {
+        "fact": history.fact,
+        "text_of_fact": text,
+        "state": shown.state if shown and not is_current else history.status.value,
+        "is_current": is_current,
+        "shown": shown,
+        "values": values,
+        "left_out": len(history.chain) > len(chain),
+        "notes": history.notes,
+        "successor": memory.successors([history.fact]).get(history.fact),
+        "contradicting": contradicting,
+        "chart": _chart(values, contradicting, reader.now()) if values else "",
+        "said": _said(reader, history) if links.is_served else (),
+        "value": value if key else text,
+    }
+    title = shortened(" ".join(text.split()), _TITLE) or history.fact
+    back = links.fact(history.fact)
+    return Page("fact", title, page_values, history_json(history), "memory", back)
+
+
+def _value(link: FactLink, chain: Sequence[FactLink]) -> Value:
+    end = link.ended_by
+    is_replaced = end is not None and any(each.commit == end.commit for each in chain)
+    forgotten = link.status is Status.REMOVED and end and end.op in (Op.FORGET, Op.RETRACT)
+    return Value(
+        fact=link.id,
+        text=link.text,
+        state="forgotten" if forgotten else link.status.value,
+        start=link.start,
+        end=link.end,
+        source=source_mark(link.source, link.claimed_by),
+        who=link.actor or link.author,
+        reason=link.reason,
+        path=FilePath(link.path),
+        section=link.section,
+        commit=link.commit,
+        removed_by=None if is_replaced else end,
+        also_by=link.also_by,
+    )
+
+
+def _unsaved_text(reader: Reader, fact: FactId) -> str:
+    """The text of a fact that is in a file, and in no commit."""
+    view = reader.memory.show_named(Show(section=fact))
+    is_meant = isinstance(view, SectionView) and view.fact == fact
+    return parse_item(view.text).text if is_meant else ""
+
+
+def _contradicting(reader: Reader, fact: FactId) -> list[Hit]:
+    pairs = ((each.first, each.second) for each in reader.memory.conflicts().conflicts)
+    return [
+        other
+        for first, second in pairs
+        for one, other in ((first, second), (second, first))
+        if one.fact == fact
+    ]
+
+
+def _chart(values: Sequence[Value], contradicting: Sequence[Hit], now: datetime) -> Markup:
+    """A bar a value, the oldest first, then what contradicts the current one."""
+    starts = [value.start for value in values] + [hit.since for hit in contradicting if hit.since]
+    first = min(starts)
+    length = max((now - first).total_seconds(), 1)
+
+    def share(moment: datetime | None, otherwise: float) -> float:
+        if moment is None:
+            return otherwise
+        return min(1.0, max(0.0, (moment - first).total_seconds() / length))
+
+    rows = [
+        Period(
+            _period_name(value.text, value.start, value.end),
+            share(value.start, 0),
+            share(value.end, 1),
+        )
+        for value in reversed(values)
+    ]
+    rows += [
+        Period(
+            f"contradicting: {_period_name(hit.text, hit.since, None)}",
+            share(hit.since, 0),
+            1,
+            is_contradicting=True,
+        )
+        for hit in contradicting
+    ]
+    name = f"Values over time: {'; '.join(row.label for row in rows)}"
+    return charts.periods(name, rows, (short_day(first.date()), "now"))
+
+
+def _period_name(text: str, start: datetime | None, end: datetime | None) -> str:
+    value = shortened(" ".join(key_and_value(text)[1].split()), _TITLE)
+    since = short_day(start.date()) if start else "not saved"
+    return f"{value}, {since} to {short_day(end.date()) if end else 'now'}"
+
+
+def _said(reader: Reader, history: FactHistory) -> list[Said]:
+    """The lines of sessions that the chain cites, the newest value's first."""
+    cites = dict.fromkeys(cited for link in reversed(history.chain) for cited in link.cites)
+    said = []
+    for number, cited in enumerate(cites):
+        if cited in history.gone:
+            said.append(Said(cited, is_gone=True))
+        elif number >= _MOST_SHOWN:
+            said.append(Said(cited))
+        else:
+            said.append(_messages(reader, cited))
+    return said
+
+
+def _messages(reader: Reader, cited: str) -> Said:
+    asked = ShowSessions(reference=cited, limit=_MESSAGES, chars=_CHARACTERS)
+    try:
+        view = reader.memory.pipelines.show_session(asked, cited)
+    except (PathProblem, TranscriptProblem):
+        return Said(cited, is_gone=True)
+    return Said(cited, view.messages, view.session.gone)

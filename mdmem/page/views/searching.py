@@ -1,0 +1,178 @@
+"""The search: what answers a query, now or on a day of the past."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from mdmem.model import FactId, SectionPath, Source, Status
+from mdmem.model.rules import is_iso_day
+from mdmem.model.searches import Hit, Search
+from mdmem.page.pages import Page, Query, Reader
+from mdmem.page.rows import SourceMark, source_mark
+from mdmem.show.formatting import days_notes
+from mdmem.show.hits import marked_words, search_json
+from mdmem.startup.records import dataclass
+
+_MOST_HITS = 30
+_MOST_FILES = 6
+_DAYS = {"7 days": 7, "30 days": 30}
+_FILTERS = ("q", "kind", "source", "since", "file", "history", "at")
+
+
+@dataclass(frozen=True, slots=True)
+class HitRow:
+    """A result: its words, of which those of the query are marked, and where they are.
+
+    `state` is empty for what is current; `successor` is what holds instead.
+    """
+
+    words: tuple[tuple[str, bool], ...]
+    fact: FactId | None
+    source: SourceMark | None
+    state: str
+    successor: FactId | None
+    later: FactId | None
+    contradicts: tuple[FactId, ...]
+    who: str | None
+    since: datetime | None
+    path: str
+    section: SectionPath
+    workspace: str | None
+    marks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value of a filter: a link that sets it."""
+
+    words: str
+    address: str
+    is_set: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FilterRow:
+    """A filter, and the values that it may take."""
+
+    name: str
+    choices: tuple[Choice, ...]
+
+
+def search(reader: Reader, query: Query) -> Page:
+    """Results for the words and filters of an address."""
+    memory = reader.memory
+    asked = {name: query[name].strip() for name in _FILTERS if query.get(name, "").strip()}
+    request = _request(asked)
+    result = memory.search(request) if request else None
+    hits = result.hits if result else ()
+    over = [hit.fact for hit in hits if hit.fact and hit.status is Status.SUPERSEDED]
+    successors = memory.successors(over) if over and not asked.get("at") else {}
+    is_empty = request is not None and not hits and not (result and result.stale)
+    values: dict[str, Any] = {
+        "query": asked.get("q", ""),
+        "asked": asked,
+        "is_asked": request is not None,
+        "hits": [_row(hit, asked.get("q", ""), successors) for hit in hits],
+        "is_full": len(hits) == _MOST_HITS,
+        "notes": (
+            *(() if result is None else (*result.notes, *days_notes(result))),
+            *(memory.empty_answer_notes(asked.get("file")) if is_empty else ()),
+        ),
+        "building": result.building if result else None,
+        "filters": _filters(reader, asked, hits),
+        "as_of": result.as_of if result else asked.get("at"),
+        "as_of_day": _day(result.as_of if result else asked.get("at")),
+        "without": {name: value for name, value in asked.items() if name not in ("at", "history")},
+    }
+    title = f"{asked['q']} · Search" if "q" in asked else "Search"
+    data = search_json(result) if result else {"query": "", "hits": []}
+    return Page("search", title, values, data, "", reader.links.search(**asked))
+
+
+def _request(asked: Query) -> Search | None:
+    """The search that an address asks for; None where it names nothing to look for."""
+    if not asked.keys() - {"at", "history", "source", "file"}:
+        return None
+    return Search(
+        query=asked.get("q", ""),
+        limit=_MOST_HITS,
+        kind=asked.get("kind"),
+        source=asked.get("source"),
+        since=asked.get("since"),
+        file=asked.get("file"),
+        history="history" in asked,
+        as_of=asked.get("at"),
+    )
+
+
+def _row(hit: Hit, query: str, successors: dict[FactId, FactId]) -> HitRow:
+    state = "" if hit.status is Status.CURRENT else hit.status.value
+    return HitRow(
+        words=marked_words(hit.text, query),
+        fact=hit.fact if hit.workspace is None else None,
+        source=source_mark(hit.source) if hit.source else None,
+        state="forgotten" if hit.retracted else state,
+        successor=(successors.get(hit.fact) if hit.fact else None) or hit.superseded_by,
+        later=hit.later,
+        contradicts=hit.contradicts,
+        who=hit.author,
+        since=hit.since,
+        path=hit.path,
+        section=hit.section,
+        workspace=hit.workspace,
+        marks=tuple(
+            word
+            for word, holds in (
+                ("not saved", hit.uncommitted),
+                ("contradicted", bool(hit.contradicts)),
+                ("nearby", hit.near),
+            )
+            if holds
+        ),
+    )
+
+
+def _filters(reader: Reader, asked: Query, hits: Iterable[Hit]) -> list[FilterRow]:
+    """The filters that narrow these results, each value as a link."""
+    today = reader.now().date()
+    hits = list(hits)
+    kinds = {hit.kind: hit.kind for hit in hits if hit.kind}
+    files = dict.fromkeys(hit.path for hit in hits if hit.workspace is None)
+    offered: dict[str, dict[str, str]] = {
+        "kind": {kind: kind for kind in sorted(kinds)},
+        "source": {source_mark(source).word: source.value for source in Source},
+        "since": {
+            words: (today - timedelta(days=days - 1)).isoformat() for words, days in _DAYS.items()
+        },
+        "file": {path.rpartition("/")[2]: path for path in list(files)[:_MOST_FILES]},
+        "history": {"included": "1"},
+    }
+    rows = []
+    for name, any_value in _ANY.items():
+        values = offered[name]
+        if (chosen := asked.get(name)) and chosen not in values.values():
+            values = {chosen: chosen, **values}
+        choices = [(any_value, ""), *values.items()]
+        if len(choices) > 1:
+            shown = tuple(
+                Choice(words, _with(reader, asked, name, value), value == (chosen or ""))
+                for words, value in choices
+            )
+            rows.append(FilterRow("past" if name == "history" else name, shown))
+    return rows
+
+
+_ANY = {"kind": "any", "source": "any", "since": "any time", "file": "any", "history": "left out"}
+
+
+def _with(reader: Reader, asked: Query, name: str, value: str) -> str:
+    """The address with another value of a filter; the past is of a day, or of all days."""
+    dropped = {"at"} if name == "history" and value else set()
+    kept = {each: text for each, text in asked.items() if each not in dropped}
+    return reader.links.search(**{**kept, name: value})
+
+
+def _day(words: str | None) -> date | None:
+    return date.fromisoformat(words) if words and is_iso_day(words) else None

@@ -1,0 +1,238 @@
+"""A section: its facts, its versions, and one of these against now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import Any
+
+from mdmem.errors import PathProblem, SectionProblem, UsageProblem
+from mdmem.model import FactId, SectionPath, Status
+from mdmem.model.history import RevisionView, SectionHistory, ShowHistory
+from mdmem.model.reads import SectionView, Show
+from mdmem.model.searches import FactList, Hit, ListFacts
+from mdmem.model.trail import Entry
+from mdmem.page.comparing import ComparedLine, compare, read_entries
+from mdmem.page.pages import Page, Query, Reader
+from mdmem.page.rows import SourceMark, source_mark
+from mdmem.show.history import history_json
+from mdmem.show.hits import facts_json
+from mdmem.show.reads import section_json
+from mdmem.startup.records import dataclass, replace
+from mdmem.text.addresses import join_path
+from mdmem.text.entries import shown_text
+from mdmem.text.facts import key_and_value, split_until
+
+_MOST_ROWS = 200
+_VERSIONS = 20
+_MOST_CHANGES = 8
+"""Lines that are shown of one version's changes."""
+_MISSING = ("section-not-found", "file-not-found")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A fact of a section, or a block of another kind, of which `text` is the Markdown."""
+
+    text: str
+    fact: FactId | None = None
+    key: str | None = None
+    kind: str | None = None
+    tags: tuple[str, ...] = ()
+    until: date | None = None
+    since: datetime | None = None
+    source: SourceMark | None = None
+    contradicts: tuple[FactId, ...] = ()
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    """A version of a section: its number (1: the oldest), who made it, and what it changed."""
+
+    number: int
+    time: datetime
+    who: str
+    reason: str | None
+    commit: str
+    lines: tuple[ComparedLine, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class PastVersion:
+    """A version against now."""
+
+    row: VersionRow
+    lines: tuple[ComparedLine, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    path: str
+    section: str | None
+    nth: int | None
+
+    def show(self) -> Show:
+        preamble = self.section is None
+        return Show(file=self.path, section=self.section, nth=self.nth, preamble=preamble)
+
+    def history(self, limit: int, offset: int) -> ShowHistory:
+        return ShowHistory(
+            target=self.section,
+            file=self.path,
+            nth=self.nth,
+            preamble=self.section is None,
+            limit=limit,
+            offset=offset,
+        )
+
+
+def section(reader: Reader, query: Query) -> Page:
+    """A section as it is now; with `at`, that version of it against now."""
+    memory, links = reader.memory, reader.links
+    place = _Place(query["path"], query.get("section") or None, _number(query, "nth"))
+    skipped = _number(query, "skip") or 0
+    place, history, alike = _past(reader, place, skipped)
+    number = _number(query, "at", history.total)
+    view = _now(reader, place)
+    path, names = (view.path, view.section) if view else (history.path, history.section)
+    listed = memory.facts(ListFacts(file=path, section=join_path(names), limit=_MOST_ROWS))
+    now = read_entries(view.text if view else "")
+    lines = _lines(now, listed, names, reader.now().date())
+    newest = history.total - skipped
+    values: dict[str, Any] = {
+        "path": path,
+        "section": names,
+        "nth": place.nth,
+        "alike": alike,
+        "view": view,
+        "inner": [each for each in view.subsections if each[:-1] == names] if view else (),
+        "lines": lines[:_MOST_ROWS],
+        "left_out": max(0, len(lines) - _MOST_ROWS),
+        "facts": sum(line.fact is not None for line in lines),
+        "notes": listed.notes,
+        "history": history,
+        "versions": [_version_row(newest - at, each) for at, each in enumerate(history.revisions)],
+        "skipped": skipped,
+        "page_size": _VERSIONS,
+        "number": number,
+        "past": _past_version(reader, place, history.total, number, now) if number else None,
+    }
+    data = history_json(history) | facts_json(listed) | (section_json(view) if view else {})
+    title = names[-1] if names else path.rpartition("/")[2]
+    return Page("section", title, values, data, "memory", links.section(path, names, nth=place.nth))
+
+
+def _number(query: Query, name: str, most: int | None = None) -> int | None:
+    """A whole number of the address, if it is there."""
+    text = query.get(name, "")
+    if not text:
+        return None
+    limit = "" if most is None else f" up to {most}"
+    if not text.isdecimal() or not 1 <= int(text[:9]) <= (most or 10**9):
+        raise UsageProblem(f"{name} must be a number from 1{limit}, not {text[:80]!r}")
+    return int(text)
+
+
+def _past(
+    reader: Reader, place: _Place, skipped: int
+) -> tuple[_Place, SectionHistory, Sequence[int]]:
+    """A section's versions, and the numbers of all sections with its name, if several have it."""
+    numbers: Sequence[int] = ()
+    try:
+        history = reader.memory.history(place.history(_VERSIONS, skipped))
+    except SectionProblem as problem:
+        if problem.code != "section-ambiguous":
+            raise
+        numbers = range(1, len(problem.details["sections"]) + 1)
+        place = replace(place, nth=1)
+        history = reader.memory.history(place.history(_VERSIONS, skipped))
+    assert isinstance(history, SectionHistory)
+    return place, history, numbers
+
+
+def _now(reader: Reader, place: _Place) -> SectionView | None:
+    """The section as it is; None where it was removed."""
+    try:
+        return reader.memory.show(place.show())
+    except (SectionProblem, PathProblem) as problem:
+        if problem.code not in _MISSING:
+            raise
+        return None
+
+
+def _lines(now: Sequence[Entry], listed: FactList, section: SectionPath, today: date) -> list[Line]:
+    """The blocks of a section in order; of one with more facts than were listed, the newest."""
+    hits = {hit.fact: hit for hit in listed.facts if hit.section == section}
+    if listed.total > _MOST_ROWS:
+        return [_line_of(hit) for hit in hits.values()]
+    over = () if listed.stale else ("no longer current",)
+    lines = []
+    for entry in now:
+        hit = hits.get(entry.fact)
+        if entry.fact is None or (hit and hit.status is Status.CURRENT):
+            lines.append(_line_of(hit) if hit else Line(text=entry.text))
+            continue
+        is_expired = entry.until is not None and entry.until < today
+        key, value = _words(shown_text(entry))
+        line = Line(text=value, fact=entry.fact, key=key, kind=entry.kind, tags=entry.tags)
+        lines.append(replace(line, until=entry.until, marks=("expired",) if is_expired else over))
+    return lines
+
+
+def _line_of(hit: Hit) -> Line:
+    key, value = _words(hit.text)
+    return Line(
+        text=value,
+        fact=hit.fact,
+        key=key,
+        kind=hit.kind,
+        tags=hit.tags,
+        until=hit.until,
+        since=hit.since,
+        source=source_mark(hit.source) if hit.source else None,
+        contradicts=hit.contradicts,
+        marks=("not saved",) if hit.uncommitted else (),
+    )
+
+
+def _words(text: str) -> tuple[str | None, str]:
+    """Key and value, without the day until which they hold."""
+    return key_and_value(split_until(text)[0])
+
+
+def _version_row(number: int, revision: RevisionView) -> VersionRow:
+    changed = [
+        line
+        for line in compare(
+            read_entries(revision.before), read_entries(revision.text), pairs_alike=True
+        )
+        if line.change
+    ]
+    return VersionRow(
+        number=number,
+        time=revision.time,
+        who=revision.actor or revision.author,
+        reason=revision.reason,
+        commit=revision.commit,
+        lines=tuple(changed[:_MOST_CHANGES]),
+        left_out=max(0, len(changed) - _MOST_CHANGES),
+    )
+
+
+def _past_version(
+    reader: Reader, place: _Place, total: int, number: int, now: Sequence[Entry]
+) -> PastVersion:
+    history = reader.memory.history(place.history(1, total - number))
+    assert isinstance(history, SectionHistory)
+    (revision,) = history.revisions
+    then = read_entries(revision.text)
+    facts = {entry.fact for entry in then if entry.fact} - {entry.fact for entry in now}
+    lines = compare(then, now, reader.memory.successors(sorted(facts)))
+    return PastVersion(
+        row=_version_row(number, revision),
+        lines=tuple(lines[:_MOST_ROWS]),
+        left_out=max(0, len(lines) - _MOST_ROWS),
+    )
