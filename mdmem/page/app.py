@@ -75,7 +75,8 @@ def failure(reader: Reader, request: Request, problem: Exception) -> Response:
     known = known_failure(problem)
     if wants_json(request):
         return JSONResponse(failure_json(known), status_of(known))
-    return _response(reader, request, error_page(known, status_of(known)))
+    query = request.query_params.get("q", "")
+    return _response(reader, request, error_page(known, status_of(known), query))
 
 
 def status_of(problem: MdmemError) -> int:

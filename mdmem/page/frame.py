@@ -38,13 +38,13 @@ def curated_first(reader: Reader, files: tuple[FileRow, ...]) -> tuple[FileRow, 
     return tuple(sorted(files, key=lambda row: row.path != curated))
 
 
-def error_page(problem: MdmemError, status: int) -> Page:
-    """The page where another one cannot be made."""
+def error_page(problem: MdmemError, status: int, query: str = "") -> Page:
+    """The page where another one cannot be made; `query` stays in the field of the search."""
     titles = {404: "Not here", 409: "It has changed since", 500: "This is a bug in mdmem"}
     return Page(
         template="error",
         title=titles.get(status, "This cannot be done"),
-        values={"message": problem.message, "hint": problem.hint},
+        values={"message": problem.message, "hint": problem.hint, "query": query},
         data={},
         status=status,
     )

@@ -17,7 +17,7 @@ from mdmem.page.places import Places
 from mdmem.page.rows import Piece
 from mdmem.show.proposals import visible
 from mdmem.text.addresses import join_path
-from mdmem.wording import number_of
+from mdmem.wording import number_of, typed
 
 _ELEMENTS = {DiffKind.OUT: "del", DiffKind.IN: "ins"}
 _WEEK = timedelta(days=6)
@@ -72,8 +72,10 @@ def _environment() -> Environment:
 
 
 def _shown(value: object) -> object:
-    """A value as it is written: hidden characters by their numbers."""
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    """A value as it is written: commands as they are typed, hidden characters by their numbers."""
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    return visible(typed(value))
 
 
 def pieces(difference: tuple[Piece, ...]) -> Markup:
