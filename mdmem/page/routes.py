@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mdmem.page.pages import View
-from mdmem.page.views import context, fact, searching, section, today
+from mdmem.page.views import (
+    commit,
+    context,
+    fact,
+    files,
+    health,
+    review,
+    searching,
+    section,
+    timeline,
+    today,
+    trends,
+)
 
 ROUTES: Mapping[str, View] = {
     "/": today.today,
