@@ -1,5 +1,7 @@
 """`accept` and `reject` by number at the command line: what they print, and their JSON."""
 
+import json
+
 import pytest
 from commandline import NOW, Shell
 
@@ -115,6 +117,20 @@ def test_what_moved_is_listed_again(at: Shell) -> None:
     assert "employer: Stripe -> Apple" in done.err
     assert "0 parts" not in done.err
     assert at.run("accept", "2").out.startswith("accepted item 2: employer: Apple ")
+
+
+@pytest.mark.parametrize("command", ["accept", "reject"])
+def test_a_proposal_that_grew_since_it_was_shown_is_not_decided(at: Shell, command: str) -> None:
+    item = at.run("proposals", "--json").answer["items"][-1]
+    shown = at.run("proposals", item["proposal"], "--json").answer
+    propose(at, 11, "plays the viola", actor=shown["actor"])
+    before, words = at.snapshot(), (command, item["proposal"], item["part"])
+    done = at.run(*words, "--expect", shown["tip"], "--json")
+    assert (done.status, json.loads(done.err)["error"]) == (1, "proposals-moved")
+    assert at.snapshot() == before
+    assert at.run(command, "1", "--expect", shown["tip"]).status == 2
+    tip = at.run("proposals", item["proposal"], "--json").answer["tip"]
+    assert at.run(*words, "--expect", tip).status == 0
 
 
 def test_a_vouched_item_is_the_users(at: Shell) -> None:

@@ -230,6 +230,14 @@ ListStamp = Annotated[
         help="The list that the numbers refer to. [default: the last one shown]",
     ),
 ]
+ExpectedTip = Annotated[
+    str | None,
+    typer.Option(
+        "--expect",
+        metavar="TIP",
+        help="With a proposal ID: refuse if it has changed since it had this tip.",
+    ),
+]
 EditedFirst = Annotated[
     list[str] | None,
     typer.Option(

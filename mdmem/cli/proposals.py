@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         DecidedFile,
         DecidedSection,
         EditedFirst,
+        ExpectedTip,
         Json,
         ListStamp,
         Session,
@@ -139,6 +140,7 @@ def accept(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Accept the named parts even if they are outdated.")
     ] = False,
+    expect: ExpectedTip = None,
     **shared: Committing,
 ) -> Answer:
     """Accept proposed changes into memory, one commit each.
@@ -155,6 +157,7 @@ def accept(
         words or edits, section=section, file=file, actor=from_actor, is_all=undisputed
     )
     if not words or is_number(words[0]):
+        _require_no_tip(expect)
         edited = _edited_items(memory, edits, stamp)
         return _decide(
             memory,
@@ -177,6 +180,7 @@ def accept(
         edited=_edited_parts(memory, proposal, edits, anyway),
         vouch=vouch,
         anyway=anyway,
+        expect=expect,
         options=write_options(shared),
     )
     decision = memory.proposals.accept(request)
@@ -199,6 +203,7 @@ def reject(
         ),
     ] = None,
     stamp: ListStamp = None,
+    expect: ExpectedTip = None,
     **shared: Committing,
 ) -> Answer:
     """Reject what is proposed, by number or proposal ID.
@@ -212,6 +217,7 @@ def reject(
         words, section=section, file=file, actor=from_actor, older=older, is_all=undisputed
     )
     if not words or is_number(words[0]):
+        _require_no_tip(expect)
         return _decide(
             memory,
             Decide(
@@ -225,10 +231,16 @@ def reject(
                 options=write_options(shared),
             ),
         )
-    decision = memory.proposals.reject(Reject(words[0], tuple(words[1:]), write_options(shared)))
+    request = Reject(words[0], tuple(words[1:]), write_options(shared), expect)
+    decision = memory.proposals.reject(request)
     return Answer(
         show.rejected_json(decision), show.rejected_text(decision), show.decision_notes(decision)
     )
+
+
+def _require_no_tip(expect: str | None) -> None:
+    if expect is not None:
+        raise UsageProblem("--expect goes with a proposal ID; a list's numbers have --list")
 
 
 def _selection(

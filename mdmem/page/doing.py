@@ -1,4 +1,4 @@
-"""What forms do: each is a call on memory by the person who reads, and a line that says so."""
+"""The forms of the page: each is a call on memory by the person who reads, and a line about it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from mdmem.model.writes import (
     WriteOptions,
     WriteResult,
 )
-from mdmem.page.items import Card, Item, Value, cards
+from mdmem.page.items import Card, ReviewItem, ReviewValue, cards
 from mdmem.page.links import own_path
 from mdmem.page.pages import Done, Page, Reader
 from mdmem.startup import late
@@ -109,7 +109,14 @@ def _ask_again(
         "hint": told["hint"],
         "like": like,
     }
-    return Page("refused", title, values, told, back=_back(fields), status=status)
+    return Page(
+        template="refused",
+        title=title,
+        values=values,
+        data=told,
+        back=_back(fields),
+        status=status,
+    )
 
 
 _TYPED = ("text", "reason", "key", "kind", "section", "fact")
@@ -181,7 +188,7 @@ def _shown(fields: Fields) -> tuple[str, str]:
     return fields.get("tip", ""), fields.get("shown", "")
 
 
-def _named(card: Card, part: str) -> tuple[Item | None, Value | None]:
+def _named(card: Card, part: str) -> tuple[ReviewItem | None, ReviewValue | None]:
     for item in card.items:
         for value in item.values:
             if (value.proposal, value.part) == (card.proposal, part):
@@ -190,7 +197,7 @@ def _named(card: Card, part: str) -> tuple[Item | None, Value | None]:
 
 
 def _choices(
-    card: Card, item: Item | None, value: Value | None, accepts: bool
+    card: Card, item: ReviewItem | None, value: ReviewValue | None, accepts: bool
 ) -> tuple[ItemChoice, ...]:
     """The named value, the whole item that is rejected, or all that can be accepted together."""
     if item is None or value is None:
@@ -199,7 +206,7 @@ def _choices(
     return (ItemChoice(number=item.number, value=place, accepts=accepts),)
 
 
-def _decided(decided: ListDecision, value: Value | None) -> Done:
+def _decided(decided: ListDecision, value: ReviewValue | None) -> Done:
     commit = decided.commits[0] if len(decided.commits) == 1 and decided.accepted else ""
     if value is None:
         left = f", left {len(decided.left)}" if decided.left else ""

@@ -1,4 +1,4 @@
-"""What is proposed, as people decide on it: a card for a proposal, a row for each item of it."""
+"""Proposals as people decide on them: a card for each, and a row for each item of it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class PartRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class ReviewValue:
     """One value of an item, with the part that is accepted. `voices`: who else proposes it."""
 
     row: PartRow
@@ -73,11 +73,11 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ReviewItem:
     """An item of the numbered list; `shown` changes with all that a decision on it depends on."""
 
     number: int
-    values: tuple[Value, ...]
+    values: tuple[ReviewValue, ...]
     proposals: frozenset[str]
     shown: str
 
@@ -102,16 +102,16 @@ class Card:
     since: datetime
     reason: str | None
     total: int
-    items: tuple[Item, ...]
+    items: tuple[ReviewItem, ...]
     shown: str
 
     @property
-    def plain(self) -> tuple[Item, ...]:
+    def plain(self) -> tuple[ReviewItem, ...]:
         """The items that are accepted together."""
         return tuple(item for item in self.items if item.is_plain)
 
     @property
-    def own(self) -> tuple[Item, ...]:
+    def own(self) -> tuple[ReviewItem, ...]:
         """The items of which it has the newest value: on a page of all proposals, one card each."""
         return tuple(item for item in self.items if item.values[0].proposal == self.proposal)
 
@@ -163,9 +163,9 @@ def _words(text: str) -> str:
     return words[: before_marks(words)].rstrip() or words
 
 
-def _item(item: ListedItem, tips: Mapping[str, CommitId]) -> Item:
+def _item(item: ListedItem, tips: Mapping[str, CommitId]) -> ReviewItem:
     parts = [part for value in item.values for part in value]
-    return Item(
+    return ReviewItem(
         number=item.number,
         values=tuple(_value(value, tips) for value in item.values),
         proposals=frozenset(part.proposal for part in parts),
@@ -180,9 +180,9 @@ def _standing(view: PartView) -> str | None:
     return view.standing if view.state is PartState.OVERTAKEN else None
 
 
-def _value(value: tuple[ListedPart, ...], tips: Mapping[str, CommitId]) -> Value:
+def _value(value: tuple[ListedPart, ...], tips: Mapping[str, CommitId]) -> ReviewValue:
     part = next((each for each in value if each.view.state is PartState.OPEN), value[0])
-    return Value(
+    return ReviewValue(
         row=part_row(part.view),
         proposal=part.proposal,
         tip=tips[part.proposal],
@@ -193,7 +193,7 @@ def _value(value: tuple[ListedPart, ...], tips: Mapping[str, CommitId]) -> Value
     )
 
 
-def _card(view: ProposalView, items: tuple[Item, ...]) -> Card:
+def _card(view: ProposalView, items: tuple[ReviewItem, ...]) -> Card:
     return Card(
         proposal=view.id,
         actor=view.actor,

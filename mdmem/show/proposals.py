@@ -109,6 +109,7 @@ def proposal_json(view: ProposalView) -> dict[str, Any]:
         "proposal": view.id,
         "actor": view.actor,
         "base": view.base,
+        "tip": view.tip,
         "parts": [_part_json(part) for part in view.parts],
     }
 

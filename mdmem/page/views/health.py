@@ -1,4 +1,4 @@
-"""The state of the workspace: what is known at once, and what the doctor finds when asked."""
+"""The state of the workspace, and the findings of the doctor when asked."""
 
 from __future__ import annotations
 
@@ -14,5 +14,10 @@ def health(reader: Reader, query: Query) -> Page:
     findings = memory.examine() if query.get("examine") else None
     data = status_json(status) if findings is None else findings_json(findings)
     values = {"status": status, "findings": findings}
-    back = links.health(examine=1) if findings is not None else links.health()
-    return Page("health", "Health", values, data, back=back)
+    return Page(
+        template="health",
+        title="Health",
+        values=values,
+        data=data,
+        back=links.health() if findings is None else links.health(examine=1),
+    )

@@ -1,4 +1,4 @@
-"""What waits for a decision: contradictions, proposals, advice."""
+"""Contradictions, proposals and advice, which wait for a decision."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from mdmem.model import FactId, SectionPath
 from mdmem.model.proposals import Advice, AdviceKind, ProposalView
 from mdmem.model.searches import ConflictView, Hit
-from mdmem.page.items import Card, Item, PartRow, cards, part_row
+from mdmem.page.items import Card, PartRow, ReviewItem, cards, part_row
 from mdmem.page.pages import Page, Query, Reader
 from mdmem.page.rows import SourceMark, source_mark
 from mdmem.show.hits import conflicts_json
@@ -58,7 +58,7 @@ class ShownCard:
     """A card with the items of it that are on the page."""
 
     card: Card
-    items: tuple[Item, ...]
+    items: tuple[ReviewItem, ...]
 
 
 def review(reader: Reader, query: Query) -> Page:
@@ -86,7 +86,14 @@ def review(reader: Reader, query: Query) -> Page:
         "proposals": proposals_json(listed, reader.now()),
         "review": reviewed_json(advice),
     }
-    return Page("review", "Review", values, data, tab="review", back=reader.links.review())
+    return Page(
+        template="review",
+        title="Review",
+        values=values,
+        data=data,
+        tab="review",
+        back=reader.links.review(),
+    )
 
 
 def proposal(reader: Reader, query: Query) -> Page:
@@ -106,8 +113,14 @@ def proposal(reader: Reader, query: Query) -> Page:
         "pair_count": len(memory.conflicts().conflicts),
         "item_count": len(listed.numbered.items),
     }
-    back = reader.links.review(view.id)
-    return Page("proposal", "Proposal", values, proposal_json(view), tab="review", back=back)
+    return Page(
+        template="proposal",
+        title="Proposal",
+        values=values,
+        data=proposal_json(view),
+        tab="review",
+        back=reader.links.review(view.id),
+    )
 
 
 def _decided(view: ProposalView) -> list[PartRow]:
