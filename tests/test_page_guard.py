@@ -176,6 +176,7 @@ def test_the_headers_stand_on_every_answer(guard: Guard):
         413: post(guard, {"text": "x" * 1_100_000}),
         414: get(guard, f"/search?q={'x' * 1000}"),
         415: post(guard, {}, content_type="text/plain"),
+        431: get(guard, x="a" * 65_536),
         421: get(guard, host="evil.test"),
     }
     for status, response in answers.items():

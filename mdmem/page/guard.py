@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MAX_QUERY_CHARACTERS = 1000
 MAX_BODY_BYTES = 1024 * 1024
+MAX_HEADER_BYTES = 64 * 1024
 HEADERS = (
     (
         b"content-security-policy",
@@ -75,6 +76,7 @@ TOO_LARGE = Refusal(413, "This form is too large", "It may have up to 1 MiB.")
 TOO_LONG = Refusal(414, "This question is too long", "It may have up to 1,000 characters.")
 NOT_A_FORM = Refusal(415, "Only forms can be sent")
 MISDIRECTED = Refusal(421, "This page has another address", _ADDRESS_HINT)
+LARGE_HEADERS = Refusal(431, "The headers of this request are too large")
 FAILED = Refusal(500, "This is a bug in mdmem")
 BUSY = Refusal(503, "Too many connections", "Close other tabs of this page, and load it again.")
 
@@ -113,7 +115,7 @@ class Guard:
         answer = _Answer(scope, send)
         try:
             self._require_own_browser(scope)
-            _require_plain_address(scope)
+            _require_small_request(scope)
             if location := self._location_without_key(scope):
                 await answer.redirect(location, self._new_cookie())
                 return
@@ -196,7 +198,10 @@ class Guard:
         return body
 
 
-def _require_plain_address(scope: Scope) -> None:
+def _require_small_request(scope: Scope) -> None:
+    """Refuse long headers, which the server only counts while they come in, and odd addresses."""
+    if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADER_BYTES:
+        raise _Refused(LARGE_HEADERS)
     query = unquote_plus(scope["query_string"].decode("latin-1"))
     if len(query) > MAX_QUERY_CHARACTERS:
         raise _Refused(TOO_LONG)

@@ -14,10 +14,9 @@ import h11
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from mdmem.page.guard import BAD_REQUEST, Guard, refused_headers
+from mdmem.page.guard import BAD_REQUEST, MAX_HEADER_BYTES, Guard, refused_headers
 from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
 
-_MAX_HEADER_BYTES = 64 * 1024
 _MAX_CONNECTIONS = 32
 _FINISHING_SECONDS = 8  # for running requests, after a signal
 
@@ -58,7 +57,7 @@ class _PageServer(Server):
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
-                h11_max_incomplete_event_size=_MAX_HEADER_BYTES,
+                h11_max_incomplete_event_size=MAX_HEADER_BYTES,
             )
         )
         self._guard, self._idle_seconds, self._announce = guard, idle_seconds, announce

@@ -54,10 +54,10 @@ def serve(memory: Memory, options: PageOptions) -> None:
     connection = workspace.environment.get("SSH_CONNECTION", "").split()
     if connection and options.opens_browser:
         raise UsageProblem("--open needs a browser on this machine, and this is an SSH session")
-    # some 200 ms with the packages of the extra
-    from mdmem.page import app, server  # noqa: PLC0415
-
     with closing(memory), _listen(options.port, workspace.root) as listener:
+        # 200 ms with the packages of the extra
+        from mdmem.page import app, server  # noqa: PLC0415
+
         port = listener.getsockname()[1]
         keys = _keys(workspace, port, options)
         read_only = options.read_only or workspace.actor is not None

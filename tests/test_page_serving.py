@@ -1,0 +1,367 @@
+"""The page as a process: its address, its keys, its limits, its end."""
+
+import json
+import os
+import re
+import signal
+import socket
+import stat
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from conftest import TIME_LIMIT, World
+from page_processes import STAND_IN, page_process
+from servers import PROGRAM, processes_below
+from test_page_guard import check_policy
+from workspaces import STATE, Desk, desk
+
+from mdmem.cli import main
+from mdmem.folder import installed
+from mdmem.page import serving
+from mdmem.page.keys import LIFETIME_SECONDS, new_keys, stored_keys
+
+pytestmark = pytest.mark.costly
+STATUS_LINE = re.compile(r"HTTP/1\.1 (\d+)")
+
+
+@pytest.fixture
+def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.chdir(repository)
+    return desk(world, repository)
+
+
+def test_the_address_opens_the_page(at: Desk):
+    with page_process(at.world, at.root) as page:
+        assert page.key is not None
+        assert len(page.key) >= 20  # 128 bits
+        opened = page.ask("GET", f"/?key={page.key}", cookie="")
+        assert (opened.status, opened.headers["location"]) == (303, "/")
+        assert opened.headers["set-cookie"].startswith(f"{page.cookie}; HttpOnly;")
+        assert page.ask("GET", "/").text == "GET / True"
+        assert page.ask("GET", "/", cookie="").status == 401
+        assert page.ask("GET", "/", host="evil.test").status == 421
+        assert page.end(signal.SIGTERM) == (0, "", "")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_it_listens_on_the_loopback_alone_and_has_no_children(at: Desk):
+    with page_process(at.world, at.root) as page:
+        rows = [
+            row.split()
+            for table in ("tcp", "tcp6")
+            for row in Path(f"/proc/{page.process.pid}/net/{table}").read_text().splitlines()[1:]
+        ]
+        listening = [row[1] for row in rows if row[3] == "0A"]
+        ours = [each for each in listening if each.endswith(f":{page.port:04X}")]
+        assert ours == [f"0100007F:{page.port:04X}"]
+        assert processes_below(page.process.pid) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_it_without_a_word(at: Desk, number: signal.Signals):
+    with page_process(at.world, at.root) as page:
+        assert page.end(number) == (0, "", "")
+
+
+def test_a_signal_waits_for_a_running_request(at: Desk, tmp_path: Path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with page_process(at.world, at.root) as page, ThreadPoolExecutor() as threads:
+        asked = threads.submit(page.ask, "GET", f"/slow?wait={fifo}")
+        with fifo.open("w"):  # opened once the request is running
+            page.process.send_signal(signal.SIGTERM)
+        assert asked.result(TIME_LIMIT).status == 200
+        assert page.end()[0] == 0
+
+
+def test_an_open_page_outlives_a_restart(at: Desk):
+    with page_process(at.world, at.root) as first:
+        first.end(signal.SIGTERM)
+    with page_process(at.world, at.root) as second:
+        assert second.line == first.line
+        assert second.ask("GET", "/", cookie=first.cookie).status == 200
+
+
+def test_a_second_page_has_its_own_port_and_key(at: Desk):
+    with page_process(at.world, at.root) as first:
+        for _ in range(2):
+            with page_process(at.world, at.root) as second:
+                assert second.port != first.port
+                assert second.key not in (None, first.key)
+                foreign = f"mdmem-{second.port}={first.key}"
+                assert second.ask("GET", "/", cookie=foreign).status == 401
+                assert second.ask("GET", "/").status == 200
+        assert first.ask("GET", "/").status == 200
+    assert len(list((at.root / STATE).glob("page-*"))) == 1
+
+
+def test_two_workspaces_have_two_ports(at: Desk):
+    assert serving._usual_port(at.root) != serving._usual_port(at.root / "inner")
+
+
+def test_a_port_that_is_named(at: Desk, capsys: pytest.CaptureFixture[str]):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["page", "--port", str(port)]) == 2
+        assert capsys.readouterr().err.startswith(f"mdmem: port {port} cannot be used: ")
+    with page_process(at.world, at.root, "--port", str(port)) as page:
+        assert page.port == port
+    with page_process(at.world, at.root, "--port", str(port)) as again:
+        assert again.key == page.key
+    for wrong in ("-1", "65536"):
+        assert main(["page", "--port", wrong]) == 2
+        assert capsys.readouterr().err == f"mdmem: port {wrong} cannot be used: no such port\n"
+
+
+def test_a_new_key(at: Desk):
+    with page_process(at.world, at.root) as first:
+        pass
+    with page_process(at.world, at.root, "--new-key") as second:
+        assert (second.port, second.key != first.key) == (first.port, True)
+        assert second.ask("GET", "/", cookie=first.cookie).status == 401
+    with page_process(at.world, at.root) as third:
+        assert third.key == second.key
+
+
+def test_read_only(at: Desk):
+    with page_process(at.world, at.root, "--read-only") as page:
+        assert page.ask("GET", "/").text == "GET / False"
+        assert page.ask("POST", "/do/forget", "token=").status == 405
+
+
+@pytest.mark.parametrize("variable", ["MDMEM_ACTOR", "CLAUDECODE"])
+def test_an_agents_page_is_read_only_and_has_a_key_of_its_own(at: Desk, variable: str):
+    with page_process(at.world, at.root) as persons:
+        assert persons.ask("GET", "/").text == "GET / True"
+    for is_first in (True, False):
+        with page_process(at.world, at.root, **{variable: "1"}) as page:
+            assert page.port == persons.port
+            assert page.key != persons.key
+            assert (page.key is not None) is is_first
+            if is_first:
+                assert page.ask("GET", "/").text == "GET / False"
+                assert page.ask("POST", "/do/forget", "token=").status == 405
+            assert page.ask("GET", "/", cookie=persons.cookie).status == 401
+            said = page.end(signal.SIGTERM)[2]
+            assert said == (
+                ""
+                if is_first
+                else "mdmem: with an actor set, the key is only printed at a terminal\n"
+            )
+    with page_process(at.world, at.root) as page:
+        assert page.line == persons.line
+
+
+def test_as_json(at: Desk):
+    done = at.world.run(at.root, [sys.executable, "-c", IDLE, "page", "--json"])
+    (line,) = done.stdout.splitlines()
+    assert json.loads(line).keys() == {"url"}
+
+
+IDLE = f"""
+from mdmem.page import serving
+options = serving.PageOptions
+serving.PageOptions = lambda **given: options(**given, idle_seconds=0.1)
+{STAND_IN}"""
+
+
+def test_it_ends_when_nobody_asks(at: Desk):
+    done = at.world.run(at.root, [sys.executable, "-c", IDLE, "page"])
+    assert (len(done.stdout.splitlines()), done.stderr) == (1, "")
+
+
+def test_over_ssh(at: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    connection = "192.0.2.7 50122 192.0.2.9 22"
+    with page_process(at.world, at.root, SSH_CONNECTION=connection) as page:
+        assert page.process.stdout is not None
+        line = page.process.stdout.readline()
+        assert line.endswith(f": ssh -L {page.port}:127.0.0.1:{page.port} 192.0.2.9\n")
+    monkeypatch.setenv("SSH_CONNECTION", connection)
+    assert main(["page", "--open"]) == 2
+    assert "SSH" in capsys.readouterr().err
+
+
+def test_a_browser_gets_a_key_for_one_use(at: Desk, tmp_path: Path):
+    fifo, browser = tmp_path / "fifo", tmp_path / "browser"
+    os.mkfifo(fifo)
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {fifo}\n')
+    browser.chmod(0o700)
+    with page_process(at.world, at.root, "--open", BROWSER=str(browser)) as page:
+        opened = fifo.read_text()
+        assert opened.startswith(f"http://127.0.0.1:{page.port}/?key=")
+        assert page.key not in opened
+        path = f"/{opened.rpartition('/')[2]}"
+        first, second = (page.ask("GET", path, cookie="") for _ in range(2))
+        assert (first.status, second.status) == (303, 401)
+        assert first.headers["set-cookie"].startswith(f"{page.cookie};")
+
+
+def test_no_browser_is_opened_unasked(at: Desk, tmp_path: Path):
+    browser = tmp_path / "browser"
+    browser.write_text(f"#!/bin/sh\ntouch {tmp_path}/opened\n")
+    browser.chmod(0o700)
+    with page_process(at.world, at.root, BROWSER=str(browser)) as page:
+        assert page.ask("GET", "/").status == 200
+    assert not (tmp_path / "opened").exists()
+
+
+def exchange(port: int, data: bytes) -> str:
+    with socket.create_connection(("127.0.0.1", port), TIME_LIMIT) as connection:
+        try:
+            connection.sendall(data)
+            return b"".join(iter(lambda: connection.recv(65_536), b"")).decode()
+        except (BrokenPipeError, ConnectionResetError):  # it has not read all of it
+            return ""
+
+
+def parsed(answer: str) -> tuple[int, dict[str, str]]:
+    head = answer.partition("\r\n\r\n")[0]
+    first, *rest = head.split("\r\n")
+    status = STATUS_LINE.match(first)
+    assert status is not None, answer
+    return int(status[1]), {k.lower(): v for k, _, v in (row.partition(": ") for row in rest)}
+
+
+HEADERS = ("content-security-policy", "x-content-type-options", "cache-control")
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        "nonsense\r\n\r\n",
+        "GET / HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nHost: 127.0.0.1:{port}\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nX: {large}\r\n\r\n",
+        "GET /\x00 HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n",
+    ],
+    ids=["no HTTP", "no Host", "two Hosts", "a large header", "a control"],
+)
+def test_what_is_no_request_is_refused_with_the_headers(at: Desk, request_text: str):
+    with page_process(at.world, at.root) as page:
+        text = request_text.format(port=page.port, large="a" * 100_000)
+        status, headers = parsed(exchange(page.port, text.encode()))
+        # a large header is refused by the server, or by the guard where it came in one piece
+        assert (status, headers["connection"]) in [(400, "close"), (431, "close")]
+        assert headers.keys() > set(HEADERS)
+        assert page.ask("GET", "/").status == 200
+
+
+def test_limits(at: Desk):
+    with page_process(at.world, at.root) as page:
+        large = page.ask("POST", "/do/forget", "x" * 2_000_000)
+        assert large.status == 413
+        check_policy(large)
+        assert page.ask("GET", "/", **{"x-long": "a" * 40_000}).status == 200
+        with ExitStack() as kept:
+            for _ in range(32):
+                kept.enter_context(socket.create_connection(("127.0.0.1", page.port), TIME_LIMIT))
+            refused = page.ask("GET", "/")
+            assert (refused.status, refused.headers["connection"]) == (503, "close")
+            check_policy(refused)
+
+
+def test_a_web_socket_is_a_request_like_any_other(at: Desk):
+    with page_process(at.world, at.root) as page:
+        upgrade = {"connection": "upgrade", "upgrade": "websocket", "sec-websocket-key": "eA=="}
+        assert page.ask("GET", "/", origin="http://evil.test", **upgrade).status == 403
+        assert page.ask("GET", "/", **upgrade).status == 200
+        assert page.end(signal.SIGTERM)[2] == ""
+
+
+def test_without_the_extra_a_line_says_what_to_type(
+    at: Desk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(serving, "_PACKAGES", ("mdmem_has_no_such_package",))
+    assert main(["page"]) == 1
+    assert (
+        capsys.readouterr().err
+        == f"mdmem: the page needs its extra: {installed.install_command('page')}\n"
+    )
+
+
+LISTING = """
+import sys
+from mdmem.__main__ import run
+run(lambda: print(*sys.modules, file=sys.stderr))
+"""
+
+
+@pytest.mark.parametrize("words", [("search", "Stripe"), ("log", "it rained"), ("status",)])
+def test_no_other_command_loads_it(at: Desk, words: tuple[str, ...]):
+    done = at.world.run(at.root, [sys.executable, "-c", LISTING, *words])
+    check_modules(done.stderr)
+
+
+def test_the_package_does_not_load_it(at: Desk):
+    program = "import sys, mdmem, mdmem.memory; print(*sys.modules)"
+    check_modules(at.world.run(at.root, [sys.executable, "-c", program]).stdout)
+
+
+def check_modules(listed: str) -> None:
+    names = listed.split()
+    assert "mdmem" in names
+    packages = {"uvicorn", "starlette", "jinja2", "markupsafe", "h11", "asyncio", "mistune"}
+    assert not {each for each in names if each in packages or each.startswith("mdmem.page")}
+
+
+def test_the_whole_program(at: Desk):
+    with page_process(at.world, at.root, command=[PROGRAM]) as page:
+        assert "<h1" in page.ask("GET", "/").text
+        check_policy(page.ask("GET", "/"))
+        sheet = re.search(r'href="(/static/[^"]+)"', page.ask("GET", "/").text)
+        assert sheet is not None
+        assert page.ask("GET", sheet[1]).headers["cache-control"].endswith("immutable")
+        assert page.ask("GET", sheet[1], cookie="").status == 401
+        assert page.end(signal.SIGTERM) == (0, "", "")
+
+
+class TestKeys:
+    def test_are_kept_for_their_owner_alone(self, tmp_path: Path):
+        file = tmp_path / "page.json"
+        made, kept = stored_keys(file), stored_keys(file)
+        assert (made.is_kept, kept.is_kept) == (False, True)
+        assert (made.key, made.token) == (kept.key, kept.token)
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert [each.name for each in tmp_path.iterdir()] == ["page.json"]
+
+    def test_are_two_and_random(self):
+        secrets = {value for keys in (new_keys(), new_keys()) for value in (keys.key, keys.token)}
+        assert len(secrets) == 4
+        assert all(len(value) == 22 for value in secrets)
+
+    def test_change_when_asked(self, tmp_path: Path):
+        file = tmp_path / "page.json"
+        first = stored_keys(file)
+        second = stored_keys(file, renew=True)
+        assert {first.key, first.token}.isdisjoint({second.key, second.token})
+        assert stored_keys(file).key == second.key
+
+    @pytest.mark.parametrize(
+        ("age", "is_kept"), [(LIFETIME_SECONDS - 60, True), (LIFETIME_SECONDS, False), (-60, False)]
+    )
+    def test_change_after_30_days(self, tmp_path: Path, age: int, is_kept: bool):
+        file = tmp_path / "page.json"
+        first = stored_keys(file)
+        record = {**json.loads(file.read_text()), "made": int(time.time()) - age}
+        file.write_text(json.dumps(record))
+        assert (stored_keys(file).key == first.key) is is_kept
+
+    @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
+    def test_change_where_others_could_read_them(self, tmp_path: Path, mode: int):
+        file = tmp_path / "page.json"
+        first = stored_keys(file)
+        file.chmod(mode)
+        assert stored_keys(file).key != first.key
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+    @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"key": "", "token": "", "made": 1}'])
+    def test_change_where_the_file_is_damaged(self, tmp_path: Path, text: str):
+        file = tmp_path / "page.json"
+        file.write_text(text)
+        file.chmod(0o600)
+        made = stored_keys(file)
+        assert stored_keys(file).key == made.key
