@@ -10,6 +10,18 @@ from urllib.parse import quote, unquote, urlencode
 PORT = 20_777
 HOST = f"127.0.0.1:{PORT}"
 FORM = "application/x-www-form-urlencoded"
+POLICY = {
+    "content-security-policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self';"
+        " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none';"
+        " require-trusted-types-for 'script'; trusted-types mdmem"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
 
 
 @dataclass(frozen=True)
@@ -92,3 +104,9 @@ def _response(sent: list[dict[str, Any]]) -> Response:
         names[name] = f"{names[name]}, {value}" if name in names else value
     body = b"".join(part.get("body", b"") for part in rest)
     return Response(start["status"], names, body.decode("utf-8"))
+
+
+def check_policy(response: Response) -> None:
+    """An answer has the headers of the guard, and none that opens it to other sites."""
+    assert {name: response.headers.get(name) for name in POLICY} == POLICY
+    assert not any(name.startswith("access-control-") for name in response.headers)

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from page_driver import FORM, HOST, PORT, Response, ask
+from page_driver import FORM, HOST, PORT, Response, ask, check_policy
 
 from mdmem.page.guard import Guard
 from mdmem.page.keys import PageKeys
@@ -15,18 +15,6 @@ from mdmem.page.links import own_path
 
 KEYS = PageKeys("the-key-of-this-page-22", "the-token-of-its-forms")
 COOKIE = f"mdmem-{PORT}={KEYS.key}"
-POLICY = {
-    "content-security-policy": (
-        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self';"
-        " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none';"
-        " require-trusted-types-for 'script'; trusted-types mdmem"
-    ),
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "same-origin",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
-}
 
 
 class Pages:
@@ -160,11 +148,6 @@ def test_the_same_for_files_that_pages_load(guard: Guard, pages: Pages):
     assert pages.asked == []
 
 
-def check_policy(response: Response) -> None:
-    assert {name: response.headers.get(name) for name in POLICY} == POLICY
-    assert not any(name.startswith("access-control-") for name in response.headers)
-
-
 def test_the_headers_stand_on_every_answer(guard: Guard):
     answers = {
         200: get(guard),
@@ -283,7 +266,9 @@ def test_a_key_for_one_use(guard: Guard):
 @pytest.mark.parametrize("method", ["HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get"])
 def test_other_methods(guard: Guard, pages: Pages, method: str):
     assert ask(guard, method, "/", {"cookie": COOKIE}).status == 405
-    assert ask(guard, method, "/").status == 401
+    for path in ("/", f"/?key={KEYS.key}"):
+        refused = ask(guard, method, path)
+        assert (refused.status, "set-cookie" in refused.headers) == (401, False)
     assert pages.asked == []
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 from conftest import TIME_LIMIT, World
+from page_driver import check_policy
 from page_processes import STAND_IN, page_process
 from servers import PROGRAM, processes_below
-from test_page_guard import check_policy
 from workspaces import STATE, Desk, desk
 
 from mdmem.cli import main
