@@ -120,8 +120,8 @@ def areas(name: str, labels: Sequence[str], series: Sequence[Series], height: in
         shape = Markup('<polygon class="s{}" points="{}"/>').format(place, " ".join(edge))
         drawn.append(shape)
     names = [(f"s{place}", each.name) for place, each in enumerate(series)]
-    peak = Markup('<p class="peak" aria-hidden="true">{:,}</p>').format(max((0, *below)))
-    return _figure(peak + _picture(name, drawn, height), axis(labels), legend(names))
+    picture = _peak(f"{max((0, *below)):,}") + _picture(name, drawn, height)
+    return _figure(picture, axis(labels), legend(names))
 
 
 def steps(name: str, points: Sequence[tuple[float, float]], height: int = 120) -> Markup:
@@ -137,7 +137,7 @@ def steps(name: str, points: Sequence[tuple[float, float]], height: int = 120) -
     drawn = Markup('<line class="base" x1="0" x2="{0}" y1="{1}" y2="{1}"/>').format(WIDTH, height)
     drawn += Markup('<polyline class="line" points="{}"/>').format(" ".join(corners))
     ends = axis(("new", number_of(round(longest), "day")))
-    return _figure(_picture(name, [drawn], height), ends, Markup(""))
+    return _figure(_peak("100%") + _picture(name, [drawn], height), ends, Markup(""))
 
 
 def room(name: str, used: int, most: int) -> Markup:
@@ -246,6 +246,10 @@ def _picture(
     ).format(
         "group" if has_links else "img", name, width, _n(height), _n(height), Markup("").join(parts)
     )
+
+
+def _peak(words: str) -> Markup:
+    return Markup('<p class="peak" aria-hidden="true">{}</p>').format(words)
 
 
 def _figure(picture: Markup, axis: Markup, legend: Markup) -> Markup:
