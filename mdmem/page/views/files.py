@@ -6,7 +6,7 @@ from typing import Any
 
 from mdmem.errors import PathProblem
 from mdmem.folder import layout
-from mdmem.model import FilePath, SectionPath
+from mdmem.model import FileKind, FilePath, SectionPath
 from mdmem.model.reads import FileRow, ListFiles, Outline
 from mdmem.page.pages import Page, Query, Reader
 from mdmem.show.reads import files_json, outline_json
@@ -34,6 +34,7 @@ class FileLine:
     """A file in the list of files; `others` counts the sections that are not shown."""
 
     file: FileRow
+    title: str
     sections: tuple[SectionLink, ...]
     others: int
 
@@ -57,7 +58,8 @@ def files(reader: Reader, query: Query) -> Page:
 
 
 def _line(reader: Reader, row: FileRow) -> FileLine:
-    with_facts = [part for part in row.sections if part.facts]
+    is_log = reader.memory.workspace.kind_of(row.path) is FileKind.DAILY
+    with_facts = [part for part in row.sections if part.facts and not is_log]
     sections = (
         SectionLink(
             words=_name(part.section),
@@ -66,7 +68,12 @@ def _line(reader: Reader, row: FileRow) -> FileLine:
         )
         for part in with_facts[:_MOST_SECTIONS]
     )
-    return FileLine(row, tuple(sections), max(0, len(with_facts) - _MOST_SECTIONS))
+    return FileLine(
+        file=row,
+        title=row.title if row.title not in row.path else "",
+        sections=tuple(sections),
+        others=max(0, len(with_facts) - _MOST_SECTIONS),
+    )
 
 
 def _name(section: SectionPath) -> str:

@@ -16,7 +16,7 @@ from mdmem.page.pages import Page, Query, Reader
 from mdmem.page.rows import change_row
 from mdmem.show.history import changes_json
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.facts import key_and_value, shortened
+from mdmem.text.facts import key_and_value, parse_text, shortened
 from mdmem.wording import plain
 
 BARS = 42
@@ -61,7 +61,7 @@ def today(reader: Reader, query: Query) -> Page:
         *(_expired_row(reader, hit) for hit in expired[:_MOST_LINES]),
     ]
     values: dict[str, Any] = {
-        "current": trends.current,
+        "fact_count": trends.current,
         "notes": _notes(trends.notes, conflicts.notes, expiring.notes),
         "chart": charts.bars_by_day(trends.days, reader.links),
         "changed": [change_row(change) for change in curated.changes[:_MOST_ROWS]],
@@ -72,7 +72,8 @@ def today(reader: Reader, query: Query) -> Page:
         "waiting_count": len(conflicts.conflicts) + len(standing.numbered.items),
         "not_shown": max(0, len(unsaved) - _MOST_LINES) + max(0, len(expired) - _MOST_LINES),
         "expiring": expiring.facts,
-        "day_address": reader.links.day(now.date()),
+        "all_changed": _all_of(reader, curated),
+        "all_logged": _all_of(reader, logged),
         "is_empty": not (trends.current or curated.changes or logged.changes),
     }
     changes = sorted((*curated.changes, *logged.changes), key=lambda each: each.time, reverse=True)
@@ -89,6 +90,11 @@ def _of_today(reader: Reader, where: str) -> ChangeList:
     day = reader.now().date().isoformat()
     wanted = ShowChanges(since=day, until=day, where=where, limit=_MOST_COUNTED + 1)
     return reader.memory.changes(wanted)
+
+
+def _all_of(reader: Reader, listed: ChangeList) -> str:
+    """The address of the whole day where not all of it is shown."""
+    return reader.links.day(reader.now().date()) if len(listed.changes) > _MOST_ROWS else ""
 
 
 def _count(listed: ChangeList) -> str:
@@ -128,7 +134,7 @@ def _proposal_row(reader: Reader, proposal: ProposalView) -> WaitingRow:
     return WaitingRow(
         tag="proposal",
         tone="accent",
-        who=proposal.actor,
+        who=first.origin.actor or proposal.actor,
         text=_proposed(first),
         more=len(others),
         since=proposal.since,
@@ -137,7 +143,7 @@ def _proposal_row(reader: Reader, proposal: ProposalView) -> WaitingRow:
 
 
 def _proposed(part: PartView) -> str:
-    words = " ".join((part.new or part.old or "").split())
+    words = " ".join(parse_text(part.new or part.old or "").text.split())
     op = _OPS.get(part.op.value)
     return shortened(f"{op}: {words}" if op else words, _MOST_CHARACTERS)
 
