@@ -40,15 +40,39 @@ class TestReads:
         assert shell.run("show", "By hand", "--json").answer["uncommitted"]
 
     def test_outline(self, shell: Shell):
-        lines = shell.run("outline").out.splitlines()
+        lines = shell.run("outline", "MEMORY.md").out.splitlines()
         assert re.fullmatch(r"Memory  \(line 1\) [0-9a-f]{12}", lines[0])
         assert re.fullmatch(r"    Employer  \(line 12\) [0-9a-f]{12}", lines[3])
-        answer = shell.run("outline", "--json").answer
+        answer = shell.run("outline", "MEMORY.md", "--json").answer
         assert list(answer) == ["path", "sections"]
         assert [list(row) for row in answer["sections"]] == [
             ["section", "level", "line", "etag", "lines"]
         ] * len(lines)
         assert shell.run("outline", "memory/rooms.md").out.startswith("Rooms  (line 1) ")
+
+    def test_files(self, shell: Shell):
+        listed = shell.run("outline", "-n", "1")
+        assert re.fullmatch(
+            r"\d{4}-\d\d-\d\d \d\d:\d\d  MEMORY.md  Memory  \(\d+ sections, 9 facts\)\n", listed.out
+        )
+        assert "more files (--offset 1 shows them)" in listed.err
+        answer = shell.run("outline", "--json", "-n", "200").answer
+        assert list(answer) == ["total", "stale", "files"]
+        assert answer["total"] == len(answer["files"]) > 1
+        assert [list(row) for row in answer["files"]] == [
+            ["path", "title", "changed", "facts", "sections"]
+        ] * answer["total"]
+        assert answer["files"][0]["sections"][0] == {"section": "Memory", "level": 1, "facts": 0}
+        assert shell.run("outline", "MEMORY.md", "-n", "2").status == 2
+
+    def test_facts_by_page_and_by_last_day(self, shell: Shell):
+        every = shell.run("facts", "-n", "0").out.splitlines()
+        pages = [shell.run("facts", "-n", "4", "--offset", str(at)).out for at in (0, 4, 8, 12)]
+        assert "".join(pages).splitlines() == every
+        shell.run("remember", "on leave", "--until", "2026-03-09")
+        shell.run("remember", "in Rome", "--until", "2026-03-19")
+        assert "in Rome" not in shell.run("facts", "--expiring", "2026-03-18").out
+        assert "on leave" in shell.run("facts", "--expiring", "in 2 weeks").out
 
     def test_search(self, shell: Shell):
         assert (

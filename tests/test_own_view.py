@@ -181,7 +181,7 @@ def test_the_memory_tool(at: Desk, path: str, word: str) -> None:
 COMMAND_READS: Mapping[str, list[tuple[str, bool]]] = {
     "search": [(WORD, SEEN), ("home", SEEN), (f"{WORD} --history", UNSEEN), ("tea --json", UNSEEN)],
     "show": [("Facts", SEEN), ("home", SEEN), ("memory/zoo.md", SEEN), ("MEMORY.md", SEEN)],
-    "outline": [("memory/tasks.md", SEEN)],
+    "outline": [("memory/tasks.md", SEEN), ("--json", SEEN)],
     "facts": [
         ("", SEEN),
         ("--key home", SEEN),

@@ -34,7 +34,7 @@ READS: dict[str, Sequence[Sequence[str]]] = {
         ("lamp", "--with", "~/team"),
     ],
     "show": [(), ("today",), (SECRET,), ("MEMORY.md",), ("team",)],
-    "outline": [()],
+    "outline": [(), ("MEMORY.md",)],
     "facts": [(), ("--all",), ("-n", "0"), ("--kind", "fact")],
     "recall": [("--tag", "habits")],
     "tags": [()],

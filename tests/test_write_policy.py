@@ -667,6 +667,7 @@ NOT_MEMORY = {
             "drop_given",
             "empty_answer_notes",
             "facts",
+            "files",
             "flush",
             "file_names",
             "flush_prompts",

@@ -35,7 +35,7 @@ COMMANDS: Mapping[str, str] = _table(
             "mdmem log TEXT (what happened), or mdmem remember TEXT (what stays true)"
         ),
         "list ls all entries items fact memories": (
-            "mdmem facts (mdmem outline lists sections, mdmem tags lists tags)"
+            "mdmem facts (mdmem outline FILE lists sections, mdmem tags lists tags)"
         ),
         "delete remove rm del erase drop purge clear unset expunge": (
             "mdmem forget FACT (with --purge out of history too)"

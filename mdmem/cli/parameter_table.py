@@ -167,6 +167,8 @@ TABLE: ParameterTable = {
     ),
     "outline": (
         ("file", (), str, None, False),
+        ("limit", ("-n",), int, None, False),
+        ("offset", ("--offset",), int, None, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "facts": (
@@ -181,6 +183,8 @@ TABLE: ParameterTable = {
         ("until", ("--until",), str, None, False),
         ("expires_by", ("--expires-by",), str, None, False),
         ("limit", ("-n",), int, 100, False),
+        ("offset", ("--offset",), int, 0, False),
+        ("expiring", ("--expiring",), str, None, False),
         ("everything", ("--all",), bool, False, False),
         ("added", ("--with",), list, None, False),
         ("alone", ("--alone",), bool, False, False),

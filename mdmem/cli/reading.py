@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 from mdmem.cli.call import Answer, Call, open_memory, use_colour
 from mdmem.errors import UsageProblem
 from mdmem.folder.layout import is_markdown
-from mdmem.model.reads import SectionView, Show
+from mdmem.model.reads import ListFiles, SectionView, Show
 from mdmem.show import history, reads
 from mdmem.show.formatting import VerbatimText
+from mdmem.wording import field
 
 if TYPE_CHECKING:
     import typer
@@ -72,10 +73,32 @@ def show_(
 def outline(
     call: Call,
     file: Annotated[
-        str | None, typer.Argument(metavar="FILE", help="A Markdown file. [default: MEMORY.md]")
+        str | None, typer.Argument(metavar="FILE", help="A Markdown file. [default: all files]")
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("-n", metavar="N", help="Maximum number of files. [default: 20]"),
+    ] = None,
+    offset: Annotated[
+        int | None, typer.Option("--offset", metavar="N", help="Leave out the first N files.")
     ] = None,
     as_json: Json = False,
 ) -> Answer:
-    """List the sections of a file with their etags."""
-    result = open_memory(call).outline(file)
+    """List the sections of a file with their etags, or all files.
+
+    Files are listed with the numbers of their sections and current facts, the last changed first.
+    """
+    memory = open_memory(call)
+    if file is None:
+        given = {"limit": limit, "offset": offset}
+        request = ListFiles(**{name: n for name, n in given.items() if n is not None})
+        listed = memory.files(request)
+        return Answer(
+            reads.files_json(listed),
+            reads.files_text(listed),
+            reads.files_notes(listed, request),
+        )
+    if limit is not None or offset is not None:
+        raise UsageProblem(f"{field('limit')} and {field('offset')} count files: leave out {file}")
+    result = memory.outline(file)
     return Answer(reads.outline_json(result), reads.outline_text(result))

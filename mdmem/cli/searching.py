@@ -145,6 +145,15 @@ def facts(
     limit: Annotated[
         int, typer.Option("-n", metavar="N", help="Maximum number of facts; 0 for all.")
     ] = 100,
+    offset: Annotated[
+        int, typer.Option("--offset", metavar="N", help="Leave out the first N facts.")
+    ] = 0,
+    expiring: Annotated[
+        str | None,
+        typer.Option(
+            "--expiring", metavar="DATE", help="Only facts that expire on this day or before."
+        ),
+    ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Include facts that are no longer current.")
     ] = False,
@@ -167,6 +176,8 @@ def facts(
         expires_by=expires_by,
         everything=everything,
         limit=limit,
+        offset=offset,
+        expiring=expiring,
     )
     listed = memory.facts(request)
     notes = (

@@ -49,10 +49,11 @@ if TYPE_CHECKING:
     from mdmem.model.prompts import BuildContext, ContextBlock, Flush, FlushPrompts, FlushResult
     from mdmem.model.proposals import ReviewResult
     from mdmem.model.reads import (
-        FileNames,
+        FileList,
         FoundWorkspace,
         Initialise,
         InitResult,
+        ListFiles,
         MoreFacts,
         Outline,
         SectionView,
@@ -345,9 +346,10 @@ class Memory:
         """List the sections of a file with their etags. Raises PathProblem (`file-not-found`)."""
         return module("queries.show").outline(self._as_seen(), file)
 
-    def file_names(self) -> FileNames:
-        """The names by which links can mean memory files."""
-        return module("queries.file_names").file_names(self.workspace)
+    def files(self, request: ListFiles) -> FileList:
+        """List the files of memory, the last changed first, with their sections and facts."""
+        seen = self._as_seen()
+        return module("queries.file_list").list_files(seen, request, self._say, self._progress)
 
     def search(self, request: Search) -> SearchResult:
         """Find the entries that answer a query best, in an updated index.
@@ -407,7 +409,7 @@ class Memory:
         """List the facts of memory, the newest first."""
         seen, asked = self._as_seen(), request
         if seen.contents is not None:
-            asked = replace(request, limit=0)
+            asked = replace(request, limit=0, offset=0)
         listed = module("queries.search").facts(self.workspace, asked, self._say, self._progress)
         if seen.contents is not None:
             listed = module("queries.own_hits").in_facts(seen, request, listed)

@@ -13,6 +13,7 @@ from mdmem.startup.records import dataclass
 from mdmem.wording import field, number_of
 
 _MAX_WEEKS = 520
+_MAX_FILES, _MAX_OFFSET = 200, 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,24 +148,50 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True)
-class FileNames:
-    """Files by their paths and names without ending and case, and by titles and aliases.
+class ListFiles:
+    """List the files of memory, the last changed first; `offset`: so many are left out before."""
 
-    A name that two files have means none of them.
+    limit: int = 20
+    offset: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of their range."""
+        require_range("limit", self.limit, 1, _MAX_FILES)
+        require_range("offset", self.offset, 0, _MAX_OFFSET)
+
+
+@dataclass(frozen=True, slots=True)
+class SectionCount:
+    """A section and the current facts in its own text."""
+
+    section: SectionPath
+    level: int
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """A file: `title` is its front matter's, else its first heading, else empty.
+
+    `facts` counts those before the first heading too. `changed` is when it was last committed, or
+    saved since; None where only a proposal has it. A file that cannot be read has no sections.
     """
 
-    by_path: Mapping[str, FilePath]
-    by_alias: Mapping[str, FilePath]
-
-    def find(self, name: str) -> FilePath | None:
-        """The file that a name means: a path, a name, then a title or an alias."""
-        folded = fold_name(name)
-        return self.by_path.get(folded) or self.by_alias.get(folded)
+    path: FilePath
+    title: str
+    sections: tuple[SectionCount, ...]
+    facts: int
+    changed: datetime | None
 
 
-def fold_name(name: str) -> str:
-    """A path or a name without case and the ending of Markdown files."""
-    return name.strip().casefold().removesuffix(".md")
+@dataclass(frozen=True, slots=True)
+class FileList:
+    """Files of memory, and how many there are; `stale`: the index could not be updated."""
+
+    files: tuple[FileRow, ...]
+    total: int
+    stale: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,8 +102,8 @@ class Search:
 class ListFacts:
     """List facts, newest first: with all of `tags`, one of `any_tags`, and `key`.
 
-    Other fields as in `Search`. `expires_by`: those that expire on or before this day.
-    `everything`: also those no longer current. `limit` 0: none.
+    Other fields as in `Search`. `expiring`: with a last day up to this one. `everything`: also
+    those no longer current. `limit` 0: none; `offset`: so many are left out before.
     """
 
     tags: tuple[str, ...] = ()
@@ -119,11 +119,14 @@ class ListFacts:
     expires_by: str | None = None
     everything: bool = False
     limit: int = 100
+    offset: int = 0
+    expiring: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse several tags in one, and a number below 0."""
         require_single_tags((*self.tags, *self.any_tags))
         require_range("limit", self.limit, 0, _MAX_LISTED)
+        require_range("offset", self.offset, 0, _MAX_LISTED)
 
 
 @dataclass(frozen=True, slots=True)

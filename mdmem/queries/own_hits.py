@@ -30,7 +30,8 @@ def in_search(workspace: Workspace, request: Search, result: SearchResult) -> Se
 def in_facts(workspace: Workspace, request: ListFacts, listed: FactList) -> FactList:
     """Facts as their actor sees memory; `listed` has all of them."""
     facts = _with_own(workspace, request, listed.facts)
-    return replace(listed, facts=facts[: request.limit or None], total=len(facts))
+    page = facts[request.offset :][: request.limit or None]
+    return replace(listed, facts=page, total=len(facts))
 
 
 def _with_own(
@@ -59,7 +60,7 @@ def _is_narrower(request: Search | ListFacts) -> bool:
     if isinstance(request, Search):
         is_past = request.history or request.as_of or request.recent_days or request.min_confidence
     else:
-        is_past = request.everything
+        is_past = request.everything or request.expiring
     return bool(is_past or request.actor or request.session or request.since or request.until)
 
 

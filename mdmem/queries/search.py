@@ -437,22 +437,22 @@ def facts_in(
         until=until,
         facts_only=True,
         valid_on=None if request.everything else today,
-        expires_by=expires_by,
+        expires_by=_last_day_to_expire(workspace, request),
         history=request.everything,
         zone=config.zone(workspace.settings.timezone),
     )
-    limit = request.limit or None
-    asked_limit = limit if request.key is None else None
+    limit, offset = request.limit or None, request.offset
+    asked = (limit, offset) if request.key is None else (None, 0)
     try:
-        matches, total = index.index.newest(entry_filter, today, asked_limit)
+        matches, total = index.index.newest(entry_filter, today, *asked)
     except BrokenIndex:
         index = _rebuilt(workspace, index, say, progress)
-        matches, total = index.index.newest(entry_filter, today, asked_limit)
+        matches, total = index.index.newest(entry_filter, today, *asked)
     hits = tuple(match.hit for match in matches)
     if request.key is not None:
         key = request.key
         hits = tuple(hit for hit in hits if split_key(hit.text, key)[0])
-        hits, total = hits[:limit], len(hits)
+        hits, total = hits[offset:][:limit], len(hits)
     facts = completed_hits(workspace, hits, today, say, index.members)
     notes = (*index.notes, *_missing_past(workspace, request.everything))
     return FactList(
@@ -465,6 +465,12 @@ def facts_in(
         building=index.building,
         missing=index.missing,
     )
+
+
+def _last_day_to_expire(workspace: Workspace, request: ListFacts) -> date | None:
+    if request.expiring is None:
+        return None
+    return dates.last_day_to_come(workspace, request.expiring, "expiring")
 
 
 def best_tagged(listed: FactList, tags: tuple[str, ...], limit: int) -> FactList:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from mdmem import adoption
-from mdmem.catchup import replay, trail_update
+from mdmem.catchup import kept, replay, trail_update
 from mdmem.catchup.index import index_and_stamps
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files, hook_files, layout
@@ -38,9 +38,6 @@ def status(workspace: Workspace) -> WorkspaceStatus:
     index, is_fresh, stamps = index_and_stamps(workspace)
     kinds = [workspace.kind_of(path) for path in stamps]
     with_more, notes = _other_branches(workspace)
-    pending = tuple(
-        path for path in workspace.repository.pending() if workspace.kind_of(path).is_memory
-    )
     return WorkspaceStatus(
         workspace=str(workspace.root),
         branch=workspace.repository.branch(),
@@ -51,7 +48,7 @@ def status(workspace: Workspace) -> WorkspaceStatus:
             for glob in workspace.settings.paths
         },
         other_markdown=len(folders.other_markdown(workspace, stamps)),
-        uncommitted=pending,
+        uncommitted=unsaved_files(workspace),
         skipped=tuple(_skipped_files(workspace, stamps, index.seen)),
         entries=index.count,
         indexed_commit=index.seen.commit,
@@ -62,6 +59,16 @@ def status(workspace: Workspace) -> WorkspaceStatus:
         branches=with_more,
         notes=(*notes, *_notes(workspace)),
     )
+
+
+def unsaved_files(workspace: Workspace) -> tuple[FilePath, ...]:
+    """The memory files that differ from HEAD; git is asked again where something has moved."""
+
+    def make() -> tuple[FilePath, ...]:
+        pending = workspace.repository.pending()
+        return tuple(path for path in pending if workspace.kind_of(path).is_memory)
+
+    return kept.answer(workspace, "unsaved", (kept.unsaved,), make)
 
 
 def _other_branches(workspace: Workspace) -> tuple[tuple[MoreFacts, ...], tuple[str, ...]]:

@@ -198,10 +198,12 @@ class SearchIndex:
         return self._finder.entries(passing_filter, today) if self._finder else ()
 
     def newest(
-        self, passing_filter: Filter, today: date, limit: int | None = None
+        self, passing_filter: Filter, today: date, limit: int | None = None, offset: int = 0
     ) -> tuple[tuple[Match, ...], int]:
         """See `IndexSearcher.newest`."""
-        return self._finder.newest(passing_filter, today, limit) if self._finder else ((), 0)
+        if self._finder is None:
+            return (), 0
+        return self._finder.newest(passing_filter, today, limit, offset)
 
     def tags(self, passing_filter: Filter, today: date) -> tuple[TagCount, ...]:
         """See `IndexSearcher.tags`."""

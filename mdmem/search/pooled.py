@@ -119,13 +119,14 @@ class PooledSearcher(IndexSearcher):
         return found
 
     def newest(
-        self, passing_filter: Filter, today: date, limit: int | None = None
+        self, passing_filter: Filter, today: date, limit: int | None = None, offset: int = 0
     ) -> tuple[tuple[Match, ...], int]:
         """See `IndexSearcher.newest`; a fact of several workspaces is listed once."""
         zone, matches, total = passing_filter.zone, list[Match](), 0
-        reads_all = limit is None or passing_filter.reaches_back
+        last = None if limit is None else offset + limit
+        reads_all = last is None or passing_filter.reaches_back
         for name, member in self._members.items():
-            newest, count = member.newest(passing_filter, today, None if reads_all else limit)
+            newest, count = member.newest(passing_filter, today, None if reads_all else last)
             matches += (results.in_workspace(match, name) for match in newest)
             total += count
         if reads_all:
@@ -147,7 +148,7 @@ class PooledSearcher(IndexSearcher):
                 results.position_key(match.row),
             )
         )
-        return tuple(matches[:limit]), total
+        return tuple(matches[offset:last]), total
 
     def tags(self, passing_filter: Filter, today: date) -> tuple[TagCount, ...]:
         """See `IndexSearcher.tags`."""

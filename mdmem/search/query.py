@@ -61,7 +61,7 @@ class Filter:
       that contradict others.
     - `log_days_from`: daily logs only from that day on; entries without a day pass.
     - `valid_on`: without entries that expired before; `until D` holds through D.
-    - `expires_by`: only entries whose last day is this one or an earlier one.
+    - `expires_by`: entries with a last day up to this one.
     - `history`: superseded, removed and expired entries pass as well.
     - `as_of`: entries current where these commits alone are known; not with `history`.
     """
@@ -422,6 +422,11 @@ def _conditions(passing_filter: Filter, today: date) -> Iterator[tuple[Occur, Qu
             Occur.MustNot,
             _range("until", FieldType.Integer, upper=passing_filter.valid_on.toordinal()),
         )
+    if passing_filter.expires_by is not None:
+        last_day = _range(
+            "until", FieldType.Integer, upper=passing_filter.expires_by.toordinal() + 1
+        )
+        yield Occur.Must, Query.const_score_query(last_day, 0.0)
 
 
 def label_conditions(passing_filter: Filter) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -315,33 +315,37 @@ class IndexSearcher:
         )
 
     def newest(
-        self, passing_filter: Filter, today: date, limit: int | None = None
+        self, passing_filter: Filter, today: date, limit: int | None = None, offset: int = 0
     ) -> tuple[tuple[Match, ...], int]:
-        """The newest entries that pass, newest first, and how many pass; reads as few as needed."""
-        zone = passing_filter.zone
+        """The newest entries that pass, newest first, and how many pass; reads as few as needed.
+
+        `offset`: so many of them are left out.
+        """
+        zone, last = passing_filter.zone, None if limit is None else offset + limit
         if passing_filter.reaches_back:
             rows = results.joined_copies(
                 self._passing(passing_filter, today, today), passing_filter, today
             )
-            total, read = len(rows), list[tuple[Address, IndexRow]]()
+            total, read, before = len(rows), list[tuple[Address, IndexRow]](), 0
         else:
             hidden = self._hidden_copies(passing_filter, today)
             total = self._number(query.filter_query(passing_filter, today)) - len(hidden)
             addresses = [
                 address
-                for address in self._candidates(passing_filter, today, limit, hidden)
+                for address in self._candidates(passing_filter, today, last, hidden)
                 if _key(address) not in hidden
             ]
             ages = self._ages(addresses, zone, today)
-            last = sorted(ages)[:limit][-1:]
+            wanted = sorted(ages)[offset:last]
+            before = sum(age < wanted[0] for age in ages) if wanted else 0
             read = [
                 (address, self._row(address))
                 for address, age in zip(addresses, ages, strict=True)
-                if [age] <= last
+                if wanted and wanted[0] <= age <= wanted[-1]
             ]
             rows = [row for _, row in read]
         rows.sort(key=lambda row: (results.row_age(row, zone, today), results.position_key(row)))
-        rows = rows[:limit]
+        rows = rows[offset - before : None if last is None else last - before] if rows else []
         copies = self._copies(rows, passing_filter, today, read)
         hits = (results.make_hit(row, 0.0, passing_filter, today) for row in rows)
         return (

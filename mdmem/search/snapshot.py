@@ -59,6 +59,11 @@ def stamp_bytes(stamp: str) -> int:
     return int(stamp.split(" ", 3)[2])
 
 
+def stamp_time(stamp: str) -> float:
+    """When the file that has a stamp was written, in seconds since 1970."""
+    return int(stamp.split(" ", 1)[0]) / 1e9
+
+
 def is_long(stamps: Iterable[str]) -> bool:
     """True if an index of files with these stamps takes long to build."""
     return sum(map(stamp_bytes, stamps)) >= _LONG_BYTES

@@ -9,7 +9,16 @@ from typing import Any
 
 from mdmem.errors import printable
 from mdmem.model import FileKind, Problem
-from mdmem.model.reads import ModelStatus, Outline, PipelineStatus, SectionView, WorkspaceStatus
+from mdmem.model.reads import (
+    FileList,
+    FileRow,
+    ListFiles,
+    ModelStatus,
+    Outline,
+    PipelineStatus,
+    SectionView,
+    WorkspaceStatus,
+)
 from mdmem.model.sessions import SessionList, SessionSummary, SessionView, ShownMessage
 from mdmem.show.formatting import (
     also_json,
@@ -245,6 +254,49 @@ def outline_text(outline: Outline) -> str:
         for row in outline.sections
     )
     return "\n".join(one_line(row) for row in rows) or f"{outline.path} has no headings"
+
+
+def files_json(listed: FileList) -> dict[str, Any]:
+    """A list of files, with the sections of each."""
+    return {
+        "total": listed.total,
+        "stale": listed.stale,
+        "files": [
+            {
+                "path": row.path,
+                "title": row.title,
+                "changed": iso(row.changed),
+                "facts": row.facts,
+                "sections": [
+                    {"section": join_path(each.section), "level": each.level, "facts": each.facts}
+                    for each in row.sections
+                ],
+            }
+            for row in listed.files
+        ],
+    }
+
+
+def files_text(listed: FileList) -> str:
+    """A list of files: when each changed, its sections and facts, its title."""
+    return "\n".join(map(_file_text, listed.files))
+
+
+def _file_text(row: FileRow) -> str:
+    changed = f"{row.changed:%Y-%m-%d %H:%M}" if row.changed else " " * 16
+    counts = f"{number_of(len(row.sections), 'section')}, {number_of(row.facts, 'fact')}"
+    return one_line(f"{changed}  {row.path}  {row.title}".rstrip() + f"  ({counts})")
+
+
+def files_notes(listed: FileList, request: ListFiles) -> tuple[str, ...]:
+    """Notes on a list of files: how fresh it is, and how to get the next ones."""
+    last = request.offset + len(listed.files)
+    more = (
+        (f"{number_of(listed.total - last, 'more file')} ({field('offset')} {last} shows them)",)
+        if listed.files and last < listed.total
+        else ()
+    )
+    return (*listed.notes, *more)
 
 
 def problems_json(problems: Iterable[Problem]) -> dict[str, Any]:

@@ -63,6 +63,18 @@ def labels(document: Document) -> FileLabels:
     return FileLabels(_tags(metadata.get(_TAGS)), ABOUT_JOINT.join(dict.fromkeys(about)))
 
 
+def title(document: Document) -> str:
+    """The title of a file: its front matter's, else its first heading's, else empty."""
+    fields = _fields(document) if document.front else {}
+    named = (value for name, value in fields.items() if name.casefold() == "title")
+    in_front = next((word for value in named for word in _words(value)), "")
+    return in_front or next((section.title for section in document.sections), "")
+
+
+def _fields(document: Document) -> dict[str, Any]:
+    return values(document) or dict(_plain_lines(document))
+
+
 def _words(value: object) -> Iterator[str]:
     for part in value if isinstance(value, list) else (value,):
         text = str(part).casefold() if isinstance(part, bool) else str(part)

@@ -1,0 +1,99 @@
+"""The files of memory, with numbers of sections and facts; only those asked for are read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+
+from mdmem.catchup import kept, trails
+from mdmem.catchup.index import FreshIndex, fresh_index
+from mdmem.catchup.kept import memory_files
+from mdmem.errors import PathProblem
+from mdmem.folder import config, files, layout
+from mdmem.model import FilePath
+from mdmem.model.reads import FileList, FileRow, ListFiles, SectionCount
+from mdmem.model.searches import ListFacts
+from mdmem.queries import dates, own_hits
+from mdmem.queries.lookup import read_file
+from mdmem.queries.search import facts_in
+from mdmem.queries.status import unsaved_files
+from mdmem.search.snapshot import stamp_time
+from mdmem.startup.records import dataclass
+from mdmem.text import frontmatter
+from mdmem.text.document import parse_bytes
+from mdmem.workspace import Progress, Say, Workspace
+
+
+def list_files(
+    workspace: Workspace, request: ListFiles, say: Say, progress: Progress | None = None
+) -> FileList:
+    """The files of memory, the last changed first; the answer is kept while nothing moves."""
+    question = "files", request.limit, request.offset
+
+    def make() -> FileList:
+        index = fresh_index(workspace, say, progress)
+        return _FileReader(workspace, index, say).files(request)
+
+    return kept.answer(workspace, question, (kept.unsaved,), make, lambda listed: not listed.stale)
+
+
+@dataclass(frozen=True, slots=True)
+class _FileReader:
+    workspace: Workspace
+    index: FreshIndex
+    say: Say
+
+    def files(self, request: ListFiles) -> FileList:
+        changed = self._changed()
+        paths = sorted(changed, key=lambda path: (-(changed[path] or 0), path))
+        asked = paths[request.offset :][: request.limit]
+        return FileList(
+            files=tuple(self._row(path, changed[path]) for path in asked),
+            total=len(paths),
+            stale=self.index.stale,
+            notes=self.index.notes,
+        )
+
+    def _changed(self) -> dict[FilePath, float | None]:
+        """When each file was committed or (if unsaved) saved last; None where only proposed."""
+        stamps, unsaved = memory_files(self.workspace).files, set(unsaved_files(self.workspace))
+        with trails.fresh_trail(self.workspace, self.say) as trail:
+            touches = trail.last_touches()
+            moments = trail.moments(dates.end_of_today(self.workspace)).newest(None)
+        own = self.workspace.contents
+        changed: dict[FilePath, float | None] = dict.fromkeys(own.paths() if own else ())
+        for path, stamp in stamps.items():
+            name = FilePath(path)
+            commit = None if name in unsaved else moments.get(touches.get(name, 0))
+            changed[name] = stamp_time(stamp) if commit is None else commit
+        return changed
+
+    def _row(self, path: FilePath, changed: float | None) -> FileRow:
+        zone = config.zone(self.workspace.settings.timezone)
+        when = None if changed is None else datetime.fromtimestamp(changed).astimezone(zone)
+        root = self.workspace.root
+        try:
+            full_path = root / path if layout.is_outside(path) else files.path_on_disk(root, path)
+            document = parse_bytes(read_file(self.workspace, path, full_path) or b"")
+        except PathProblem:  # `check` names a file that cannot be read
+            return FileRow(path=path, title="", sections=(), facts=0, changed=when)
+        lines = self._fact_lines(path)
+        counts = Counter(document.section_at(line) for line in lines)
+        return FileRow(
+            path=path,
+            title=frontmatter.title(document),
+            sections=tuple(
+                SectionCount(section.path, section.level, counts[section])
+                for section in document.sections
+            ),
+            facts=len(lines),
+            changed=when,
+        )
+
+    def _fact_lines(self, path: FilePath) -> list[int]:
+        """The lines of the current facts in a file, from 0."""
+        request = ListFacts(file=path, limit=0)
+        listed = facts_in(self.workspace, self.index, request, self.say)
+        if self.workspace.contents is not None:
+            listed = own_hits.in_facts(self.workspace, request, listed)
+        return [hit.start_line - 1 for hit in listed.facts if hit.path == path]
