@@ -5,14 +5,13 @@ import os
 import re
 import signal
 import socket
-import stat
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from commandline import Shell, on_terminal
 from conftest import TIME_LIMIT, World
 from page_driver import check_policy
 from page_processes import STAND_IN, page_process
@@ -22,7 +21,6 @@ from workspaces import STATE, Desk, desk
 from mdmem.cli import main
 from mdmem.folder import installed
 from mdmem.page import serving
-from mdmem.page.keys import LIFETIME_SECONDS, new_keys, stored_keys
 
 pytestmark = pytest.mark.costly
 STATUS_LINE = re.compile(r"HTTP/1\.1 (\d+)")
@@ -99,10 +97,6 @@ def test_a_second_page_has_its_own_port_and_key(at: Desk):
     assert len(list((at.root / STATE).glob("page-*"))) == 1
 
 
-def test_two_workspaces_have_two_ports(at: Desk):
-    assert serving._usual_port(at.root) != serving._usual_port(at.root / "inner")
-
-
 def test_a_port_that_is_named(at: Desk, capsys: pytest.CaptureFixture[str]):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -154,6 +148,13 @@ def test_an_agents_page_is_read_only_and_has_a_key_of_its_own(at: Desk, variable
             )
     with page_process(at.world, at.root) as page:
         assert page.line == persons.line
+
+
+def test_at_a_terminal_an_agents_page_prints_its_key_each_time(shell: Shell):
+    page = (sys.executable, "-c", IDLE, "page")
+    first, second = (on_terminal(shell, *page, MDMEM_ACTOR="assistant").out for _ in range(2))
+    assert "/?key=" in first
+    assert second == first
 
 
 def test_as_json(at: Desk):
@@ -317,51 +318,3 @@ def test_the_whole_program(at: Desk):
         assert page.ask("GET", sheet[1]).headers["cache-control"].endswith("immutable")
         assert page.ask("GET", sheet[1], cookie="").status == 401
         assert page.end(signal.SIGTERM) == (0, "", "")
-
-
-class TestKeys:
-    def test_are_kept_for_their_owner_alone(self, tmp_path: Path):
-        file = tmp_path / "page.json"
-        made, kept = stored_keys(file), stored_keys(file)
-        assert (made.is_kept, kept.is_kept) == (False, True)
-        assert (made.key, made.token) == (kept.key, kept.token)
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        assert [each.name for each in tmp_path.iterdir()] == ["page.json"]
-
-    def test_are_two_and_random(self):
-        secrets = {value for keys in (new_keys(), new_keys()) for value in (keys.key, keys.token)}
-        assert len(secrets) == 4
-        assert all(len(value) == 22 for value in secrets)
-
-    def test_change_when_asked(self, tmp_path: Path):
-        file = tmp_path / "page.json"
-        first = stored_keys(file)
-        second = stored_keys(file, renew=True)
-        assert {first.key, first.token}.isdisjoint({second.key, second.token})
-        assert stored_keys(file).key == second.key
-
-    @pytest.mark.parametrize(
-        ("age", "is_kept"), [(LIFETIME_SECONDS - 60, True), (LIFETIME_SECONDS, False), (-60, False)]
-    )
-    def test_change_after_30_days(self, tmp_path: Path, age: int, is_kept: bool):
-        file = tmp_path / "page.json"
-        first = stored_keys(file)
-        record = {**json.loads(file.read_text()), "made": int(time.time()) - age}
-        file.write_text(json.dumps(record))
-        assert (stored_keys(file).key == first.key) is is_kept
-
-    @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
-    def test_change_where_others_could_read_them(self, tmp_path: Path, mode: int):
-        file = tmp_path / "page.json"
-        first = stored_keys(file)
-        file.chmod(mode)
-        assert stored_keys(file).key != first.key
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600
-
-    @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"key": "", "token": "", "made": 1}'])
-    def test_change_where_the_file_is_damaged(self, tmp_path: Path, text: str):
-        file = tmp_path / "page.json"
-        file.write_text(text)
-        file.chmod(0o600)
-        made = stored_keys(file)
-        assert stored_keys(file).key == made.key

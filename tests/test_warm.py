@@ -241,6 +241,7 @@ class TestCold:
             (("search", "x"), True),
             (("-C", "mcp", "--json", "log", "x"), True),
             (("-q", "mcp"), False),
+            (("-C", "notes", "page"), False),
             (("-C", "search", "doctor"), False),
             (("server", "status"), False),
             (("log", "/dev/fd/63"), False),
