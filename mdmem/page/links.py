@@ -54,7 +54,7 @@ class Links:
         return f"/fact/{quote(fact, safe='')}"
 
     def search(self, **query: Any) -> str:
-        """The search; `q`, `kind`, `source`, `since`, `file`, `history`, `at`."""
+        """The search; `q`, `tag`, `kind`, `source`, `since`, `file`, `history`, `at`."""
         return _address("/search", query)
 
     def review(self, proposal: str = "") -> str:

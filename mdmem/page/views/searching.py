@@ -18,7 +18,7 @@ from mdmem.startup.records import dataclass
 _MOST_HITS = 30
 _MOST_FILES = 6
 _DAYS = {"7 days": 7, "30 days": 30}
-_FILTERS = ("q", "kind", "source", "since", "file", "history", "at")
+_FILTERS = ("q", "tag", "kind", "source", "since", "file", "history", "at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,7 @@ def _request(asked: Query) -> Search | None:
         query=asked.get("q", ""),
         limit=_MOST_HITS,
         kind=asked.get("kind"),
+        tags=(asked["tag"],) if "tag" in asked else (),
         source=asked.get("source"),
         since=asked.get("since"),
         file=asked.get("file"),
@@ -141,6 +142,7 @@ def _filters(reader: Reader, asked: Query, hits: Iterable[Hit]) -> list[FilterRo
     kinds = {hit.kind: hit.kind for hit in hits if hit.kind}
     files = dict.fromkeys(hit.path for hit in hits if hit.workspace is None)
     offered: dict[str, dict[str, str]] = {
+        "tag": {},
         "kind": {kind: kind for kind in sorted(kinds)},
         "source": {source_mark(source).word: source.value for source in Source},
         "since": {
@@ -164,7 +166,14 @@ def _filters(reader: Reader, asked: Query, hits: Iterable[Hit]) -> list[FilterRo
     return rows
 
 
-_ANY = {"kind": "any", "source": "any", "since": "any time", "file": "any", "history": "left out"}
+_ANY = {
+    "tag": "any",
+    "kind": "any",
+    "source": "any",
+    "since": "any time",
+    "file": "any",
+    "history": "left out",
+}
 
 
 def _with(reader: Reader, asked: Query, name: str, value: str) -> str:
