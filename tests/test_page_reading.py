@@ -1,0 +1,404 @@
+"""Today, the timeline, days, commits and files, from the history of a real repository."""
+
+import re
+from collections.abc import Iterator
+from datetime import date, timedelta
+from html.parser import HTMLParser
+from urllib.parse import quote
+
+import pytest
+from conftest import World
+from dated_memory import DatedMemory
+from dated_memory import dated as dated
+from dated_memory import dated_desk as dated_desk
+from page_driver import Response, ask
+from workspaces import Desk
+
+from mdmem.memory import Memory
+from mdmem.model import Source
+from mdmem.model.history import ShowChanges
+from mdmem.model.proposals import Propose
+from mdmem.model.writes import Forget, Log, Remember, WriteOptions
+from mdmem.page.app import build_app
+from mdmem.page.links import Links
+from mdmem.page.pages import Reader
+from mdmem.show.history import changes_json
+
+STATED = WriteOptions(source=Source.USER_STATED)
+BY_AGENT = WriteOptions(actor="agent/main", reason="was said so")
+HOSTILE = "<img src=x onerror=alert(1)>\u202e"
+HOUSE = """---
+title: The office by the quay
+tags: [office]
+aliases: [quay house]
+---
+# Office
+
+See [[people]], [[MEMORY#Work|what is settled]], [[nobody]] and [the people](people.md).
+
+- [fact] spare key: with the kiosk #key ^key
+
+![[plan.png]]
+
+## Attic
+
+- [ ] sweep it
+"""
+
+
+def read(memory: Memory, path: str, token: str = "", **headers: str) -> Response:
+    return ask(build_app(Reader(memory, Links(), token)), "GET", path, headers)
+
+
+def main(answer: Response) -> str:
+    return answer.text.partition("<main")[2].partition("</main>")[0]
+
+
+def words(answer: Response) -> str:
+    """What a reader of a page is shown, on one line."""
+    return " ".join(re.sub(r"<[^>]+>", " ", main(answer)).split())
+
+
+def addresses(answer: Response) -> list[str]:
+    return re.findall(r'href="([^"]+)"', main(answer).replace("&amp;", "&"))
+
+
+def commit_on(dated: DatedMemory, day: str, message: str = "by hand") -> str:
+    """Commit all files by hand on a day."""
+    at, date = dated.at, f"{day}T09:00:00+00:00"
+    dates = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
+    world = World(at.world.home, {**at.world.environment, **dates})
+    return Desk(world, at.root).commit(message)
+
+
+@pytest.fixture
+def memory(dated: DatedMemory) -> Memory:
+    """Three days of a person and an agent, two notes, and an edit that is not saved."""
+    dated.at.write("memory/house.md", HOUSE)
+    dated.at.write("memory/people.md", "# People\n\n- Lena: has the key\n")
+    dated.on("2026-02-01").apply(Remember("Dublin", key="region", section="Work", options=STATED))
+    commit_on(dated, "2026-02-01")
+    later = WriteOptions(source=Source.USER_STATED, reason="the migration")
+    dated.on("2026-02-02T09:00:00").apply(
+        Remember("Frankfurt", key="region", section="Work", options=later)
+    )
+    dated.on("2026-02-02T09:30:00").apply(Log("it rained", options=BY_AGENT))
+    dated.on("2026-02-02T09:40:00").apply(Log("and hailed", options=BY_AGENT))
+    dated.on("2026-02-05T08:00:00").apply(Forget("lives in Oslo", options=STATED))
+    dated.at.write("memory/people.md", "# People\n\n- Lena: has the key\n- Mats: has none\n")
+    return dated.on("2026-02-05T17:00:00")
+
+
+class TestToday:
+    @pytest.mark.costly
+    def test_it_shows_the_day_and_what_waits(self, dated: DatedMemory, memory: Memory) -> None:
+        for number, until in enumerate(("2026-02-04", "2026-02-10", "2026-04-01")):
+            dated.on("2026-02-05T09:00:00").apply(
+                Remember(f"closed, {number}", until=until, section="Work")
+            )
+        dated.at.write("memory/pair.md", "# Pair\n\n- tea: green\n- tea: black\n")
+        commit_on(dated, "2026-02-05")
+        dated.at.write("memory/people.md", "# People\n\n- Lena: has the key\n")
+        for text in ("tram 7", "tram 8 of **old**"):
+            proposed = Remember(text, section="Work", options=BY_AGENT)
+            dated.on("2026-02-05T10:00:00").proposals.propose(Propose(proposed))
+        memory = dated.on("2026-02-05T17:00:00")
+        answer = read(memory, "/", token="t")
+        text = words(answer)
+        assert answer.status == 200
+        assert "<h1>Thursday 5 February</h1>" in answer.text
+        assert "7 changes in curated memory, 0 logged." in text
+        assert "contradiction : tea green or black" in text
+        assert re.search(r"proposal : agent/main proposes tram 7 and 1 more today 10:00", text)
+        assert "not saved : memory/people.md Save as yours" in text
+        assert "expired : closed, 0 (until 2026-02-04) until 4 Feb" in text
+        assert "Expiring soon closed, 1 (until 2026-02-10) until 10 Feb" in text
+        assert "closed, 2" not in text.partition("Expiring soon")[2]
+        assert "/context" in addresses(answer)
+        waiting = memory.conflicts().conflicts, memory.proposals.standing().numbered.items
+        assert f"All {sum(map(len, waiting))}" in text
+        assert answer.text.count("<h1") == 1
+
+    def test_each_day_of_the_chart_is_a_link(self, memory: Memory) -> None:
+        answer = read(memory, "/")
+        assert {"/day/2026-02-01", "/day/2026-02-05"} <= set(addresses(answer))
+        assert re.search(r'aria-label="2 Feb: 1 \w+, 2 agents"', answer.text)
+
+    def test_programs_are_told_the_changes_of_the_day(self, memory: Memory) -> None:
+        answer = read(memory, "/", accept="application/json")
+        told = changes_json(memory.changes(ShowChanges(since="today", limit=0)))
+        assert answer.json["changes"] == told["changes"]
+        assert [change["change"] for change in answer.json["changes"]] == ["removed"]
+
+    def test_without_a_token_there_is_no_form(self, memory: Memory) -> None:
+        for path in ("/", "/days", f"/commit/{memory.workspace.repository.head()}"):
+            assert "<form method" not in read(memory, path).text
+        assert "<form method" in read(memory, "/", token="t").text
+
+    def test_an_empty_memory_says_what_brings_something(self, dated: DatedMemory) -> None:
+        dated.at.write("MEMORY.md", "# Memory\n")
+        dated.at.git("commit", "-q", "--amend", "-a", "--no-edit")
+        memory = dated.on("2026-02-01")
+        assert "Nothing remembered yet: mdmem remember" in words(read(memory, "/"))
+        assert "Nothing is waiting." in words(read(memory, "/"))
+        assert "Nothing has changed yet" in words(read(memory, "/days"))
+
+
+class TestTimeline:
+    def test_days_with_what_changed(self, memory: Memory) -> None:
+        answer = read(memory, "/days")
+        text = words(answer)
+        assert re.findall(r"<h2><a href=\"([^\"]+)\">", answer.text) == [
+            "/day/2026-02-05",
+            "/day/2026-02-02",
+            "/day/2026-02-01",
+            "/day/2025-01-01",
+        ]
+        assert "Thursday 5 February 1 − removed: lives in Oslo" in text
+        assert "region Dublin Frankfurt" in text
+        assert "<del>Dublin</del><ins>Frankfurt</ins>" in answer.text
+        assert "09:00 in Work the migration" in text
+        assert "agent/main" in text
+
+    def test_it_tells_what_the_verb_tells(self, memory: Memory) -> None:
+        told = read(memory, "/days", accept="application/json").json["changes"]
+        assert told == changes_json(memory.changes(ShowChanges(limit=0)))["changes"]
+
+    def test_filters(self, memory: Memory) -> None:
+        for query, wanted in (
+            ("who=agent/main", {"it rained", "and hailed"}),
+            ("where=logs", {"it rained", "and hailed"}),
+            ("where=curated&before=2026-02-02", None),
+            ("file=memory/house.md", {"spare key: with the kiosk"}),
+            ("who=nobody", set()),
+        ):
+            answer = read(memory, f"/days?{query}", accept="application/json")
+            texts = {change["text"] for change in answer.json["changes"]}
+            assert wanted is None or texts - {"[ ] sweep it"} == wanted
+            if wanted is None:
+                assert "region: Frankfurt" not in texts
+                assert "region: Dublin" in texts
+        answer = read(memory, "/days?who=agent/main")
+        assert re.search(r'who=agent%2Fmain" aria-current="true">agent/main</a>', answer.text)
+        assert "/days?who=agent%2Fmain&where=curated" in addresses(answer)
+        assert "No changes here." in words(read(memory, "/days?who=nobody"))
+
+    @pytest.mark.parametrize("query", ["before=zorro", "before=2026-02-30", "where=zorro"])
+    def test_values_that_mean_nothing(self, dated: DatedMemory, query: str) -> None:
+        answer = read(dated.on("2026-02-01"), f"/days?{query}")
+        assert (answer.status, "zorro" in words(answer) or "30" in words(answer)) == (400, True)
+
+    def test_a_week_of_days_a_page(self, dated: DatedMemory) -> None:
+        first = date(2026, 2, 1)
+        for number in range(9):
+            dated.at.write("memory/a.md", "".join(f"- line {n}\n" for n in range(20 * number + 20)))
+            commit_on(dated, f"{first + timedelta(days=number)}")
+        memory = dated.on("2026-02-09")
+        answer = read(memory, "/days")
+        days = re.findall(r"<h2><a href=\"/day/([^\"]+)\">", answer.text)
+        assert days == [f"2026-02-{number:02}" for number in range(9, 2, -1)]
+        assert main(answer).count('<li class="row') == 7 * 14
+        assert "Monday 9 February over 14" in words(answer)
+        assert "All of Monday 9 February" in words(answer)
+        (older,) = [each for each in addresses(answer) if "before" in each]
+        assert older == "/days?before=2026-02-03"
+        answer = read(memory, older)
+        assert re.findall(r"<h2><a href=\"/day/([^\"]+)\">", answer.text) == [
+            "2026-02-02",
+            "2026-02-01",
+            "2025-01-01",
+        ]
+        assert "Earlier" not in words(answer)
+        assert "Newest" in words(answer)
+
+
+class TestDay:
+    def test_what_changed_and_what_was_logged(self, memory: Memory) -> None:
+        answer = read(memory, "/day/2026-02-02")
+        text = words(answer)
+        assert "<h1>Monday 2 February</h1>" in answer.text
+        assert text.index("Frankfurt") < text.index("it rained") < text.index("and hailed")
+        found = addresses(answer)
+        assert {"/day/2026-02-01", "/day/2026-02-05", "/search?at=2026-02-02"} <= set(found)
+        assert "/f/memory/2026-02-02.md" in found
+        told = changes_json(memory.changes(ShowChanges("2026-02-02", "2026-02-02", limit=0)))
+        asked = read(memory, "/day/2026-02-02", accept="application/json").json
+        assert asked["changes"] == told["changes"]
+
+    def test_a_day_without_changes_leads_to_those_around_it(self, memory: Memory) -> None:
+        answer = read(memory, "/day/2026-02-03")
+        assert answer.status == 200
+        assert "No curated fact changed" in words(answer)
+        assert {"/day/2026-02-02", "/day/2026-02-05"} <= set(addresses(answer))
+        assert "rel=" not in main(read(memory, "/day/0001-01-01")).replace('rel="next"', "")
+        assert 'rel="next"' not in read(memory, "/day/9999-12-31").text
+
+    @pytest.mark.parametrize("day", ["2026-02-30", "today", "2026-02", "%3Cscript%3E", "2026/02"])
+    def test_what_is_no_day_is_not_there(self, dated: DatedMemory, day: str) -> None:
+        answer = read(dated.on("2026-02-01"), f"/day/{day}")
+        assert (answer.status, "<script>" in main(answer)) == (404, False)
+
+
+class TestCommit:
+    def test_one_change(self, memory: Memory) -> None:
+        (change,) = memory.changes(ShowChanges(since="today", limit=1)).changes
+        answer = read(memory, f"/commit/{change.commit}", token="t")
+        text = words(answer)
+        assert "Who Ada Example When Thursday 5 February , 08:00 By forget" in text
+        assert "1 change − removed: lives in Oslo" in text
+        assert "Undo this change" in text
+        assert f'name="commit" value="{change.commit}"' in answer.text
+        assert read(memory, f"/commit/{change.commit[:12]}").status == 200
+
+    def test_why(self, memory: Memory) -> None:
+        wanted = ShowChanges(actor="agent/main", limit=1)
+        (change,) = memory.changes(wanted).changes
+        text = words(read(memory, f"/commit/{change.commit}"))
+        assert "Who agent/main (commit by Ada Example)" in text
+        assert "By log Why was said so" in text
+
+    def test_one_that_changes_no_fact(self, dated: DatedMemory) -> None:
+        commit = dated.at.commit()
+        answer = read(dated.on("2026-02-01"), f"/commit/{commit}", token="t")
+        assert (answer.status, "changed no fact" in words(answer)) == (200, True)
+        assert "Undo" not in words(answer)
+
+    @pytest.mark.parametrize(
+        "name", ["HEAD", "0" * 40, "zzz", "a", "main", "..%2fx", "HEAD%5E%7B%7D"]
+    )
+    def test_unknown_ones(self, dated: DatedMemory, name: str) -> None:
+        assert read(dated.on("2026-02-01"), f"/commit/{name}").status == 404
+
+
+class TestFiles:
+    def test_files_with_their_sections_and_the_tags(self, memory: Memory) -> None:
+        answer = read(memory, "/files")
+        text = words(answer)
+        assert "4 files, the last changed first." in text
+        assert re.search(
+            r"memory/house.md 2 facts, .* The office by the quay Office 1 · Attic 1", text
+        )
+        assert "memory/2026-02-02.md 2 facts" in text
+        assert "/s/memory/house.md?section=Office" in addresses(answer)
+        assert "/search?tag=key" in addresses(answer)
+        told = read(memory, "/files", accept="application/json").json
+        assert (told["total"], len(told["files"])) == (4, 4)
+
+    def test_a_page_of_them(self, dated: DatedMemory) -> None:
+        for number in range(21):
+            dated.at.write(f"memory/note{number:02}.md", "# Note\n")
+        memory = dated.on("2026-02-01")
+        answer = read(memory, "/files")
+        assert main(answer).count('<li class="row') == 20
+        assert "/files?after=20" in addresses(answer)
+        rest = read(memory, "/files?after=20")
+        assert main(rest).count('<li class="row') == 2
+        assert "/files" in addresses(rest)
+        assert read(memory, "/files?after=-1").status == 200
+        assert read(memory, "/files?after=99999999999999999999").status in (200, 400)
+
+    def test_a_file_as_it_is_read(self, memory: Memory) -> None:
+        answer = read(memory, "/f/memory/house.md")
+        text, found = words(answer), addresses(answer)
+        assert "<h1>The office by the quay</h1>" in answer.text
+        assert "aliases" not in text
+        assert "#office" in text
+        assert found.count("/f/memory/people.md") == 2
+        assert "/s/MEMORY.md?section=Memory+%3E+Work" in found
+        assert "<h2>Office</h2>" in answer.text
+        assert "<li>spare key: with the kiosk #key</li>" in answer.text
+        assert "[embedded: plan.png]" in text
+        assert "/s/memory/house.md?section=Office+%3E+Attic" in found
+        assert "<img" not in answer.text
+        told = read(memory, "/f/memory/house.md", accept="application/json").json
+        assert told["text"] == HOUSE
+        assert [row["section"] for row in told["sections"]] == ["Office", "Office > Attic"]
+
+    def test_its_first_heading_is_its_title(self, memory: Memory) -> None:
+        answer = read(memory, "/f/memory/people.md")
+        assert "<h1>People</h1>" in answer.text
+        assert "<h2" not in main(answer)
+        assert "Mats: has none" in words(answer)
+        assert "Monday 2 February" in words(read(memory, "/f/memory/2026-02-02.md"))
+
+    @pytest.mark.costly
+    def test_a_long_one_is_shown_in_part(self, dated: DatedMemory) -> None:
+        sections = "".join(f"## Part {number}\n\n- *a* `b` **c**\n\n" for number in range(900))
+        dated.at.write("memory/long.md", f"# Long\n\n{sections}")
+        answer = read(dated.on("2026-02-01"), "/f/memory/long.md")
+        assert "too long to show whole" in words(answer)
+        assert len(re.findall("<[a-z]", answer.text)) <= 2_000
+        assert "/s/memory/long.md?section=Long+%3E+Part+0" in addresses(answer)
+        assert "and 701 others" in words(answer)
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            *("../outside.md", "..%2foutside.md", "%252e%252e%252foutside.md", "/etc/passwd"),
+            *(".git/config", ".git/inside.md", "memory/../.git/inside.md", "link.md", "memory"),
+            *("MEMORY.md%00.html", "a" * 4000, "mdmem.toml", "nope.md", "README.md", "memory/"),
+            *("..\\outside.md", "memory/%0d%0aX:%201", "%e2%80%ae.md", "file:///etc/passwd", ""),
+        ],
+    )
+    def test_no_other_file_is_shown(self, dated: DatedMemory, path: str) -> None:
+        for name in (".git/inside.md", "README.md", "../outside.md"):
+            dated.at.write(name, "# CANARY\n")
+        (dated.at.root / "link.md").symlink_to(dated.at.root.parent / "outside.md")
+        answer = read(dated.on("2026-02-01"), f"/f/{path}")
+        assert answer.status == 404
+        assert "CANARY" not in answer.text
+
+    def test_one_that_cannot_be_read_says_why(self, dated: DatedMemory) -> None:
+        dated.at.write("memory/latin.md", b"# caf\xe9\n")
+        answer = read(dated.on("2026-02-01"), "/f/memory/latin.md")
+        assert (answer.status, "not UTF-8" in words(answer)) == (404, True)
+
+
+class Elements(HTMLParser):
+    """The elements and attributes of a page that no page has of its own."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.strange: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("img", "iframe", "object", "base", "x"):
+            self.strange.append(tag)
+        self.strange += [name for name, _ in attrs if name.startswith("on") or name == "style"]
+
+
+def hostile_addresses(memory: Memory) -> Iterator[str]:
+    bad = quote(HOSTILE)
+    commits = {change.commit for change in memory.changes(ShowChanges(limit=0)).changes}
+    yield from ("/", "/days", "/files", "/day/2026-02-03", "/f/memory/bad.md", f"/f/{bad}")
+    yield from (f"/day/{bad}", f"/commit/{bad}", f"/f/{bad}.md", f"/f/memory/{bad}.md")
+    yield from (f"/days?who={bad}", f"/days?where={bad}", f"/days?before={bad}")
+    yield from (f"/days?file={bad}", f"/files?after={bad}")
+    yield from (f"/commit/{commit}" for commit in commits)
+
+
+@pytest.mark.costly
+def test_what_strangers_wrote_stays_words(dated: DatedMemory) -> None:
+    evil = WriteOptions(actor=HOSTILE, reason=HOSTILE, session=HOSTILE)
+    dated.at.write(
+        "memory/bad.md",
+        f'---\ntitle: "{HOSTILE}"\ntags: ["{HOSTILE}"]\n---\n# {HOSTILE}\n\n'
+        f"- {HOSTILE}\n- {HOSTILE}: a\n- {HOSTILE}: b\n- a: {HOSTILE} (until 2026-02-01)\n"
+        f"- b: {HOSTILE} (until 2026-02-09)\n- [[{HOSTILE}]] ![{HOSTILE}](x) `{HOSTILE}`\n",
+    )
+    author = ("-c", f"user.name={HOSTILE.strip()}", "-c", "user.email=a@b")
+    dated.at.git("add", "memory/bad.md")
+    dated.at.git(*author, "commit", "-q", "--no-verify", "-m", HOSTILE)
+    dated.on("2026-02-03").apply(Log(f"saw {HOSTILE}", options=evil))
+    proposed = Remember(f"is {HOSTILE}", section="Work", options=evil)
+    dated.on("2026-02-03").proposals.propose(Propose(proposed))
+    dated.at.write(f"memory/{HOSTILE.replace('/', '')}.md", f"- {HOSTILE}\n")
+    memory = dated.on("2026-02-03")
+    for address in hostile_addresses(memory):
+        answer = read(memory, address, token="t")
+        assert answer.status < 500, address
+        assert Elements(answer.text).strange == [], address
+        assert "\u202e" not in answer.text, address
+    for address in ("/", "/days", "/files", "/f/memory/bad.md"):
+        assert "&lt;U+202E&gt;" in read(memory, address).text
