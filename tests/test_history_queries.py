@@ -302,11 +302,12 @@ class TestSectionHistory:
         whole = memory.history(ShowHistory("Work"))
         assert isinstance(whole, SectionHistory)
         assert (len(whole.revisions), whole.total) == (5, 5)
-        for offset, limit in ((0, 2), (2, 2), (4, 2), (5, 1)):
-            part = memory.history(ShowHistory("Work", offset=offset, limit=limit))
+        for upto, limit in ((5, 2), (3, 2), (1, 2), (4, 4)):
+            part = memory.history(ShowHistory("Work", upto=upto, limit=limit))
             assert isinstance(part, SectionHistory)
-            assert part.revisions == whole.revisions[offset : offset + limit]
-            assert (part.total, bool(part.notes)) == (5, offset + limit < 5)
+            assert part.revisions == whole.revisions[5 - upto : 5 - upto + limit]
+            assert (part.total, part.first, bool(part.notes)) == (5, whole.first, upto > limit)
+        assert code_of(lambda: memory.history(ShowHistory("Work", upto=6))) == "usage"
 
     def test_a_former_section_s_number_begins_with_one(self, dated: DatedMemory) -> None:
         dated.on("2026-01-10").apply(EditSection("Work", Action.DELETE))

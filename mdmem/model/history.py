@@ -116,7 +116,8 @@ class ShowHistory:
 
     An ambiguous word is taken as exact text, section, key, id, file: the first that fits; with
     `by_id` as the id of a fact. `limit` counts changes of sections; of a file or of all memory
-    commits (`by_commit`). `offset`: so many newer changes of a section are left out.
+    commits (`by_commit`). `upto`: the number of the newest change of a section to show, 1 being
+    the oldest.
     """
 
     target: str | None = None
@@ -125,13 +126,13 @@ class ShowHistory:
     limit: int = 20
     preamble: bool = False
     by_commit: bool = False
-    offset: int = 0
+    upto: int | None = None
     by_id: bool = False
 
     def __post_init__(self) -> None:
         """Refuse numbers out of their range, and a name together with the preamble."""
         require_range("limit", self.limit, 1, _MAX_SHOWN)
-        require_range("offset", self.offset, 0, _MAX_LISTED)
+        require_range("upto", self.upto, 1, _MAX_LISTED)
         if self.target is not None and self.preamble:
             raise UsageProblem(f"history takes a section or a fact, or {field('preamble')}")
 

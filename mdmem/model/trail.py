@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from enum import StrEnum
+from typing import NamedTuple
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
 from mdmem.model.ranges import Ranges, holds
@@ -154,6 +155,17 @@ class Revision:
     ended: int | None = None
     number: int = 0
     previous: tuple[int, ...] = ()
+
+
+class RevisionOutline(NamedTuple):
+    """A revision without its text and place; a tuple, since a section has thousands."""
+
+    number: int
+    lineage: int
+    begun: int
+    ended: int | None
+    unchanged_text: bool
+    previous: tuple[int, ...]
 
 
 class MarkKind(StrEnum):

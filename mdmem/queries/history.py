@@ -11,7 +11,7 @@ from operator import attrgetter
 
 from mdmem import history
 from mdmem.catchup import trails
-from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem
+from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
 from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
 from mdmem.history import chains, differences
@@ -29,7 +29,7 @@ from mdmem.model.history import (
     ShowHistory,
     TextHistory,
 )
-from mdmem.model.trail import Occurrence, Revision, TrailCommit
+from mdmem.model.trail import Occurrence, Revision, RevisionOutline, TrailCommit
 from mdmem.queries import lookup
 from mdmem.queries.blame import (
     TimeOf,
@@ -202,7 +202,12 @@ def _section_history(
         section = section_on_disk(workspace, path, request.target, request.nth).section
         return SectionHistory(path=path, section=section, revisions=(), notes=notes)
     changes = _section_changes(trail, newest)
-    shown = changes[request.offset : request.offset + request.limit]
+    upto = len(changes) if request.upto is None else request.upto
+    if upto > len(changes):
+        message = f"no version {upto}: {field('upto')} is at most {len(changes)}"
+        raise UsageProblem(message)
+    first = len(changes) - upto
+    shown = changes[first : first + request.limit]
     time_of = commit_times(workspace, trail)
     return SectionHistory(
         path=newest.path,
@@ -211,7 +216,7 @@ def _section_history(
             _change_view(time_of, trail, commit, revision, before)
             for commit, revision, before in _with_texts(trail, shown)
         ),
-        notes=(*notes, *_limit_notes(len(changes) - request.offset, request.limit)),
+        notes=(*notes, *_limit_notes(upto, request.limit)),
         total=len(changes),
         first=time_of(changes[-1].commit) if changes else None,
     )
@@ -228,8 +233,8 @@ class _ChangeOutline:
     """
 
     commit: int
-    after: Revision | None
-    before: tuple[Revision, ...]
+    after: RevisionOutline | None
+    before: tuple[RevisionOutline, ...]
 
 
 def _section_changes(trail: Trail, newest: Revision) -> list[_ChangeOutline]:

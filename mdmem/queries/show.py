@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import threading
 from datetime import date, timedelta
 from itertools import islice
 from pathlib import Path
@@ -252,12 +253,34 @@ def _read(workspace: Workspace, request: Show) -> SectionView:
     )
 
 
+class _LastCommits:
+    """The newest commits of files, kept while HEAD is the same: git reads history for each."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen: object = None
+        self._commits: dict[FilePath, CommitId | None] = {}
+
+    def of(self, workspace: Workspace, path: FilePath) -> CommitId | None:
+        seen = workspace.repository.head(), workspace.history_borders()
+        with self._lock:
+            if self._seen != seen:
+                self._seen, self._commits = seen, {}
+            if path in self._commits:
+                return self._commits[path]
+        commit = workspace.repository.last_commit(path)
+        with self._lock:
+            if self._seen == seen:
+                self._commits[path] = commit
+        return commit
+
+
 def _committed(
     workspace: Workspace, path: FilePath, document: Document
 ) -> tuple[CommitId | None, Document | None]:
     """The newest commit of a file, and HEAD's document of it (without edits `document` itself)."""
     state = workspace.repository.state(path)
-    commit = workspace.repository.last_commit(path) if state.commit else None
+    commit = workspace.resources.get(_LastCommits).of(workspace, path) if state.commit else None
     if not state.pending:
         return commit, document
     data = read_committed(workspace, path, state.commit)

@@ -23,6 +23,7 @@ from mdmem.model.trail import (
     Occurrence,
     Origin,
     Revision,
+    RevisionOutline,
     StatedRevert,
     TrailCommit,
     plain_first_line,
@@ -353,6 +354,12 @@ def parse_revision(row: SqlRow) -> Revision:
         number=number,
         previous=parse_numbers(previous),
     )
+
+
+def parse_outline(row: SqlRow) -> RevisionOutline:
+    """A row of `SELECT_REVISION_OUTLINES`."""
+    number, lineage, begun, ended, quiet, previous = row
+    return RevisionOutline(number, lineage, begun, ended, bool(quiet), parse_numbers(previous))
 
 
 def mark_row(mark: Mark, occurrence: int, number: int, path: bytes | None) -> SqlRow:

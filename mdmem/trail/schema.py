@@ -149,9 +149,8 @@ SELECT_ROWS_OF_LINES = (
 )
 """Occurrences without their last commit, with the columns that tell their lines."""
 SELECT_REVISIONS = "SELECT * FROM revisions"
-SELECT_REVISIONS_WITHOUT_TEXT = (
-    "SELECT number, lineage, begun, contested, path, section, nth, quiet, previous, ended, next,"
-    " head, tail, x'' FROM revisions"
+SELECT_REVISION_OUTLINES = (
+    "SELECT number, lineage, begun, ended, quiet, previous FROM revisions WHERE lineage = ?"
 )
 SELECT_REVISIONS_IN_FILE_OF_LINE = f"""
 {SELECT_REVISIONS} WHERE path = :path AND ended IS NULL AND contested < :low

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from heapq import heapify, heappop, heappush
 from itertools import islice
@@ -21,6 +21,7 @@ from mdmem.model.trail import (
     Occurrence,
     Origin,
     Revision,
+    RevisionOutline,
     StatedRevert,
     TrailCommit,
 )
@@ -38,6 +39,7 @@ from mdmem.trail.rows import (
     parse_mark,
     parse_numbers,
     parse_occurrence,
+    parse_outline,
     parse_revert,
     parse_revision,
     parse_shared_origin,
@@ -71,8 +73,8 @@ from mdmem.trail.schema import (
     SELECT_PREDECESSORS,
     SELECT_REPLACED_ROWS,
     SELECT_REVERTS,
+    SELECT_REVISION_OUTLINES,
     SELECT_REVISIONS,
-    SELECT_REVISIONS_WITHOUT_TEXT,
     SELECT_SECTION_CHANGES,
     SELECT_SECTIONS_WITH_FACTS,
     SELECT_STATING_COMMITS,
@@ -822,27 +824,25 @@ class Trail:
 
     def section_past(self, newest: Revision) -> tuple[Revision, ...]:
         """All revisions of a section, and of those that were joined with it, as they arrived."""
-        return self._past(newest, lambda lineage: lineage_rows(self._store, lineage))
+        outlines = self.section_outline(newest)
+        rows = [
+            row
+            for lineage in {each.lineage for each in outlines}
+            for row in lineage_rows(self._store, lineage)
+        ]
+        return parse_rows(parse_revision, sorted(rows, key=lambda row: int(row[0])))
 
-    def section_outline(self, newest: Revision) -> tuple[Revision, ...]:
-        """The same without their texts, whose reading takes most of the time."""
-        statement = f"{SELECT_REVISIONS_WITHOUT_TEXT} WHERE lineage = ?"
-        return self._past(newest, lambda lineage: self._store.rows(statement, lineage))
-
-    def _past(
-        self, newest: Revision, rows_of: Callable[[int], Iterable[SqlRow]]
-    ) -> tuple[Revision, ...]:
-        lineages, waiting, rows = set[int](), [newest.lineage], list[SqlRow]()
+    def section_outline(self, newest: Revision) -> tuple[RevisionOutline, ...]:
+        """The same without texts, whose reading takes most of the time."""
+        lineages, waiting, past = set[int](), [newest.lineage], dict[int, RevisionOutline]()
         while waiting:
             lineage = waiting.pop()
             if lineage in lineages:
                 continue
             lineages.add(lineage)
-            of_lineage = list(rows_of(lineage))
-            rows += of_lineage
-            before = {number for row in of_lineage for number in parse_numbers(row[_PREVIOUS])} - {
-                row[0] for row in rows
-            }
+            of_lineage = self._store.all(parse_outline, SELECT_REVISION_OUTLINES, lineage)
+            past |= {each.number: each for each in of_lineage}
+            before = {number for each in of_lineage for number in each.previous} - past.keys()
             for number in before:
                 waiting += [
                     each
@@ -850,10 +850,10 @@ class Trail:
                         "SELECT lineage FROM revisions WHERE number = ?", number
                     )
                 ]
-        return parse_rows(parse_revision, sorted(rows, key=lambda row: int(row[0])))
+        return tuple(past[number] for number in sorted(past))
 
-    def with_texts(self, revisions: Iterable[Revision]) -> dict[int, Revision]:
-        """Revisions with their texts, by number; newer ones of the same section are read too."""
+    def with_texts(self, revisions: Iterable[RevisionOutline]) -> dict[int, Revision]:
+        """Revisions by number; newer ones of the same section are read too."""
         wanted: dict[int, set[int]] = {}
         for each in revisions:
             wanted.setdefault(each.lineage, set()).add(each.number)
