@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -10,7 +11,8 @@ from mdmem.model import FactId, FilePath
 from mdmem.model.trail import Entry
 from mdmem.page.rows import Piece, difference
 from mdmem.startup.records import dataclass
-from mdmem.text.document import parse_bytes
+from mdmem.text.common_ends import common_ends
+from mdmem.text.document import parse_bytes, split_lines
 from mdmem.text.entries import entries, shown_text
 from mdmem.text.facts import key_and_value, normalise_key
 
@@ -18,6 +20,9 @@ _MOST_COMPARED = 400
 """More pairs of lines without a counterpart are not compared, each with each."""
 _LEAST_SHARED = 0.5
 """The share of a line that another one must have to be taken for its new form."""
+_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s")
+_MAY_REACH_FAR = re.compile(r"```|~~~|<[!?A-Za-z]")
+"""The beginnings of code and HTML, whose end may be anywhere below."""
 _SIGNS = {"": "", "changed": "~", "added": "+", "removed": "−"}
 
 
@@ -39,6 +44,19 @@ class ComparedLine:
 def read_entries(text: str) -> tuple[Entry, ...]:
     """The entries of a section's text, with its heading or without."""
     return entries(parse_bytes(text.encode("utf-8", "surrogatepass")), FilePath(""))
+
+
+def differing_parts(before: str, after: str) -> tuple[str, str]:
+    """The whole items and blocks between the common beginning and end of two texts."""
+    old, new = split_lines(before), split_lines(after)
+    if _MAY_REACH_FAR.search(before) or _MAY_REACH_FAR.search(after):
+        return before, after
+    start, end = common_ends(old, new)
+    while start and not (start < len(old) and _ITEM.match(old[start])):
+        start -= 1
+    while end and not _ITEM.match(old[len(old) - end]):
+        end -= 1
+    return "".join(old[start : len(old) - end]), "".join(new[start : len(new) - end])
 
 
 def compare(

@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from functools import cache
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from mdmem.folder import installed
 from mdmem.history.differences import DiffKind
@@ -19,7 +19,11 @@ from mdmem.show.proposals import visible
 from mdmem.text.addresses import join_path
 from mdmem.wording import number_of, typed
 
-_ELEMENTS = {DiffKind.OUT: "del", DiffKind.IN: "ins"}
+_MARKS = {
+    DiffKind.OUT: (Markup("<del>"), Markup("</del>")),
+    DiffKind.IN: (Markup("<ins>"), Markup("</ins>")),
+}
+_NO_MARKS = Markup(""), Markup("")
 _WEEK = timedelta(days=6)
 
 
@@ -80,12 +84,11 @@ def _shown(value: object) -> object:
 
 def pieces(difference: tuple[Piece, ...]) -> Markup:
     """A difference by words: `del` and `ins` around what went out and came in."""
-    return Markup("").join(
-        Markup("<{0}>{1}</{0}>").format(_ELEMENTS[kind], visible(text))
-        if kind in _ELEMENTS
-        else escape(visible(text))
-        for kind, text in difference
-    )
+    shown = Markup("")
+    for kind, text in difference:
+        start, end = _MARKS.get(kind, _NO_MARKS)
+        shown += start + visible(text) + end
+    return shown
 
 
 def time(moment: datetime, now: datetime) -> Markup:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
 from itertools import groupby
 from operator import attrgetter
+from typing import NamedTuple
 
 from mdmem import history
 from mdmem.catchup import trails
@@ -39,7 +41,7 @@ from mdmem.queries.blame import (
     shallow_notes,
     statement_of,
 )
-from mdmem.startup.records import dataclass, replace
+from mdmem.startup.records import replace
 from mdmem.text.addresses import join_path, matching_sections
 from mdmem.text.document import is_blank, parse_bytes
 from mdmem.text.fact_names import id_prefix
@@ -51,6 +53,8 @@ from mdmem.workspace import Say, Workspace
 _MORE_CHANGES = 4
 """Changes of sections read per commit to be shown; also the factor of further attempts."""
 _FIRST_CHARACTERS = 60
+_MOST_KEPT = 20
+"""Sections whose changes are kept."""
 _WEEK_SECONDS = 7 * 24 * 60 * 60
 
 
@@ -201,20 +205,21 @@ def _section_history(
     if newest is None:
         section = section_on_disk(workspace, path, request.target, request.nth).section
         return SectionHistory(path=path, section=section, revisions=(), notes=notes)
-    changes = _section_changes(trail, newest)
+    changes = workspace.resources.get(_KeptPasts).changes(trail, newest)
     upto = len(changes) if request.upto is None else request.upto
     if upto > len(changes):
         message = f"no version {upto}: {field('upto')} is at most {len(changes)}"
         raise UsageProblem(message)
     first = len(changes) - upto
-    shown = changes[first : first + request.limit]
     time_of = commit_times(workspace, trail)
     return SectionHistory(
         path=newest.path,
         section=newest.section,
         revisions=tuple(
             _change_view(time_of, trail, commit, revision, before)
-            for commit, revision, before in _with_texts(trail, shown)
+            for commit, revision, before in _with_texts(
+                trail, changes[first : first + request.limit]
+            )
         ),
         notes=(*notes, *_limit_notes(upto, request.limit)),
         total=len(changes),
@@ -225,9 +230,8 @@ def _section_history(
 _Change = tuple[TrailCommit, Revision | None, Revision | None]
 
 
-@dataclass(frozen=True, slots=True)
-class _ChangeOutline:
-    """A change of a section, without texts.
+class _ChangeOutline(NamedTuple):
+    """A change of a section, without texts; a tuple, since a section has thousands.
 
     `after`: None where it was removed; `before`: several of a merge.
     """
@@ -237,14 +241,35 @@ class _ChangeOutline:
     before: tuple[RevisionOutline, ...]
 
 
+class _KeptPasts:
+    """The changes of the sections that were asked for last, while the trail is as it was."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: dict[tuple[object, ...], list[_ChangeOutline]] = {}
+
+    def changes(self, trail: Trail, newest: Revision) -> list[_ChangeOutline]:
+        """All changes of a section, newest first."""
+        stamps = trail.store.stamps()
+        name = stamps, trail.head, newest.number
+        with self._lock:
+            kept = self._kept.pop(name, None)
+        changes = _section_changes(trail, newest) if kept is None else kept
+        if stamps is not None and trail.store.stamps() == stamps:
+            with self._lock:
+                self._kept[name] = changes
+                if len(self._kept) > _MOST_KEPT:
+                    del self._kept[next(iter(self._kept))]
+        return changes
+
+
 def _section_changes(trail: Trail, newest: Revision) -> list[_ChangeOutline]:
-    """All changes of a section, newest first."""
     past = {each.number: each for each in trail.section_outline(newest)}
     begun = {each.begun for each in past.values()}
     changes = []
     for revision in past.values():
         if not revision.unchanged_text:
-            before = tuple(past[number] for number in revision.previous if number in past)
+            before = tuple([past[number] for number in revision.previous if number in past])
             is_back = any(
                 each.ended not in (None, revision.begun) and each.ended not in begun
                 for each in before
@@ -253,9 +278,8 @@ def _section_changes(trail: Trail, newest: Revision) -> list[_ChangeOutline]:
         if revision.ended is not None and revision.ended not in begun:
             changes.append(_ChangeOutline(revision.ended, None, (revision,)))
     ranks = trail.ranks({change.commit for change in changes})
-    return sorted(
-        changes, key=lambda change: (ranks[change.commit], change.after is None), reverse=True
-    )
+    changes.sort(key=lambda change: (ranks[change.commit], change.after is None), reverse=True)
+    return changes
 
 
 def _with_texts(trail: Trail, changes: Sequence[_ChangeOutline]) -> Iterator[_Change]:

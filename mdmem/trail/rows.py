@@ -263,7 +263,9 @@ def join_numbers(numbers: Sequence[int]) -> str | None:
 
 def parse_numbers(text: str | None) -> tuple[int, ...]:
     """The numbers that `join_numbers` wrote."""
-    return tuple(map(int, text.split(" "))) if text else ()
+    if not text:
+        return ()
+    return tuple(map(int, text.split(" "))) if " " in text else (int(text),)
 
 
 def parse_occurrence(row: SqlRow) -> Occurrence:

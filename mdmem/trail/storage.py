@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from mdmem.errors import StorageProblem
+from mdmem.folder import files
 from mdmem.trail.rows import SqlRow, blob
 from mdmem.trail.schema import APPLICATION_ID, FILLED_INDICES, SCHEMA, TRAIL_VERSION
 
@@ -126,6 +127,13 @@ class Store:
                 self.run("ROLLBACK")
         if is_new:
             self.run(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
+
+    def stamps(self) -> tuple[object, ...] | None:
+        """The stamps of its files, which any writing changes; None where it has none."""
+        if self._path is None or not self._stored:
+            return None
+        own, log = (files.stamp(f"{self._path}{suffix}") for suffix in ("", "-wal"))
+        return own, log if log and log[2] else None
 
     def settle(self) -> None:
         """Write SQLite's log into the file; if the disk does not take it, the log still counts."""

@@ -12,7 +12,7 @@ from mdmem.model.history import RevisionView, SectionHistory, ShowHistory
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.searches import FactList, Hit, ListFacts
 from mdmem.model.trail import Entry
-from mdmem.page.comparing import ComparedLine, compare, read_entries
+from mdmem.page.comparing import ComparedLine, compare, differing_parts, read_entries
 from mdmem.page.pages import Page, Query, Reader
 from mdmem.page.rows import SourceMark, source_mark
 from mdmem.show.history import history_json
@@ -27,6 +27,7 @@ _MOST_ROWS = 200
 _VERSIONS = 20
 _MOST_CHANGES = 8
 """Lines that are shown of one version's changes."""
+_MOST_DIGITS = 10
 _MISSING = ("section-not-found", "file-not-found")
 
 
@@ -70,43 +71,48 @@ class PastVersion:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
+    """A section as its address names it; `alike`: the number of sections with this name."""
+
     path: str
     section: str | None
     nth: int | None
+    alike: int = 1
 
     def show(self) -> Show:
         preamble = self.section is None
         return Show(file=self.path, section=self.section, nth=self.nth, preamble=preamble)
 
-    def history(self, limit: int, offset: int) -> ShowHistory:
+    def history(self, upto: int | None) -> ShowHistory:
+        # With a number the name is that of a section alone, and never a fact's.
         return ShowHistory(
             target=self.section,
             file=self.path,
-            nth=self.nth,
+            nth=None if self.section is None else self.nth or 1,
             preamble=self.section is None,
-            limit=limit,
-            offset=offset,
+            limit=_VERSIONS,
+            upto=upto,
         )
 
 
 def section(reader: Reader, query: Query) -> Page:
     """A section as it is now; with `at`, that version of it against now."""
-    memory, links = reader.memory, reader.links
-    place = _Place(query["path"], query.get("section") or None, _number(query, "nth"))
-    skipped = _number(query, "skip") or 0
-    place, history, alike = _past(reader, place, skipped)
-    number = _number(query, "at", history.total)
-    view = _now(reader, place)
+    memory = reader.memory
+    number = _number(query, "at")
+    named = _Place(query["path"], query.get("section") or None, _number(query, "nth"))
+    place, view = _now(reader, named)
+    history = memory.history(place.history(number or _number(query, "upto")))
+    assert isinstance(history, SectionHistory)
     path, names = (view.path, view.section) if view else (history.path, history.section)
     listed = memory.facts(ListFacts(file=path, section=join_path(names), limit=_MOST_ROWS))
     now = read_entries(view.text if view else "")
     lines = _lines(now, listed, names, reader.now().date())
-    newest = history.total - skipped
+    newest = number or _number(query, "upto") or history.total
+    versions = [_version_row(newest - at, each) for at, each in enumerate(history.revisions)]
     values: dict[str, Any] = {
         "path": path,
         "section": names,
         "nth": place.nth,
-        "alike": alike,
+        "alike": place.alike,
         "view": view,
         "inner": [each for each in view.subsections if each[:-1] == names] if view else (),
         "lines": lines[:_MOST_ROWS],
@@ -114,53 +120,37 @@ def section(reader: Reader, query: Query) -> Page:
         "facts": sum(line.fact is not None for line in lines),
         "notes": listed.notes,
         "history": history,
-        "versions": [_version_row(newest - at, each) for at, each in enumerate(history.revisions)],
-        "skipped": skipped,
-        "page_size": _VERSIONS,
+        "versions": versions,
+        "newer": min(history.total, newest + _VERSIONS) if newest < history.total else 0,
+        "older": newest - len(versions),
         "number": number,
-        "past": _past_version(reader, place, history.total, number, now) if number else None,
+        "past": _past(reader, versions[0], history.revisions[0], now) if number else None,
     }
     data = history_json(history) | facts_json(listed) | (section_json(view) if view else {})
     title = names[-1] if names else path.rpartition("/")[2]
-    return Page("section", title, values, data, "memory", links.section(path, names, nth=place.nth))
+    back = reader.links.section(path, names, nth=place.nth)
+    return Page("section", title, values, data, "memory", back)
 
 
-def _number(query: Query, name: str, most: int | None = None) -> int | None:
+def _number(query: Query, name: str) -> int | None:
     """A whole number of the address, if it is there."""
     text = query.get(name, "")
-    if not text:
-        return None
-    limit = "" if most is None else f" up to {most}"
-    if not text.isdecimal() or not 1 <= int(text[:9]) <= (most or 10**9):
-        raise UsageProblem(f"{name} must be a number from 1{limit}, not {text[:80]!r}")
-    return int(text)
+    if text and not (text.isdecimal() and len(text) < _MOST_DIGITS):
+        raise UsageProblem(f"{name} must be a number, not {text[:80]!r}")
+    return int(text) if text else None
 
 
-def _past(
-    reader: Reader, place: _Place, skipped: int
-) -> tuple[_Place, SectionHistory, Sequence[int]]:
-    """A section's versions, and the numbers of all sections with its name, if several have it."""
-    numbers: Sequence[int] = ()
+def _now(reader: Reader, place: _Place) -> tuple[_Place, SectionView | None]:
+    """The section as it is, the first where several have its name; None: it was removed."""
     try:
-        history = reader.memory.history(place.history(_VERSIONS, skipped))
-    except SectionProblem as problem:
-        if problem.code != "section-ambiguous":
-            raise
-        numbers = range(1, len(problem.details["sections"]) + 1)
-        place = replace(place, nth=1)
-        history = reader.memory.history(place.history(_VERSIONS, skipped))
-    assert isinstance(history, SectionHistory)
-    return place, history, numbers
-
-
-def _now(reader: Reader, place: _Place) -> SectionView | None:
-    """The section as it is; None where it was removed."""
-    try:
-        return reader.memory.show(place.show())
+        return place, reader.memory.show(place.show())
     except (SectionProblem, PathProblem) as problem:
+        if problem.code == "section-ambiguous":
+            place = replace(place, nth=1, alike=len(problem.details["sections"]))
+            return place, reader.memory.show(place.show())
         if problem.code not in _MISSING:
             raise
-        return None
+        return place, None
 
 
 def _lines(now: Sequence[Entry], listed: FactList, section: SectionPath, today: date) -> list[Line]:
@@ -204,13 +194,9 @@ def _words(text: str) -> tuple[str | None, str]:
 
 
 def _version_row(number: int, revision: RevisionView) -> VersionRow:
-    changed = [
-        line
-        for line in compare(
-            read_entries(revision.before), read_entries(revision.text), pairs_alike=True
-        )
-        if line.change
-    ]
+    before, after = differing_parts(revision.before, revision.text)
+    compared = compare(read_entries(before), read_entries(after), pairs_alike=True)
+    changed = [line for line in compared if line.change]
     return VersionRow(
         number=number,
         time=revision.time,
@@ -222,17 +208,10 @@ def _version_row(number: int, revision: RevisionView) -> VersionRow:
     )
 
 
-def _past_version(
-    reader: Reader, place: _Place, total: int, number: int, now: Sequence[Entry]
+def _past(
+    reader: Reader, row: VersionRow, revision: RevisionView, now: Sequence[Entry]
 ) -> PastVersion:
-    history = reader.memory.history(place.history(1, total - number))
-    assert isinstance(history, SectionHistory)
-    (revision,) = history.revisions
     then = read_entries(revision.text)
     facts = {entry.fact for entry in then if entry.fact} - {entry.fact for entry in now}
     lines = compare(then, now, reader.memory.successors(sorted(facts)))
-    return PastVersion(
-        row=_version_row(number, revision),
-        lines=tuple(lines[:_MOST_ROWS]),
-        left_out=max(0, len(lines) - _MOST_ROWS),
-    )
+    return PastVersion(row, tuple(lines[:_MOST_ROWS]), max(0, len(lines) - _MOST_ROWS))
