@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from types import MappingProxyType
+from typing import TypeAlias
 
 from mdmem.history.differences import DiffKind, word_difference
 from mdmem.model import FactId, FilePath
@@ -16,6 +16,8 @@ from mdmem.text.document import parse_bytes, split_lines
 from mdmem.text.entries import entries, shown_text
 from mdmem.text.facts import key_and_value, normalise_key
 
+Successors: TypeAlias = Callable[[Sequence[FactId]], Mapping[FactId, FactId]]
+"""The current facts in place of some that are no longer current, as of `Memory.successors`."""
 _MOST_COMPARED = 400
 """More pairs of lines without a counterpart are not compared, each with each."""
 _LEAST_SHARED = 0.5
@@ -62,13 +64,14 @@ def differing_parts(before: str, after: str) -> tuple[str, str]:
 def compare(
     before: Sequence[Entry],
     after: Sequence[Entry],
-    successors: Mapping[FactId, FactId] = MappingProxyType({}),
+    successors: Successors | None = None,
     pairs_alike: bool = False,
 ) -> list[ComparedLine]:
     """The lines of two texts, in the order of the second one.
 
-    A line and its new form are one row: the same fact, the same key, or its successor. With
-    `pairs_alike` half of the words are enough, as they are for whatever is no fact.
+    A line and its new form are one row: the same fact, the same key, or its successor, which is
+    asked for only then. With `pairs_alike` half of the words are enough, as they are for whatever
+    is no fact.
     """
     new_form = _pairs(before, after, successors, pairs_alike)
     old_form = {new: old for old, new in new_form.items()}
@@ -90,7 +93,7 @@ def compare(
 def _pairs(
     before: Sequence[Entry],
     after: Sequence[Entry],
-    successors: Mapping[FactId, FactId],
+    successors: Successors | None,
     pairs_alike: bool,
 ) -> dict[int, int]:
     pairs: dict[int, int] = {}
@@ -106,11 +109,13 @@ def _pairs(
 
     match(_identity, _identity)
     match(_key, _key)
-    match(lambda entry: entry.fact and successors.get(entry.fact), lambda entry: entry.fact)
-    olds, news = (
-        _without(range(len(before)), pairs),
-        _without(range(len(after)), pairs.values()),
-    )
+    unpaired = [before[number].fact for number in _without(range(len(before)), pairs)]
+    facts = [fact for fact in unpaired if fact is not None]
+    if successors is not None and facts:
+        new_facts = successors(facts)
+        match(lambda entry: entry.fact and new_facts.get(entry.fact), lambda entry: entry.fact)
+    olds = _without(range(len(before)), pairs)
+    news = _without(range(len(after)), pairs.values())
     if len(olds) * len(news) <= _MOST_COMPARED:
         for number in olds:
             alike = (each for each in news if _are_alike(before[number], after[each], pairs_alike))

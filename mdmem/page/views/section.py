@@ -212,6 +212,5 @@ def _past(
     reader: Reader, row: VersionRow, revision: RevisionView, now: Sequence[Entry]
 ) -> PastVersion:
     then = read_entries(revision.text)
-    facts = {entry.fact for entry in then if entry.fact} - {entry.fact for entry in now}
-    lines = compare(then, now, reader.memory.successors(sorted(facts)))
+    lines = compare(then, now, reader.memory.successors)
     return PastVersion(row, tuple(lines[:_MOST_ROWS]), max(0, len(lines) - _MOST_ROWS))
