@@ -701,7 +701,10 @@ NOT_MEMORY = {
     *(
         f"Pipelines.{name}"
         for name in (
-            ["add_status", "figures", "list_sessions", "schedule", "show_session", "start_digest"]
+            [
+                *("add_status", "cited_messages", "figures", "list_sessions", "schedule"),
+                *("show_session", "start_digest"),
+            ]
         )
     ),
 }

@@ -35,6 +35,8 @@ from mdmem.transcripts.files import (
 from mdmem.wording import field, number_of
 from mdmem.workspace import Say, Workspace, session_folders
 
+_LINES_BEHIND = 20
+"""Lines behind cited ones in which messages around them are looked for."""
 _CONTEXT_MESSAGES = 5
 """Messages shown before and behind the named lines."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -222,6 +224,29 @@ def show_session(
         older=first,
         newer=len(messages) - last,
     )
+
+
+def cited_messages(
+    workspace: Workspace, request: ShowSessions, reference: str, say: Say
+) -> tuple[ShownMessage, ...]:
+    """The messages in and around cited lines (`CLIENT/SESSION#LINE`); none if the session is gone.
+
+    A transcript is not read to its end, so whether its user took back something later is not told.
+
+    Raises: TranscriptProblem (`ambiguous`, `unknown-format`).
+    """
+    name = known_sessions.parse_name(reference)
+    transcript_file = known_sessions.find_transcript(workspace, name)
+    if transcript_file is None or name.last_line is None:
+        return ()
+    lines = name.last_line + _LINES_BEHIND
+    transcript = read_file(str(transcript_file.path), None, workspace.settings.owner, lines)
+    if transcript is None or name.last_line > transcript.lines:
+        return ()
+    purged, zone = purged_texts(workspace, say), config.zone(workspace.settings.timezone)
+    messages = [message for message in transcript.messages if not purged.hold(message)]
+    first, last = _part(messages, name, request.limit)
+    return tuple(_shown(message, name, request.chars, zone) for message in messages[first:last])
 
 
 def _part(messages: Sequence[Message], name: SessionName, limit: int) -> tuple[int, int]:

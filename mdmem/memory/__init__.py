@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from mdmem.model.proposals import ReviewResult
     from mdmem.model.reads import (
         FileList,
+        FileNames,
         FoundWorkspace,
         Initialise,
         InitResult,

@@ -18,7 +18,7 @@ from mdmem.model.pipelines import (
     ScheduleResult,
 )
 from mdmem.model.reads import ShowFigures, WorkspaceStatus
-from mdmem.model.sessions import SessionList, SessionView, ShowSessions
+from mdmem.model.sessions import SessionList, SessionView, ShownMessage, ShowSessions
 from mdmem.model.writes import WriteOptions
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress, Say, Workspace
@@ -53,6 +53,15 @@ class Pipelines:
             return module("digest.session_views").show_session(
                 self.workspace, request, reference, self.say
             )
+
+    def cited_messages(self, request: ShowSessions, reference: str) -> tuple[ShownMessage, ...]:
+        """Show the cited lines of a session and a few around; none if its transcript is gone.
+
+        Raises TranscriptProblem (several sessions fit, or it cannot be read).
+        """
+        return module("digest.session_views").cited_messages(
+            self.workspace, request, reference, self.say
+        )
 
     def digest(self, request: Digest) -> DigestResult:
         """Write what is new in transcripts into the logs of the days on which it was said.

@@ -22,7 +22,7 @@ from mdmem.page.views import (
 ROUTES: Mapping[str, View] = {
     "/": today.today,
     "/s/{path:path}": section.section,
-    "/fact/{id}": fact.fact,
+    "/fact/{id:path}": fact.fact,
     "/search": searching.search,
     "/context": context.context,
 }

@@ -75,8 +75,11 @@ def read_file(
     path: str,
     start: ReadingStart | None = None,
     owners: Collection[str] = (),
+    lines: int | None = None,
 ) -> Transcript | None:
     """Read a transcript, from `start` on where that is enough; None: no record yet.
+
+    `lines`: no more than so many, from the start.
 
     Raises TranscriptProblem: `unknown-format`. OSError: it cannot be read.
     """
@@ -87,7 +90,7 @@ def read_file(
             transcript = reading.read(file.read(), start, owners)
             file.seek(0)
         if transcript is None:
-            data = file.read()
+            data = file.read() if lines is None else b"".join(islice(file, lines))
             transcript = reading.read(data, None, owners)
             if transcript and start and not reading.was_rewritten(data, start):
                 transcript = replace(transcript, after_line=start.read_line)

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from mdmem.errors import PathProblem, TranscriptProblem
+from mdmem.errors import TranscriptProblem
 from mdmem.model import FactId, FilePath, Op, SectionPath, Status
 from mdmem.model.history import EndView, FactHistory, FactLink, ShowHistory
 from mdmem.model.reads import SectionView, Show
@@ -182,7 +182,7 @@ def _said(reader: Reader, history: FactHistory) -> list[Said]:
 def _messages(reader: Reader, cited: str) -> Said:
     asked = ShowSessions(reference=cited, limit=_MESSAGES, chars=_CHARACTERS)
     try:
-        view = reader.memory.pipelines.show_session(asked, cited)
-    except (PathProblem, TranscriptProblem):
-        return Said(cited, is_gone=True)
-    return Said(cited, view.messages, view.session.gone)
+        messages = reader.memory.pipelines.cited_messages(asked, cited)
+    except (OSError, TranscriptProblem):
+        return Said(cited)
+    return Said(cited, messages, is_gone=not messages)
