@@ -16,6 +16,7 @@ from typing import TypeAlias, TypeVar
 from mdmem.catchup.watcher import WorkspaceFiles
 from mdmem.folder import config, files, layout
 from mdmem.repo import git_files, git_settings
+from mdmem.search.snapshot import INDEX_NAME, SNAPSHOT_NAME
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.workspace import Workspace, used_workspaces
 
@@ -24,6 +25,10 @@ Stamp: TypeAlias = "tuple[int, ...]"
 _MOST_KEPT = 50
 _PROPOSALS = ("refs/heads/mdmem/proposals", "refs/mdmem/made")
 _BRANCHES = ("refs/heads", "refs/remotes")
+_USER_VARIABLES = (
+    *(f"GIT_{role}_{part}" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")),
+    "EMAIL",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +159,19 @@ def _refs(
         for name in sorted(names)
     )
     return names, tuple(map(files.stamp, names))
+
+
+def index(workspace: Workspace) -> Look:
+    """The index on disk, which each update replaces."""
+    return Look((), (files.stamp(f"{workspace.state}/{INDEX_NAME}/{SNAPSHOT_NAME}"),))
+
+
+def user(workspace: Workspace) -> Look | None:
+    """Git's settings, by which the user's own commits are told from those of others."""
+    settings = git_settings.read_settings(str(workspace.repository.git_dir))
+    if settings is None:
+        return None
+    return Look((settings, *map(os.environ.get, _USER_VARIABLES)))
 
 
 def unsaved(workspace: Workspace) -> Look | None:

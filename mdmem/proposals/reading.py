@@ -99,8 +99,13 @@ def read_standing(
 ) -> tuple[list[Proposal], tuple[UnreadableProposal, ...]]:
     """Read the proposals to decide here: not those merged, or for other workspaces only."""
     read, unreadable = read_open(workspace)
+    return to_decide(read), unreadable
+
+
+def to_decide(read: Iterable[Proposal]) -> list[Proposal]:
+    """Those of the open proposals that are decided here."""
     ahead = (each for each in read if each.branch.is_ahead)
-    return [each for each in ahead if each.view.waits or not each.branch.shared_with], unreadable
+    return [each for each in ahead if each.view.waits or not each.branch.shared_with]
 
 
 def read_proposals(workspace: Workspace, refs: Sequence[ProposalRef]) -> list[Proposal]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from datetime import datetime
 
-from mdmem.catchup import trails
+from mdmem.catchup import kept, trails
 from mdmem.catchup.index import fresh_index
 from mdmem.model import FactId, SectionPath, Status
 from mdmem.model.searches import ConflictList, ConflictView, Hit, ListFacts
@@ -23,8 +23,18 @@ def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) 
     """Current facts that contradict each other, each pair once in a section, in file order.
 
     Many facts with one key are paired with the next only (`contradictions`): n - 1 pairs. Parts of
-    blocks that a merge kept in two versions follow.
+    blocks that a merge kept in two versions follow. The answer is kept while nothing moves.
     """
+    return kept.answer(
+        workspace,
+        "conflicts",
+        (kept.memory_files, kept.index, kept.user),
+        lambda: _conflicts(workspace, say, progress),
+        lambda listed: not listed.stale,
+    )
+
+
+def _conflicts(workspace: Workspace, say: Say, progress: Progress | None) -> ConflictList:
     index = fresh_index(workspace, say, progress)
     listed = facts_in(workspace, index, ListFacts(limit=0), say, progress, contradicted=True)
     hits = sorted(listed.facts, key=lambda hit: (hit.path, hit.start_line))
