@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         FileList,
         FileNames,
         FoundWorkspace,
+        Freshness,
         Initialise,
         InitResult,
         ListFiles,
@@ -542,6 +543,10 @@ class Memory:
         if workspace.settings.sessions or (workspace.state / RUNS_NAME).exists():
             return self.pipelines.add_status(status)
         return status
+
+    def freshness(self) -> Freshness:
+        """Tell what is not saved or indexed: the part of `status` that costs nothing."""
+        return module("queries.status").freshness(self.workspace)
 
     def more_on_branches(self) -> tuple[MoreFacts, ...]:
         """The branches with facts that this one never had, as far as that is known at once."""

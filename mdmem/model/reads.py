@@ -287,6 +287,15 @@ class MoreFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Freshness:
+    """The memory files that are not saved, and (`current`) if the index has seen everything."""
+
+    commit: CommitId | None
+    uncommitted: tuple[FilePath, ...]
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
 class WorkspaceStatus:
     """The state of a workspace and its index.
 

@@ -8,16 +8,17 @@ from typing import NamedTuple
 
 from mdmem import adoption
 from mdmem.catchup import kept, replay, trail_update
-from mdmem.catchup.index import index_and_stamps
+from mdmem.catchup.index import index_and_stamps, index_as_is
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files, hook_files, layout
 from mdmem.history.purged import holds_purged, parse_purged
 from mdmem.merge import setup
 from mdmem.model import CommitId, FileKind, FilePath
-from mdmem.model.reads import MoreFacts, WorkspaceStatus
+from mdmem.model.reads import Freshness, MoreFacts, Waiting, WorkspaceStatus
 from mdmem.proposals import branches
 from mdmem.queries import folders, other_branches
 from mdmem.search.snapshot import Snapshot
+from mdmem.startup.records import dataclass
 from mdmem.text.document import parse_bytes
 from mdmem.text.facts import items
 from mdmem.trail import Trail
@@ -36,12 +37,13 @@ def status(workspace: Workspace) -> WorkspaceStatus:
     With other branches the trail is brought up to date, as for a search.
     """
     index, is_fresh, stamps = index_and_stamps(workspace)
+    repository = workspace.repository
     kinds = [workspace.kind_of(path) for path in stamps]
     with_more, notes = _other_branches(workspace)
     return WorkspaceStatus(
         workspace=str(workspace.root),
-        branch=workspace.repository.branch(),
-        commit=workspace.repository.head(),
+        branch=repository.branch(),
+        commit=repository.head(),
         files={kind.value: kinds.count(kind) for kind in FileKind if kind.is_memory},
         paths={
             glob: sum(layout.matches(path, (glob,)) and workspace.is_note(path) for path in stamps)
@@ -53,9 +55,9 @@ def status(workspace: Workspace) -> WorkspaceStatus:
         entries=index.count,
         indexed_commit=index.seen.commit,
         current=is_fresh,
-        hooks=hook_files.hook_states(workspace.repository.hooks_dir),
-        waiting=branches.waiting(workspace),
-        adopted=adoption.is_adopted(workspace.repository, workspace.environment),
+        hooks=hook_files.hook_states(repository.known_hooks_dir or repository.hooks_dir),
+        waiting=_waiting(workspace),
+        adopted=adoption.is_adopted(repository, workspace.environment),
         branches=with_more,
         notes=(*notes, *_notes(workspace)),
     )
@@ -71,12 +73,37 @@ def unsaved_files(workspace: Workspace) -> tuple[FilePath, ...]:
     return kept.answer(workspace, "unsaved", (kept.unsaved,), make)
 
 
+def freshness(workspace: Workspace) -> Freshness:
+    """The unsaved files, and the state of the index, which stays as it is."""
+    return Freshness(
+        commit=workspace.repository.head(),
+        uncommitted=unsaved_files(workspace),
+        current=index_as_is(workspace)[1],
+    )
+
+
 def _other_branches(workspace: Workspace) -> tuple[tuple[MoreFacts, ...], tuple[str, ...]]:
     """The branches with more facts, and a note where they cannot be read."""
     try:
-        return other_branches.more_facts(workspace, as_stored=False), ()
+        more = kept.answer(
+            workspace,
+            "branches",
+            (kept.branches,),
+            lambda: other_branches.more_facts(workspace, as_stored=False),
+        )
     except RepositoryProblem as problem:
         return (), (f"cannot tell what other branches hold: {problem.message}",)
+    return more, ()
+
+
+def _waiting(workspace: Workspace) -> Waiting:
+    return kept.answer(
+        workspace,
+        "waiting",
+        (kept.proposals,),
+        lambda: branches.waiting(workspace),
+        lambda waiting: not waiting.unreadable,
+    )
 
 
 def _skipped_files(
@@ -95,24 +122,47 @@ def _skipped_files(
 
 def _notes(workspace: Workspace) -> Iterator[str]:
     yield from filter(None, (workspace.repository.under_way(), two_curated_hint(workspace)))
+    history = kept.answer(
+        workspace,
+        "notes",
+        (kept.memory_files, kept.branches, kept.user),
+        lambda: _history_notes(workspace),
+        lambda notes: notes.is_whole,
+    )
+    yield from history.lines
+
+
+@dataclass(frozen=True, slots=True)
+class _HistoryNotes:
+    """Lines for the user; `is_whole`: all of history could be read."""
+
+    lines: tuple[str, ...]
+    is_whole: bool
+
+
+def _history_notes(workspace: Workspace) -> _HistoryNotes:
+    lines = []
     if (
         workspace.repository.run("remote").output
         and setup.driver_command(workspace.repository) is None
     ):
-        yield (
+        lines.append(
             "no merge driver is set here, so git merges memory by lines. To set it:"
             f" {verb('doctor', 'fix')}"
         )
     with trail_update.stored_trail(workspace) as trail:
-        for each in replay.here_again(workspace, trail):
-            yield (
-                f"forgotten, but back: {each.entry.path}, {each.entry.fact}"
-                f" {' '.join(each.entry.text.split())[:_QUOTED]}"
-            )
+        is_whole = trail.head == workspace.repository.head()
+        lines += (
+            f"forgotten, but back: {each.entry.path}, {each.entry.fact}"
+            f" {' '.join(each.entry.text.split())[:_QUOTED]}"
+            for each in replay.here_again(workspace, trail)
+        )
         try:
-            yield from _purge_notes(workspace, trail)
+            lines += _purge_notes(workspace, trail)
         except RepositoryProblem as problem:
-            yield f"cannot tell whether purged text is still there: {problem.message}"
+            lines.append(f"cannot tell whether purged text is still there: {problem.message}")
+            is_whole = False
+    return _HistoryNotes(tuple(lines), is_whole)
 
 
 def _purge_notes(workspace: Workspace, trail: Trail) -> Iterator[str]:
