@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date
 
-from mdmem.catchup import replay, trails
+from mdmem.catchup import kept, replay, trails
 from mdmem.catchup.entry_states import match_entries
 from mdmem.changes.advice import Budget, CuratedFile, FactState, find_advice
 from mdmem.errors import PathProblem
@@ -26,8 +26,14 @@ _KINDS = (FileKind.EVERGREEN, FileKind.PROFILE)
 
 
 def review(workspace: Workspace, say: Say) -> ReviewResult:
-    """Advise on tidying the curated files; nothing is changed."""
-    return ReviewResult(gather_advice(workspace, say), waiting=branches.waiting(workspace))
+    """Advise on tidying the curated files; nothing is changed. Kept while nothing moves."""
+    advice = kept.answer(
+        workspace,
+        "review",
+        (kept.memory_files, kept.index, kept.user),
+        lambda: gather_advice(workspace, say),
+    )
+    return ReviewResult(advice, waiting=branches.waiting(workspace))
 
 
 def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:

@@ -6,7 +6,7 @@ import shlex
 from datetime import datetime
 
 from mdmem.model import FactId, SectionPath
-from mdmem.model.proposals import Advice, AdviceKind, ProposalView
+from mdmem.model.proposals import Advice, AdviceKind, ProposalView, ReviewResult
 from mdmem.model.searches import ConflictView, Hit
 from mdmem.page.items import Card, PartRow, ReviewItem, cards, part_row
 from mdmem.page.pages import Page, Query, Reader
@@ -14,11 +14,12 @@ from mdmem.page.rows import SourceMark, source_mark
 from mdmem.show.hits import conflicts_json
 from mdmem.show.maintenance import reviewed_json
 from mdmem.show.proposals import proposal_json, proposals_json
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import key_and_value
 
 _MAX_ITEMS, _MAX_PAIRS, _MAX_ADVICE = 60, 20, 20
 """So many fit into a page; the rest comes up as these are decided."""
+_MAX_LISTED = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,27 +65,30 @@ class ShownCard:
 def review(reader: Reader, query: Query) -> Page:
     """Everything that is waiting for the reader."""
     memory = reader.memory
-    conflicts, listed, advice = memory.conflicts(), memory.proposals.standing(), memory.review()
+    conflicts, listed = memory.conflicts(), memory.proposals.standing()
+    # all curated facts are compared for it, which would hold up whoever decides one by one
+    advice = ReviewResult(()) if "done" in query else memory.review()
     shown, left = [], _MAX_ITEMS
     for card in cards(listed):
         if items := card.own[:left]:
             shown.append(ShownCard(card, items))
         left -= len(items)
-    rows = [_advice(each) for each in advice.advice if each.kind is not AdviceKind.CONTRADICTION]
+    other = [each for each in advice.advice if each.kind is not AdviceKind.CONTRADICTION]
     values = {
         "pairs": [_pair(each) for each in conflicts.conflicts[:_MAX_PAIRS]],
         "pair_count": len(conflicts.conflicts),
         "cards": shown,
         "item_count": len(listed.numbered.items),
-        "advice": rows[:_MAX_ADVICE],
-        "hidden_advice": len(rows[_MAX_ADVICE:]),
+        "advice": [_advice(each) for each in other[:_MAX_ADVICE]],
+        "hidden_advice": len(other[_MAX_ADVICE:]),
+        "after_form": "done" in query,
         "notes": conflicts.notes,
         "unreadable": listed.unreadable,
     }
     data = {
         "conflicts": conflicts_json(conflicts),
         "proposals": proposals_json(listed, reader.now()),
-        "review": reviewed_json(advice),
+        "review": reviewed_json(replace(advice, advice=advice.advice[:_MAX_LISTED])),
     }
     return Page(
         template="review",
