@@ -450,13 +450,13 @@ def test_a_change_that_a_later_one_builds_on_is_not_undone(tab: Tab) -> None:
 
 def test_an_edit_is_saved(tab: Tab) -> None:
     tab.at.write("MEMORY.md", SEED + "- by hand\n")
-    assert tab.press(tab.find("/health", "^Save$")) == "Saved MEMORY.md"
+    assert tab.press(tab.find("/health", "^Save as yours$")) == "Saved MEMORY.md"
     assert tab.at.git("status", "--porcelain") == ""
 
 
 def test_an_edit_that_the_check_refuses_is_not_saved(tab: Tab) -> None:
     tab.at.write("MEMORY.md", SEED + "- by hand\n")
-    button = tab.find("/health", "^Save$")
+    button = tab.find("/health", "^Save as yours$")
     tab.at.write("MEMORY.md", SEED + f"- key: {TOKEN}\n")
     text = stays(tab, button)
     assert "MEMORY.md:14" in text
