@@ -279,9 +279,9 @@ def test_the_slider_shows_a_section_as_it_was(page: Any, notes: Notes) -> None:
     now = slider.get_attribute("aria-valuetext")
     slider.focus()
     page.keyboard.press("ArrowLeft")
-    page.locator("main", has_text="As it was").wait_for()
-    assert page.locator("main del", has_text="Frankfurt").count()
-    assert page.locator("main ins", has_text="Stockholm").count()
+    page.locator("#version .band", has_text="As it was on").wait_for()
+    assert page.locator("#version del", has_text="Frankfurt").count()
+    assert page.locator("#version ins", has_text="Stockholm").count()
     assert slider.get_attribute("aria-valuetext") not in ("", now)
 
 
