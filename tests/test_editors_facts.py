@@ -202,7 +202,7 @@ EDITOR = "# M\n\n## Facts\n\n- editor: vim\n- tea\n"
             "## A\n\n- k: a\n- k: b #t ^id\n  - x\n",
             "k: c",
             {"options": WriteOptions(supersedes="k: b")},
-            "## A\n\n- k: a\n- k: c ^id\n",
+            "## A\n\n- k: a\n- k: c #t ^id\n",
         ),
         (
             "## A\n\n- k: b ^id\n  - x\n",

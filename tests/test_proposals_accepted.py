@@ -109,11 +109,18 @@ def test_an_update_supersedes_whatever_the_sources(at: Desk) -> None:
         ),
     ],
 )
-def test_a_block_id_is_kept(at: Desk, edit: Remember) -> None:
-    at.write("MEMORY.md", SEED.replace("- employer: Stripe", "- employer: Stripe ^job"))
+@pytest.mark.parametrize("labels", ["^job", "#work <!-- since May --> ^job"])
+@pytest.mark.parametrize("is_overtaken", [False, True])
+def test_labels_are_kept(at: Desk, edit: Remember, labels: str, is_overtaken: bool) -> None:
+    at.write("MEMORY.md", SEED.replace("- employer: Stripe", f"- employer: Stripe {labels}"))
     at.commit()
-    accept(at, propose(at, edit, supersedes=edit.options.supersedes))
-    assert at.read("MEMORY.md").endswith("Linear ^job\n")
+    proposal = propose(at, edit, supersedes=edit.options.supersedes)
+    if is_overtaken:
+        at.write("MEMORY.md", at.read("MEMORY.md").replace("Stripe", "Apple"))
+        at.commit()
+    named = () if not is_overtaken else parts(at, proposal)
+    accept(at, proposal, *named, anyway=is_overtaken)
+    assert at.read("MEMORY.md").endswith(f"Linear {labels}\n")
 
 
 def test_what_supersedes_in_other_words_is_one_part(at: Desk) -> None:

@@ -189,25 +189,53 @@ def test_a_repeat_takes_out_nothing_that_stands_elsewhere(
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        (edit("Other", "- water\n- shell: fish", "shell: zsh"), "- water\n- shell: fish ^sh"),
-        (edit("Other", "- shell: fish ^own", "shell: zsh"), "- shell: fish ^own"),
+        (
+            edit("Other", "- water\n- shell: fish", "shell: zsh"),
+            "- water\n- shell: fish #tools <!-- at home --> ^sh",
+        ),
+        (
+            edit("Other", "- shell: fish #own <!-- own --> ^own", "shell: zsh"),
+            "- shell: fish #own <!-- own --> ^own",
+        ),
+        (
+            edit("Other", "- shell: fish ^own", "shell: zsh"),
+            "- shell: fish #tools <!-- at home --> ^own",
+        ),
         (
             Remember("fish", section="Other", options=WriteOptions(supersedes="shell: zsh")),
-            "- fish ^sh",
+            "- fish #tools <!-- at home --> ^sh",
+        ),
+        (
+            Remember(
+                "fish",
+                section="Other",
+                tags=("own",),
+                options=WriteOptions(supersedes="shell: zsh"),
+            ),
+            "- fish #own <!-- at home --> ^sh",
         ),
     ],
 )
-def test_a_block_id_goes_to_the_successor(at: Desk, change: Change, line: str) -> None:
-    at.write("MEMORY.md", SEED.replace("zsh", "zsh #tools ^sh"))
+def test_labels_go_to_the_successor(at: Desk, change: Change, line: str) -> None:
+    labels = ("#tools", "<!-- at home -->", "^sh")
+    at.write("MEMORY.md", SEED.replace("zsh", f"zsh {' '.join(labels)}"))
     at.commit()
     done = at.apply(change)
     assert at.read("MEMORY.md").endswith(f"{line}\n")
-    assert done.kept == (() if "own" in line else ("^sh",))
+    assert done.kept == tuple(label for label in labels if label in line)
     assert not at.apply(change).changed
 
 
-def test_a_block_id_stays_in_its_file(at: Desk) -> None:
-    at.write("MEMORY.md", SEED.replace("zsh", "zsh ^sh"))
+def test_a_block_id_that_another_line_has_is_not_given_again(at: Desk) -> None:
+    at.write("MEMORY.md", SEED.replace("zsh", "zsh <!-- at home --> ^sh"))
+    at.commit()
+    change = edit("Other", "- water <!-- x --> ^sh\n- shell: fish", "shell: zsh")
+    assert at.apply(change).kept == ("<!-- at home -->",)
+    assert at.read("MEMORY.md").endswith("- water <!-- x --> ^sh\n- shell: fish <!-- at home -->\n")
+
+
+def test_labels_stay_in_their_file(at: Desk) -> None:
+    at.write("MEMORY.md", SEED.replace("zsh", "zsh #tools <!-- at home --> ^sh"))
     at.write("memory/topic.md", "# T\n\n- water\n")
     at.commit()
     at.apply(edit("T", "- fish", "shell: zsh", file="memory/topic.md"))

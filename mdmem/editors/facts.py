@@ -343,7 +343,7 @@ def _take_out(
 def _replace(
     document: Document, section: Section, replaced: Item, request: _Request, keep: bool = True
 ) -> tuple[EditResult, FactId]:
-    """Replace an item; unless `keep`, the text after and beneath goes too, except the block id."""
+    """Replace an item; unless `keep`, the text beneath goes too, and the labels alone are kept."""
     line, kept = _successor_line(document, replaced, request, keep)
     new = parse_item(line).id
     ending = replaced.raw[len(replaced.raw.rstrip("\r\n")) :]
@@ -364,7 +364,7 @@ def _successor_line(
         _inherit(request.change, replaced.fact, request.key), request.until, request.marks
     )
     line = with_line_end(_in_style_of(replaced, line), document.line_end)
-    return (list_items.inherit if keep else list_items.inherit_block_id)(replaced.raw, line)
+    return (list_items.inherit if keep else list_items.inherit_labels)(replaced.raw, line)
 
 
 def _inherit(change: Remember, old: Fact, key: str | None) -> Remember:
@@ -423,8 +423,8 @@ def _splice(document: Document, item: Item, replacements: Iterable[tuple[int, st
     )
 
 
-def hand_on_block_id(edit: EditResult, old: Item, successor: FactId | None) -> EditResult:
-    """Give a new fact the superseded one's block id, unless it or the file has one."""
+def hand_on_labels(edit: EditResult, old: Item, successor: FactId | None) -> EditResult:
+    """Give a new fact the superseded one's labels, unless it has its own of their sort."""
     document = parse(edit.text)
     states = [each for each in items(document) if each.fact.id == successor]
     item = next(
@@ -433,10 +433,11 @@ def hand_on_block_id(edit: EditResult, old: Item, successor: FactId | None) -> E
     if item is None:
         return edit
     line = item.raw.rstrip()
-    marked, kept = list_items.inherit_block_id(old.raw, line)
-    if not kept or any(each.raw.rstrip().endswith(f" {kept[0]}") for each in items(document)):
+    taken = {list_items.block_id_of(each.raw) for each in items(document)}
+    labelled, kept = list_items.inherit_labels(old.raw, line, taken)
+    if not kept:
         return edit
-    text = replace_item(document, item, marked + item.raw[len(line) :])
+    text = replace_item(document, item, labelled + item.raw[len(line) :])
     return replace(edit, text=text, kept=(*edit.kept, *kept))
 
 

@@ -5,7 +5,7 @@ Which of these values a new one replaces depends on what each is founded on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 
 from mdmem.errors import FactProblem
@@ -134,20 +134,34 @@ def inherit(item: str, successor: str) -> tuple[str, tuple[str, ...]]:
     return f"{new.start}{head}{new.beneath}{beneath}", tuple(kept)
 
 
-def inherit_block_id(item: str, successor: str) -> tuple[str, tuple[str, ...]]:
-    """A new item with the superseded one's block id, to which links may lead, and a list of it.
+def inherit_labels(
+    item: str, successor: str, without: Collection[str] = ()
+) -> tuple[str, tuple[str, ...]]:
+    """A new item with the superseded one's tags, comments and block id, and a list of these.
 
-    A block id of its own stays.
+    Its own replace those of the same sort. `without` are block ids that others have.
     """
     head, new = ItemParts.read(item.rstrip()).head, ItemParts.read(successor)
     own = LabelledText.read(new.head)
-    texts = (head, head[: _first_line_end(head)])
-    ids = (_split_marks(LabelledText.read(text).marks)[1] for text in texts)
-    block_id = next(filter(None, ids), "")
-    if not block_id or _split_marks(own.marks)[1]:
+    texts = [LabelledText.read(text) for text in (head, head[: _first_line_end(head)])]
+    tags = () if own.tags else next(filter(None, (text.tags for text in texts)), ())
+    comments, block_id = (
+        next(filter(None, marks), "")
+        for marks in zip(*(_split_marks(text.marks) for text in texts), strict=True)
+    )
+    if block_id.strip() in without:
+        block_id = ""
+    marks = _other_marks(comments + block_id, own.marks)
+    kept = (*(f"#{tag}" for tag in tags), *filter(None, map(str.strip, _split_marks(marks))))
+    if not kept:
         return successor, ()
-    marked = replace(own, marks=_ordered_marks(block_id, own.marks))
-    return f"{new.start}{marked}{new.beneath}", (block_id.strip(),)
+    labelled = replace(own, tags=own.tags or tags, marks=_ordered_marks(marks, own.marks))
+    return f"{new.start}{labelled}{new.beneath}", kept
+
+
+def block_id_of(item: str) -> str:
+    """The block id of a list item, with its caret; empty if it has none."""
+    return _split_marks(LabelledText.read(ItemParts.read(item.rstrip()).head).marks)[1].strip()
 
 
 def _first_line_end(head: str) -> int:

@@ -196,7 +196,7 @@ def put_fact(
     if piece.new is not None and judgement.goes:
         successor = piece.fact if wording is None else parse_item(written(wording)).id
         edited = EditResult(text=text, op=Op.ACCEPT, section=section)
-        text = fact_editor.hand_on_block_id(edited, judgement.goes[0], successor).text
+        text = fact_editor.hand_on_labels(edited, judgement.goes[0], successor).text
     return PutText(text, section, judgement)
 
 

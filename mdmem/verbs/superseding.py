@@ -59,7 +59,7 @@ def _without_superseded(
 ) -> tuple[EditResult, FactId | None]:
     """Remove the item that `name` means from an edit's result; None if it is not there.
 
-    Of several items the one in the edited section is meant. Its block id goes to `successor` (None:
+    Of several items the one in the edited section is meant. Its labels go to `successor` (None:
     the last fact that the edit adds).
     Raises: FactProblem (`fact-ambiguous`; `fact-not-found`: a repeat, whose first edit removed it),
     SectionProblem (`body-escapes-section`).
@@ -84,7 +84,7 @@ def _without_superseded(
     text = fact_editor.forget(edited, _with_id(edited, item.fact.id)[number]).text
     added = fact_difference(document, parse(text)).added
     successor = successor or (added[-1].fact.id if added else None)
-    result = fact_editor.hand_on_block_id(replace(result, text=text), item, successor)
+    result = fact_editor.hand_on_labels(replace(result, text=text), item, successor)
     return result, item.fact.id
 
 
