@@ -41,10 +41,11 @@ ASK: Mapping[str, Callable[[Memory], object]] = {
     "files": lambda memory: memory.files(ListFiles()),
     "proposals": lambda memory: memory.proposals.standing(),
     "conflicts": lambda memory: memory.conflicts(),
+    "review": lambda memory: memory.review(),
     "freshness": lambda memory: memory.freshness(),
     "status": lambda memory: memory.status(),
 }
-KEPT = [name for name in ASK if name not in ("freshness", "status")]
+KEPT = [name for name in ASK if name not in ("review", "freshness", "status")]
 """Those of which the whole answer is kept, not parts of it."""
 CLAUDE = WriteOptions(actor="claude")
 
@@ -245,9 +246,11 @@ def test_without_a_move_no_process_is_started(memory: Memory, processes: list[li
     for name in KEPT:
         kept(lambda ask=ASK[name]: ask(memory))
     kept(lambda: memory.freshness().uncommitted)
+    kept(lambda: memory.review().advice)
+    kept(lambda: memory.review().waiting)
     assert processes
     processes.clear()
-    for name in (*KEPT, "freshness"):
+    for name in (*KEPT, "review", "freshness"):
         ASK[name](memory)
     assert processes == []
 

@@ -7,6 +7,7 @@ from datetime import date
 
 from mdmem.catchup import kept, replay, trails
 from mdmem.catchup.entry_states import match_entries
+from mdmem.catchup.index import index_as_is
 from mdmem.changes.advice import Budget, CuratedFile, FactState, find_advice
 from mdmem.errors import PathProblem
 from mdmem.folder import files, layout
@@ -16,6 +17,7 @@ from mdmem.model.trail import Entry, Mark
 from mdmem.model.writes import Change, WriteOptions, WriteResult
 from mdmem.proposals import branches
 from mdmem.queries.conflicts import conflicts
+from mdmem.queries.status import waiting_proposals
 from mdmem.startup.records import replace
 from mdmem.text.document import parse_bytes
 from mdmem.text.entries import entries
@@ -26,14 +28,15 @@ _KINDS = (FileKind.EVERGREEN, FileKind.PROFILE)
 
 
 def review(workspace: Workspace, say: Say) -> ReviewResult:
-    """Advise on tidying the curated files; nothing is changed. Kept while nothing moves."""
+    """Advise on tidying the curated files; nothing is changed. It is kept while nothing moves."""
     advice = kept.answer(
         workspace,
-        "review",
+        "advice",
         (kept.memory_files, kept.index, kept.user),
         lambda: gather_advice(workspace, say),
+        lambda _: index_as_is(workspace)[1],
     )
-    return ReviewResult(advice, waiting=branches.waiting(workspace))
+    return ReviewResult(advice, waiting=waiting_proposals(workspace))
 
 
 def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:

@@ -56,7 +56,7 @@ def status(workspace: Workspace) -> WorkspaceStatus:
         indexed_commit=index.seen.commit,
         current=is_fresh,
         hooks=hook_files.hook_states(repository.known_hooks_dir or repository.hooks_dir),
-        waiting=_waiting(workspace),
+        waiting=waiting_proposals(workspace),
         adopted=adoption.is_adopted(repository, workspace.environment),
         branches=with_more,
         notes=(*notes, *_notes(workspace)),
@@ -96,7 +96,8 @@ def _other_branches(workspace: Workspace) -> tuple[tuple[MoreFacts, ...], tuple[
     return more, ()
 
 
-def _waiting(workspace: Workspace) -> Waiting:
+def waiting_proposals(workspace: Workspace) -> Waiting:
+    """The number of open proposals, and since when the oldest one waits."""
     return kept.answer(
         workspace,
         "waiting",
