@@ -1,6 +1,7 @@
 """Facts over days and weeks, from the history of real repositories."""
 
 import json
+from collections import Counter
 from datetime import date
 from itertools import pairwise
 
@@ -80,6 +81,9 @@ def test_they_tell_what_changes_and_facts_tell(dated: DatedMemory) -> None:
     told = memory.changes(ShowChanges(since="2026-01-03", limit=0)).changes
     assert sum(day.added + day.replaced + day.removed for day in answer.days) == len(told)
     assert answer.current == memory.facts(ListFacts(limit=1)).total
+    assert {each.name: each.count for each in answer.writers} == Counter(
+        change.actor or change.author for change in told
+    )
 
 
 def test_writers_are_people_or_agents_the_one_with_most_changes_first(

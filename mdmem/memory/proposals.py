@@ -74,6 +74,10 @@ class Proposals:
     def standing(self) -> ProposalList:
         """The proposals that HEAD has not taken in, and their open parts as a numbered list."""
         with self.record_event("proposals", None):
+            if not kept.answer(
+                self.workspace, "open proposals", (kept.proposals,), self._has_open_ones
+            ):
+                return ProposalList()
             return kept.answer(
                 self.workspace,
                 "proposals",
@@ -81,6 +85,9 @@ class Proposals:
                 self._read_standing,
                 self._lasts,
             ).listed
+
+    def _has_open_ones(self) -> bool:
+        return bool(branches.open_proposals(self.workspace.repository))
 
     def _read_standing(self) -> _Standing:
         read, unreadable = reading.read_open(self.workspace)

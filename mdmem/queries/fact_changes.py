@@ -198,22 +198,28 @@ class _ChangeReader:
         gone = [(each, each.successor) for each in ended if each.fate is not Fate.MOVED]
         gone += [(each, mark.other) for mark, each in marked]
         replaced = {successor: each for each, successor in gone if successor}
-        added: set[FactId | None] = set()
+        added: list[Occurrence] = []
         for occurrence in sorted(begun, key=_position):
+            if moved[occurrence.entry.fact]:
+                moved[occurrence.entry.fact] -= 1
+            else:
+                added.append(occurrence)
+        notes = line_notes(statement_of(commit), [each.entry.first_line for each in added])
+        for occurrence, note in zip(added, notes, strict=True):
             fact = occurrence.entry.fact
-            if moved[fact]:
-                moved[fact] -= 1
-                continue
-            added.add(fact)
-            yield self._added(commit, occurrence, replaced.get(fact) if fact else None)
+            yield self._added(commit, note, occurrence, replaced.get(fact) if fact else None)
+        facts = {occurrence.entry.fact for occurrence in added}
         for occurrence, successor in sorted(gone, key=lambda pair: _position(pair[0])):
-            if successor is None or successor not in added:
+            if successor is None or successor not in facts:
                 yield self._gone(commit, occurrence, successor)
 
     def _added(
-        self, commit: TrailCommit, occurrence: Occurrence, replaced: Occurrence | None
+        self,
+        commit: TrailCommit,
+        note: ParsedNote,
+        occurrence: Occurrence,
+        replaced: Occurrence | None,
     ) -> FactChange:
-        (note,) = line_notes(statement_of(commit), [occurrence.entry.first_line])
         change = self._change(commit, note, occurrence.entry, replaced)
         origin = occurrence.origin
         if origin.commit != commit.commit:  # another commit has confirmed it
