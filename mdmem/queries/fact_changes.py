@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
+from functools import cache
 from itertools import islice
 from posixpath import normpath
 
@@ -35,8 +36,8 @@ from mdmem.workspace import Say, Workspace
 
 _CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
 _DAY = timedelta(days=1)
-_MORE_COMMITS = 4
-"""Factor of commits read again where the newest ones changed too few facts."""
+_FEW_COMMITS, _MORE_COMMITS = 2, 4
+"""Commits read first, and the factor of older ones where these changed too few facts."""
 _PROPOSAL = late.pattern(r"(?m)^Mdmem-Proposal: (\S+)$")
 
 
@@ -82,25 +83,31 @@ def _newest_changes(
     moments = trail.moments(dates.end_of_today(workspace))
     start = _start_of(workspace, since) if since else None
     end = _start_of(workspace, until + _DAY) if until and until < date.max else None
-    number_read = wanted = request.limit + 1 if request.limit else None
+    if request.commit is not None:
+        number = _number_of(workspace, trail, request.commit)
+        named = _ChangeReader(workspace, trail, {number: moments.of(number)}, request)
+        return list(_passing(named, request, since, until))
+    count = _FEW_COMMITS if request.limit else None
+    changes: list[FactChange] = []
     while True:
-        newest = (
-            moments.newest(number_read, start, end)
-            if request.commit is None
-            else {(number := _number_of(workspace, trail, request.commit)): moments.of(number)}
-        )
+        newest = moments.newest(count, start, end)
         reader = _ChangeReader(workspace, trail, newest, request)
-        passing = (
-            change for change in reader.changes() if _passes(change, request.actor, since, until)
-        )
-        changes = list(islice(passing, wanted))
-        if number_read is None or len(newest) < number_read or len(changes) > request.limit:
+        wanted = request.limit + 1 - len(changes) if request.limit else None
+        changes += islice(_passing(reader, request, since, until), wanted)
+        if count is None or len(newest) < count or len(changes) > request.limit:
             return changes
-        number_read *= _MORE_COMMITS
+        end = min(newest.values())
+        count *= _MORE_COMMITS
 
 
 def _start_of(workspace: Workspace, day: date) -> float:
     return datetime.combine(day, time.min, config.zone(workspace.settings.timezone)).timestamp()
+
+
+def _passing(
+    reader: _ChangeReader, request: ShowChanges, since: date | None, until: date | None
+) -> Iterator[FactChange]:
+    return (each for each in reader.changes() if _passes(each, request.actor, since, until))
 
 
 def _number_of(workspace: Workspace, trail: Trail, reference: str) -> int:
@@ -143,13 +150,16 @@ class _ChangeReader:
         file = None if request.file is None else normpath(request.file)
         self._file = None if file == "." else file
         self._where = request.where
+        self._is_wanted = cache(self._is_in_wanted_file)
         # What began with a commit can only have ended with one that arrived later.
         before, last = min(moments, default=1) - 1, max(moments, default=0)
-        ended, begun = trail.occurrences_ended(before, last), trail.occurrences_begun(before, last)
+        ended = trail.occurrences_ended(before, last)
+        is_wanted = self._is_wanted if self._where or self._file else None
+        begun = trail.occurrences_begun(before, last, is_wanted)
         self._ended = _by_number(filter(self._counts, ended), "ended")
         self._begun = _by_number(filter(self._counts, begun), "begun")
 
-    def _is_wanted(self, path: FilePath) -> bool:
+    def _is_in_wanted_file(self, path: FilePath) -> bool:
         kind = self._workspace.kind_of(path)
         if not kind.is_memory or kind is FileKind.BOOTSTRAP:
             return False
@@ -163,8 +173,10 @@ class _ChangeReader:
         )
 
     def _counts(self, occurrence: Occurrence) -> bool:
-        is_told = occurrence.entry.fact is not None and occurrence.fate is not Fate.JOINED
-        return is_told and self._is_wanted(occurrence.entry.path)
+        path = occurrence.entry.path
+        if occurrence.entry.fact is None or occurrence.fate is Fate.JOINED:
+            return False
+        return self._is_wanted(path)
 
     def changes(self) -> Iterator[FactChange]:
         for number in self._numbers:

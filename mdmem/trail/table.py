@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from heapq import heapify, heappop, heappush
 from itertools import islice
@@ -520,17 +520,28 @@ class Trail:
             lambda row: FactId(decoded(row[0])), statement, blob(prefix), blob(prefix) + b"\xff"
         )
 
-    def occurrences_begun(self, after: int, upto: int = LAST_NUMBER) -> tuple[Occurrence, ...]:
+    def occurrences_begun(
+        self,
+        after: int,
+        upto: int = LAST_NUMBER,
+        is_wanted: Callable[[FilePath], bool] | None = None,
+    ) -> tuple[Occurrence, ...]:
         """The occurrences that began with commits after `after` and up to `upto`, live or ended.
 
-        They are in the order in which they arrived.
+        They are in the order in which they arrived. `is_wanted`: those of some files alone.
         """
         last = last_row(self._store, "occurrences", "added", after)
-        return self._store.all(
-            parse_occurrence,
-            f"{SELECT_OCCURRENCES} WHERE number > ? AND begun > ? AND begun <= ? ORDER BY number",
-            *(last, after, upto),
-        )
+        condition = "number > ? AND begun > ? AND begun <= ?"
+        values: list[int | bytes] = [last, after, upto]
+        if is_wanted:
+            rows = self._store.rows(
+                f"SELECT DISTINCT path FROM occurrences WHERE {condition}", *values
+            )
+            paths = [path for (path,) in rows if is_wanted(FilePath(decoded(path)))]
+            condition += f" AND path IN ({', '.join('?' * len(paths))})"
+            values += paths
+        statement = f"{SELECT_OCCURRENCES} WHERE {condition} ORDER BY number"
+        return self._store.all(parse_occurrence, statement, *values)
 
     def occurrences_ended(self, after: int, upto: int = LAST_NUMBER) -> tuple[Occurrence, ...]:
         """The occurrences that commits after `after` and up to `upto` ended, in this order."""

@@ -21,7 +21,7 @@ from mdmem.startup.records import dataclass, replace
 
 _DAYS, _ROWS = 7, 14
 """Days of a page, and rows of a day before a link to it."""
-_READ = _DAYS * _ROWS
+_READ = 2 * _ROWS
 _MOST_WRITERS = 8
 _MOST_ROWS = 200
 _DAY = timedelta(days=1)
