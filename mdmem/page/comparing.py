@@ -157,12 +157,12 @@ def _row(old: Entry | None, new: Entry | None) -> ComparedLine:
         return ComparedLine(change, key, ((kind, value),), entry.fact)
     old_key, old_value = _words(old)
     if old_key != key:
-        key, value, old_value = None, shown_text(new), shown_text(old)
+        key, value, old_value = None, shown_text(new).strip(), shown_text(old).strip()
     if old_value == value:
         return ComparedLine("", key, ((DiffKind.KEPT, value),), entry.fact)
     return ComparedLine("changed", key, difference(old_value, value), entry.fact)
 
 
 def _words(entry: Entry) -> tuple[str | None, str]:
-    text = shown_text(entry)
+    text = shown_text(entry).strip()
     return key_and_value(text) if entry.fact else (None, text)

@@ -135,9 +135,11 @@ def section(reader: Reader, query: Query) -> Page:
 def _number(query: Query, name: str) -> int | None:
     """A whole number of the address, if it is there."""
     text = query.get(name, "")
-    if text and not (text.isdecimal() and len(text) < _MOST_DIGITS):
-        raise UsageProblem(f"{name} must be a number, not {text[:80]!r}")
-    return int(text) if text else None
+    if not text:
+        return None
+    if not (text.isdecimal() and len(text) < _MOST_DIGITS and int(text)):
+        raise UsageProblem(f"{name} must be a number from 1 on, not {text[:80]!r}")
+    return int(text)
 
 
 def _now(reader: Reader, place: _Place) -> tuple[_Place, SectionView | None]:
@@ -190,7 +192,7 @@ def _line_of(hit: Hit) -> Line:
 
 def _words(text: str) -> tuple[str | None, str]:
     """Key and value, without the day until which they hold."""
-    return key_and_value(split_until(text)[0])
+    return key_and_value(split_until(text.strip())[0])
 
 
 def _version_row(number: int, revision: RevisionView) -> VersionRow:

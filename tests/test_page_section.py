@@ -1,0 +1,231 @@
+"""The page of a section: its facts, its versions, and one of these against now."""
+
+import re
+
+import pytest
+from dated_memory import DatedMemory
+from page_readers import STATED, TODAY, addresses, commit_on, harm, main, read, words
+from page_readers import memory as memory
+from page_readers import months as months
+from page_readers import paged as paged
+
+from mdmem.memory import Memory
+from mdmem.model.history import SectionHistory, ShowHistory
+from mdmem.model.reads import Show
+from mdmem.model.searches import ListFacts
+from mdmem.model.writes import Forget, Remember, WriteOptions
+from mdmem.page.comparing import compare, differing_parts, read_entries
+from mdmem.page.links import Links
+from mdmem.show.history import history_json
+from mdmem.show.reads import section_json
+
+HOSTILE = '<img src=x onerror=alert(1)> "x" \u202ey'
+WORK = "/s/MEMORY.md?section=Memory+%3E+Work"
+
+
+class TestNow:
+    def test_facts_with_what_is_known_of_them(self, memory: Memory) -> None:
+        answer = read(memory, WORK)
+        text = words(answer)
+        assert answer.status == 200
+        assert answer.text.count("<h1") == 1
+        assert "MEMORY.md › Memory Work" in text
+        assert re.search(r"6 facts, 9 versions, last changed 13 Apr by Ada Example", text)
+        assert "It has changes that are not saved." in text
+        assert "◐ inferred employer works at Notion 10 Apr" in text
+        assert "badge is blue expired #badge until 2026-04-30" in text
+        assert "● stated parking in the yard 12 Apr contradicted until 2026-05-30" in text
+        assert "meets on Tuesdays, in the canteen 13 Apr decision" in text
+        assert "has a desk not saved" in text
+        assert "A note of what matters." in text
+        assert "<strong>what</strong>" in main(answer)
+        assert "aside" not in text
+        assert "^desk" not in text
+
+    def test_a_fact_leads_to_its_page(self, memory: Memory) -> None:
+        (hit,) = memory.facts(ListFacts(key="employer")).facts
+        assert f"/fact/{hit.fact}" in addresses(read(memory, WORK))
+
+    def test_sections_within(self, memory: Memory) -> None:
+        answer = read(memory, "/s/MEMORY.md?section=Memory")
+        assert [each for each in addresses(answer) if each.startswith("/s/")][:2] == [
+            "/s/MEMORY.md?section=Memory+%3E+Work",
+            "/s/MEMORY.md?section=Memory+%3E+Home",
+        ]
+        assert "Nothing is written here yet." in words(answer)
+
+    def test_the_text_before_the_first_heading(self, paged: DatedMemory) -> None:
+        paged.at.write("memory/plain.md", "- keys are with Mats\n\n# Later\n")
+        commit_on(paged.at, "2026-04-01")
+        answer = read(paged.on("2026-04-02"), "/s/memory/plain.md?part=top")
+        assert (answer.status, "keys are with Mats" in words(answer)) == (200, True)
+        assert "Before the first heading. 1 fact, 1 version" in words(answer)
+        assert read(paged.on("2026-04-02"), "/s/MEMORY.md?part=top").status == 404
+
+    def test_programs_are_told_what_the_verbs_tell(self, memory: Memory) -> None:
+        answer = read(memory, WORK, accept="application/json").json
+        view = memory.show(Show("MEMORY.md", "Memory > Work"))
+        history = memory.history(ShowHistory("Work"))
+        assert answer == answer | section_json(view)
+        assert answer["revisions"] == history_json(history)["revisions"]
+        assert answer["total"] == len(answer["facts"])
+
+    def test_a_section_that_is_not_there(self, memory: Memory) -> None:
+        for path in ("/s/MEMORY.md?section=Wrok", "/s/memory/none.md?section=Work"):
+            answer = read(memory, path)
+            assert (answer.status, answer.text.count("<h1")) == (404, 1)
+        assert "Did you mean Memory &gt; Work?" in main(read(memory, "/s/MEMORY.md?section=Wrok"))
+        for path in ("/s/../etc/passwd?section=a", "/s/.git/config?section=core", "/s/?section=a"):
+            assert read(memory, path).status in (400, 404)
+
+    def test_one_of_several_with_a_name(self, paged: DatedMemory) -> None:
+        paged.at.write("memory/twice.md", "# Pair\n\n- first\n\n# Pair\n\n- second\n")
+        commit_on(paged.at, "2026-04-01")
+        memory = paged.on("2026-04-02")
+        answer = read(memory, "/s/memory/twice.md?section=Pair")
+        assert "first" in words(answer)
+        assert "/s/memory/twice.md?section=Pair&nth=2" in addresses(answer)
+        answer = read(memory, "/s/memory/twice.md?section=Pair&nth=2")
+        assert ("second" in words(answer), "first" in words(answer)) == (True, False)
+
+    def test_a_fact_that_says_the_name_of_the_section(self, memory: Memory) -> None:
+        memory.apply(Remember("Memory > Work", section="Home"))
+        assert "works at Notion" in words(read(memory, WORK))
+
+    def test_one_that_was_removed(self, paged: DatedMemory) -> None:
+        text = paged.at.read("MEMORY.md")
+        paged.at.write("MEMORY.md", text[: text.index("## Work")] + text[text.index("## Home") :])
+        commit_on(paged.at, "2026-05-01")
+        answer = read(paged.on("2026-05-02"), WORK)
+        assert answer.status == 200
+        assert "This section was removed. Its versions are below." in words(answer)
+        assert "works at Notion" in words(answer)
+
+
+class TestPast:
+    def test_a_slider_over_the_versions(self, memory: Memory) -> None:
+        page = main(read(memory, WORK))
+        (slider,) = re.findall(r'<input type="range"[^>]*>', page)
+        assert 'name="at" min="1" max="9" value="9" aria-valuetext="now"' in slider
+        assert '<label for="at">' in page
+        assert '<form class="slider card" id="slider" action="/s/MEMORY.md">' in page
+        assert '<input type="hidden" name="section" value="Memory &gt; Work">' in page
+        assert '<div id="version" aria-live="polite">' in page
+
+    def test_a_version_against_now(self, memory: Memory) -> None:
+        answer = read(memory, f"{WORK}&at=3")
+        page, text = main(answer), words(answer)
+        assert "As it was on Tuesday 10 February, 12:00 · Ada Example" in text
+        assert WORK in addresses(answer)
+        assert "~ changed: employer works at Linear Notion" in text
+        assert "<del>Linear</del><ins>Notion</ins>" in page
+        assert "+ added: badge is blue (until 2026-04-30)" in text
+        assert 'aria-valuetext="Tuesday 10 February, 12:00"' in page
+        assert 'value="3"' in page
+        assert text.index("Versions") < text.index("Back to now") or "As it was" in text
+
+    def test_who_and_why(self, memory: Memory) -> None:
+        number = memory.history(ShowHistory("Work")).total - 2  # type: ignore[union-attr]
+        text = words(read(memory, f"{WORK}&at={number}"))
+        assert "As it was on Sunday 12 April, 12:00 · Ada Example · “asked Mats”" in text
+
+    def test_a_replaced_fact_is_one_line(self, memory: Memory) -> None:
+        # neither has a key, and they share few words
+        memory.apply(
+            Remember(
+                "lunch at noon", section="Work", options=WriteOptions(supersedes="meets on Mondays")
+            )
+        )
+        memory.apply(Forget("meets on Tuesdays, in the canteen"))
+        page = main(read(memory, f"{WORK}&at=9"))
+        assert "<del>meets on Mondays</del><ins>lunch at noon</ins>" in page
+        assert re.search(r"−</span>\s*<a class=\"what\".*?<del>meets on Tuesdays", page)
+
+    def test_versions_tell_what_changed(self, memory: Memory) -> None:
+        text = words(read(memory, WORK)).partition("Versions ")[2]
+        assert text.startswith(
+            "Monday 13 April, 12:00 · Ada Example As it was in version 9 + added:"
+            " meets on Tuesdays, in the canteen"
+        )
+        assert "~ changed: employer works at Figma Notion" in text
+
+    def test_twenty_versions_a_page(self, paged: DatedMemory) -> None:
+        for number in range(23):
+            paged.at.write("memory/a.md", f"# A\n\n- number: {number}\n")
+            commit_on(paged.at, f"2026-02-{number + 1:02}")
+        memory = paged.on("2026-03-01")
+        answer = read(memory, "/s/memory/a.md?section=A")
+        assert main(answer).count('<article class="version">') == 20
+        assert "Newer versions" not in words(answer)
+        (older,) = [each for each in addresses(answer) if "upto" in each]
+        assert older == "/s/memory/a.md?section=A&upto=3"
+        answer = read(memory, older)
+        assert main(answer).count('<article class="version">') == 3
+        assert "/s/memory/a.md?section=A&upto=23" in addresses(answer)
+        assert "Older versions" not in words(answer)
+        (row,) = memory.facts(ListFacts(file="memory/a.md")).facts
+        assert f"/fact/{row.fact}" in addresses(answer)
+
+    @pytest.mark.parametrize("at", ["0", "10", "-1", "1.5", "x", "%3Cb%3E", "9" * 30, "²"])
+    def test_numbers_of_no_version(self, memory: Memory, at: str) -> None:
+        answer = read(memory, f"{WORK}&at={at}")
+        assert (answer.status, answer.text.count("<h1")) == (400, 1)
+
+
+def test_what_strangers_wrote_does_nothing(paged: DatedMemory) -> None:
+    hostile = WriteOptions(actor="<b onclick=alert(1)>", reason=HOSTILE)
+    paged.at.write("memory/bad.md", f"# {HOSTILE}\n\n{HOSTILE}\n\n- {HOSTILE}\n- key: {HOSTILE}\n")
+    commit_on(paged.at, "2026-02-01")
+    memory = paged.on("2026-02-02")
+    section = memory.outline("memory/bad.md").sections[0].section[0]
+    memory.apply(Remember(HOSTILE + " 2", file="memory/bad.md", section=section, options=hostile))
+    links = read(memory, "/s/memory/bad.md?section=" + "x")
+    assert links.status == 404
+    assert harm(links) == []
+    for more in ({}, {"at": 1}, {"at": 2}, {"at": HOSTILE}, {"nth": HOSTILE}):
+        answer = read(memory, Links().section("memory/bad.md", (section,), **more))
+        assert harm(answer) == []
+        assert answer.status == (400 if HOSTILE in more.values() else 200)
+        assert answer.status == 400 or "&lt;U+202E&gt;" in answer.text
+
+
+class TestComparing:
+    def test_lines_in_the_order_of_the_new_text(self) -> None:
+        before = "## A\n\n- one\n- two: 2\n- three\n- four\n\nSome text that stays the same.\n"
+        after = "## A\n\n- four\n- two: 22\n- five\n\nSome text that is much the same.\n"
+        rows = compare(read_entries(before), read_entries(after))
+        assert [(row.sign, row.key, "".join(text for _, text in row.pieces)) for row in rows] == [
+            ("−", None, "one"),
+            ("", None, "four"),
+            ("~", "two", "222"),
+            ("−", None, "three"),
+            ("+", None, "five"),
+            ("~", None, "Some text that staysis much the same."),
+        ]
+
+    def test_more_than_two_places_are_the_whole_line(self) -> None:
+        rows = compare(read_entries("- k: a b c d e\n"), read_entries("- k: a x c y e z\n"))
+        assert [text for _, text in rows[0].pieces] == ["a b c d e", "a x c y e z"]
+
+    def test_facts_alike_are_paired_if_asked_for(self) -> None:
+        before, after = read_entries("- likes green tea\n"), read_entries("- likes black tea\n")
+        assert [row.change for row in compare(before, after)] == ["added", "removed"] or [
+            row.change for row in compare(before, after)
+        ] == ["removed", "added"]
+        assert [row.change for row in compare(before, after, pairs_alike=True)] == ["changed"]
+
+    @pytest.mark.parametrize(
+        ("before", "after", "expected"),
+        [
+            ("- a\n- b\n- c\n", "- a\n- x\n- c\n", ("- b\n", "- x\n")),
+            ("- a\n  more\n- c\n", "- a\n  less\n- c\n", ("- a\n  more\n", "- a\n  less\n")),
+            ("- a\n- c\n", "- a\n- b\n- c\n", ("", "- b\n")),
+            ("- a\n", "", ("- a\n", "")),
+            ("```\n- a\n- b\n```\n", "```\n- a\n- x\n```\n", None),
+            ("text\n\nold\n", "text\n\nnew\n", None),
+        ],
+    )
+    def test_whole_items_around_what_differs(
+        self, before: str, after: str, expected: tuple[str, str] | None
+    ) -> None:
+        assert differing_parts(before, after) == (expected or (before, after))
