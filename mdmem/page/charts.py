@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from mdmem.model.trends import FactDay
 from mdmem.page.links import Links
+from mdmem.show.proposals import visible
 from mdmem.startup.records import dataclass
 from mdmem.wording import number_of
 
@@ -83,8 +84,9 @@ def bars(
     step = WIDTH / max(1, len(labels))
     drawn = []
     for number, label in enumerate(labels):
-        counts = [(each.name, each.values[number]) for each in (*series, *((below,) * bool(below)))]
-        shown = f"{label}: " + ", ".join(f"{count} {word}" for word, count in counts)
+        drawn_series = [*series, below] if below else series
+        counts = [(each.name, each.values[number]) for each in drawn_series]
+        shown = visible(f"{label}: " + ", ".join(f"{count} {word}" for word, count in counts))
         x, width = number * step, step - _GAP
         parts = Markup("<title>{}</title>").format(shown)
         parts += _rectangle("hit", x, 0, step, height + under)
@@ -187,7 +189,9 @@ def periods(name: str, rows: Sequence[Period], ends: tuple[str, str]) -> Markup:
         mark = " contradicting" if row.is_contradicting else " now" if row.end >= 1 else ""
         width = max(3.0, (row.end - row.start) * WIDTH)
         bar = _rectangle("", min(row.start * WIDTH, WIDTH - 3), number * tall + 4, width, tall - 8)
-        shape = Markup('<g class="period{}"><title>{}</title>{}</g>').format(mark, row.label, bar)
+        shape = Markup('<g class="period{}"><title>{}</title>{}</g>').format(
+            mark, visible(row.label), bar
+        )
         drawn.append(shape)
     return _figure(_picture(name, drawn, tall * len(rows)), axis(ends), Markup(""))
 
@@ -244,7 +248,12 @@ def _picture(
         '<svg role="{}" aria-label="{}" viewBox="0 0 {} {}" height="{}" preserveAspectRatio="none">'
         "{}</svg>"
     ).format(
-        "group" if has_links else "img", name, width, _n(height), _n(height), Markup("").join(parts)
+        "group" if has_links else "img",
+        visible(name),
+        width,
+        _n(height),
+        _n(height),
+        Markup("").join(parts),
     )
 
 
