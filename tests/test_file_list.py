@@ -67,6 +67,13 @@ def test_the_last_changed_comes_first(at: Desk, memory: Memory) -> None:
     )
 
 
+def test_daily_logs_are_left_out_where_asked(memory: Memory) -> None:
+    memory.apply(Log("rain"))
+    listed = memory.files(ListFiles(without_logs=True))
+    assert ([row.path for row in listed.files], listed.total) == (["MEMORY.md"], 1)
+    assert memory.files(ListFiles()).total == 2
+
+
 def test_pages(at: Desk, memory: Memory) -> None:
     for number in range(5):
         at.write(f"memory/{number}.md", f"- fact {number}\n")

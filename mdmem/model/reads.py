@@ -149,10 +149,14 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class ListFiles:
-    """List the files of memory, the last changed first; `offset`: so many are left out before."""
+    """List the files of memory, the last changed first; `offset`: so many are left out before.
+
+    `without_logs` leaves out daily logs.
+    """
 
     limit: int = 20
     offset: int = 0
+    without_logs: bool = False
 
     def __post_init__(self) -> None:
         """Refuse numbers out of their range."""

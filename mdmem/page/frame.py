@@ -23,7 +23,7 @@ class Frame:
 def frame_of(reader: Reader, page: Page, done: str | None) -> Frame:
     """The frame of a page; `done` names the line that says what was done."""
     memory = reader.memory
-    files = memory.files(ListFiles(limit=_MOST_FILES)).files
+    files = memory.files(ListFiles(limit=_MOST_FILES, without_logs=True)).files
     return Frame(
         name=memory.workspace.root.name,
         waiting=len(memory.conflicts().conflicts) + len(memory.proposals.standing().numbered.items),

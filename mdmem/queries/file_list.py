@@ -10,7 +10,7 @@ from mdmem.catchup.index import FreshIndex, fresh_index
 from mdmem.catchup.kept import memory_files
 from mdmem.errors import PathProblem
 from mdmem.folder import config, files, layout
-from mdmem.model import FilePath
+from mdmem.model import FileKind, FilePath
 from mdmem.model.reads import FileList, FileRow, ListFiles, SectionCount
 from mdmem.model.searches import ListFacts
 from mdmem.queries import dates, own_hits
@@ -28,7 +28,7 @@ def list_files(
     workspace: Workspace, request: ListFiles, say: Say, progress: Progress | None = None
 ) -> FileList:
     """The files of memory, the last changed first; the answer is kept while nothing moves."""
-    question = "files", request.limit, request.offset
+    question = "files", request.limit, request.offset, request.without_logs
 
     def make() -> FileList:
         index = fresh_index(workspace, say, progress)
@@ -46,6 +46,8 @@ class _FileReader:
     def files(self, request: ListFiles) -> FileList:
         changed = self._changed()
         paths = sorted(changed, key=lambda path: (-(changed[path] or 0), path))
+        if request.without_logs:
+            paths = [path for path in paths if self.workspace.kind_of(path) is not FileKind.DAILY]
         asked = paths[request.offset :][: request.limit]
         return FileList(
             files=tuple(self._row(path, changed[path]) for path in asked),
