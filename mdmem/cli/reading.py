@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mdmem.cli.call import Answer, Call, open_memory, use_colour
 from mdmem.errors import UsageProblem
@@ -90,7 +90,7 @@ def outline(
     """
     memory = open_memory(call)
     if file is None:
-        given = {"limit": limit, "offset": offset}
+        given: dict[str, Any] = {"limit": limit, "offset": offset}
         request = ListFiles(**{name: n for name, n in given.items() if n is not None})
         listed = memory.files(request)
         return Answer(

@@ -82,11 +82,11 @@ def bars(
     scale = height / max((1, *totals))
     under = scale * max((0, *below.values)) if below else 0
     step = WIDTH / max(1, len(labels))
-    drawn = []
+    counted = (*series, below) if below else tuple(series)
+    has_links, drawn = False, []
     for number, label in enumerate(labels):
-        drawn_series = [*series, below] if below else series
-        counts = [(each.name, each.values[number]) for each in drawn_series]
-        shown = visible(f"{label}: " + ", ".join(f"{count} {word}" for word, count in counts))
+        counts = [(each.name, each.values[number]) for each in counted]
+        shown = f"{label}: " + ", ".join(f"{count} {word}" for word, count in counts)
         x, width = number * step, step - _GAP
         parts = Markup("<title>{}</title>").format(shown)
         parts += _rectangle("hit", x, 0, step, height + under)
@@ -100,10 +100,11 @@ def bars(
         bar = Markup('<g class="bar{}">{}</g>').format(mark, parts)
         if address and (where := address(number)):
             bar = Markup('<a href="{}" aria-label="{}">{}</a>').format(where, shown, bar)
+            has_links = True
         drawn.append(bar)
     names = [(f"s{place}", each.name) for place, each in enumerate(series)]
     names += [("s3", below.name)] if below else []
-    picture = _picture(name, drawn, height + under + bool(below), has_links=bool(address))
+    picture = _picture(name, drawn, height + under + bool(below), has_links=has_links)
     return _figure(picture, axis(labels), legend(names))
 
 
