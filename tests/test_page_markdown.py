@@ -12,8 +12,23 @@ from mdmem.page import markdown
 
 NOTES = {"people": "/f/memory/people.md", "people.md": "/f/memory/people.md"}
 ELEMENTS = {
-    *"p em strong a code pre br hr ul ol li blockquote span del".split(),
-    *"h2 h3 h4 h5 h6 table thead tbody tr th td".split(),
+    *[
+        "p",
+        "em",
+        "strong",
+        "a",
+        "code",
+        "pre",
+        "br",
+        "hr",
+        "ul",
+        "ol",
+        "li",
+        "blockquote",
+        "span",
+        "del",
+    ],
+    *["h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"],
 }
 ATTRIBUTES = {("a", "href"), ("a", "rel"), ("span", "class"), ("li", "class"), ("ol", "start")}
 ATTRIBUTES |= {("span", "aria-hidden")}

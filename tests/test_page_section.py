@@ -4,13 +4,13 @@ import re
 
 import pytest
 from dated_memory import DatedMemory
-from page_readers import STATED, TODAY, addresses, commit_on, harm, main, read, words
+from page_readers import addresses, commit_on, harm, main, read, words
 from page_readers import memory as memory
 from page_readers import months as months
 from page_readers import paged as paged
 
 from mdmem.memory import Memory
-from mdmem.model.history import SectionHistory, ShowHistory
+from mdmem.model.history import ShowHistory
 from mdmem.model.reads import Show
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Forget, Remember, WriteOptions

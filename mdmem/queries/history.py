@@ -47,7 +47,7 @@ from mdmem.text.document import is_blank, parse_bytes
 from mdmem.text.fact_names import id_prefix
 from mdmem.text.facts import parse_item
 from mdmem.trail import Trail
-from mdmem.wording import field, verb
+from mdmem.wording import field, number_of, verb
 from mdmem.workspace import Say, Workspace
 
 _MORE_CHANGES = 4
@@ -208,8 +208,8 @@ def _section_history(
     changes = workspace.resources.get(_KeptPasts).changes(trail, newest)
     upto = len(changes) if request.upto is None else request.upto
     if upto > len(changes):
-        message = f"no version {upto}: {field('upto')} is at most {len(changes)}"
-        raise UsageProblem(message)
+        versions = number_of(len(changes), "version")
+        raise UsageProblem(f"no version {upto}: the section has {versions}")
     first = len(changes) - upto
     time_of = commit_times(workspace, trail)
     return SectionHistory(

@@ -15,7 +15,7 @@ from mdmem.model.prompts import (
 )
 from mdmem.page.pages import Page, Query, Reader
 from mdmem.show.contexts import context_json
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 
 _MOST_OMITTED = 30
 """Entries of each part that are named."""
@@ -81,24 +81,26 @@ def context(reader: Reader, query: Query) -> Page:
         ],
         "given": block.given[:_MOST_OMITTED],
     }
-    back = reader.links.context(q=prompt, session=session)
-    return Page("context", "Agent view", values, context_json(block), "", back)
+    return Page(
+        template="context",
+        title="Agent view",
+        values=values,
+        data=context_json(block),
+        back=reader.links.context(q=prompt, session=session),
+    )
 
 
 def _lines(block: ContextBlock) -> Iterator[BlockLine]:
     entries = iter([entry for part in block.parts for entry in part.entries])
     part: ContextPart | None = None
     for text in block.text.split("\n") if block.text else ():
-        tokens = count_tokens(text)
+        line = BlockLine(text=text, tokens=count_tokens(text), reason="frame")
         if text.startswith(_HEADING):
-            name = text.removeprefix(_HEADING).partition(" ")[0]
-            part = _PARTS.get(name)
-            yield BlockLine(text, tokens, "names the file", is_heading=True)
-        elif part is None or text.startswith("</"):
-            yield BlockLine(text, tokens, "frame")
-        elif text.startswith(_ENTRY) and (entry := next(entries, None)) is not None:
-            score = "" if entry.score is None else f", score {entry.score:.1f}"
-            fact = entry.fact if entry.workspace is None else None
-            yield BlockLine(text, tokens, f"{_REASONS[part]}{score}", fact)
-        else:
-            yield BlockLine(text, tokens, _REASONS[part])
+            part = _PARTS.get(text.removeprefix(_HEADING).partition(" ")[0])
+            line = replace(line, reason="names the file", is_heading=True)
+        elif part is not None and not text.startswith("</"):
+            entry = next(entries, None) if text.startswith(_ENTRY) else None
+            score = f", score {entry.score:.1f}" if entry and entry.score is not None else ""
+            fact = entry.fact if entry and entry.workspace is None else None
+            line = replace(line, reason=f"{_REASONS[part]}{score}", fact=fact)
+        yield line

@@ -60,7 +60,7 @@ class Said:
 def fact(reader: Reader, query: Query) -> Page:
     """A fact by its id."""
     memory, links = reader.memory, reader.links
-    history = memory.history(ShowHistory(query["id"], by_id=True, limit=_MOST_VALUES + 1))
+    history = memory.history(ShowHistory(target=query["id"], by_id=True, limit=_MOST_VALUES + 1))
     assert isinstance(history, FactHistory)
     chain = history.chain[-_MOST_VALUES:]
     values = [_value(link, chain) for link in reversed(chain)]
@@ -85,8 +85,14 @@ def fact(reader: Reader, query: Query) -> Page:
         "value": value if key else text,
     }
     title = shortened(" ".join(text.split()), _TITLE) or history.fact
-    back = links.fact(history.fact)
-    return Page("fact", title, page_values, history_json(history), "memory", back)
+    return Page(
+        template="fact",
+        title=title,
+        values=page_values,
+        data=history_json(history),
+        tab="memory",
+        back=links.fact(history.fact),
+    )
 
 
 def _value(link: FactLink, chain: Sequence[FactLink]) -> Value:

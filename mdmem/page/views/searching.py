@@ -44,7 +44,7 @@ class HitRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FilterChoice:
     """A value of a filter: a link that sets it."""
 
     words: str
@@ -57,7 +57,7 @@ class FilterRow:
     """A filter, and the values that it may take."""
 
     name: str
-    choices: tuple[Choice, ...]
+    choices: tuple[FilterChoice, ...]
 
 
 def search(reader: Reader, query: Query) -> Page:
@@ -88,7 +88,13 @@ def search(reader: Reader, query: Query) -> Page:
     }
     title = f"{asked['q']} · Search" if "q" in asked else "Search"
     data = search_json(result) if result else {"query": "", "hits": []}
-    return Page("search", title, values, data, "", reader.links.search(**asked))
+    return Page(
+        template="search",
+        title=title,
+        values=values,
+        data=data,
+        back=reader.links.search(**asked),
+    )
 
 
 def _request(asked: Query) -> Search | None:
@@ -159,7 +165,7 @@ def _filters(reader: Reader, asked: Query, hits: Iterable[Hit]) -> list[FilterRo
         choices = [(any_value, ""), *values.items()]
         if len(choices) > 1:
             shown = tuple(
-                Choice(words, _with(reader, asked, name, value), value == (chosen or ""))
+                FilterChoice(words, _with(reader, asked, name, value), value == (chosen or ""))
                 for words, value in choices
             )
             rows.append(FilterRow("past" if name == "history" else name, shown))

@@ -32,7 +32,7 @@ _MISSING = ("section-not-found", "file-not-found")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SectionLine:
     """A fact of a section, or a block of another kind, of which `text` is the Markdown."""
 
     text: str
@@ -129,7 +129,7 @@ def section(reader: Reader, query: Query) -> Page:
     data = history_json(history) | facts_json(listed) | (section_json(view) if view else {})
     title = names[-1] if names else path.rpartition("/")[2]
     back = reader.links.section(path, names, nth=place.nth)
-    return Page("section", title, values, data, "memory", back)
+    return Page(template="section", title=title, values=values, data=data, tab="memory", back=back)
 
 
 def _number(query: Query, name: str) -> int | None:
@@ -155,7 +155,9 @@ def _now(reader: Reader, place: _Place) -> tuple[_Place, SectionView | None]:
         return place, None
 
 
-def _lines(now: Sequence[Entry], listed: FactList, section: SectionPath, today: date) -> list[Line]:
+def _lines(
+    now: Sequence[Entry], listed: FactList, section: SectionPath, today: date
+) -> list[SectionLine]:
     """The blocks of a section in order; of one with more facts than were listed, the newest."""
     hits = {hit.fact: hit for hit in listed.facts if hit.section == section}
     if listed.total > _MOST_ROWS:
@@ -165,18 +167,18 @@ def _lines(now: Sequence[Entry], listed: FactList, section: SectionPath, today: 
     for entry in now:
         hit = hits.get(entry.fact)
         if entry.fact is None or (hit and hit.status is Status.CURRENT):
-            lines.append(_line_of(hit) if hit else Line(text=entry.text))
+            lines.append(_line_of(hit) if hit else SectionLine(text=entry.text))
             continue
         is_expired = entry.until is not None and entry.until < today
         key, value = _words(shown_text(entry))
-        line = Line(text=value, fact=entry.fact, key=key, kind=entry.kind, tags=entry.tags)
+        line = SectionLine(text=value, fact=entry.fact, key=key, kind=entry.kind, tags=entry.tags)
         lines.append(replace(line, until=entry.until, marks=("expired",) if is_expired else over))
     return lines
 
 
-def _line_of(hit: Hit) -> Line:
+def _line_of(hit: Hit) -> SectionLine:
     key, value = _words(hit.text)
-    return Line(
+    return SectionLine(
         text=value,
         fact=hit.fact,
         key=key,
