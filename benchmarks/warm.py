@@ -1,5 +1,5 @@
 """Measure calls on a memory that is held open, as a server does: searches, searches after a save,
-edits, histories, and the memory taken.
+edits, histories, answers that are kept, and the memory taken.
 
     python benchmarks/warm.py [--entries 5000 50000] [--calls 2000] [--workspace DIR]
 
@@ -26,7 +26,9 @@ from made_memory import make
 
 from mdmem.memory import Memory
 from mdmem.model.history import ShowHistory
+from mdmem.model.reads import ListFiles
 from mdmem.model.searches import Search
+from mdmem.model.trends import ShowTrends
 from mdmem.model.writes import Action, EditSection
 
 QUERIES = (
@@ -38,6 +40,7 @@ QUERIES = (
 )
 WARMING_CALLS = 20
 SAVES, EDITS, HISTORIES = 100, 30, 100
+SETTLING_SECONDS = 0.1
 
 
 def timed(action: Callable[[], object]) -> float:
@@ -45,6 +48,13 @@ def timed(action: Callable[[], object]) -> float:
     begun = time.perf_counter()
     action()
     return 1000 * (time.perf_counter() - begun)
+
+
+def processor_time(action: Callable[[], object]) -> float:
+    """Milliseconds of this process for one call."""
+    begun = time.process_time()
+    action()
+    return 1000 * (time.process_time() - begun)
 
 
 def show(name: str, times: list[float], note: str = "") -> None:
@@ -132,7 +142,24 @@ def edits(folder: Path, calls: int) -> None:
     show("history, newest 20", times)
 
 
-PARTS = {part.__name__: part for part in (searches, unwatched_searches, saves, edits)}
+def answers(folder: Path, calls: int) -> None:
+    """Those that are kept while nothing moves: the first, in processor time, and the others."""
+    memory = opened(folder)
+    asked: dict[str, Callable[[], object]] = {
+        "trends, 42 days": lambda: memory.trends(ShowTrends()),
+        "files, 12 of them": lambda: memory.files(ListFiles(limit=12)),
+        "proposals": memory.proposals.standing,
+        "contradictions": memory.conflicts,
+        "unsaved files": memory.freshness,
+        "status": memory.status,
+    }
+    time.sleep(SETTLING_SECONDS)
+    for name, ask in asked.items():
+        first = processor_time(ask)
+        show(f"{name}, again", [processor_time(ask) for _ in range(calls)], f"first {first:.1f}")
+
+
+PARTS = {part.__name__: part for part in (searches, unwatched_searches, saves, edits, answers)}
 
 
 def measure(folder: Path, calls: int, own: dict[str, str]) -> None:
