@@ -314,6 +314,24 @@ class TestFiles:
         assert told["text"] == HOUSE
         assert [row["section"] for row in told["sections"]] == ["Office", "Office > Attic"]
 
+    def test_links_find_notes_by_title_and_alias(self, dated: DatedMemory) -> None:
+        dated.at.write("memory/house.md", HOUSE)
+        dated.at.write("memory/twin.md", "---\naliases: [shed]\n---\n")
+        dated.at.write("memory/other/twin.md", "---\naliases: shed\n---\n")
+        links = "[[Quay House]] [[the office by the quay]] [[shed]] [[twin]] [[memory/twin]]"
+        dated.at.write("memory/links.md", f"{links} [[#Here]]\n\n## Here\n")
+        memory = dated.on("2026-02-01")
+        house, twin = "/f/memory/house.md", "/f/memory/twin.md"
+
+        def found() -> list[str]:
+            prose = main(read(memory, "/f/memory/links.md")).partition('class="prose"')[2]
+            return re.findall(r'href="([^"]+)"', prose)
+
+        # two files are called twin, but one of them is beside the text
+        assert found() == [house, house, twin, twin, "/s/memory/links.md?section=Here"]
+        dated.at.write("memory/house.md", HOUSE.replace("quay house", "shed house"))
+        assert found() == [house, twin, twin, "/s/memory/links.md?section=Here"]
+
     def test_its_first_heading_is_its_title(self, memory: Memory) -> None:
         answer = read(memory, "/f/memory/people.md")
         assert "<h1>People</h1>" in answer.text

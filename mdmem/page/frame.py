@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mdmem.errors import MdmemError
+from mdmem.errors import MdmemError, failure_json
 from mdmem.model.reads import FileRow, ListFiles
 from mdmem.page.pages import Done, Page, Reader
 from mdmem.startup.records import dataclass
@@ -45,6 +45,6 @@ def error_page(problem: MdmemError, status: int, query: str = "") -> Page:
         template="error",
         title=titles.get(status, "This cannot be done"),
         values={"message": problem.message, "hint": problem.hint, "query": query},
-        data={},
+        data=failure_json(problem),
         status=status,
     )

@@ -1,4 +1,4 @@
-"""One commit, by what it did to facts."""
+"""One commit, by its changes to facts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHORT = 10
 
 
 def commit(reader: Reader, query: Query) -> Page:
-    """What a commit did, who made it, when and why. Raises HistoryProblem (`commit-not-found`)."""
+    """The changes of a commit, with its author, time and reason. Raises HistoryProblem (`commit-not-found`)."""
     name = query["commit"]
     if not _ID.fullmatch(name):
         raise HistoryProblem("commit-not-found", f"{name[:80]!r} is not a commit", "")

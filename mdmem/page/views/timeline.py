@@ -1,4 +1,4 @@
-"""What changed, by day: the timeline, and one day of it."""
+"""The timeline of changes by day, and one day of it."""
 
 from __future__ import annotations
 
