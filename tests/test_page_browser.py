@@ -337,6 +337,13 @@ def test_keys_move_and_decide(page: Any, notes: Notes, proposal: str) -> None:
     assert "revert" in notes.message()
 
 
+def test_the_keys_are_listed(page: Any) -> None:
+    page.keyboard.press("?")
+    assert "next, previous" in page.get_by_role("dialog").inner_text()
+    page.keyboard.press("Escape")
+    assert not page.get_by_role("dialog").count()
+
+
 def test_keys_are_off_in_fields(page: Any) -> None:
     page.locator("input[type=search]").focus()
     page.keyboard.type("gdyn?")
