@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 import pytest
+from conftest import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -157,6 +158,8 @@ def test_what_is_over_a_budget_has_another_colour() -> None:
     assert classes(charts.room("x", 3, 2)) == ["s2", "s0", "s3"]
 
 
+@pytest.mark.costly
+@examples(50)
 @given(
     st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), max_size=50),
     st.lists(st.floats(0, 1), max_size=50),

@@ -1,6 +1,7 @@
 """The page of trends, from the history of a real repository and from events."""
 
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from dated_memory import DatedMemory, change_employers
@@ -8,6 +9,7 @@ from dated_memory import dated as dated
 from dated_memory import dated_desk as dated_desk
 from page_driver import Response, ask
 
+from mdmem.events import Event, Outcome, Quality, record_event
 from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.searches import Search
@@ -72,6 +74,19 @@ def test_searches_are_shown_by_week(dated: DatedMemory) -> None:
     text = words(shown(memory).text)
     assert "50% without a hit, of 2 searches in 1 week" in text
     assert "6 Apr 2 50%" in text
+
+
+def test_drift_is_told_in_words(dated: DatedMemory) -> None:
+    memory = dated.on("2026-04-12")
+    memory.workspace.ensure_state()
+    for week, hits in enumerate((5, 6, 5, 6, 5, 6, 1)):
+        for number in range(6):
+            moment = datetime(2026, 2, 25, 10, number, tzinfo=UTC) + timedelta(weeks=week)
+            answer = Quality(words=1, hits=hits)
+            searched = Event("search", 5.0, Outcome.DONE, quality=answer, time=moment)
+            record_event(memory.workspace.state, searched)
+    text = words(shown(memory).text)
+    assert "2026-W15 drifts: the number of hits is 1.00; expected from the weeks before:" in text
 
 
 def test_an_empty_memory_says_what_would_be_here(dated: DatedMemory) -> None:
