@@ -17,7 +17,10 @@ _SHORT = 10
 
 
 def commit(reader: Reader, query: Query) -> Page:
-    """The changes of a commit, with its author, time and reason. Raises HistoryProblem (`commit-not-found`)."""
+    """The changes of a commit, with its author, time and reason.
+
+    Raises HistoryProblem (`commit-not-found`).
+    """
     name = query["commit"]
     if not _ID.fullmatch(name):
         raise HistoryProblem("commit-not-found", f"{name[:80]!r} is not a commit", "")
