@@ -10,6 +10,7 @@ from mdmem.errors import MdmemError
 from mdmem.model import Op, Source, Status
 from mdmem.model.history import FactHistory, OtherReading, SectionHistory, ShowBlame, ShowHistory
 from mdmem.model.reads import Show
+from mdmem.model.searches import ListFacts
 from mdmem.model.writes import (
     Action,
     Contradict,
@@ -135,6 +136,15 @@ class TestFactHistory:
         for word in ("00000000", "employer", "a cat"):
             asked = ShowHistory(word, by_id=True)
             assert code_of(lambda asked=asked: memory.history(asked)) == "fact-not-found"
+
+    def test_facts_by_their_ids(self, dated: DatedMemory) -> None:
+        *past, now = change_employers(dated)
+        memory = dated.on("2026-05-01")
+        wanted = (*past, now, fact_id("lives in Oslo"))
+        listed = memory.facts(ListFacts(ids=wanted, section="Work"))
+        assert ([hit.fact for hit in listed.facts], listed.total) == ([now], 1)
+        everything = memory.facts(ListFacts(ids=wanted, everything=True, limit=2))
+        assert (len(everything.facts), everything.total) == (2, 5)
 
     def test_what_holds_in_place_of_a_fact(self, dated: DatedMemory) -> None:
         ids = change_employers(dated)

@@ -35,8 +35,8 @@ def test_its_values_newest_first(memory: Memory) -> None:
     assert "employer: works at Notion current ◐ inferred by Ada Example, Friday 10 April" in text
     assert "MEMORY.md › Memory › Work" in text
     values = text.partition(" Values ")[2]
-    assert re.findall(r"works at (\w+) (?:Friday|Saturday|Tuesday)", values) == EMPLOYERS[::-1]
-    assert "Saturday 10 January, 12:00 – Tuesday 10 February, 12:00 superseded" in values
+    assert re.findall(r"works at (\w+) 10", values) == EMPLOYERS[::-1]
+    assert "10 Jan – 10 Feb superseded" in values
     assert "mdmem purge" not in text
     assert "<form" not in main(answer)
 

@@ -52,6 +52,11 @@ class TestResults:
         assert addresses(answer).count(f"/fact/{fact.fact}") == 4
         assert "removed" in hits("/search?q=Oslo&history=1", memory)
 
+    def test_who_said_that_the_user_said_it(self, memory: Memory) -> None:
+        assert "stated by you, according to assistant landlord : Mats" in hits(
+            "/search?q=landlord", memory
+        )
+
     def test_memory_as_it_was(self, memory: Memory) -> None:
         answer = read(memory, "/search?q=employer&at=2026-02-15")
         text = words(answer)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from dated_memory import DatedMemory
-from page_readers import addresses, commit_on, harm, main, read, words
+from page_readers import TODAY, addresses, commit_on, harm, main, read, words
 from page_readers import memory as memory
 from page_readers import months as months
 from page_readers import paged as paged
@@ -30,7 +30,9 @@ class TestNow:
         assert answer.status == 200
         assert answer.text.count("<h1") == 1
         assert "MEMORY.md › Memory Work" in text
-        assert re.search(r"6 facts, 9 versions, last changed 13 Apr by Ada Example", text)
+        assert re.search(
+            r"5 facts, 1 no longer current, 9 versions, last changed 13 Apr by Ada Example", text
+        )
         assert "It has changes that are not saved." in text
         assert "◐ inferred employer works at Notion 10 Apr" in text
         assert "badge is blue expired #badge until 2026-04-30" in text
@@ -68,7 +70,7 @@ class TestNow:
         history = memory.history(ShowHistory("Work"))
         assert answer == answer | section_json(view)
         assert answer["revisions"] == history_json(history)["revisions"]
-        assert answer["total"] == len(answer["facts"])
+        assert answer["total"] == len(answer["facts"]) == 5
 
     def test_a_section_that_is_not_there(self, memory: Memory) -> None:
         for path in ("/s/MEMORY.md?section=Wrok", "/s/memory/none.md?section=Work"):
@@ -100,6 +102,24 @@ class TestNow:
         assert answer.status == 200
         assert "This section was removed. Its versions are below." in words(answer)
         assert "works at Notion" in words(answer)
+
+    def test_a_long_file_beside_it(self, paged: DatedMemory) -> None:
+        lines = "".join(f"- line {n}\n" for n in range(300))
+        paged.at.write("memory/long.md", f"- first\n\n# A\n\n- own\n\n## B\n\n{lines}")
+        commit_on(paged.at, "2026-05-01")
+        memory = paged.on(TODAY)
+        for query in ("part=top", "section=A"):
+            text = words(read(memory, f"/s/memory/long.md?{query}"))
+            assert "1 fact, 1 version" in text
+            assert "no longer current" not in text
+        answer = read(memory, "/s/memory/long.md?section=A+%3E+B")
+        assert main(answer).count('<li class="row">') == 100
+        assert answer.text.count("<") - answer.text.count("</") < 2_000
+        assert "200 more lines: the whole file" in words(answer)
+
+    def test_who_said_that_the_user_said_it(self, memory: Memory) -> None:
+        text = words(read(memory, "/s/MEMORY.md?section=Home"))
+        assert "stated by you, according to assistant landlord Mats" in text
 
 
 class TestPast:

@@ -100,7 +100,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class ListFacts:
-    """List facts, newest first: with all of `tags`, one of `any_tags`, and `key`.
+    """List facts, newest first: with all of `tags`, one of `any_tags`, one of `ids`, and `key`.
 
     Other fields as in `Search`. `expiring`: with a last day up to this one. `everything`: also
     those no longer current. `limit` 0: none; `offset`: so many are left out before.
@@ -108,6 +108,7 @@ class ListFacts:
 
     tags: tuple[str, ...] = ()
     any_tags: tuple[str, ...] = ()
+    ids: tuple[FactId, ...] = ()
     key: str | None = None
     kind: str | None = None
     section: str | None = None
@@ -164,7 +165,8 @@ class Hit:
     `promoted`: the curated fact that counts instead of this log line. `author`: None where it is
     the user (until the answer is complete: as in `Origin`, as are `cites` and `attribute`).
     `later`: a newer statement that seems to correct it. `proposed`: an open part of the asking
-    actor's own proposal. `workspace`: its name in a pool; None for this one.
+    actor's own proposal. `workspace`: its name in a pool; None for this one. `claimed_by`: the
+    agent that names the user as its source.
     """
 
     path: str
@@ -199,6 +201,7 @@ class Hit:
     later: FactId | None = None
     proposed: bool = False
     workspace: str | None = None
+    claimed_by: str | None = None
 
     @property
     def file(self) -> str:

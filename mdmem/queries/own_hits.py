@@ -11,13 +11,13 @@ from mdmem.proposals import reading
 from mdmem.proposals.own_files import OwnFiles
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import FactPiece
-from mdmem.queries import dates
+from mdmem.queries import search
 from mdmem.search.labels import as_label, folded_label, place_labels
 from mdmem.search.query import Filter, label_conditions
 from mdmem.search.terms import encodable
 from mdmem.startup.records import replace
 from mdmem.text.document import parse_bytes
-from mdmem.text.facts import items, parse_item, split_key
+from mdmem.text.facts import items, parse_item
 from mdmem.workspace import Workspace
 
 
@@ -139,6 +139,4 @@ def _fits(request: Search | ListFacts, hit: Hit) -> bool:
         return passes and (request.source is None or request.source == hit.source)
     if not passes:
         return False
-    return hit.fact is not None and (
-        request.key is None or bool(split_key(hit.text, request.key)[0])
-    )
+    return hit.fact is not None and search.is_listed(request, hit)

@@ -431,6 +431,7 @@ def facts_in(
         kind=request.kind,
         tags=request.tags,
         any_tags=request.any_tags,
+        ids=request.ids,
         actor=request.actor,
         session=request.session,
         since=since,
@@ -442,16 +443,16 @@ def facts_in(
         zone=config.zone(workspace.settings.timezone),
     )
     limit, offset = request.limit or None, request.offset
-    asked = (limit, offset) if request.key is None else (None, 0)
+    is_exact = request.key is None and not request.ids
+    asked = (limit, offset) if is_exact else (None, 0)
     try:
         matches, total = index.index.newest(entry_filter, today, *asked)
     except BrokenIndex:
         index = _rebuilt(workspace, index, say, progress)
         matches, total = index.index.newest(entry_filter, today, *asked)
     hits = tuple(match.hit for match in matches)
-    if request.key is not None:
-        key = request.key
-        hits = tuple(hit for hit in hits if split_key(hit.text, key)[0])
+    if not is_exact:
+        hits = tuple(hit for hit in hits if is_listed(request, hit))
         hits, total = hits[offset:][:limit], len(hits)
     facts = completed_hits(workspace, hits, today, say, index.members)
     notes = (*index.notes, *_missing_past(workspace, request.everything))
@@ -465,6 +466,12 @@ def facts_in(
         building=index.building,
         missing=index.missing,
     )
+
+
+def is_listed(request: ListFacts, hit: Hit) -> bool:
+    """True if a hit has the key and one of the ids that were asked for; labels say less."""
+    has_key = request.key is None or bool(split_key(hit.text, request.key)[0])
+    return has_key and (not request.ids or hit.fact in request.ids)
 
 
 def _last_day_to_expire(workspace: Workspace, request: ListFacts) -> date | None:

@@ -10,6 +10,7 @@ from posixpath import normpath
 
 from tantivy import FieldType, Occur, Query
 
+from mdmem.model import FactId
 from mdmem.model.ranges import Ranges, complement
 from mdmem.search import ranking
 from mdmem.search.labels import (
@@ -21,6 +22,7 @@ from mdmem.search.labels import (
     actor_label,
     address_digest,
     as_label,
+    fact_label,
     file_label,
     folded_label,
     session_label,
@@ -53,6 +55,7 @@ class Filter:
     - `section`: a contiguous part of the section path (`Work`, `Work > Employer`); case and markup
       are folded.
     - `kind`, `tags` (all), `any_tags` (at least one): ignoring case.
+    - `ids`: facts with one of these ids, and a few others.
     - `actor`: else the author of the commit; `session`: where it was said. `source`: pending edits
       have none.
     - `since`, `until`: inclusive, by the entry's day, else its commit's in `zone` (None: the
@@ -71,6 +74,7 @@ class Filter:
     kind: str | None = None
     tags: tuple[str, ...] = ()
     any_tags: tuple[str, ...] = ()
+    ids: tuple[FactId, ...] = ()
     actor: str | None = None
     session: str | None = None
     source: str | None = None
@@ -452,6 +456,9 @@ def _labels(passing_filter: Filter) -> Iterator[Query]:
         yield label_query("session", session_label(passing_filter.session), field="origin")
     if passing_filter.source is not None:
         yield label_query("source", passing_filter.source, field="origin")
+    if passing_filter.ids:
+        said = list(map(fact_label, passing_filter.ids))
+        yield Query.term_set_query(schema(), "label", said)
     if passing_filter.facts_only:
         yield Query.term_query(schema(), "label", FACT_LABEL, index_option="basic")
     if passing_filter.contradicted:

@@ -460,6 +460,7 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: boo
         promoted=life.promoted if now else None,
         retracted=now and life.is_live and life.status is Status.REMOVED,
         workspace=row.workspace,
+        claimed_by=origin.claimed_by if origin else None,
     )
 
 

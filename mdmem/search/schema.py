@@ -387,8 +387,8 @@ def _dumped_course(
         origin.confidence,
         origin.author,
     ]
-    if origin and origin_values and origin.cites:
-        origin_values += ["\n".join(origin.cites), origin.attribute]
+    if origin and origin_values and (origin.cites or origin.claimed_by):
+        origin_values += ["\n".join(origin.cites), origin.attribute, origin.claimed_by]
     lifetime_values = lifetime_values[:1] if life == live_since(life.begun) else lifetime_values
     return f"{_as_json([origin_values, uncommitted, kind, lifetime_values, last])}]".encode(
         "utf-8", "surrogatepass"
@@ -408,6 +408,7 @@ def _origin(
     author: str,
     cites: str = "",
     attribute: str | None = None,
+    claimed_by: str | None = None,
 ) -> Origin:
     """Cached, since each search makes a dozen."""
     origin = Origin(
@@ -416,6 +417,7 @@ def _origin(
         source=Source(source),
         confidence=confidence,
         author=author,
+        claimed_by=claimed_by,
     )
     return replace(origin, cites=tuple(cites.split("\n")), attribute=attribute) if cites else origin
 

@@ -119,7 +119,7 @@ def _row(hit: Hit, query: str, successors: dict[FactId, FactId]) -> HitRow:
     return HitRow(
         words=marked_words(hit.text, query),
         fact=hit.fact if hit.workspace is None else None,
-        source=source_mark(hit.source) if hit.source else None,
+        source=source_mark(hit.source, hit.claimed_by) if hit.source else None,
         state="forgotten" if hit.retracted else state,
         successor=(successors.get(hit.fact) if hit.fact else None) or hit.superseded_by,
         later=hit.later,

@@ -23,9 +23,12 @@ from mdmem.text.addresses import join_path
 from mdmem.text.entries import shown_text
 from mdmem.text.facts import key_and_value, split_until
 
-_MOST_ROWS = 200
+_MOST_ROWS = 100
+"""Lines of a section: with their labels and versions, a page has 2,000 elements at most."""
+_MOST_LISTED = 1_000
+"""Facts with the same ids, in sections within too."""
 _VERSIONS = 20
-_MOST_CHANGES = 8
+_MOST_CHANGES = 4
 """Lines that are shown of one version's changes."""
 _MOST_DIGITS = 10
 _MISSING = ("section-not-found", "file-not-found")
@@ -45,6 +48,7 @@ class SectionLine:
     source: SourceMark | None = None
     contradicts: tuple[FactId, ...] = ()
     marks: tuple[str, ...] = ()
+    is_current: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +107,10 @@ def section(reader: Reader, query: Query) -> Page:
     history = memory.history(place.history(number or _number(query, "upto")))
     assert isinstance(history, SectionHistory)
     path, names = (view.path, view.section) if view else (history.path, history.section)
-    listed = memory.facts(ListFacts(file=path, section=join_path(names), limit=_MOST_ROWS))
     now = read_entries(view.text if view else "")
-    lines = _lines(now, listed, names, reader.now().date())
+    shown = now[:_MOST_ROWS]
+    listed = _facts_of(reader, path, names, shown)
+    lines = _lines(shown, listed, names, reader.now().date())
     newest = number or _number(query, "upto") or history.total
     versions = [_version_row(newest - at, each) for at, each in enumerate(history.revisions)]
     values: dict[str, Any] = {
@@ -115,9 +120,10 @@ def section(reader: Reader, query: Query) -> Page:
         "alike": place.alike,
         "view": view,
         "inner": [each for each in view.subsections if each[:-1] == names] if view else (),
-        "lines": lines[:_MOST_ROWS],
-        "left_out": max(0, len(lines) - _MOST_ROWS),
-        "facts": sum(line.fact is not None for line in lines),
+        "lines": lines,
+        "left_out": len(now) - len(shown),
+        "facts": sum(line.is_current for line in lines),
+        "over": sum(line.fact is not None and not line.is_current for line in lines),
         "notes": listed.notes,
         "history": history,
         "versions": versions,
@@ -155,24 +161,38 @@ def _now(reader: Reader, place: _Place) -> tuple[_Place, SectionView | None]:
         return place, None
 
 
+def _facts_of(reader: Reader, path: str, section: SectionPath, shown: Sequence[Entry]) -> FactList:
+    """What is known of the facts among some entries of a section, and of others with their ids."""
+    ids = tuple(dict.fromkeys(entry.fact for entry in shown if entry.fact))
+    if not ids:
+        return FactList((), 0)
+    named = join_path(section) or None
+    return reader.memory.facts(ListFacts(ids=ids, file=path, section=named, limit=_MOST_LISTED))
+
+
 def _lines(
-    now: Sequence[Entry], listed: FactList, section: SectionPath, today: date
+    shown: Sequence[Entry], listed: FactList, section: SectionPath, today: date
 ) -> list[SectionLine]:
-    """The blocks of a section in order; of one with more facts than were listed, the newest."""
     hits = {hit.fact: hit for hit in listed.facts if hit.section == section}
-    if listed.total > _MOST_ROWS:
-        return [_line_of(hit) for hit in hits.values()]
     over = () if listed.stale else ("no longer current",)
     lines = []
-    for entry in now:
+    for entry in shown:
         hit = hits.get(entry.fact)
         if entry.fact is None or (hit and hit.status is Status.CURRENT):
             lines.append(_line_of(hit) if hit else SectionLine(text=entry.text))
             continue
         is_expired = entry.until is not None and entry.until < today
         key, value = _words(shown_text(entry))
-        line = SectionLine(text=value, fact=entry.fact, key=key, kind=entry.kind, tags=entry.tags)
-        lines.append(replace(line, until=entry.until, marks=("expired",) if is_expired else over))
+        line = SectionLine(
+            text=value,
+            fact=entry.fact,
+            key=key,
+            kind=entry.kind,
+            tags=entry.tags,
+            until=entry.until,
+            marks=("expired",) if is_expired else over,
+        )
+        lines.append(line)
     return lines
 
 
@@ -186,9 +206,10 @@ def _line_of(hit: Hit) -> SectionLine:
         tags=hit.tags,
         until=hit.until,
         since=hit.since,
-        source=source_mark(hit.source) if hit.source else None,
+        source=source_mark(hit.source, hit.claimed_by) if hit.source else None,
         contradicts=hit.contradicts,
         marks=("not saved",) if hit.uncommitted else (),
+        is_current=True,
     )
 
 
