@@ -10,10 +10,12 @@ copy of a memory that is there.
 
 import argparse
 import os
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
@@ -31,38 +33,37 @@ QUERIES = ("dinner budget", "decide garden", "deploy database", "name of the boa
 
 def cpu() -> float:
     """Milliseconds of CPU so far, those of ended children too."""
-    times = os.times()
-    return 1000 * (times.user + times.system + times.children_user + times.children_system)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return 1000 * (time.process_time() + children.ru_utime + children.ru_stime)
 
 
-def commit(folder: Path, values: dict[str, str], day: date, *paths: str) -> None:
-    """Commit files at noon of a day."""
+def commit(folder: Path, values: dict[str, str], day: date) -> None:
+    """Commit everything at noon of a day."""
     moment = f"{day}T12:00:00+00:00"
     dated = values | {"GIT_AUTHOR_DATE": moment, "GIT_COMMITTER_DATE": moment}
-    for words in (["add", "--", *paths], ["commit", "-q", "--no-verify", "-m", f"log of {day}"]):
+    for words in (
+        ["add", "-A"],
+        ["commit", "-q", "--no-verify", "--allow-empty", "-m", f"log of {day}"],
+    ):
         subprocess.run(["git", *words], cwd=folder, env=dated, check=True)
 
 
 def made(folder: Path, count: int, values: dict[str, str]) -> None:
-    """A workspace whose past is committed as one, and each of the newest days for itself."""
+    """A workspace whose past is one commit; the newest days are commits of their own."""
     make(folder, count)
-    subprocess.run(
-        ["mdmem", "-C", str(folder), "init"], env=values, check=True, capture_output=True
-    )
-    newest = [NEWEST - timedelta(days=number) for number in range(COMMITTED_DAYS)]
-    last = {f"memory/{day}.md": day for day in newest if (folder / f"memory/{day}.md").exists()}
-    subprocess.run(["git", "reset", "-q"], cwd=folder, env=values, check=True)
-    rest = [
-        str(path.relative_to(folder))
-        for path in sorted(folder.rglob("*.md"))
-        if str(path.relative_to(folder)) not in last
-    ]
-    commit(folder, values, newest[-1], *rest)
-    for path, day in reversed(last.items()):
-        commit(folder, values, day, path)
-    subprocess.run(
-        ["mdmem", "-C", str(folder), "reindex"], env=values, check=True, capture_output=True
-    )
+    days = [NEWEST - timedelta(days=number) for number in reversed(range(COMMITTED_DAYS))]
+    logs = {day: folder / f"memory/{day}.md" for day in days}
+    texts = {day: log.read_text() for day, log in logs.items() if log.exists()}
+    for day in texts:
+        logs[day].unlink()
+    mdmem = [sys.executable, "-m", "mdmem", "-C", str(folder)]
+    before = values | {"MDMEM_NOW": f"{days[0] - timedelta(days=1)}T12:00:00+00:00"}
+    subprocess.run([*mdmem, "init"], env=before, check=True, capture_output=True)
+    commit(folder, values, days[0])
+    for day, text in texts.items():
+        logs[day].write_text(text)
+        commit(folder, values, day)
+    subprocess.run([*mdmem, "reindex"], env=values, check=True, capture_output=True)
 
 
 def addresses(folder: Path) -> Iterator[tuple[str, list[str]]]:
