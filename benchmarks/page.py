@@ -95,7 +95,6 @@ def addresses(folder: Path) -> Iterator[tuple[str, list[str]]]:
 
 def measure(folder: Path, calls: int) -> None:
     """Print a row for each page."""
-    begun = cpu()
     from page_driver import ask
 
     from mdmem.memory import Memory
@@ -104,6 +103,7 @@ def measure(folder: Path, calls: int) -> None:
     from mdmem.page.pages import Reader
 
     app = build_app(Reader(Memory.open(folder, os.environ), Links(), "token"))
+    begun = cpu()
     first = ask(app, "GET", "/")
     print(f"{'first page':<12}{cpu() - begun:8.1f}{'':8}{len(first.text):10,} characters")
     for name, pages in addresses(folder):
