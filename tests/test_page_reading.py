@@ -1,6 +1,9 @@
 """Today, the timeline, days, commits and files, from the history of a real repository."""
 
+import html
+import os
 import re
+import sys
 from collections.abc import Iterator
 from datetime import date, timedelta
 from html.parser import HTMLParser
@@ -369,6 +372,17 @@ class TestFiles:
         dated.at.write("memory/latin.md", b"# caf\xe9\n")
         answer = read(dated.on("2026-02-01"), "/f/memory/latin.md")
         assert (answer.status, "not UTF-8" in words(answer)) == (404, True)
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="names of files are UTF-8 there")
+def test_a_file_whose_name_is_not_utf8_is_listed(dated: DatedMemory) -> None:
+    dated.at.write(os.fsdecode(b"memory/caf\xe9.md"), "# Tea\n\n## Pot\n\n- tea\n")
+    memory = dated.on("2026-02-01")
+    for address in ("/", "/files", "/search?q=tea", "/f/memory/caf%E9.md"):
+        answer = read(memory, address)
+        assert "memory/caf%E9.md" in answer.text, address
+        assert read(memory, address, accept="application/json").status == answer.status < 500
+    assert "memory/caf<U+DCE9>.md" in html.unescape(words(read(memory, "/files")))
 
 
 class Elements(HTMLParser):

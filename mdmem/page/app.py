@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from mdmem.errors import MdmemError, failure_json, known_failure, outcome_of
+from mdmem.errors import MdmemError, failure_json, json_line, known_failure, outcome_of
 from mdmem.page import assets, doing, rendering
 from mdmem.page.frame import error_page
 from mdmem.page.pages import Page, Reader, View
@@ -61,8 +62,13 @@ def _sent(reader: Reader, request: Request, fields: dict[str, str]) -> Response:
 
 def _response(reader: Reader, request: Request, page: Page) -> Response:
     if wants_json(request):
-        return JSONResponse(page.data, page.status)
-    return HTMLResponse(rendering.html(reader, page, request.query_params.get("done")), page.status)
+        return _json(page.data, page.status)
+    html = rendering.html(reader, page, request.query_params.get("done"))
+    return HTMLResponse(html.encode(errors="replace"), page.status)
+
+
+def _json(data: Mapping[str, Any], status: int) -> Response:
+    return Response(json_line(data), status, media_type=_JSON)
 
 
 def wants_json(request: Request) -> bool:
@@ -74,7 +80,7 @@ def failure(reader: Reader, request: Request, problem: Exception) -> Response:
     """The answer where a page cannot be made: why, and what to do next."""
     known = known_failure(problem)
     if wants_json(request):
-        return JSONResponse(failure_json(known), status_of(known))
+        return _json(failure_json(known), status_of(known))
     query = request.query_params.get("q", "")
     return _response(reader, request, error_page(known, status_of(known), query))
 

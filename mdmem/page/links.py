@@ -12,6 +12,8 @@ from mdmem.text.addresses import join_path
 
 SECTION_TOP = "top"
 """The value of `part` for the text before the first heading."""
+_BYTES = "surrogateescape"
+"""Names of files need not be UTF-8."""
 
 
 class Links:
@@ -42,12 +44,12 @@ class Links:
 
     def file(self, path: str) -> str:
         """A file as it is read."""
-        return f"/f/{quote(path)}"
+        return f"/f/{_quoted(path)}"
 
     def section(self, path: str, section: SectionPath, **query: Any) -> str:
         """A section, or the text before the first heading; `at` is the number of a version."""
         named = {"section": join_path(section)} if section else {"part": SECTION_TOP}
-        return _address(f"/s/{quote(path)}", {**named, **query})
+        return _address(f"/s/{_quoted(path)}", {**named, **query})
 
     def fact(self, fact: str) -> str:
         """A fact by its id."""
@@ -84,7 +86,11 @@ class Links:
 
 def _address(path: str, query: Mapping[str, Any]) -> str:
     values = {name: value for name, value in query.items() if value not in (None, "", False)}
-    return f"{path}?{urlencode(values)}" if values else path
+    return f"{path}?{urlencode(values, errors=_BYTES)}" if values else path
+
+
+def _quoted(path: str) -> str:
+    return quote(path, errors=_BYTES)
 
 
 def own_path(address: str) -> str:
