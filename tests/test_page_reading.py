@@ -4,6 +4,7 @@ import html
 import os
 import re
 import sys
+import time
 from collections.abc import Iterator
 from datetime import date, timedelta
 from html.parser import HTMLParser
@@ -242,6 +243,19 @@ class TestDay:
         for day in ["2026-02-30", "today", "2026-02", "%3Cscript%3E", "2026/02"]:
             answer = read(memory, f"/day/{day}")
             assert (answer.status, "<script>" in main(answer)) == (404, False), day
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Etc/GMT+12"])
+def test_the_first_and_the_last_of_all_days(
+    dated: DatedMemory, monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    memory = dated.on("2026-02-01")
+    for day in ("0001-01-01", "0001-01-02", "9999-12-30", "9999-12-31"):
+        assert read(memory, f"/day/{day}").status == 200, day
+        assert read(memory, f"/days?before={day}").status == 200, day
+    assert "No changes here." in words(read(memory, "/days?before=0001-01-01"))
 
 
 class TestCommit:

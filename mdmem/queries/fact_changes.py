@@ -36,6 +36,8 @@ from mdmem.workspace import Say, Workspace
 
 _CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
 _DAY = timedelta(days=1)
+_FIRST_DAY, _LAST_DAY = date(2, 1, 1), date(9998, 12, 31)
+"""Days that have a timestamp in each zone; no commit is near them."""
 _FEW_COMMITS, _MORE_COMMITS = 2, 4
 """Commits read first, and the factor of older ones where these changed too few facts."""
 _PROPOSAL = late.pattern(r"(?m)^Mdmem-Proposal: (\S+)$")
@@ -101,7 +103,9 @@ def _newest_changes(
 
 
 def _start_of(workspace: Workspace, day: date) -> float:
-    return datetime.combine(day, time.min, config.zone(workspace.settings.timezone)).timestamp()
+    possible = min(max(day, _FIRST_DAY), _LAST_DAY)
+    zone = config.zone(workspace.settings.timezone)
+    return datetime.combine(possible, time.min, zone).timestamp()
 
 
 def _passing(
