@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from commandline import Shell, on_terminal
 from conftest import TIME_LIMIT, World
-from page_driver import POLICY, check_policy
+from page_driver import FORM, POLICY, check_policy
 from page_processes import STAND_IN, page_process
 from servers import PROGRAM, processes_below
 from workspaces import STATE, Desk, desk
@@ -259,6 +259,29 @@ def test_limits(at: Desk):
             refused = page.ask("GET", "/")
             assert (refused.status, refused.headers["connection"]) == (503, "close")
             check_policy(refused)
+
+
+def test_a_stranger_does_not_hold_a_connection(at: Desk):
+    with page_process(at.world, at.root) as page:
+        host = f"Host: 127.0.0.1:{page.port}\r\n"
+        for stranger in ("Host: evil.test\r\n", f"{host}Origin: null\r\n", host):
+            sent = f"POST / HTTP/1.1\r\n{stranger}Content-Length: 9\r\n\r\nnot all"
+            _, headers = parsed(exchange(page.port, sent.encode()))
+            assert headers["connection"] == "close"
+        kept = page.ask("POST", "/", "token=", **{"content-type": FORM})
+        assert (kept.status, "connection" in kept.headers) == (403, False)
+
+
+IMPATIENT = STAND_IN.replace(
+    "import mdmem.page\n",
+    "import mdmem.page, mdmem.page.server as s\ns._FIRST_REQUEST_SECONDS = 0.1\n",
+)
+
+
+@pytest.mark.parametrize("begun", ["", "GET / HTTP/1.1\r\nHost: "])
+def test_a_connection_that_asks_nothing_is_closed(at: Desk, begun: str):
+    with page_process(at.world, at.root, command=[sys.executable, "-c", IMPATIENT]) as page:
+        assert exchange(page.port, begun.encode()) == ""
 
 
 def test_a_web_socket_is_a_request_like_any_other(at: Desk):

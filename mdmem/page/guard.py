@@ -36,6 +36,7 @@ HEADERS = (
 """On every answer, with `cache-control`."""
 _CACHE_CONTROL = b"cache-control"
 _NO_STORE = (_CACHE_CONTROL, b"no-store")
+_CLOSE = (b"connection", b"close")
 _STATIC = "/static/"
 _FORM = b"application/x-www-form-urlencoded"
 _OWN_SITES = (b"same-origin", b"none")
@@ -79,6 +80,9 @@ MISDIRECTED = Refusal(421, "This page has another address", _ADDRESS_HINT)
 LARGE_HEADERS = Refusal(431, "The headers of this request are too large")
 FAILED = Refusal(500, "This is a bug in mdmem")
 BUSY = Refusal(503, "Too many connections", "Close other tabs of this page, and load it again.")
+
+_TO_STRANGERS = (NO_KEY, FOREIGN, MISDIRECTED)
+"""Refusals that end the connection: those who have no key may not hold it, nor send on."""
 
 
 class _Refused(Exception):
@@ -124,17 +128,20 @@ class Guard:
             body = await self._read_form(scope, receive)
             await self._app(scope, _Replay(body, receive), answer.send)
         except _Refused as refused:
-            allowed = [(b"allow", b"GET" if self._read_only else b"GET, POST")]
-            is_method = refused.refusal.status == 405
-            await answer.refuse(refused.refusal, allowed if is_method else ())
+            await answer.refuse(refused.refusal, self._more_headers(refused.refusal))
         except Exception:
             if not answer.has_begun:
                 await answer.refuse(FAILED)
             raise
 
+    def _more_headers(self, refusal: Refusal) -> list[tuple[bytes, bytes]]:
+        if refusal.status == 405:
+            return [(b"allow", b"GET" if self._read_only else b"GET, POST")]
+        return [_CLOSE] if refusal in _TO_STRANGERS else []
+
     async def refuse_busy(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request on one connection too many."""
-        await _Answer(scope, send).refuse(BUSY, [(b"connection", b"close")])
+        await _Answer(scope, send).refuse(BUSY, [_CLOSE])
 
     def _require_own_browser(self, scope: Scope) -> None:
         hosts = _values(scope, b"host")

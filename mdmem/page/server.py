@@ -19,16 +19,25 @@ from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
 
 _MAX_CONNECTIONS = 32
 _FINISHING_SECONDS = 8  # for running requests, after a signal
+_FIRST_REQUEST_SECONDS = 10  # for a connection, until its first request is there
 
 
 class _Connection(H11Protocol):
-    """A connection whose errors have the guard's headers; one too many is told so."""
+    """A connection whose errors have the guard's headers; one too many is told so.
+
+    One that asks nothing is closed, so that strangers cannot hold all that there may be.
+    """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         guard = self.config.app
         if isinstance(guard, Guard) and len(self.connections) > _MAX_CONNECTIONS:
             self.app = guard.refuse_busy
+        self.loop.call_later(_FIRST_REQUEST_SECONDS, self._close_if_silent)
+
+    def _close_if_silent(self) -> None:
+        if self.cycle is None:  # as uvicorn leaves it until there is a request
+            self.timeout_keep_alive_handler()  # type: ignore[unreachable]
 
     def send_400_response(self, msg: str) -> None:
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
