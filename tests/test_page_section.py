@@ -192,6 +192,33 @@ class TestPast:
         assert (answer.status, answer.text.count("<h1")) == (400, 1)
 
 
+@pytest.mark.costly
+def test_long_texts_are_shown_in_part(paged: DatedMemory) -> None:
+    old, new = (f"{word} {'word ' * 40_000}" for word in ("old", "new"))
+    quote = "> *words* of others\n" * 20_000
+    for day, text in (("2026-04-20", old), ("2026-04-21", new)):
+        many = " ".join(f"#tag{number}" for number in range(3_000))
+        facts = f"- {text}\n- tags {many}\n"
+        paged.at.write("memory/long.md", f"# Long\n\n{facts}\n{quote}{text}\n\nEnd.\n")
+        commit_on(paged.at, day)
+    memory = paged.on(TODAY)
+    listed = memory.facts(ListFacts(file="memory/long.md")).facts
+    rows = {hit.text[:3]: hit.fact for hit in listed}
+    for path, most in {
+        "/s/memory/long.md?section=Long": 200_000,
+        "/s/memory/long.md?section=Long&at=1": 200_000,
+        "/days": 100_000,
+        "/day/2026-04-21": 100_000,
+        f"/fact/{rows['new']}": 50_000,
+    }.items():
+        answer = read(memory, path)
+        assert (answer.status, len(answer.text) < most) == (200, True), path
+    assert "…" in words(read(memory, "/day/2026-04-21"))
+    assert "1 more line: the whole file" in words(read(memory, "/s/memory/long.md?section=Long"))
+    whole = read(memory, f"/fact/{rows['new']}", token="t").text
+    assert new.strip() in whole.partition("<textarea")[2]
+
+
 def test_what_strangers_wrote_does_nothing(paged: DatedMemory) -> None:
     hostile = WriteOptions(actor="<b onclick=alert(1)>", reason=HOSTILE)
     paged.at.write("memory/bad.md", f"# {HOSTILE}\n\n{HOSTILE}\n\n- {HOSTILE}\n- key: {HOSTILE}\n")

@@ -9,12 +9,12 @@ from typing import TypeAlias
 from mdmem.history.differences import DiffKind, word_difference
 from mdmem.model import FactId, FilePath
 from mdmem.model.trail import Entry
-from mdmem.page.rows import Piece, difference
+from mdmem.page.rows import MAX_CHARACTERS, Piece, difference
 from mdmem.startup.records import dataclass
 from mdmem.text.common_ends import common_ends
 from mdmem.text.document import parse_bytes, split_lines
 from mdmem.text.entries import entries, shown_text
-from mdmem.text.facts import key_and_value, normalise_key
+from mdmem.text.facts import key_and_value, normalise_key, shortened
 
 Successors: TypeAlias = Callable[[Sequence[FactId]], Mapping[FactId, FactId]]
 """The current facts in place of some that are no longer current, as of `Memory.successors`."""
@@ -142,25 +142,27 @@ def _key(entry: Entry) -> Hashable:
 def _are_alike(old: Entry, new: Entry, as_facts: bool) -> bool:
     if (old.fact is None) is not (new.fact is None) or (old.fact and not as_facts):
         return False
-    shared = sum(
-        len(text) for kind, text in word_difference(old.text, new.text) if kind is DiffKind.KEPT
-    )
-    return shared >= _LEAST_SHARED * max(len(old.text), len(new.text))
+    before, after = (shortened(entry.text, MAX_CHARACTERS) for entry in (old, new))
+    pieces = word_difference(before, after)
+    shared = sum(len(text) for kind, text in pieces if kind is DiffKind.KEPT)
+    return shared >= _LEAST_SHARED * max(len(before), len(after))
 
 
 def _row(old: Entry | None, new: Entry | None) -> ComparedLine:
     entry = new or old
     assert entry is not None
     key, value = _words(entry)
+    shown = shortened(value, MAX_CHARACTERS)
     if old is None or new is None:
         change, kind = ("removed", DiffKind.OUT) if new is None else ("added", DiffKind.IN)
-        return ComparedLine(change, key, ((kind, value),), entry.fact)
+        return ComparedLine(change, key, ((kind, shown),), entry.fact)
     old_key, old_value = _words(old)
     if old_key != key:
         key, value, old_value = None, shown_text(new).strip(), shown_text(old).strip()
     if old_value == value:
-        return ComparedLine("", key, ((DiffKind.KEPT, value),), entry.fact)
-    return ComparedLine("changed", key, difference(old_value, value), entry.fact)
+        return ComparedLine("", key, ((DiffKind.KEPT, shown),), entry.fact)
+    pieces = difference(*(shortened(each, MAX_CHARACTERS) for each in (old_value, value)))
+    return ComparedLine("changed", key, pieces, entry.fact)
 
 
 def _words(entry: Entry) -> tuple[str | None, str]:

@@ -43,7 +43,8 @@ def html(reader: Reader, page: Page, done: str | None = None) -> str:
             "time": lambda moment: time(moment, now),
             "day": lambda moment: day(moment, now),
             "minute": lambda moment: minute(moment, now),
-            "text": lambda source: Markup(markdown.html(source)),
+            "document": lambda source, path="": _document(reader, source, path),
+            "clock": lambda moment: clock(moment, now),
         }
     )
 

@@ -8,10 +8,12 @@ from mdmem.history.differences import DiffKind, word_difference
 from mdmem.model import FilePath, SectionPath, Source
 from mdmem.model.history import ChangeKind, FactChange
 from mdmem.startup.records import dataclass
-from mdmem.text.facts import key_and_value
+from mdmem.text.facts import key_and_value, shortened
 
 Piece = tuple[DiffKind, str]
 """A piece of a difference by words."""
+MAX_CHARACTERS = 4_000
+"""Longer texts are cut where many stand on one page, but never what is to be decided on."""
 _MOST_PLACES = 2
 """A line that differs in more places is shown as a whole line out and a whole line in."""
 _SIGNS = {ChangeKind.ADDED: "+", ChangeKind.REPLACED: "~", ChangeKind.REMOVED: "−"}
@@ -48,12 +50,13 @@ class ChangeRow:
 
 def change_row(change: FactChange) -> ChangeRow:
     """A change as it is read: a replaced fact is one row, with its words out and in."""
-    key, new = key_and_value(change.text)
+    key, new = key_and_value(shortened(change.text, MAX_CHARACTERS))
     if change.kind is ChangeKind.REMOVED:
         shown: tuple[Piece, ...] = ((DiffKind.OUT, new),)
     elif change.replaced:
-        old_key, old = key_and_value(change.replaced.text)
-        shown = difference(old, new) if old_key == key else difference(change.replaced.text, new)
+        replaced = shortened(change.replaced.text, MAX_CHARACTERS)
+        old_key, old = key_and_value(replaced)
+        shown = difference(old, new) if old_key == key else difference(replaced, new)
     else:
         shown = ((DiffKind.KEPT, new),)
     return ChangeRow(

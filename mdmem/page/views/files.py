@@ -92,9 +92,10 @@ def file(reader: Reader, query: Query) -> Page:
     title, first = _title(document, path)
     start = first.body if first else document.front
     outline = reader.memory.outline(path)
+    tags = frontmatter.tags(document)[:_MOST_TAGS]
     values: dict[str, Any] = {
         "path": path,
-        "tags": [(tag, reader.links.search(tag=tag)) for tag in frontmatter.tags(document)],
+        "tags": [(tag, reader.links.search(tag=tag)) for tag in tags],
         "body": document.slice(start, len(document.lines)),
         "sections": _sections(reader, path, outline),
         "others": max(0, len(outline.sections) - _MOST_LISTED),

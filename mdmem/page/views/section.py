@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, datetime
+from itertools import islice
 from typing import Any
 
 from mdmem.errors import PathProblem, SectionProblem, UsageProblem
@@ -12,19 +13,21 @@ from mdmem.model.history import RevisionView, SectionHistory, ShowHistory
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.searches import FactList, Hit, ListFacts
 from mdmem.model.trail import Entry
+from mdmem.page import markdown
 from mdmem.page.comparing import ComparedLine, compare, differing_parts, read_entries
 from mdmem.page.pages import Page, Query, Reader
-from mdmem.page.rows import SourceMark, source_mark
+from mdmem.page.rows import MAX_CHARACTERS, SourceMark, source_mark
 from mdmem.show.history import history_json
 from mdmem.show.hits import facts_json
 from mdmem.show.reads import section_json
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.addresses import join_path
 from mdmem.text.entries import shown_text
-from mdmem.text.facts import key_and_value, split_until
+from mdmem.text.facts import key_and_value, shortened, split_until
 
 _MOST_ROWS = 100
 """Lines of a section: with their labels and versions, a page has 2,000 elements at most."""
+_MOST_INNER, _MOST_LABELS = 200, 60
 _MOST_LISTED = 1_000
 """Facts with the same ids, in sections within too."""
 _VERSIONS = 20
@@ -108,7 +111,7 @@ def section(reader: Reader, query: Query) -> Page:
     assert isinstance(history, SectionHistory)
     path, names = (view.path, view.section) if view else (history.path, history.section)
     now = read_entries(view.text if view else "")
-    shown = now[:_MOST_ROWS]
+    shown = _first_rows(now)
     listed = _facts_of(reader, path, names, shown)
     lines = _lines(shown, listed, names, reader.now().date())
     newest = number or _number(query, "upto") or history.total
@@ -119,7 +122,7 @@ def section(reader: Reader, query: Query) -> Page:
         "nth": place.nth,
         "alike": place.alike,
         "view": view,
-        "inner": [each for each in view.subsections if each[:-1] == names] if view else (),
+        "inner": _inner(view, names) if view else (),
         "lines": lines,
         "left_out": len(now) - len(shown),
         "facts": sum(line.is_current for line in lines),
@@ -136,6 +139,22 @@ def section(reader: Reader, query: Query) -> Page:
     title = names[-1] if names else path.rpartition("/")[2]
     back = reader.links.section(path, names, nth=place.nth)
     return Page(template="section", title=title, values=values, data=data, tab="memory", back=back)
+
+
+def _first_rows(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries that a page can hold; of a long block as the last one, its beginning."""
+    shown: list[Entry] = []
+    room = markdown.MAX_CHARACTERS
+    for entry in entries[:_MOST_ROWS]:
+        if room <= 0:
+            break
+        shown.append(entry)
+        room -= 0 if entry.fact else len(entry.text)
+    return shown
+
+
+def _inner(view: SectionView, names: SectionPath) -> list[SectionPath]:
+    return list(islice((each for each in view.subsections if each[:-1] == names), _MOST_INNER))
 
 
 def _number(query: Query, name: str) -> int | None:
@@ -188,7 +207,7 @@ def _lines(
             fact=entry.fact,
             key=key,
             kind=entry.kind,
-            tags=entry.tags,
+            tags=entry.tags[:_MOST_LABELS],
             until=entry.until,
             marks=("expired",) if is_expired else over,
         )
@@ -203,7 +222,7 @@ def _line_of(hit: Hit) -> SectionLine:
         fact=hit.fact,
         key=key,
         kind=hit.kind,
-        tags=hit.tags,
+        tags=hit.tags[:_MOST_LABELS],
         until=hit.until,
         since=hit.since,
         source=source_mark(hit.source, hit.claimed_by) if hit.source else None,
@@ -215,7 +234,7 @@ def _line_of(hit: Hit) -> SectionLine:
 
 def _words(text: str) -> tuple[str | None, str]:
     """Key and value, without the day until which they hold."""
-    return key_and_value(split_until(text.strip())[0])
+    return key_and_value(shortened(split_until(text.strip())[0], MAX_CHARACTERS))
 
 
 def _version_row(number: int, revision: RevisionView) -> VersionRow:
