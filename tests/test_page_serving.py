@@ -20,7 +20,7 @@ from workspaces import STATE, Desk, desk
 
 from mdmem.cli import main
 from mdmem.folder import installed
-from mdmem.page import serving
+from mdmem.page import peers, serving
 
 pytestmark = pytest.mark.costly
 STATUS_LINE = re.compile(r"HTTP/1\.1 (\d+)")
@@ -282,6 +282,48 @@ IMPATIENT = STAND_IN.replace(
 def test_a_connection_that_asks_nothing_is_closed(at: Desk, begun: str):
     with page_process(at.world, at.root, command=[sys.executable, "-c", IMPATIENT]) as page:
         assert exchange(page.port, begun.encode()) == ""
+
+
+ASKING = """
+import os, socket, sys
+os.setuid(65534)
+family, address, port, key = sys.argv[1:]
+with socket.socket(getattr(socket, family)) as connection:
+    connection.connect((address, int(port)))
+    request = f"GET /?key={key} HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\n\\r\\n"
+    try:
+        connection.sendall(request.encode())
+        print(connection.recv(100))
+    except ConnectionError:
+        print(b"")
+"""
+
+
+@pytest.mark.skipif(
+    os.getuid() != 0 or not sys.platform.startswith("linux"), reason="root can be another user"
+)
+@pytest.mark.parametrize(
+    ("family", "address"), [("AF_INET", "127.0.0.1"), ("AF_INET6", "::ffff:127.0.0.1")]
+)
+def test_another_user_does_not_ask(at: Desk, family: str, address: str):
+    with page_process(at.world, at.root) as page:
+        words = [sys.executable, "-c", ASKING, family, address, str(page.port), page.key]
+        assert at.world.run(at.root, words).stdout == "b''\n"
+        assert page.ask("GET", "/").status == 200
+
+
+@pytest.mark.skipif(
+    os.getuid() == 0 or not sys.platform.startswith("linux"),
+    reason="root is let in, and Linux tells",
+)
+@pytest.mark.parametrize("other", [0, 1])
+def test_the_user_of_a_connection_is_known(monkeypatch: pytest.MonkeyPatch, other: int):
+    with socket.create_server(("127.0.0.1", 0)) as listener, ExitStack() as open_ends:
+        open_ends.enter_context(socket.create_connection(listener.getsockname()))
+        connection = open_ends.enter_context(listener.accept()[0])
+        user = os.getuid() + other
+        monkeypatch.setattr(os, "getuid", lambda: user)
+        assert peers.is_of_another_user(connection) is bool(other)
 
 
 def test_a_web_socket_is_a_request_like_any_other(at: Desk):

@@ -15,6 +15,7 @@ from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mdmem.page.guard import BAD_REQUEST, MAX_HEADER_BYTES, Guard, refused_headers
+from mdmem.page.peers import is_of_another_user
 from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
 
 _MAX_CONNECTIONS = 32
@@ -25,11 +26,15 @@ _FIRST_REQUEST_SECONDS = 10  # for a connection, until its first request is ther
 class _Connection(H11Protocol):
     """A connection whose errors have the guard's headers; one too many is told so.
 
-    One that asks nothing is closed, so that strangers cannot hold all that there may be.
+    One that asks nothing is closed, so that strangers cannot hold all that there may be, and so
+    is that of another user.
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        if is_of_another_user(transport.get_extra_info("socket")):
+            transport.abort()
+            return
         guard = self.config.app
         if isinstance(guard, Guard) and len(self.connections) > _MAX_CONNECTIONS:
             self.app = guard.refuse_busy
