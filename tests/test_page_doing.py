@@ -493,6 +493,15 @@ def test_what_may_replace_something_asks_first(tab: Tab, verb: str) -> None:
     assert tab.press(again).startswith("Replaced by: ") or verb == "remember"
 
 
+def test_what_was_typed_is_added_as_it_was_typed(tab: Tab) -> None:
+    typed = "the workshop opens at nine, \u200eא and 👩\u200d🔧 & <b>"
+    tab.memory.apply(Remember("the workshop opens at nine", section="Facts"))
+    text = stays(tab, tab.form("log", text=typed))
+    (anyway,) = [each for each in buttons(text) if each.name == "Add anyway"]
+    tab.press(anyway)
+    assert typed in tab.at.read(LOG)
+
+
 def test_what_was_typed_stays_after_a_failure(tab: Tab) -> None:
     button = tab.form("remember", text="blue door", key="house", section="Nowhere")
     text = stays(tab, button)
