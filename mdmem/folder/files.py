@@ -397,6 +397,16 @@ def give_back(displaced: Path, path: Path, ours: tuple[int, int, int] | None, co
         _rename(displaced, path, _RENAME_EXCHANGE)
 
 
+def exchange_folders(one: Path, other: Path) -> None:
+    """Exchange the names of two folders beside each other, durably."""
+    if not _rename(one, other, _RENAME_EXCHANGE):
+        between = one.with_name(temporary_name())
+        other.rename(between)
+        one.rename(other)
+        between.rename(one)
+    sync(one.parent)
+
+
 def _rename(old: Path, new: Path, flags: int) -> bool:
     """Call renameat2(2); False where the system or the file system does not have it."""
     call = _renameat2()

@@ -23,6 +23,11 @@ def find(digest: str, name: str) -> tuple[bytes, str] | None:
     return (content, _TYPES[name]) if digest == actual else None
 
 
+def content(name: str) -> bytes:
+    """The content of a file."""
+    return _content(name)[0]
+
+
 @cache
 def _content(name: str) -> tuple[bytes, str]:
     content = installed.path("templates", f"page/{name}").read_bytes()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from mdmem import secrets
 from mdmem.model import SectionPath
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
 from mdmem.text.addresses import join_path
 
 SECTION_TOP = "top"
@@ -84,13 +88,150 @@ class Links:
         return f"/do/{verb}"
 
 
+START = "index.html"
+"""The file of an export to begin with."""
+_NOT_IN_NAMES = late.pattern(r"[^a-z0-9]+")
+_MOST_NAME, _DIGEST = 40, 16
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedPage:
+    """A page of an export: its address in `routes`, and the parameters of that."""
+
+    route: str
+    query: Mapping[str, str]
+
+
+class ExportLinks(Links):
+    """The addresses of an export: names of files, relative to the page on which they are.
+
+    `has` is asked whether an export has the page of a day, file, section, fact or commit.
+    """
+
+    is_served = False
+
+    def __init__(self, has: Callable[[str, Any], bool]) -> None:
+        self._has = has
+        self._folder = ""
+        self.pages: dict[str, ExportedPage] = {START: ExportedPage("/", {})}
+        """The pages that links were made to, by the names of their files."""
+
+    def stand_on(self, name: str) -> None:
+        """Make links of the page in this file from now on."""
+        self._folder = name.rpartition("/")[0]
+
+    def name_of(self, address: str) -> str:
+        """The name of the file that a link of the current page leads to."""
+        if address.startswith("../"):
+            return address.removeprefix("../")
+        return f"{self._folder}/{address}" if self._folder else address
+
+    def static(self, name: str) -> str:
+        """A packaged file, beside the first page."""
+        return self._from_here(name.rpartition("/")[2])
+
+    def today(self) -> str:
+        """The first page."""
+        return self._from_here(START)
+
+    def days(self, **query: Any) -> str:
+        """The timeline; `before`. It has no filters."""
+        return self._list("days", "/days", query, "before")
+
+    def day(self, day: object) -> str:
+        """One day, by its ISO date."""
+        return self._page("day", str(day), f"day/{day}", "/day/{day:path}", day=str(day))
+
+    def files(self, **query: Any) -> str:
+        """The list of files; `after`."""
+        return self._list("files", "/files", query, "after")
+
+    def file(self, path: str) -> str:
+        """A file as it is read."""
+        return self._page("file", path, f"file/{_slug(path)}", "/f/{path:path}", path=path)
+
+    def section(self, path: str, section: SectionPath, **query: Any) -> str:
+        """A section as it is now; `nth` of those with its name."""
+        given = _given(query)
+        if given.keys() - {"nth"}:
+            return ""
+        named = {"section": join_path(section)} if section else {"part": SECTION_TOP}
+        values = {"path": path, **named, **given}
+        name = f"section/{_slug(' '.join((path, *section)), values)}"
+        return self._page("section", (path, section), name, "/s/{path:path}", **values)
+
+    def fact(self, fact: str) -> str:
+        """A fact by its id."""
+        return self._page("fact", fact, f"fact/{_slug(fact)}", "/fact/{id}", id=fact)
+
+    def search(self, **query: Any) -> str:
+        """No address: nothing answers."""
+        return ""
+
+    def review(self, proposal: str = "") -> str:
+        """No address: what is proposed is not exported."""
+        return ""
+
+    def context(self, **query: Any) -> str:
+        """No address: nothing answers."""
+        return ""
+
+    def trends(self) -> str:
+        """The figures of history."""
+        return self._page("trends", "", "trends", "/trends")
+
+    def health(self, **query: Any) -> str:
+        """No address: it is that of a machine."""
+        return ""
+
+    def commit(self, commit: str) -> str:
+        """One change by its commit."""
+        name = f"commit/{_slug(commit)}"
+        return self._page("commit", commit, name, "/commit/{commit:path}", commit=commit)
+
+    def do(self, verb: str) -> str:
+        """No address: nothing answers."""
+        return ""
+
+    def _list(self, name: str, route: str, query: Mapping[str, Any], follows: str) -> str:
+        given = _given(query)
+        if given.keys() - {follows}:
+            return ""
+        name = "-".join((name, *given.values()))
+        return self._page(name, "", name, route, **given)
+
+    def _page(self, kind: str, what: object, name: str, route: str, **query: str) -> str:
+        if not self._has(kind, what):
+            return ""
+        file = f"{name}.html"
+        self.pages.setdefault(file, ExportedPage(route, query))
+        return self._from_here(file)
+
+    def _from_here(self, name: str) -> str:
+        folder, _, file = name.rpartition("/")
+        if folder == self._folder:
+            return file
+        return f"../{name}" if self._folder else name
+
+
+def _given(query: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str(value) for name, value in query.items() if value not in (None, "", False)}
+
+
+def _slug(words: str, identity: object = None) -> str:
+    """A file's name of small letters and digits: words to read, and a digest to tell it apart.
+
+    It is a name on a file system without case too, and none that a system reserves.
+    """
+    source = repr(words if identity is None else identity)
+    digest = hashlib.sha256(source.encode()).hexdigest()[:_DIGEST]
+    shown = _NOT_IN_NAMES.sub("-", secrets.redact(words).casefold())[-_MOST_NAME:].strip("-")
+    return f"{shown}-{digest}" if shown else digest
+
+
 def _address(path: str, query: Mapping[str, Any]) -> str:
-    values = {name: value for name, value in query.items() if value not in (None, "", False)}
-    return f"{path}?{urlencode(values, errors=_BYTES)}" if values else path
-
-
-def _quoted(path: str) -> str:
-    return quote(path, errors=_BYTES)
+    values = _given(query)
+    return f"{path}?{urlencode(values)}" if values else path
 
 
 def own_path(address: str) -> str:

@@ -8,13 +8,14 @@ from functools import cache
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from mdmem import secrets
 from mdmem.folder import installed
 from mdmem.history.differences import DiffKind
 from mdmem.page import assets, charts, markdown
 from mdmem.page.frame import Frame, frame_of
 from mdmem.page.pages import Page, Reader
 from mdmem.page.places import Places
-from mdmem.page.rows import Piece
+from mdmem.page.rows import Piece, difference
 from mdmem.show.proposals import visible
 from mdmem.text.addresses import join_path
 from mdmem.wording import number_of, typed
@@ -30,7 +31,7 @@ _WEEK = timedelta(days=6)
 def html(reader: Reader, page: Page, done: str | None = None) -> str:
     """A page in its frame; `done` names the line that says what was done."""
     frame: Frame = frame_of(reader, page, done)
-    template = _environment().get_template(f"{page.template}.html")
+    template = _environment(reader.links.is_served).get_template(f"{page.template}.html")
     now = reader.now()
     return template.render(
         {
@@ -43,31 +44,43 @@ def html(reader: Reader, page: Page, done: str | None = None) -> str:
             "time": lambda moment: time(moment, now),
             "day": lambda moment: day(moment, now),
             "minute": lambda moment: minute(moment, now),
-            "document": lambda source, path="": _document(reader, source, path),
+            "text": lambda source: _text(reader, source),
+            "document": lambda source, path: _document(reader, source, path),
             "clock": lambda moment: clock(moment, now),
         }
     )
 
 
+def _text(reader: Reader, source: str) -> Markup:
+    return Markup(markdown.html(_readable(reader, source), Places(reader).address))
+
+
 def _document(reader: Reader, source: str, path: str) -> tuple[Markup, bool]:
     """A file as far as a page can hold it, and whether that is all of it."""
+    source = _readable(reader, source)
     shown, is_whole = markdown.html_in_part(source, Places(reader, path).address)
     return Markup(shown), is_whole
 
 
+def _readable(reader: Reader, source: str) -> str:
+    """A text as whoever reads may see it: an export has no secrets."""
+    return source if reader.links.is_served else secrets.redact(source)
+
+
 @cache
-def _environment() -> Environment:
+def _environment(is_served: bool) -> Environment:
     environment = Environment(
         loader=FileSystemLoader(installed.path("templates", "page")),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_shown,
+        finalize=_shown if is_served else _shown_without_secrets,
     )
     environment.filters.update(
         inline=lambda source: Markup(markdown.inline(source)),
-        pieces=pieces,
+        pieces=_pieces if is_served else _pieces_without_secrets,
+        value=_value if is_served else _value_without_secrets,
         section=join_path,
     )
     environment.globals.update(
@@ -83,13 +96,38 @@ def _shown(value: object) -> object:
     return visible(typed(value))
 
 
-def pieces(difference: tuple[Piece, ...]) -> Markup:
+def _shown_without_secrets(value: object) -> object:
+    is_text = isinstance(value, str) and not isinstance(value, Markup)
+    return _shown(secrets.redact(str(value)) if is_text else value)
+
+
+def _pieces_without_secrets(shown: tuple[Piece, ...], key: str | None = None) -> Markup:
+    """A difference by words; neither its words alone nor a value without its key tell a secret."""
+    texts = [
+        "".join(text for kind, text in shown if kind is not left_out)
+        for left_out in (DiffKind.IN, DiffKind.OUT)
+    ]
+    clean = [_value_without_secrets(text, key) for text in texts]
+    return _pieces(shown if clean == texts else difference(*clean))
+
+
+def _value(value: str, key: str | None) -> str:
+    return value
+
+
+def _value_without_secrets(value: str, key: str | None) -> str:
+    name = f"{key}: " if key else ""
+    return secrets.redact(name + value).removeprefix(name)
+
+
+def _pieces(shown: tuple[Piece, ...], key: str | None = None) -> Markup:
     """A difference by words: `del` and `ins` around what went out and came in."""
-    shown = Markup("")
-    for kind, text in difference:
-        start, end = _MARKS.get(kind, _NO_MARKS)
-        shown += start + visible(text) + end
-    return shown
+    return Markup("").join(
+        Markup("<{0}>{1}</{0}>").format(_ELEMENTS[kind], visible(text))
+        if kind in _ELEMENTS
+        else escape(visible(text))
+        for kind, text in shown
+    )
 
 
 def time(moment: datetime, now: datetime) -> Markup:

@@ -1,0 +1,197 @@
+"""The pages as files: of what is committed, without anything that a server or a machine answers."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from html import unescape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from mdmem import secrets
+from mdmem.errors import HistoryProblem, MdmemError, PathProblem
+from mdmem.folder import files
+from mdmem.memory import Memory
+from mdmem.model.history import ChangeList, ShowChanges
+from mdmem.page import assets, rendering
+from mdmem.page.frame import error_page
+from mdmem.page.links import START, ExportLinks
+from mdmem.page.pages import Reader
+from mdmem.page.routes import ROUTES
+from mdmem.repo.snapshots import create_snapshot
+from mdmem.startup.records import replace
+from mdmem.workspace import open_at
+
+_STYLES = "page.css"
+_MARKER = ".mdmem-export"
+"""The file with the names of all others: it makes a folder one that an export may replace."""
+_LINK = re.compile(r'<a\b[^>]*? href="([^"]*)"')
+_NOT_OF_COMMITS = ("MDMEM_ACTOR", "MDMEM_WORKSPACE", "MDMEM_NOW")
+
+
+def export(memory: Memory, folder: Path, since: str | None = None) -> int:
+    """Write the pages of what is committed into a folder, and return how many there are.
+
+    Of `since` on: the days, facts, sections and files that changed. The folder is replaced as a
+    whole, or stays as it is.
+
+    Raises PathProblem (`file-exists`: it has files of others), HistoryProblem (`before-history`:
+    nothing is committed), UsageProblem (`since` is no day).
+    """
+    folder = folder.resolve()
+    _require_replaceable(folder, folder)
+    files.make_folders(folder.parent)
+    new = folder.with_name(files.temporary_name())
+    try:
+        with _committed_memory(memory, since) as committed:
+            count = _write(committed, new)
+        _put(new, folder)
+    finally:
+        if new.exists():
+            files.remove_tree(new)
+    return count
+
+
+# Memory as it is committed.
+
+
+class _CommittedMemory(Memory):
+    """The memory of a snapshot, with the changes of some days."""
+
+    first: str | None = None
+    """The first of these days in ISO form; None: all."""
+
+    def changes(self, request: ShowChanges) -> ChangeList:
+        """List commits' changes of facts, none before the first day."""
+        if self.first and not request.commit:
+            request = replace(request, since=max(request.since or "", self.first))
+        return super().changes(request)
+
+
+@contextmanager
+def _committed_memory(memory: Memory, since: str | None) -> Iterator[_CommittedMemory]:
+    """Memory as HEAD has it, without edits, proposals and sessions; its clock is HEAD's time."""
+    workspace = memory.workspace
+    head = workspace.repository.head()
+    if head is None:
+        raise HistoryProblem("before-history", "nothing is committed yet: there are no pages")
+    time = int(workspace.repository.git("log", "-1", "--format=%ct", head))
+    kept = {
+        name: value
+        for name, value in workspace.environment.items()
+        if name not in _NOT_OF_COMMITS
+    }
+    environment = kept | {"MDMEM_NOW": datetime.fromtimestamp(time, UTC).isoformat()}
+    with TemporaryDirectory(prefix="mdmem-export-") as temporary:
+        root = Path(temporary) / (workspace.repository.root.name or "memory")
+        snapshot = create_snapshot(workspace.repository.at_root(), head, root)
+        opened = _CommittedMemory(
+            open_at(snapshot.root / workspace.repository.prefix, environment)
+        )
+        opened.first = _first_day(opened, since)
+        with closing(opened):
+            opened.reindex(full=True)
+            yield opened
+
+
+def _first_day(memory: Memory, since: str | None) -> str | None:
+    if since is None:
+        return None
+    day = memory.changes(ShowChanges(since=since, limit=1)).since
+    return day.isoformat() if day else since[: len("2026-03-05")]
+
+
+# Its pages.
+
+
+def _write(memory: _CommittedMemory, folder: Path) -> int:
+    """Write the first page, and all pages that links lead to."""
+    links = ExportLinks(_pages_of(memory))
+    reader = Reader(memory, links)
+    folder.mkdir()
+    (folder / _STYLES).write_bytes(assets.content(_STYLES))
+    names, written = [START], 0
+    queued = {START, _STYLES}
+    while written < len(names):
+        name = names[written]
+        text = _page(reader, name)
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+        for linked in map(links.name_of, map(unescape, _LINK.findall(text))):
+            if linked in links.pages and linked not in queued:
+                queued.add(linked)
+                names.append(linked)
+        written += 1
+    marker = "\n".join(sorted((*names, _STYLES)))
+    (folder / _MARKER).write_text(f"{marker}\n", encoding="utf-8")
+    return written
+
+
+def _page(reader: Reader, name: str) -> str:
+    assert isinstance(reader.links, ExportLinks)
+    reader.links.stand_on(name)
+    page = reader.links.pages[name]
+    try:
+        shown = ROUTES[page.route](reader, page.query)
+    except MdmemError as problem:
+        shown = error_page(problem, 404)
+    return secrets.redact(rendering.html(reader, shown))
+
+
+def _pages_of(memory: _CommittedMemory) -> Callable[[str, Any], bool]:
+    """Tell which pages belong to an export."""
+    first = memory.first
+    if first is None:
+        return lambda _, what: what is not None
+    changes = memory.changes(ShowChanges(limit=0)).changes
+    changed: Mapping[str, set[object]] = {
+        "fact": {change.fact for change in changes},
+        "file": {change.path for change in changes},
+        "section": {(change.path, change.section) for change in changes},
+        "commit": {change.commit for change in changes},
+    }
+    return lambda kind, what: (
+        what >= first if kind == "day" else what in changed[kind] if kind in changed else True
+    )
+
+
+# The folder.
+
+
+def _require_replaceable(folder: Path, named: Path) -> None:
+    """Refuse a folder with files that no export has written. Raises PathProblem."""
+    if not files.identity(str(folder)):
+        return
+    if not folder.is_dir():
+        raise PathProblem("file-exists", f"{named} is not a folder", "Name an empty folder.")
+    marker = files.read(folder / _MARKER)
+    known = {_MARKER, *(marker or b"").decode("utf-8", "replace").split("\n")}
+    for inner, folders, names in os.walk(folder):
+        links = [each for each in folders if (Path(inner) / each).is_symlink()]
+        for name in sorted((*names, *links)):
+            path = (Path(inner) / name).relative_to(folder).as_posix()
+            if path not in known:
+                raise PathProblem(
+                    "file-exists",
+                    f"{named} has a file that no export wrote: {path}",
+                    "Name an empty folder, a new one, or that of an earlier export.",
+                )
+
+
+def _put(new: Path, folder: Path) -> None:
+    """Exchange the folders; `new` is then what was there."""
+    os.sync()
+    if files.move(new, folder):
+        return
+    new.chmod(folder.stat().st_mode & 0o7777)
+    files.exchange_folders(new, folder)
+    try:
+        _require_replaceable(new, folder)
+    except MdmemError:
+        files.exchange_folders(new, folder)
+        raise
