@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call
+from mdmem.errors import UsageProblem
 from mdmem.memory import Memory
+from mdmem.wording import number_of
 
 if TYPE_CHECKING:
     import typer
@@ -33,6 +35,20 @@ def page(
     new_key: Annotated[
         bool, typer.Option("--new-key", help="Replace the key; open pages need the new address.")
     ] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            "--export",
+            metavar="DIR",
+            help="Write the pages of what is committed into this folder instead.",
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since", metavar="DAY", help="With --export: only what changed on this day or later."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> Answer:
     """Serve memory as a web page on this machine.
@@ -44,6 +60,14 @@ def page(
     serving = import_module("mdmem.page.serving")
     # without lines for the user: they would tell what was asked
     memory = Memory.open(Path(call.workspace) if call.workspace else None, os.environ)
+    if export is not None:
+        count = serving.export(memory, export, since)
+        return Answer(
+            {"pages": count, "folder": str(export)},
+            f"Exported {number_of(count, 'page')} to {export}",
+        )
+    if since is not None:
+        raise UsageProblem("--since needs --export")
     options = serving.PageOptions(
         port=port,
         opens_browser=opens_browser,

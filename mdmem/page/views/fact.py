@@ -8,7 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from mdmem.errors import TranscriptProblem
+from mdmem import secrets
+from mdmem.errors import PathProblem, TranscriptProblem
 from mdmem.model import FactId, FilePath, Op, SectionPath, Status
 from mdmem.model.history import EndView, FactHistory, FactLink, ShowHistory
 from mdmem.model.reads import SectionView, Show
@@ -84,15 +85,9 @@ def fact(reader: Reader, query: Query) -> Page:
         "said": _said(reader, history) if links.is_served else (),
         "value": value if key else text,
     }
-    title = shortened(" ".join(text.split()), _TITLE) or history.fact
-    return Page(
-        template="fact",
-        title=title,
-        values=page_values,
-        data=history_json(history),
-        tab="memory",
-        back=links.fact(history.fact),
-    )
+    title = _cut(text) or history.fact
+    back = links.fact(history.fact)
+    return Page("fact", title, page_values, history_json(history), "memory", back)
 
 
 def _value(link: FactLink, chain: Sequence[FactLink]) -> Value:
@@ -166,9 +161,15 @@ def _chart(values: Sequence[Value], contradicting: Sequence[Hit], now: datetime)
 
 
 def _period_name(text: str, start: datetime | None, end: datetime | None) -> str:
-    value = shortened(" ".join(key_and_value(text)[1].split()), _TITLE)
+    value = _cut(text, key_and_value(text)[0])
     since = short_day(start.date()) if start else "not saved"
     return f"{value}, {since} to {short_day(end.date()) if end else 'now'}"
+
+
+def _cut(text: str, key: str | None = None) -> str:
+    """A text on a line, without its key; without secrets too: a cut one is not found any more."""
+    line = " ".join(secrets.redact(text).split())
+    return shortened(line.removeprefix(f"{key}: ") if key else line, _TITLE)
 
 
 def _said(reader: Reader, history: FactHistory) -> list[Said]:

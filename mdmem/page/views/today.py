@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
+from mdmem import secrets
 from mdmem.model import FileKind, Status
 from mdmem.model.history import CURATED, LOGS, ChangeList, ShowChanges
 from mdmem.model.proposals import PartView, ProposalView
@@ -122,7 +123,13 @@ def _conflict_row(reader: Reader, conflict: ConflictView) -> WaitingRow:
 
 
 def _value(hit: Hit, key: str | None) -> str:
-    return shortened(key_and_value(hit.text)[1] if key else hit.text, _MOST_CHARACTERS)
+    text = _without_secrets(hit)
+    return shortened(key_and_value(text)[1] if key else text, _MOST_CHARACTERS)
+
+
+def _without_secrets(hit: Hit) -> str:
+    """The text of a fact before it is cut: a secret that is cut is not found any more."""
+    return secrets.redact(hit.text)
 
 
 def _open(views: Sequence[ProposalView]) -> list[ProposalView]:
@@ -164,7 +171,7 @@ def _expired_row(reader: Reader, hit: Hit) -> WaitingRow:
     return WaitingRow(
         tag="expired",
         tone="",
-        text=shortened(hit.text, _MOST_CHARACTERS),
+        text=shortened(_without_secrets(hit), _MOST_CHARACTERS),
         until=hit.until,
         address=reader.links.fact(hit.fact or ""),
     )
