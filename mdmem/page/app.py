@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from mdmem.errors import MdmemError, failure_json, json_line, known_failure, outcome_of
 from mdmem.page import assets, doing, rendering
-from mdmem.page.frame import error_page
+from mdmem.page.frame import error_page, frame_of
 from mdmem.page.pages import Page, Reader, View
 from mdmem.page.routes import ROUTES
 
@@ -62,13 +62,9 @@ def _sent(reader: Reader, request: Request, fields: dict[str, str]) -> Response:
 
 def _response(reader: Reader, request: Request, page: Page) -> Response:
     if wants_json(request):
-        return _json(page.data, page.status)
-    html = rendering.html(reader, page, request.query_params.get("done"))
-    return HTMLResponse(html.encode(errors="replace"), page.status)
-
-
-def _json(data: Mapping[str, Any], status: int) -> Response:
-    return Response(json_line(data), status, media_type=_JSON)
+        return JSONResponse(page.data, page.status)
+    frame = frame_of(reader, request.query_params.get("done"))
+    return HTMLResponse(rendering.html(reader, page, frame), page.status)
 
 
 def wants_json(request: Request) -> bool:

@@ -18,7 +18,7 @@ from mdmem.folder import files
 from mdmem.memory import Memory
 from mdmem.model.history import ChangeList, ShowChanges
 from mdmem.page import assets, rendering
-from mdmem.page.frame import error_page
+from mdmem.page.frame import Frame, error_page, frame_of
 from mdmem.page.links import START, ExportLinks
 from mdmem.page.pages import Reader
 from mdmem.page.routes import ROUTES
@@ -81,17 +81,13 @@ def _committed_memory(memory: Memory, since: str | None) -> Iterator[_CommittedM
         raise HistoryProblem("before-history", "nothing is committed yet: there are no pages")
     time = int(workspace.repository.git("log", "-1", "--format=%ct", head))
     kept = {
-        name: value
-        for name, value in workspace.environment.items()
-        if name not in _NOT_OF_COMMITS
+        name: value for name, value in workspace.environment.items() if name not in _NOT_OF_COMMITS
     }
     environment = kept | {"MDMEM_NOW": datetime.fromtimestamp(time, UTC).isoformat()}
     with TemporaryDirectory(prefix="mdmem-export-") as temporary:
         root = Path(temporary) / (workspace.repository.root.name or "memory")
         snapshot = create_snapshot(workspace.repository.at_root(), head, root)
-        opened = _CommittedMemory(
-            open_at(snapshot.root / workspace.repository.prefix, environment)
-        )
+        opened = _CommittedMemory(open_at(snapshot.root / workspace.repository.prefix, environment))
         opened.first = _first_day(opened, since)
         with closing(opened):
             opened.reindex(full=True)
@@ -112,13 +108,14 @@ def _write(memory: _CommittedMemory, folder: Path) -> int:
     """Write the first page, and all pages that links lead to."""
     links = ExportLinks(_pages_of(memory))
     reader = Reader(memory, links)
+    frame = frame_of(reader)
     folder.mkdir()
     (folder / _STYLES).write_bytes(assets.content(_STYLES))
     names, written = [START], 0
     queued = {START, _STYLES}
     while written < len(names):
         name = names[written]
-        text = _page(reader, name)
+        text = _page(reader, frame, name)
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
@@ -132,7 +129,7 @@ def _write(memory: _CommittedMemory, folder: Path) -> int:
     return written
 
 
-def _page(reader: Reader, name: str) -> str:
+def _page(reader: Reader, frame: Frame, name: str) -> str:
     assert isinstance(reader.links, ExportLinks)
     reader.links.stand_on(name)
     page = reader.links.pages[name]
@@ -140,7 +137,7 @@ def _page(reader: Reader, name: str) -> str:
         shown = ROUTES[page.route](reader, page.query)
     except MdmemError as problem:
         shown = error_page(problem, 404)
-    return secrets.redact(rendering.html(reader, shown))
+    return secrets.redact(rendering.html(reader, shown, frame))
 
 
 def _pages_of(memory: _CommittedMemory) -> Callable[[str, Any], bool]:

@@ -20,8 +20,8 @@ class Frame:
     done: Done | None
 
 
-def frame_of(reader: Reader, page: Page, done: str | None) -> Frame:
-    """The frame of a page; `done` names the line that says what was done."""
+def frame_of(reader: Reader, done: str | None = None) -> Frame:
+    """The frame of pages; `done` names the line that says what was done."""
     memory = reader.memory
     files = memory.files(ListFiles(limit=_MOST_FILES, without_logs=True)).files
     return Frame(

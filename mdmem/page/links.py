@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -157,7 +158,7 @@ class ExportLinks(Links):
             return ""
         named = {"section": join_path(section)} if section else {"part": SECTION_TOP}
         values = {"path": path, **named, **given}
-        name = f"section/{_slug(' '.join((path, *section)), values)}"
+        name = f"section/{_slug(' '.join((path, *section)), tuple(values.items()))}"
         return self._page("section", (path, section), name, "/s/{path:path}", **values)
 
     def fact(self, fact: str) -> str:
@@ -218,6 +219,7 @@ def _given(query: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(value) for name, value in query.items() if value not in (None, "", False)}
 
 
+@lru_cache(10_000)
 def _slug(words: str, identity: object = None) -> str:
     """A file's name of small letters and digits: words to read, and a digest to tell it apart.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -12,7 +12,7 @@ from mdmem import secrets
 from mdmem.folder import installed
 from mdmem.history.differences import DiffKind
 from mdmem.page import assets, charts, markdown
-from mdmem.page.frame import Frame, frame_of
+from mdmem.page.frame import Frame
 from mdmem.page.pages import Page, Reader
 from mdmem.page.places import Places
 from mdmem.page.rows import Piece, difference
@@ -28,9 +28,8 @@ _NO_MARKS = Markup(""), Markup("")
 _WEEK = timedelta(days=6)
 
 
-def html(reader: Reader, page: Page, done: str | None = None) -> str:
-    """A page in its frame; `done` names the line that says what was done."""
-    frame: Frame = frame_of(reader, page, done)
+def html(reader: Reader, page: Page, frame: Frame) -> str:
+    """A page in its frame."""
     template = _environment(reader.links.is_served).get_template(f"{page.template}.html")
     now = reader.now()
     return template.render(
@@ -97,8 +96,14 @@ def _shown(value: object) -> object:
 
 
 def _shown_without_secrets(value: object) -> object:
-    is_text = isinstance(value, str) and not isinstance(value, Markup)
-    return _shown(secrets.redact(str(value)) if is_text else value)
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    return _visible_without_secrets(value)
+
+
+@lru_cache(10_000)
+def _visible_without_secrets(text: str) -> object:
+    return _shown(secrets.redact(text))
 
 
 def _pieces_without_secrets(shown: tuple[Piece, ...], key: str | None = None) -> Markup:
