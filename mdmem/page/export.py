@@ -20,8 +20,9 @@ from mdmem.model.history import ChangeList, ShowChanges
 from mdmem.page import assets, rendering
 from mdmem.page.frame import Frame, error_page, frame_of
 from mdmem.page.links import START, ExportLinks
-from mdmem.page.pages import Reader
-from mdmem.page.routes import ROUTES
+from mdmem.page.pages import Reader, View
+from mdmem.page.views import commit, fact, section, timeline, today, trends
+from mdmem.page.views import files as file_views
 from mdmem.repo.snapshots import create_snapshot
 from mdmem.startup.records import replace
 from mdmem.workspace import open_at
@@ -29,6 +30,18 @@ from mdmem.workspace import open_at
 _STYLES = "page.css"
 _MARKER = ".mdmem-export"
 """The file with the names of all others: it makes a folder one that an export may replace."""
+_VIEWS: Mapping[str, View] = {
+    "today": today.today,
+    "days": timeline.timeline,
+    "day": timeline.day,
+    "files": file_views.files,
+    "file": file_views.file,
+    "section": section.section,
+    "fact": fact.fact,
+    "commit": commit.commit,
+    "trends": trends.trends,
+}
+"""The pages of an export, by the kinds that its links have."""
 _LINK = re.compile(r'<a\b[^>]*? href="([^"]*)"')
 _NOT_OF_COMMITS = ("MDMEM_ACTOR", "MDMEM_WORKSPACE", "MDMEM_NOW")
 
@@ -134,7 +147,7 @@ def _page(reader: Reader, frame: Frame, name: str) -> str:
     reader.links.stand_on(name)
     page = reader.links.pages[name]
     try:
-        shown = ROUTES[page.route](reader, page.query)
+        shown = _VIEWS[page.kind](reader, page.query)
     except MdmemError as problem:
         shown = error_page(problem, 404)
     return secrets.redact(rendering.html(reader, shown, frame))

@@ -97,9 +97,9 @@ _MOST_NAME, _DIGEST = 40, 16
 
 @dataclass(frozen=True, slots=True)
 class ExportedPage:
-    """A page of an export: its address in `routes`, and the parameters of that."""
+    """A page of an export: its kind, and the parameters of its view."""
 
-    route: str
+    kind: str
     query: Mapping[str, str]
 
 
@@ -114,7 +114,7 @@ class ExportLinks(Links):
     def __init__(self, has: Callable[[str, Any], bool]) -> None:
         self._has = has
         self._folder = ""
-        self.pages: dict[str, ExportedPage] = {START: ExportedPage("/", {})}
+        self.pages: dict[str, ExportedPage] = {START: ExportedPage("today", {})}
         """The pages that links were made to, by the names of their files."""
 
     def stand_on(self, name: str) -> None:
@@ -137,19 +137,19 @@ class ExportLinks(Links):
 
     def days(self, **query: Any) -> str:
         """The timeline; `before`. It has no filters."""
-        return self._list("days", "/days", query, "before")
+        return self._list("days", query, "before")
 
     def day(self, day: object) -> str:
         """One day, by its ISO date."""
-        return self._page("day", str(day), f"day/{day}", "/day/{day:path}", day=str(day))
+        return self._page("day", str(day), f"day/{day}", day=str(day))
 
     def files(self, **query: Any) -> str:
         """The list of files; `after`."""
-        return self._list("files", "/files", query, "after")
+        return self._list("files", query, "after")
 
     def file(self, path: str) -> str:
         """A file as it is read."""
-        return self._page("file", path, f"file/{_slug(path)}", "/f/{path:path}", path=path)
+        return self._page("file", path, f"file/{_slug(path)}", path=path)
 
     def section(self, path: str, section: SectionPath, **query: Any) -> str:
         """A section as it is now; `nth` of those with its name."""
@@ -159,11 +159,11 @@ class ExportLinks(Links):
         named = {"section": join_path(section)} if section else {"part": SECTION_TOP}
         values = {"path": path, **named, **given}
         name = f"section/{_slug(' '.join((path, *section)), tuple(values.items()))}"
-        return self._page("section", (path, section), name, "/s/{path:path}", **values)
+        return self._page("section", (path, section), name, **values)
 
     def fact(self, fact: str) -> str:
         """A fact by its id."""
-        return self._page("fact", fact, f"fact/{_slug(fact)}", "/fact/{id}", id=fact)
+        return self._page("fact", fact, f"fact/{_slug(fact)}", id=fact)
 
     def search(self, **query: Any) -> str:
         """No address: nothing answers."""
@@ -179,7 +179,7 @@ class ExportLinks(Links):
 
     def trends(self) -> str:
         """The figures of history."""
-        return self._page("trends", "", "trends", "/trends")
+        return self._page("trends", "", "trends")
 
     def health(self, **query: Any) -> str:
         """No address: it is that of a machine."""
@@ -188,24 +188,23 @@ class ExportLinks(Links):
     def commit(self, commit: str) -> str:
         """One change by its commit."""
         name = f"commit/{_slug(commit)}"
-        return self._page("commit", commit, name, "/commit/{commit:path}", commit=commit)
+        return self._page("commit", commit, name, commit=commit)
 
     def do(self, verb: str) -> str:
         """No address: nothing answers."""
         return ""
 
-    def _list(self, name: str, route: str, query: Mapping[str, Any], follows: str) -> str:
+    def _list(self, kind: str, query: Mapping[str, Any], follows: str) -> str:
         given = _given(query)
         if given.keys() - {follows}:
             return ""
-        name = "-".join((name, *given.values()))
-        return self._page(name, "", name, route, **given)
+        return self._page(kind, "", "-".join((kind, *given.values())), **given)
 
-    def _page(self, kind: str, what: object, name: str, route: str, **query: str) -> str:
+    def _page(self, kind: str, what: object, name: str, **query: str) -> str:
         if not self._has(kind, what):
             return ""
         file = f"{name}.html"
-        self.pages.setdefault(file, ExportedPage(route, query))
+        self.pages.setdefault(file, ExportedPage(kind, query))
         return self._from_here(file)
 
     def _from_here(self, name: str) -> str:
