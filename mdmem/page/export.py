@@ -14,7 +14,7 @@ from typing import Any
 
 from mdmem import secrets
 from mdmem.errors import HistoryProblem, MdmemError, PathProblem
-from mdmem.folder import files
+from mdmem.folder import files, layout
 from mdmem.memory import Memory
 from mdmem.model.history import ChangeList, ShowChanges
 from mdmem.page import assets, rendering
@@ -23,9 +23,10 @@ from mdmem.page.links import START, ExportLinks
 from mdmem.page.pages import Reader, View
 from mdmem.page.views import commit, fact, section, timeline, today, trends
 from mdmem.page.views import files as file_views
+from mdmem.repo import Repository
 from mdmem.repo.snapshots import create_snapshot
 from mdmem.startup.records import replace
-from mdmem.workspace import open_at
+from mdmem.workspace import Workspace
 
 _STYLES = "page.css"
 _MARKER = ".mdmem-export"
@@ -78,6 +79,11 @@ class _CommittedMemory(Memory):
     first: str | None = None
     """The first of these days in ISO form; None: all."""
 
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace of the snapshot, which nobody changes."""
+        return self._workspace
+
     def changes(self, request: ShowChanges) -> ChangeList:
         """List commits' changes of facts, none before the first day."""
         if self.first and not request.commit:
@@ -92,19 +98,32 @@ def _committed_memory(memory: Memory, since: str | None) -> Iterator[_CommittedM
     head = workspace.repository.head()
     if head is None:
         raise HistoryProblem("before-history", "nothing is committed yet: there are no pages")
-    time = int(workspace.repository.git("log", "-1", "--format=%ct", head))
+    with TemporaryDirectory(prefix="mdmem-", ignore_cleanup_errors=True) as temporary:
+        root = Path(temporary) / (workspace.repository.root.name or "memory")
+        snapshot = create_snapshot(workspace.repository.at_root(), head, root)
+        committed = _CommittedMemory(_workspace_of(snapshot, workspace))
+        committed.first = _first_day(committed, since)
+        with closing(committed):
+            committed.reindex(full=True)
+            yield committed
+
+
+def _workspace_of(snapshot: Repository, workspace: Workspace) -> Workspace:
+    """The workspace in a snapshot, by its settings, but for folders that are elsewhere."""
+    time = int(snapshot.git("log", "-1", "--format=%ct", "HEAD"))
     kept = {
         name: value for name, value in workspace.environment.items() if name not in _NOT_OF_COMMITS
     }
-    environment = kept | {"MDMEM_NOW": datetime.fromtimestamp(time, UTC).isoformat()}
-    with TemporaryDirectory(prefix="mdmem-export-") as temporary:
-        root = Path(temporary) / (workspace.repository.root.name or "memory")
-        snapshot = create_snapshot(workspace.repository.at_root(), head, root)
-        opened = _CommittedMemory(open_at(snapshot.root / workspace.repository.prefix, environment))
-        opened.first = _first_day(opened, since)
-        with closing(opened):
-            opened.reindex(full=True)
-            yield opened
+    inside = [path for path in workspace.settings.extra_paths if not layout.is_outside(path)]
+    root = snapshot.root / workspace.repository.prefix
+    root.mkdir(parents=True, exist_ok=True)
+    return Workspace(
+        root=root,
+        repository=snapshot.at_folder(root),
+        settings=replace(workspace.settings, extra_paths=tuple(inside), actor=None, pool=()),
+        state=snapshot.git_dir / "mdmem" / "export",
+        environment=kept | {"MDMEM_NOW": datetime.fromtimestamp(time, UTC).isoformat()},
+    )
 
 
 def _first_day(memory: Memory, since: str | None) -> str | None:

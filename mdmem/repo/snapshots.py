@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
-from mdmem.model import SETTINGS_NAME, CommitId
+from mdmem.model import CommitId
 from mdmem.repo.discovery import discover
 from mdmem.repo.runner import run
 from mdmem.repo.worktree import Repository
 
-_ON_DISK = ("*.[mM][dD]", SETTINGS_NAME, ".gitattributes", ".gitignore")
+_ON_DISK = ("*.[mM][dD]", ".gitattributes", ".gitignore")
 """Patterns of the files that are checked out."""
 _SETTINGS = ("user.name", "user.email", "core.autocrlf", "core.eol")
 """Settings of a repository that say who the user is, and what its files are on disk."""
