@@ -43,6 +43,8 @@ _VIEWS: Mapping[str, View] = {
     "trends": trends.trends,
 }
 """The pages of an export, by the kinds that its links have."""
+_MANY = ("fact", "commit")
+"""The pages of which there are most: files are named beside them, without their sections."""
 _LINK = re.compile(r'<a\b[^>]*? href="([^"]*)"')
 _NOT_OF_COMMITS = ("MDMEM_ACTOR", "MDMEM_WORKSPACE", "MDMEM_NOW")
 
@@ -141,13 +143,15 @@ def _write(memory: _CommittedMemory, folder: Path) -> int:
     links = ExportLinks(_pages_of(memory))
     reader = Reader(memory, links)
     frame = frame_of(reader)
+    small = replace(frame, files=tuple(replace(row, sections=()) for row in frame.files))
     folder.mkdir()
     (folder / _STYLES).write_bytes(assets.content(_STYLES))
     names, written = [START], 0
     queued = {START, _STYLES}
     while written < len(names):
         name = names[written]
-        text = _page(reader, frame, name)
+        is_many = links.pages[name].kind in _MANY
+        text = _page(reader, small if is_many else frame, name)
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
