@@ -23,6 +23,13 @@ def last(shell: Shell) -> events.Event:
     return events.read_events(state(shell))[-1]
 
 
+def test_weeks_are_those_up_to_the_time_that_is_set(shell: Shell, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MDMEM_NOW", "2026-01-07T10:00:00")
+    shell.run("search", "stripe")
+    answer = shell.run("stats", "search", "--json", "--weeks", "2").answer
+    assert [(week["week"], week["searches"]) for week in answer["weeks"]] == [("2026-W02", 1)]
+
+
 class TestWhatASearchLeaves:
     def test_how_its_answer_looked(self, shell: Shell):
         shell.run("search", "stripe")

@@ -198,7 +198,7 @@ def unsaved(workspace: Workspace) -> Look | None:
     )
     return replace(
         seen,
-        values=(*seen.values, settings, names),
+        values=(*seen.values, settings),
         stamps=tuple(map(files.stamp, names)),
     )
 
