@@ -36,7 +36,7 @@ def page(
         bool, typer.Option("--new-key", help="Replace the key; open pages need the new address.")
     ] = False,
     export: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--export",
             metavar="DIR",
@@ -56,14 +56,17 @@ def page(
     It prints the address with the key that opens it, and listens on 127.0.0.1 only. It ends on
     Ctrl-C, or after two hours without a request. With an actor set it is read-only. It needs the
     extra page (mdmem help install).
+
+    With --export it serves nothing: it writes the pages of what is committed as files, which open
+    from a folder or any static host.
     """
     serving = import_module("mdmem.page.serving")
     # without lines for the user: they would tell what was asked
     memory = Memory.open(Path(call.workspace) if call.workspace else None, os.environ)
     if export is not None:
-        count = serving.export(memory, export, since)
+        count = serving.export(memory, Path(export), since)
         return Answer(
-            {"pages": count, "folder": str(export)},
+            {"pages": count, "folder": export},
             f"Exported {number_of(count, 'page')} to {export}",
         )
     if since is not None:

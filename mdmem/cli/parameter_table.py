@@ -327,6 +327,8 @@ TABLE: ParameterTable = {
         ("opens_browser", ("--open",), bool, False, False),
         ("read_only", ("--read-only",), bool, False, False),
         ("new_key", ("--new-key",), bool, False, False),
+        ("export", ("--export",), str, None, False),
+        ("since", ("--since",), str, None, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "history": (
