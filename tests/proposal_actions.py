@@ -49,9 +49,7 @@ def fact(text: str, section: str = "Facts", key: str | None = None) -> Remember:
 
 
 def parts(at: Desk, proposal: str) -> dict[str, PartView]:
-    (read,) = reading.read_proposals(
-        at.workspace, [branches.find_proposal(at.workspace.repository, proposal)]
-    )
+    (read,) = reading.read_proposals(at.workspace, [branches.find_proposal(at.workspace, proposal)])
     return {part.name: part for part in read.view.parts}
 
 
@@ -68,10 +66,10 @@ def own_branch(actor: str) -> str:
     return branches.own_branch(actor)[1].removeprefix("refs/heads/")
 
 
-def mark_as_made(at: Desk, ending: str, actor: str) -> None:
-    """Have a branch count as one that mdmem made here, as version 0.2.0 did."""
-    made = branches.made_ref(at.workspace.repository, ending)
-    at.git("update-ref", made, f"mdmem/proposals/{actor}/{ending}")
+def mark_as_made(at: Desk, proposal: str) -> None:
+    """Have a proposal count as one that mdmem made here."""
+    ref = replace(branches.find_proposal(at.workspace, proposal), is_own=True)
+    assert branches.move(at.workspace, ref, ref)
 
 
 def closed(at: Desk) -> dict[str, str]:

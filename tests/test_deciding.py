@@ -335,14 +335,14 @@ def test_a_branch_that_is_made_anew_says_what_its_commits_said(at: Desk) -> None
     at.write("MEMORY.md", text.replace("harbour", "station"))
     at.commit("by hand")
     at.git("switch", "-q", "main")
-    mark_as_made(at, "0123abcd", BOT)
+    mark_as_made(at, "0123abcd")
     (section,) = (name for name in parts(at, "0123abcd") if "@" in name)
     reject(at, "0123abcd", section)
     messages = at.git(
         "log", "--reverse", "--format=%B%x00", "HEAD..mdmem/proposals/bot/0123abcd"
     ).split("\0")
     ended = replace(ended, op=Op.RETRACT, section=("Memory", "Work"))
-    named = branches.find_proposal(at.workspace.repository, "0123abcd").id
+    named = branches.find_proposal(at.workspace, "0123abcd").id
     expected = [
         branches.with_id(message, named)
         for message in (

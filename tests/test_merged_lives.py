@@ -267,7 +267,7 @@ def test_what_was_proposed_counts_from_the_merge_that_brought_it(at: DatedMemory
     said = propose(at, "01-03", Remember("coffee is black", section="Work", options=options))
     ended = propose(at, "01-04", Forget("tea is green", options=WriteOptions(actor="agent/b")))
     for branch in (said, ended):
-        proposal = find_proposal(at.at.workspace.repository, branch).id
+        proposal = find_proposal(at.at.workspace, branch).id
         assert f"Mdmem-Proposed: {proposal}" in at.at.git("log", "-1", "--format=%B", branch)
     remember(at, "01-05", "milk is white")
     date = "2026-01-20T12:00:00+00:00"

@@ -74,8 +74,7 @@ def at(world: World, repository: Path, laid_out: Path, monkeypatch: pytest.Monke
     shutil.copytree(laid_out, repository, dirs_exist_ok=True)
     match_index(repository)
     at = Desk(world, repository)
-    (made,) = (repository / ".git" / branches.MADE).iterdir()
-    made.rename(repository / ".git" / branches.made_ref(at.workspace.repository, ""))
+    shutil.copytree(laid_out.parent / "home" / ".local", world.home / ".local")
     settings(at.world, 'write = "propose"')
     monkeypatch.chdir(at.root)
     return at
@@ -322,7 +321,7 @@ def test_an_agent_edits_what_it_has_proposed(at: Desk, edit: Edit) -> None:
     edit(at)
     assert len(parts(at)) == before
     assert "The office is at the harbour.\n\nIt has a lion." in parts(at).values()
-    (proposal,) = branches.open_proposals(at.workspace.repository)
+    (proposal,) = branches.open_proposals(at.workspace)
     with closing(Memory.open(at.root, os.environ)) as opened:
         opened.proposals.accept(Accept(proposal))
     text = at.read("MEMORY.md")

@@ -98,7 +98,7 @@ def origin(at: Desk, message: str, line: str = "likes tea", branch_note: str = "
     trees = branch_commits.trees_of(repository, [base, *commits])
     changes = branch_commits.changed_blobs(repository, list(pairwise(trees)))
     branch = ProposedBranch(
-        ref=ProposalRef(id="0123abcd", actor="bot", name="", tip=commits[-1], made="here"),
+        ref=ProposalRef(id="0123abcd", actor="bot", name="", tip=commits[-1], is_own=True),
         commits=tuple(ahead[commit] for commit in commits),
         commit_changes=tuple(changes),
         base=base,

@@ -117,7 +117,7 @@ def test_a_dry_run_shows_the_change_and_makes_nothing(at: Desk) -> None:
 def test_a_name_becomes_a_part_of_a_branch_that_git_takes(at: Desk) -> None:
     for actor in ("dream/../..", "a b~^:?*[\\", ".lock", "\u202eé", "x" * 300):
         proposal = propose(at, fact(f"told by {len(actor)}"), actor=actor)
-        name = branches.find_proposal(at.workspace.repository, proposal).name
+        name = branches.find_proposal(at.workspace, proposal).name
         assert at.git("check-ref-format", name) == ""
         assert len(name) < 120
         assert "dream/" not in name

@@ -2,6 +2,7 @@
 workspaces.
 """
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from proposal_actions import (
     accept,
     closed,
     fact,
+    mark_as_made,
     own_branch,
     parts,
     problem,
@@ -25,11 +27,12 @@ from proposal_actions import (
 from workspaces import Desk, desk
 
 from mdmem import history
-from mdmem.changes import proposing
+from mdmem.changes import proposing, purge
+from mdmem.changes.purge import HeldTranscripts
 from mdmem.memory import Memory
 from mdmem.model import FilePath, Op, Provenance, Source, Supersession
 from mdmem.model.proposals import PartOp, PartOrigin, PartState, ProposeBranch
-from mdmem.model.writes import Action, EditSection, Forget, Log
+from mdmem.model.writes import Action, EditSection, Forget, Log, Purge
 from mdmem.proposals import branches
 from mdmem.repo import branch_commits
 from mdmem.text.facts import fact_id
@@ -131,7 +134,7 @@ def test_a_proposal_made_here_keeps_its_actor_until_somebody_else_commits_to_it(
     at.git(
         "switch",
         "-q",
-        branches.find_proposal(at.workspace.repository, proposal).name.removeprefix("refs/heads/"),
+        branches.find_proposal(at.workspace, proposal).name.removeprefix("refs/heads/"),
     )
     at.commit("theirs")
     at.git("switch", "-q", "main")
@@ -166,24 +169,50 @@ def test_lines_that_a_message_does_not_quote_are_nobody_elses(at: Desk) -> None:
     at.git("switch", "-q", "main")
     proposal = proposed_branch(at, "contrib")
     text = at.git("show", "contrib:MEMORY.md")
-    at.git("switch", "-q", branches.find_proposal(at.workspace.repository, proposal).name[11:])
+    at.git("switch", "-q", branches.find_proposal(at.workspace, proposal).name[11:])
     at.write("MEMORY.md", f"{text}- plays the cello\n")
     stated = replace(note, provenance=Provenance(source=Source.USER_STATED))
     own = history.compose_message(stated, (text, f"{text}- plays the cello\n"))
-    tip = at.commit(own)
+    at.commit(own)
     at.git("switch", "-q", "main")
-    at.git("update-ref", branches.made_ref(at.workspace.repository, proposal), tip)
+    mark_as_made(at, proposal)
     assert origin(at, proposal).source is Source.INFERRED
     assert origin(at, proposal, fact_id("plays the cello")).source is Source.USER_STATED
 
 
-@pytest.mark.parametrize("way", ["cp", "clone", "fetch"])
-def test_a_proposal_in_a_copy_is_not_ones_own(at: Desk, tmp_path: Path, way: str) -> None:
+def live_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have this process run for the user of a home."""
+    for name, folder in (("HOME", home), ("XDG_STATE_HOME", home / ".local" / "state")):
+        monkeypatch.setenv(name, str(folder))
+
+
+def key_of(home: Path) -> Path:
+    return home / ".local" / "state" / "mdmem" / "proposals.key"
+
+
+def copied(at: Desk, root: Path) -> Desk:
+    """A copy of a workspace, which is on another disk."""
+    at.world.run(root.parent, ["cp", "-a", at.root, root])
+    assert (root / ".git").stat().st_ino != (at.root / ".git").stat().st_ino
+    return Desk(at.world, root)
+
+
+@pytest.mark.parametrize("way", ["cp", "mirror", "clone", "fetch"])
+def test_a_proposal_in_a_copy_is_not_ones_own(
+    at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """What another user copied, and what has come by git."""
     proposal = propose(at, fact("Bergen", key="home"), actor="", source=Source.USER_STATED)
-    branch = branches.find_proposal(at.workspace.repository, proposal).name
+    branch = branches.find_proposal(at.workspace, proposal).name
     copy = Desk(at.world, tmp_path / "copy")
     if way == "cp":
-        at.world.run(tmp_path, ["cp", "-a", at.root, copy.root])
+        copied(at, copy.root)
+    elif way == "mirror":
+        at.git("clone", "-q", "--mirror", at.root, copy.root / ".git")
+        for name, value in (("core.bare", "false"), ("user.name", "x"), ("user.email", "x@x.org")):
+            copy.git("config", name, value)
+        copy.git("reset", "-q", "--hard")
+        assert copy.git("for-each-ref", branches.MADE)
     else:
         at.git("clone", "-q", at.root, copy.root)
         copy.git("config", "user.name", "Ada Example")
@@ -193,9 +222,103 @@ def test_a_proposal_in_a_copy_is_not_ones_own(at: Desk, tmp_path: Path, way: str
         copy.git("switch", "-q", "main")
     if way == "fetch":
         copy.git("fetch", "-q", "origin", f"{branch}:{branch}")
+    if way in ("cp", "mirror"):
+        live_in(tmp_path / "elsewhere", monkeypatch)
+        own = propose(copy, fact("rides a bicycle"), actor="other")
+        assert origin(copy, own, fact_id("rides a bicycle")).actor == "other"
     assert origin(copy, proposal) == PartOrigin(
         Source.INFERRED, Source.INFERRED.confidence, "Ada Example"
     )
+
+
+@pytest.mark.parametrize("has_moved_alone", [True, False])
+def test_a_proposal_stays_its_actors_in_a_copy_of_ones_own(
+    at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_moved_alone: bool
+) -> None:
+    """A workspace on another disk; one that was restored with the home."""
+    proposal = propose(at, fact("Bergen", key="home"), source=Source.AUTO, session="s1")
+    (tmp_path / "copy").mkdir()
+    copy = copied(at, tmp_path / "copy" / "notes")
+    shutil.rmtree(at.root)
+    if not has_moved_alone:
+        home = at.world.home.rename(tmp_path / "copy" / "home")
+        live_in(home, monkeypatch)
+    assert origin(copy, proposal) == PartOrigin(
+        Source.AUTO, Source.AUTO.confidence, "bot", session="s1"
+    )
+    assert propose(copy, fact("plays the cello")) == proposal
+    accept(copy, proposal, BERGEN)
+    assert trailers(copy)["Proposed-By"] == ["bot"]
+    assert origin(copy, proposal, fact_id("plays the cello")).actor == "bot"
+
+
+def test_a_mark_that_was_seen_forges_none(at: Desk) -> None:
+    """It counts neither for another branch at the commit nor for another commit on the branch."""
+    ref = branches.find_proposal(at.workspace, propose(at, fact("Bergen", key="home")))
+    (mark,) = at.git("for-each-ref", "--format=%(refname)", branches.MADE).split()
+    renamed = ref.name.replace("/bot/", "/digest/")
+    at.git("update-ref", renamed, ref.tip)
+    assert actors(at) == {ref.name: "bot", renamed: "Ada Example"}
+    forged(at, "theirs")
+    for name in (ref.name, mark):
+        at.git("update-ref", name, "theirs")
+    assert actors(at) == {ref.name: "Mallory", renamed: "Ada Example"}
+
+
+def actors(at: Desk) -> dict[str, str | None]:
+    """Who proposed the new home, by branch."""
+    refs = branches.open_proposals(at.workspace).values()
+    return {ref.name: origin(at, ref.id).actor for ref in refs}
+
+
+def test_a_purge_leaves_a_proposal_its_actors(at: Desk) -> None:
+    at.apply(fact("hates liver"))
+    proposal = propose(at, fact("Bergen", key="home"))
+    tip = branches.find_proposal(at.workspace, proposal).tip
+    purge.run_purge(at.workspace, Purge("hates liver"), silent, lambda _: HeldTranscripts())
+    assert branches.find_proposal(at.workspace, proposal).tip != tip
+    assert origin(at, proposal).actor == "bot"
+
+
+def test_only_a_proposal_makes_the_users_key(at: Desk) -> None:
+    key = key_of(at.world.home)
+    forged(at, "mdmem/proposals/digest/0123abcd")
+    Memory(at.workspace).proposals.standing()
+    accept(at, "0123abcd")
+    assert not key.exists()
+    propose(at, fact("plays the cello"))
+    made = key.read_bytes()
+    assert len(made) == 32
+    assert key.stat().st_mode & 0o777 == 0o600
+    propose(at, fact("rides a bicycle"))
+    assert key.read_bytes() == made
+    key.write_bytes(b"")
+    assert origin(at, propose(at, fact("keeps bees"), actor="other"), fact_id("keeps bees")).actor
+    assert len(key.read_bytes()) == 32
+
+
+def test_without_a_key_a_proposal_is_its_authors(
+    at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    live_in(tmp_path / "file", monkeypatch)
+    proposal = propose(at, fact("Bergen", key="home"))
+    assert propose(at, fact("plays the cello")) == proposal
+    assert origin(at, proposal).actor == "Ada Example"
+    at.git("branch", "contrib", own_branch("bot"))
+    proposed_branch(at, "contrib", actor="other", again=True)
+    assert accept(at, proposal).closed
+
+
+def test_another_user_of_the_repository_leaves_the_proposal_ones_own(
+    at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposal = propose(at, fact("Bergen", key="home"))
+    live_in(tmp_path / "bo", monkeypatch)
+    assert origin(at, proposal).actor == "Ada Example"
+    accept(at, propose(at, fact("plays the cello"), actor="other"))
+    live_in(at.world.home, monkeypatch)
+    assert origin(at, proposal).actor == "bot"
 
 
 def test_what_mdmem_made_here_is_forgotten_with_its_branch(at: Desk) -> None:
@@ -217,18 +340,18 @@ def test_a_plain_merge_leaves_nothing_open(at: Desk) -> None:
     proposal = propose(at, fact("Linear", "Work", key="employer"))
     propose(at, fact("plays the cello"))
     at.commit("something else")
-    branch = branches.find_proposal(at.workspace.repository, proposal).tip
+    branch = branches.find_proposal(at.workspace, proposal).tip
     at.git("merge", "-q", "--no-edit", branch)
     assert Memory(at.workspace).proposals.standing().views == ()
     decision = accept(at, proposal)
     assert (decision.parts, decision.closed) == ((), True)
-    assert branches.open_proposals(at.workspace.repository) == {}
+    assert branches.open_proposals(at.workspace) == {}
 
 
 def test_a_squash_of_a_forge_leaves_nothing_open(at: Desk) -> None:
     proposal = propose(at, fact("Linear", "Work", key="employer"))
     propose(at, Forget("likes tea"))
-    at.git("merge", "-q", "--squash", branches.find_proposal(at.workspace.repository, proposal).tip)
+    at.git("merge", "-q", "--squash", branches.find_proposal(at.workspace, proposal).tip)
     at.git("commit", "-q", "-m", "squashed")
     assert [view.waits for view in Memory(at.workspace).proposals.standing().views] == [False]
     assert accept(at, proposal).closed
@@ -242,7 +365,7 @@ def test_two_agents_at_once_lose_nothing(at: Desk, monkeypatch: pytest.MonkeyPat
     def race(*arguments: Any) -> str:
         if not raced:
             raced.append("once")
-            ref = branches.find_proposal(at.workspace.repository, proposal)
+            ref = branches.find_proposal(at.workspace, proposal)
             at.git(
                 "update-ref",
                 ref.name,
@@ -258,7 +381,7 @@ def test_two_agents_at_once_lose_nothing(at: Desk, monkeypatch: pytest.MonkeyPat
             at.git(
                 "log",
                 "--format=%h",
-                f"HEAD..{branches.find_proposal(at.workspace.repository, proposal).tip}",
+                f"HEAD..{branches.find_proposal(at.workspace, proposal).tip}",
             ).split()
         )
         == 3
@@ -270,9 +393,7 @@ def test_two_agents_at_once_lose_nothing(at: Desk, monkeypatch: pytest.MonkeyPat
 
 def test_a_branch_that_a_work_tree_has_is_left_alone(at: Desk, tmp_path: Path) -> None:
     proposal = propose(at, fact("plays the cello"))
-    name = branches.find_proposal(at.workspace.repository, proposal).name.removeprefix(
-        "refs/heads/"
-    )
+    name = branches.find_proposal(at.workspace, proposal).name.removeprefix("refs/heads/")
     at.git("worktree", "add", "-q", tmp_path / "theirs", name)
     tip = at.git("rev-parse", name)
     assert problem(proposed, at, fact("rides a bicycle")).code == "checked-out"
@@ -286,9 +407,7 @@ def test_a_branch_that_a_work_tree_has_is_left_alone(at: Desk, tmp_path: Path) -
 
 def test_head_on_a_proposal_stays_there(at: Desk) -> None:
     proposal = propose(at, fact("plays the cello"))
-    name = branches.find_proposal(at.workspace.repository, proposal).name.removeprefix(
-        "refs/heads/"
-    )
+    name = branches.find_proposal(at.workspace, proposal).name.removeprefix("refs/heads/")
     at.git("switch", "-q", name)
     decision = accept(at, proposal)
     assert (decision.parts, decision.closed) == ((), False)
@@ -330,12 +449,12 @@ def test_an_executable_file_stays_one(at: Desk) -> None:
     proposal = propose(at, fact("plays the cello"))
     propose(at, fact("rides a bicycle"))
     propose(at, EditSection("Work", Action.REPLACE, "harbour", "station"))
-    ref = branches.find_proposal(at.workspace.repository, proposal)
+    ref = branches.find_proposal(at.workspace, proposal)
     assert at.git("ls-tree", ref.tip, "MEMORY.md").startswith("100755 ")
     (section,) = [part.name for part in parts(at, proposal).values() if part.op is PartOp.SECTION]
     reject(at, proposal, fact_id("rides a bicycle"))
     reject(at, proposal, section)
-    ref = branches.find_proposal(at.workspace.repository, proposal)
+    ref = branches.find_proposal(at.workspace, proposal)
     assert at.git("ls-tree", ref.tip, "MEMORY.md").startswith("100755 ")
     assert accept(at, proposal).closed
     assert at.git("ls-tree", "HEAD", "MEMORY.md").startswith("100755 ")
@@ -355,7 +474,7 @@ def test_a_repository_that_signs(at: Desk) -> None:
         at.git("config", name, value)
     proposal = propose(at, fact("plays the cello"))
     propose(at, fact("rides a bicycle"))
-    tip = branches.find_proposal(at.workspace.repository, proposal).tip
+    tip = branches.find_proposal(at.workspace, proposal).tip
     assert "gpgsig" in at.git("cat-file", "commit", tip)
     accept(at, proposal, fact_id("plays the cello"))
     reject(at, proposal)

@@ -245,7 +245,7 @@ def test_a_closed_one_that_cannot_be_read_is_no_obstacle(at: Desk) -> None:
 
 def test_only_a_failure_to_read_is_one_branchs(at: Desk) -> None:
     propose(at, fact("plays the cello"))
-    (ref,) = branches.open_proposals(at.workspace.repository).values()
+    (ref,) = branches.open_proposals(at.workspace).values()
 
     def missing(_: object) -> list[object]:
         raise RepositoryProblem("git-missing", "git is not installed")
@@ -269,7 +269,7 @@ def test_names_of_branches_that_are_none_of_ours_are_passed_by(at: Desk) -> None
         "mdmem/other",
     ):
         at.git("branch", name)
-        assert branches.open_proposals(at.workspace.repository) == {}
+        assert branches.open_proposals(at.workspace) == {}
         at.git("branch", "-D", name)
 
 
@@ -333,7 +333,7 @@ def test_a_decision_that_is_killed_is_finished_by_the_next(
             reject(at, proposal, name)
     assert parts(at, proposal)[name].state is PartState.REJECTED
     deciding.reject(at.workspace, Reject(proposal, (name,)), silent)
-    tip = branches.find_proposal(at.workspace.repository, proposal).tip
+    tip = branches.find_proposal(at.workspace, proposal).tip
     assert "bicycle" not in at.git("show", f"{tip}:MEMORY.md")
     assert len(origins.rejected_parts(at.workspace.repository, at.workspace.repository.head())) == 1
 

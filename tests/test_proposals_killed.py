@@ -37,7 +37,7 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 
 def tips(at: Desk) -> dict[str, str]:
-    return {ref.id: ref.tip for ref in branches.open_proposals(at.workspace.repository).values()}
+    return {ref.id: ref.tip for ref in branches.open_proposals(at.workspace).values()}
 
 
 def require_sound(at: Desk) -> None:

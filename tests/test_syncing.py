@@ -706,7 +706,7 @@ class TestProposals:
         reject(pair.bo, name, fact_id("basalt is a fish"))
         self.in_step(pair)
         assert self.waiting(pair.ada) == {"amber is a stone"}
-        own = branches.own_ref(pair.ada.workspace.repository, BOT)
+        own = branches.own_ref(pair.ada.workspace, BOT)
         assert own
         assert own.is_own
         (ref,) = self.refs(pair.ada)
@@ -849,6 +849,11 @@ class TestProposals:
         assert self.waiting(pair.ada) == {
             *("amber is a stone", "basalt is a fish", "cobalt is blue", "remember that [PURGED]")
         }
+        own = [
+            {ref.actor for ref in branches.open_proposals(at.workspace).values() if ref.is_own}
+            for at in (pair.ada, pair.bo)
+        ]
+        assert own == [{BOT}, {"third"}]
         accept(pair.bo, name)
         self.in_step(pair)
         assert "- amber is a stone" in pair.text("MEMORY.md")

@@ -149,9 +149,7 @@ def set_up(at: Desk, setting: str) -> None:
 
 def the_proposal(at: Desk) -> str:
     (proposal,) = (
-        ref.id
-        for ref in branches.open_proposals(at.workspace.repository).values()
-        if ref.actor == "bot"
+        ref.id for ref in branches.open_proposals(at.workspace).values() if ref.actor == "bot"
     )
     return proposal
 

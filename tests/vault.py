@@ -1,5 +1,6 @@
 """A repository in which something is to be purged, and how to look for it everywhere."""
 
+import os
 import subprocess
 import unicodedata
 from dataclasses import dataclass
@@ -7,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from conftest import World
-from workspaces import STATE
 
 from mdmem import repo
 from mdmem.changes import purge
@@ -16,6 +16,7 @@ from mdmem.changes.purge_target import PurgeTarget
 from mdmem.model.writes import PurgePlan, PurgeResult
 from mdmem.repo import Repository
 from mdmem.text import facts
+from mdmem.workspace import open_at
 
 WORDS = "secret plan of Zoë"
 FACT = facts.fact_id(WORDS)
@@ -61,7 +62,7 @@ class Vault:
         return purge.plan_rewrite(self.scope(), WORDS, FACT, no_transcripts)
 
     def scope(self, *memory: Path) -> PurgeScope:
-        return PurgeScope(self.repository, self.repository.root / STATE, memory)
+        return PurgeScope(open_at(self.root, os.environ), memory)
 
     def purge(self, reason: str = "") -> PurgeResult:
         return purge.purge_everywhere(

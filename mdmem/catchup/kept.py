@@ -15,6 +15,7 @@ from typing import TypeAlias, TypeVar
 
 from mdmem.catchup.watcher import WorkspaceFiles
 from mdmem.folder import config, files, layout
+from mdmem.folder.machine import user_key_path
 from mdmem.repo import git_files, git_settings
 from mdmem.search.snapshot import INDEX_NAME, SNAPSHOT_NAME
 from mdmem.startup.records import dataclass, field, replace
@@ -139,6 +140,8 @@ def memory_files(workspace: Workspace) -> Look:
 def proposals(workspace: Workspace) -> Look:
     """The branches of proposals, and the workspaces that they may be for."""
     values, stamps = _refs(workspace, _PROPOSALS)
+    key = user_key_path(workspace.environment)
+    stamps += (files.stamp(str(key)),) if key else ()
     return Look((values, used_workspaces(workspace.root)), stamps)
 
 

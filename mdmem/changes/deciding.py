@@ -144,7 +144,7 @@ def _find(workspace: Workspace, named: str) -> Proposal:
     """Find a proposal; for a run's name, with the parts of that run only (the view has all)."""
     if is_night(named):
         return _of_night(workspace, named)
-    ref = branches.find_proposal(workspace.repository, named)
+    ref = branches.find_proposal(workspace, named)
     (proposal,) = reading.read_proposals(workspace, [ref])
     return proposal
 
@@ -398,14 +398,14 @@ def settle(workspace: Workspace, proposals: Sequence[Proposal]) -> tuple[str, ..
         if not branch_commits.checked_out_in(repository, each.ref.name)
     ]
     settled = reading.read_proposals(workspace, refs) if refs else []
-    branches.drop_old(repository)
+    branches.drop_old(workspace)
     return tuple(after.ref.id for after in settled if _settle(workspace, after))
 
 
 def _settle(workspace: Workspace, after: Proposal) -> bool:
-    repository, ref = workspace.repository, after.ref
+    ref = after.ref
     if is_decided(workspace, after):
-        return branches.close(repository, ref, _closing_commit(workspace, ref.id, ref.tip))
+        return branches.close(workspace, ref, _closing_commit(workspace, ref.id, ref.tip))
     if after.problems or not after.view.waits:
         return False
     gone = [
@@ -437,8 +437,8 @@ def withdraw_parts(workspace: Workspace, proposal: Proposal, parts: Sequence[Par
     kept = [part for part in proposal.parts if part.name not in names]
     tip = rewriting.rebuild(workspace, proposal, kept, proposal.view.base)
     if tip is None:
-        return branches.close(repository, before, _closing_commit(workspace, before.id, before.tip))
-    branches.move(repository, before, replace(before, tip=tip))
+        return branches.close(workspace, before, _closing_commit(workspace, before.id, before.tip))
+    branches.move(workspace, before, replace(before, tip=tip))
     return False
 
 

@@ -79,12 +79,12 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
                 result = write_result(plan, None, diff=plan_diff(plan))
                 return ProposedWrite(result, own.proposal.ref.id if own.proposal else None)
             if own.proposal is None:
-                branches.require_few(branches.open_proposals(workspace.repository))
+                branches.require_few(branches.open_proposals(workspace))
             else:
                 branches.require_movable(workspace.repository, own.proposal.ref)
                 _require_room(own, plan)
             ref = _extend(workspace, own, plan, edit, actor)
-            if branches.move(workspace.repository, own.proposal.ref if own.proposal else None, ref):
+            if branches.move(workspace, own.proposal.ref if own.proposal else None, ref):
                 return ProposedWrite(write_result(plan, ref.tip), ref.id)
     raise _moved_again()
 
@@ -340,16 +340,16 @@ def propose_branch(workspace: Workspace, request: ProposeBranch, say: Say) -> Pr
         message = history.compose_message(with_provenance(workspace, note, options))
         content = f"{request.branch}\0{options.actor}\0{request.reason}"
         decided = origins.decisions(repository, repository.head())
-        name, branch = branches.new_branch(repository, actor, content, decided)
+        name, branch = branches.new_branch(workspace, actor, content, decided)
         ref = ProposalRef(
             id=name,
             actor=branches.safe_actor(actor),
             name=branch,
             tip=_own_commit(workspace, name, message, {}, tip),
-            made=branches.made_ref(repository, name),
         )
-        if not branches.move(repository, None, ref):
+        if not branches.move(workspace, None, ref):
             raise _moved_again()
+        ref = branches.open_proposals(workspace).get(name, ref)
         (made,) = reading.read_proposals(workspace, [ref])
         return made
 

@@ -23,6 +23,7 @@ from mdmem.folder import files, write_ahead
 from mdmem.folder.layout import is_markdown
 from mdmem.model import MAX_FILE_BYTES, CommitId, FactId, FileKind
 from mdmem.model.writes import Purge, PurgePlan, PurgeResult
+from mdmem.proposals import branches
 from mdmem.queries import lookup
 from mdmem.repo import Identity, Repository, history_rewrite, ref_rewrite
 from mdmem.repo.history_rewrite import LinkedWorktree, RewriteRules, RewrittenHistory
@@ -137,11 +138,15 @@ def _may_hold(data: bytes, target: PurgeTarget | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PurgeScope:
-    """The repository, this workspace's state folder, and its memory files anywhere."""
+    """The workspace, and its memory files anywhere."""
 
-    repository: Repository
-    state: Path
+    workspace: Workspace
     memory: tuple[Path, ...]
+
+    @property
+    def repository(self) -> Repository:
+        """The workspace's repository."""
+        return self.workspace.repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +208,7 @@ def purge_everywhere(
     plan, rewrite = _plan(scope, target, objects)
     transcripts = find_transcripts(target)
     commit = _move_refs(
-        repository, rewrite, objects, note, _note_message(note, target, transcripts)
+        scope.workspace, rewrite, objects, note, _note_message(note, target, transcripts)
     )
     ref_rewrite.update_index_entries(repository, rewrite)
     for full_path, data in list(
@@ -230,7 +235,7 @@ def _plan(
 ) -> tuple[PurgePlan, RewrittenHistory]:
     repository, rules = scope.repository, purge_rules(target)
     history_rewrite.require_rewritable(repository)
-    require_no_record(repository, scope.state, target)
+    require_no_record(repository, scope.workspace.state, target)
     linked = history_rewrite.linked_worktrees(repository)
     rewrite = history_rewrite.rewrite_history(repository, rules, objects, linked)
     _require_clean_worktrees(linked, rewrite, target)
@@ -420,13 +425,14 @@ def _remaining_notices(repository: Repository, rules: RewriteRules) -> Iterator[
 
 
 def _move_refs(
-    repository: Repository,
+    workspace: Workspace,
     rewrite: RewrittenHistory,
     objects: Objects,
     note: PurgeNote,
     message: str,
 ) -> CommitId | None:
     """Move the refs, with the note on HEAD unless a killed earlier run left one."""
+    repository = workspace.repository
     has_note = not rewrite.moved and has_purge_note(repository)
     tips = (
         {}
@@ -436,7 +442,7 @@ def _move_refs(
         )
     )
     objects.flush()
-    ref_rewrite.move_refs(repository, rewrite, tips)
+    ref_rewrite.move_refs(repository, rewrite, tips | branches.made_again(workspace, tips))
     return repository.head()
 
 
@@ -506,8 +512,7 @@ def run_purge(
 
 def _scope(workspace: Workspace) -> PurgeScope:
     return PurgeScope(
-        workspace.repository,
-        workspace.state,
+        workspace,
         tuple(listed.full_path for listed in workspace.memory_files().values()),
     )
 

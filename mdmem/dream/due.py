@@ -94,7 +94,7 @@ def _committed(workspace: Workspace) -> SeenNight | None:
     if head is None:
         return None
     proposed = [
-        ref.tip for ref in branches.open_proposals(repository).values() if ref.actor == "dream"
+        ref.tip for ref in branches.open_proposals(workspace).values() if ref.actor == "dream"
     ]
     command = (
         "log",

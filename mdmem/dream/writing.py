@@ -68,7 +68,7 @@ def surplus_of(changes: Sequence[Suggestion]) -> list[Suggestion]:
 
 def drop_surplus(workspace: Workspace) -> int:
     """Withdraw the weakest and oldest parts above the maximum; return their number."""
-    ref = branches.own_ref(workspace.repository, ACTOR)
+    ref = branches.own_ref(workspace, ACTOR)
     if ref is None:
         return 0
     (proposal,) = reading.read_proposals(workspace, [ref])

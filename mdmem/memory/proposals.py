@@ -116,7 +116,7 @@ class Proposals:
         Raises ProposalProblem (`proposal-not-found`, `ambiguous`).
         """
         with self.record_event("proposals", None):
-            ref = branches.find_proposal(self.workspace.repository, named)
+            ref = branches.find_proposal(self.workspace, named)
             (proposal,) = reading.read_proposals(self.workspace, [ref])
         return proposal.view
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 from mdmem.errors import PathProblem, ProposalProblem, RepositoryProblem
 from mdmem.folder import layout
 from mdmem.folder.layout import is_markdown
-from mdmem.folder.machine import host_name
+from mdmem.folder.machine import host_name, make_user_key, user_key
 from mdmem.model import CommitId, FilePath
 from mdmem.model.actors import RESERVED_ACTORS
 from mdmem.model.proposals import KEPT_DAYS, MOST_PROPOSALS
@@ -186,7 +186,7 @@ def read_each(
 
 def waiting(workspace: Workspace) -> Waiting:
     """Count this workspace's open proposals, and find when the oldest began."""
-    refs = list(open_proposals(workspace.repository).values())
+    refs = list(open_proposals(workspace).values())
     if not refs:
         return Waiting()
     head = workspace.repository.head()
@@ -200,9 +200,11 @@ def waiting(workspace: Workspace) -> Waiting:
 _PREFIX = "refs/heads/mdmem/proposals/"
 CLOSED = "refs/mdmem/closed/"
 MADE = "refs/mdmem/made/"
-"""Refs that hold each proposal as mdmem made it in this very repository.
+"""Refs that hold each proposal as mdmem made it for this user.
 
-A branch's name does not tell: it may have been fetched, or checked out from a remote.
+A branch's name does not tell: it may have been fetched, or checked out from a remote. So may such a
+ref: its own name is a code made of the branch's name and its commit with the user's key, so that
+the refs of a copy count for the same user, and none that was seen helps to forge another.
 """
 _NAME = late.pattern(rf"{_PREFIX}(.+)/([0-9a-f]{{8}})")
 _UNSAFE = late.pattern(r"[^A-Za-z0-9_]+")
@@ -216,19 +218,14 @@ _DAY_SECONDS = 86_400
 class ProposalRef:
     """A proposal's branch and newest commit; `actor` is from its name.
 
-    `made` is the ref that says mdmem made it here, None for any other.
+    `is_own`: mdmem made it for this user, in this repository or one that it is a copy of.
     """
 
     id: str
     actor: str
     name: str
     tip: CommitId
-    made: str | None = None
-
-    @property
-    def is_own(self) -> bool:
-        """True if mdmem made it here."""
-        return self.made is not None
+    is_own: bool = False
 
     @property
     def ending(self) -> str:
@@ -247,21 +244,22 @@ def own_branch(actor: str | None) -> tuple[str, str]:
     return _id_and_name(actor, host_name())
 
 
-def own_ref(repository: Repository, actor: str | None) -> ProposalRef | None:
+def own_ref(workspace: Workspace, actor: str | None) -> ProposalRef | None:
     """An actor's open proposal on this machine."""
-    return open_proposals(repository).get(own_branch(actor)[0])
+    return open_proposals(workspace).get(own_branch(actor)[0])
 
 
 def new_branch(
-    repository: Repository, actor: str | None, content: str, decided: Collection[str]
+    workspace: Workspace, actor: str | None, content: str, decided: Collection[str]
 ) -> tuple[str, str]:
     """The id and name of a branch made of the content; new here, and to the `decided` ids.
 
     Raises: ProposalProblem (`too-many-proposals`).
     """
-    open_refs = open_proposals(repository)
+    open_refs = open_proposals(workspace)
     require_few(open_refs)
-    closed = (name.removeprefix(CLOSED) for name in branch_commits.list_refs(repository, CLOSED))
+    closed_refs = branch_commits.list_refs(workspace.repository, CLOSED)
+    closed = (name.removeprefix(CLOSED) for name in closed_refs)
     taken = {*open_refs, *decided, *closed}
     seed = f"{content}\0{host_name()}"
     names = (_id_and_name(actor, _digest(f"{seed}\0{number}")) for number in count())
@@ -293,16 +291,15 @@ def with_id(message: str, proposal: str) -> str:
     return f"{message.rstrip()}\nMdmem-Proposed: {proposal}\n"
 
 
-def open_proposals(repository: Repository) -> dict[str, ProposalRef]:
+def open_proposals(workspace: Workspace) -> dict[str, ProposalRef]:
     """Open proposals by id."""
-    made = _made_here(repository)
-    refs = branch_commits.list_refs(repository, _PREFIX, made)
+    refs = branch_commits.list_refs(workspace.repository, _PREFIX, MADE)
+    key = user_key(workspace.environment)
     proposals = {}
     for name, tip in sorted(refs.items()):
         if ref := parse_ref(name, tip):
-            here = (f"{made}{each}" for each in (ref.id, ref.ending))
-            own = next((each for each in here if refs.get(each) == tip), None)
-            proposals[ref.id] = replace(ref, made=own)
+            is_own = key is not None and refs.get(_made_ref(key, ref)) == tip
+            proposals[ref.id] = replace(ref, is_own=is_own)
     return proposals
 
 
@@ -315,44 +312,58 @@ def parse_ref(name: str, tip: CommitId) -> ProposalRef | None:
     return ProposalRef(id=proposal, actor=match[1], name=name, tip=tip)
 
 
-def made_ref(repository: Repository, proposal: str) -> str:
-    """The ref that says mdmem made a proposal here."""
-    return f"{_made_here(repository)}{proposal}"
+def made_again(workspace: Workspace, moved: Mapping[str, str]) -> dict[str, CommitId]:
+    """The refs that keep own proposals own whose branches are moved to other commits."""
+    refs = (ref for ref in open_proposals(workspace).values() if ref.name in moved)
+    return _made_refs(workspace, *(replace(ref, tip=CommitId(moved[ref.name])) for ref in refs))
 
 
-def _made_here(repository: Repository) -> str:
-    """The folder of refs below `MADE`; a copy of the repository has another number."""
-    return f"{MADE}{repository.common_dir.stat().st_ino}/"
+def _made_refs(workspace: Workspace, *refs: ProposalRef) -> dict[str, CommitId]:
+    """The refs that say mdmem made the own ones of some proposals; none without a key."""
+    key = user_key(workspace.environment)
+    return {_made_ref(key, ref): ref.tip for ref in refs if ref.is_own} if key else {}
 
 
-def move(repository: Repository, before: ProposalRef | None, after: ProposalRef) -> bool:
+def _made_ref(key: bytes, ref: ProposalRef) -> str:
+    content = f"{ref.name}\0{ref.tip}".encode("utf-8", "surrogateescape")
+    return f"{MADE}{hashlib.blake2b(content, key=key, digest_size=16).hexdigest()}"
+
+
+def move(workspace: Workspace, before: ProposalRef | None, after: ProposalRef) -> bool:
     """Move a proposal's branch, or begin it (`before` is None); False if it moved meanwhile.
 
     It stays mdmem's own only if it was before.
     """
-    moves: list[tuple[str, str | None, str | None]] = [
-        (after.name, after.tip, before.tip if before else None)
-    ]
-    if before is None or before.is_own:
-        moves.append((made_ref(repository, after.id), after.tip, ""))
-    return branch_commits.move_refs(repository, moves, scratch=after.id)
+    is_own = before is None or before.is_own
+    if is_own:
+        make_user_key(workspace.environment)
+    moves = _moves(workspace, before, replace(after, is_own=is_own))
+    return branch_commits.move_refs(workspace.repository, moves, scratch=after.id)
 
 
-def adopt(repository: Repository, before: ProposalRef | None, after: ProposalRef) -> bool:
+def adopt(workspace: Workspace, before: ProposalRef | None, after: ProposalRef) -> bool:
     """Take a proposal as another machine has it, as not made here; False if it moved meanwhile."""
-    moves: list[tuple[str, str | None, str | None]] = [
-        (after.name, after.tip, before.tip if before else None)
+    moves = _moves(workspace, before, replace(after, is_own=False))
+    return branch_commits.move_refs(workspace.repository, moves)
+
+
+def _moves(
+    workspace: Workspace, before: ProposalRef | None, after: ProposalRef
+) -> list[tuple[str, str | None, str | None]]:
+    old, new = _made_refs(workspace, *([before] if before else [])), _made_refs(workspace, after)
+    return [
+        (after.name, after.tip, before.tip if before else None),
+        *((name, tip, "") for name, tip in new.items()),
+        *((name, None, tip) for name, tip in old.items() if name not in new),
     ]
-    moves += [(before.made, None, before.tip)] if before and before.made else []
-    return branch_commits.move_refs(repository, moves)
 
 
-def find_proposal(repository: Repository, named: str) -> ProposalRef:
+def find_proposal(workspace: Workspace, named: str) -> ProposalRef:
     """The open proposal with an id, the beginning of one, or a branch name or its end.
 
     Raises: ProposalProblem (`proposal-not-found`, `ambiguous`).
     """
-    open_refs = open_proposals(repository)
+    open_refs = open_proposals(workspace)
     name = f"{_PREFIX}{named.strip().removeprefix('refs/heads/').removeprefix('mdmem/proposals/')}"
     word = name.rpartition("/")[2].casefold()
     refs = (
@@ -371,7 +382,7 @@ def find_proposal(repository: Repository, named: str) -> ProposalRef:
         )
     closed = [
         name
-        for name in branch_commits.list_refs(repository, CLOSED)
+        for name in branch_commits.list_refs(workspace.repository, CLOSED)
         if word and name.removeprefix(CLOSED).startswith(word)
     ]
     if closed:
@@ -397,25 +408,32 @@ def require_movable(repository: Repository, ref: ProposalRef) -> None:
         )
 
 
-def close(repository: Repository, ref: ProposalRef, original: CommitId) -> bool:
+def close(workspace: Workspace, ref: ProposalRef, original: CommitId) -> bool:
     """Delete a proposal's branch, keeping its commits for a while; False if it moved meanwhile."""
-    kept = branch_commits.list_refs(repository, f"{CLOSED}{ref.id}").get(f"{CLOSED}{ref.id}")
+    repository, name = workspace.repository, f"{CLOSED}{ref.id}"
+    kept = branch_commits.list_refs(repository, name).get(name)
     moves: list[tuple[str, str | None, str | None]] = [
         (ref.name, None, ref.tip),
-        (f"{CLOSED}{ref.id}", original, kept),
+        (name, original, kept),
     ]
-    moves += [(ref.made, None, ref.tip)] if ref.made else []
+    moves += [(made, None, tip) for made, tip in _made_refs(workspace, ref).items()]
     return branch_commits.move_refs(repository, moves, scratch=ref.id)
 
 
-def drop_old(repository: Repository) -> None:
+def drop_old(workspace: Workspace) -> None:
     """Delete expired closed proposals, and what killed processes left."""
+    repository = workspace.repository
     oldest = int(time.time()) - KEPT_DAYS * _DAY_SECONDS
     closed = branch_commits.list_refs(repository, CLOSED)
     times = branch_commits.commit_times(repository, closed.values())
     over = [(name, None, tip) for name, tip in closed.items() if times.get(tip, oldest) < oldest]
-    current = {ref.made for ref in open_proposals(repository).values()}
+    tips = {ref.tip for ref in open_proposals(workspace).values()}
     rest = branch_commits.list_refs(repository, branch_commits.SCRATCH, MADE)
-    left = [(name, None, commit) for name, commit in rest.items() if name not in current]
+    left = [
+        (name, None, commit)
+        for name, commit in rest.items()
+        # Of an open proposal it is the user's own, or another's who shares the repository.
+        if not (name.startswith(MADE) and commit in tips)
+    ]
     if over or left:
         branch_commits.move_refs(repository, [*over, *left])

@@ -23,7 +23,7 @@ def seen_by(workspace: Workspace, actor: str | None) -> Workspace:
     This is the one place that decides; each door reads by it.
     """
     repository = workspace.repository
-    if not workspace.proposes(actor) or branches.own_ref(repository, actor) is None:
+    if not workspace.proposes(actor) or branches.own_ref(workspace, actor) is None:
         return workspace
     head = repository.head()
     own = OwnFiles(workspace, head, actor, on_disk=True) if head else None
@@ -107,5 +107,5 @@ class OwnFiles(CommitFiles):
 
 
 def _read_own(workspace: Workspace, actor: str | None) -> Proposal | None:
-    ref = branches.own_ref(workspace.repository, actor)
+    ref = branches.own_ref(workspace, actor)
     return reading.read_proposals(workspace, [ref])[0] if ref else None

@@ -86,7 +86,7 @@ class _ReadBranch:
 
 def read_open(workspace: Workspace) -> tuple[list[Proposal], tuple[UnreadableProposal, ...]]:
     """The open proposals, oldest first, and those whose branches git cannot read."""
-    refs = list(branches.open_proposals(workspace.repository).values())
+    refs = list(branches.open_proposals(workspace).values())
     if not refs:
         return [], ()
     head = workspace.repository.head()

@@ -11,6 +11,7 @@ from mdmem.folder.layout import is_markdown
 from mdmem.folder.machine import machine_name
 from mdmem.history.purged import PurgedWords, holds_purged, parse_purged
 from mdmem.model import CommitId
+from mdmem.proposals import branches
 from mdmem.repo import Repository, branch_commits, incoming, objects
 from mdmem.repo.branch_commits import SCRATCH, BranchCommit, NewCommit, StoredFile
 from mdmem.repo.first_parent import reaches
@@ -104,7 +105,7 @@ def own_refs_again(workspace: Workspace, onto: CommitId, since: CommitId, say: S
     """Make proposals and mdmem's own refs again on a purged line; `since` had the text."""
     repository = workspace.repository
     made: dict[CommitId, CommitId | None] = {}
-    moves = []
+    moves: list[tuple[str, CommitId | None, str]] = []
     for name, tip in branch_commits.list_refs(repository, _PROPOSALS, "refs/mdmem").items():
         if name.startswith(KEPT_STASH) or reaches(repository, onto, tip):
             continue
@@ -112,6 +113,8 @@ def own_refs_again(workspace: Workspace, onto: CommitId, since: CommitId, say: S
             new = make_again(workspace, onto, tip, since, say)
             made[tip] = None if new == onto else new
         moves.append((name, made[tip], tip))
+    moved = {name: new for name, new, _ in moves if new}
+    moves += [(name, new, "") for name, new in branches.made_again(workspace, moved).items()]
     branch_commits.move_refs(repository, moves)
 
 

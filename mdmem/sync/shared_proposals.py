@@ -34,7 +34,7 @@ def exchange(
     """
     there = remote.proposals()
     devices = {f"refs/heads/{DEVICES}{name}": tip for name, tip in remote.devices().items()}
-    if not (there or devices or branches.open_proposals(workspace.repository)):
+    if not (there or devices or branches.open_proposals(workspace)):
         return {}
     work = _Exchange(workspace, head, seen, there, say)
     for name in sorted({*work.local, *work.there}):
@@ -83,7 +83,7 @@ class _Exchange:
         self.there = {ref.name: self._without_purged(ref) for ref in refs if ref}
         self.local = {
             ref.name: self._without_purged(ref, is_here=True)
-            for ref in branches.open_proposals(self._repository).values()
+            for ref in branches.open_proposals(self._workspace).values()
         }
         self._decided: list[Proposal] = []
         self._read = self._read_all()
@@ -100,9 +100,8 @@ class _Exchange:
         if not self.is_purged(ref.tip):
             return ref
         tip = make_again(self._workspace, self._head, ref.tip, self._head, self._say)
-        made = branches.made_ref(self._repository, ref.id) if ref.is_own else None
-        after = replace(ref, tip=tip, made=made)
-        if is_here and not branches.move(self._repository, ref, after):
+        after = replace(ref, tip=tip)
+        if is_here and not branches.move(self._workspace, ref, after):
             self.is_late = True
         return after
 
@@ -197,7 +196,7 @@ class _Exchange:
             self._say(f"proposal {theirs.ref.id} is not synced: {MOST_PROPOSALS} are open here")
         elif self._may_move(theirs) and (ours is None or self._is_movable(ours)):
             before, after = ours.ref if ours else None, theirs.ref
-            if branches.adopt(self._repository, before, after):
+            if branches.adopt(self._workspace, before, after):
                 self.local[after.name] = after
                 self.wanted[after.name] = after.tip
             elif self._repository.commit_named(after.name) != (before.tip if before else None):
@@ -238,7 +237,7 @@ class _Exchange:
                 return
             merged = replace(ref, tip=tip)
             move = branches.move if is_ours else branches.adopt
-            if move(self._repository, ref, merged):
+            if move(self._workspace, ref, merged):
                 self._send(replace(ours, branch=replace(ours.branch, ref=merged)))
             else:
                 self.is_late = True
