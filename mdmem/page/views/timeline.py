@@ -195,11 +195,23 @@ def _day_after(reader: Reader, shown: date) -> date | None:
     if not newest:
         return None
     for last in _ends_of_spans(first, _day_of(newest[0])):
-        span = ShowChanges(since=first.isoformat(), until=last.isoformat(), limit=0)
-        if changes := reader.memory.changes(span).changes:
-            return _day_of(changes[-1])
+        if day := _first_day(reader, first, last):
+            return day
         first = last + _DAY
     return None
+
+
+def _first_day(reader: Reader, first: date, last: date) -> date | None:
+    """The first of some days that has changes: a day may have too many to read them all."""
+    found = None
+    while last >= first:
+        span = ShowChanges(since=first.isoformat(), until=last.isoformat(), limit=1)
+        changes = reader.memory.changes(span).changes
+        if not changes:
+            break
+        found = _day_of(changes[0])
+        last = found - _DAY
+    return found
 
 
 def _ends_of_spans(first: date, end: date) -> Iterator[date]:
