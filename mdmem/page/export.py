@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -25,6 +24,7 @@ from mdmem.page.views import commit, fact, section, timeline, today, trends
 from mdmem.page.views import files as file_views
 from mdmem.repo import Repository
 from mdmem.repo.snapshots import create_snapshot
+from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.workspace import Workspace
 
@@ -45,7 +45,7 @@ _VIEWS: Mapping[str, View] = {
 """The pages of an export, by the kinds that its links have."""
 _MANY = ("fact", "commit")
 """The pages of which there are most: files are named beside them, without their sections."""
-_LINK = re.compile(r'<a\b[^>]*? href="([^"]*)"')
+_LINK = late.pattern(r'<a\b[^>]*? href="([^"]*)"')
 _NOT_OF_COMMITS = ("MDMEM_ACTOR", "MDMEM_WORKSPACE", "MDMEM_NOW")
 
 
