@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from functools import cached_property
 from html import unescape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +17,7 @@ from mdmem.errors import HistoryProblem, MdmemError, PathProblem
 from mdmem.folder import files, layout
 from mdmem.memory import Memory
 from mdmem.model.history import ChangeList, ShowChanges
+from mdmem.model.searches import ConflictList
 from mdmem.page import assets, rendering
 from mdmem.page.frame import Frame, error_page, frame_of
 from mdmem.page.links import START, ExportLinks
@@ -80,6 +82,14 @@ class _CommittedMemory(Memory):
 
     first: str | None = None
     """The first of these days in ISO form; None: all."""
+
+    @cached_property
+    def _conflicts(self) -> ConflictList:
+        return super().conflicts()
+
+    def conflicts(self) -> ConflictList:
+        """List the pairs of facts that contradict each other, as they were found once."""
+        return self._conflicts
 
     @property
     def workspace(self) -> Workspace:

@@ -79,7 +79,7 @@ def fact(reader: Reader, query: Query) -> Page:
         "values": values,
         "left_out": len(history.chain) > len(chain),
         "notes": history.notes,
-        "successor": memory.successors([history.fact]).get(history.fact),
+        "successor": None if is_current else _successor(reader, history.fact),
         "contradicting": contradicting,
         "chart": _chart(values, contradicting, reader.now()) if values else "",
         "said": _said(reader, history) if links.is_served else (),
@@ -109,6 +109,10 @@ def _value(link: FactLink, chain: Sequence[FactLink]) -> Value:
         removed_by=None if is_replaced else end,
         also_by=link.also_by,
     )
+
+
+def _successor(reader: Reader, fact: FactId) -> FactId | None:
+    return reader.memory.successors([fact]).get(fact)
 
 
 def _unsaved_text(reader: Reader, fact: FactId) -> str:
