@@ -9,6 +9,7 @@ from held_open import kept
 from workspaces import NOW, Desk, code_of, desk
 
 from mdmem.memory import Memory
+from mdmem.model import FilePath
 from mdmem.model.reads import FileRow, ListFiles
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Forget, Log, Remember
@@ -27,8 +28,8 @@ def memory(at: Desk) -> Memory:
     return Memory.open(at.root, os.environ)
 
 
-def rows(memory: Memory, **wanted: int) -> list[FileRow]:
-    return list(memory.files(ListFiles(**wanted)).files)
+def rows(memory: Memory, wanted: ListFiles = ListFiles()) -> list[FileRow]:
+    return list(memory.files(wanted).files)
 
 
 def row_of(memory: Memory, path: str) -> FileRow:
@@ -72,6 +73,15 @@ def test_daily_logs_are_left_out_where_asked(memory: Memory) -> None:
     listed = memory.files(ListFiles(without_logs=True))
     assert ([row.path for row in listed.files], listed.total) == (["MEMORY.md"], 1)
     assert memory.files(ListFiles()).total == 2
+
+
+def test_one_file_comes_before_those_that_changed_later(at: Desk, memory: Memory) -> None:
+    for number in range(3):
+        at.write(f"memory/{number}.md", f"- fact {number}\n")
+    first = FilePath("MEMORY.md")
+    assert first not in [row.path for row in rows(memory, ListFiles(limit=3))]
+    assert [row.path for row in rows(memory, ListFiles(limit=1, first=first))] == [first]
+    assert len(rows(memory, ListFiles(first=FilePath("memory/none.md")))) == 4
 
 
 def test_pages(at: Desk, memory: Memory) -> None:

@@ -151,12 +151,13 @@ class Outline:
 class ListFiles:
     """List the files of memory, the last changed first; `offset`: so many are left out before.
 
-    `without_logs` leaves out daily logs.
+    `without_logs` leaves out daily logs. `first`: a file that comes before all others.
     """
 
     limit: int = 20
     offset: int = 0
     without_logs: bool = False
+    first: FilePath | None = None
 
     def __post_init__(self) -> None:
         """Refuse numbers out of their range."""

@@ -23,19 +23,14 @@ class Frame:
 def frame_of(reader: Reader, done: str | None = None) -> Frame:
     """The frame of pages; `done` names the line that says what was done."""
     memory = reader.memory
-    files = memory.files(ListFiles(limit=_MOST_FILES, without_logs=True)).files
+    curated = memory.workspace.curated
+    listed = memory.files(ListFiles(limit=_MOST_FILES, without_logs=True, first=curated))
     return Frame(
         name=memory.workspace.root.name,
         waiting=len(memory.conflicts().conflicts) + len(memory.proposals.standing().numbered.items),
-        files=curated_first(reader, files),
+        files=listed.files,
         done=reader.done.pop(done, None) if done else None,
     )
-
-
-def curated_first(reader: Reader, files: tuple[FileRow, ...]) -> tuple[FileRow, ...]:
-    """The files with MEMORY.md before all others."""
-    curated = reader.memory.workspace.curated
-    return tuple(sorted(files, key=lambda row: row.path != curated))
 
 
 def error_page(problem: MdmemError, status: int, query: str = "") -> Page:

@@ -28,7 +28,7 @@ def list_files(
     workspace: Workspace, request: ListFiles, say: Say, progress: Progress | None = None
 ) -> FileList:
     """The files of memory, the last changed first; the answer is kept while nothing moves."""
-    question = "files", request.limit, request.offset, request.without_logs
+    question = "files", request.limit, request.offset, request.without_logs, request.first
 
     def make() -> FileList:
         index = fresh_index(workspace, say, progress)
@@ -45,7 +45,8 @@ class _FileReader:
 
     def files(self, request: ListFiles) -> FileList:
         changed = self._changed()
-        paths = sorted(changed, key=lambda path: (-(changed[path] or 0), path))
+        first = request.first
+        paths = sorted(changed, key=lambda path: (path != first, -(changed[path] or 0), path))
         if request.without_logs:
             paths = [path for path in paths if self.workspace.kind_of(path) is not FileKind.DAILY]
         asked = paths[request.offset :][: request.limit]
