@@ -8,11 +8,12 @@ from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from mdmem.errors import MdmemError, failure_json, json_line, known_failure, outcome_of
+from mdmem.errors import MdmemError, UsageProblem, known_failure, outcome_of
 from mdmem.page import assets, doing, rendering
 from mdmem.page.frame import error_page, frame_of
 from mdmem.page.pages import Page, Reader, View
@@ -25,7 +26,10 @@ def build_app(reader: Reader) -> Starlette:
     """The application: pages, and the files that they load."""
     pages = [Route(path, _endpoint(reader, view)) for path, view in ROUTES.items()]
     forms = [Route("/do/{verb}", _form(reader), methods=["POST"])] if reader.can_write else []
-    return Starlette(routes=[*pages, *forms, Route("/static/{hash}/{name}", _static)])
+    return Starlette(
+        routes=[*pages, *forms, Route("/static/{hash}/{name}", _static)],
+        exception_handlers={HTTPException: _no_page(reader)},
+    )
 
 
 def _endpoint(reader: Reader, view: View) -> Callable[[Request], Response]:
@@ -36,6 +40,22 @@ def _endpoint(reader: Reader, view: View) -> Callable[[Request], Response]:
         return outcome if isinstance(outcome, Response) else failure(reader, request, outcome)
 
     return answer
+
+
+def _no_page(reader: Reader) -> Callable[[Request, Exception], Response]:
+    """Answer where no page, or none for this method, is at an address."""
+
+    def answer(request: Request, problem: Exception) -> Response:
+        assert isinstance(problem, HTTPException)
+        told = _NO_PAGE.get(problem.status_code, problem.detail)
+        response = _failed(reader, request, UsageProblem(told), problem.status_code)
+        response.headers.update(problem.headers or {})
+        return response
+
+    return answer
+
+
+_NO_PAGE = {404: "there is no page at this address", 405: "this address cannot be used like this"}
 
 
 def _form(reader: Reader) -> Callable[[Request], Awaitable[Response]]:
@@ -75,10 +95,12 @@ def wants_json(request: Request) -> bool:
 def failure(reader: Reader, request: Request, problem: Exception) -> Response:
     """The answer where a page cannot be made: why, and what to do next."""
     known = known_failure(problem)
-    if wants_json(request):
-        return _json(failure_json(known), status_of(known))
-    query = request.query_params.get("q", "")
-    return _response(reader, request, error_page(known, status_of(known), query))
+    return _failed(reader, request, known, status_of(known))
+
+
+def _failed(reader: Reader, request: Request, problem: MdmemError, status: int) -> Response:
+    page = error_page(problem, status, request.query_params.get("q", ""))
+    return _response(reader, request, page)
 
 
 def status_of(problem: MdmemError) -> int:
