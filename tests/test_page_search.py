@@ -40,6 +40,8 @@ class TestResults:
         assert re.search(
             r"inferred meets on Tuesdays, in the canteen 13 Apr in Work", words(answer)
         )
+        logged = words(read(memory, "/search?q=cello"))
+        assert logged.endswith("plays the cello 13 Apr")
         (fact,) = memory.facts(ListFacts(key="employer")).facts
         assert f"/fact/{fact.fact}" in addresses(answer)
         assert "<title>works canteen · Search" in answer.text
@@ -106,6 +108,17 @@ class TestFilters:
         text = hits(f"/search?{query}", memory)
         names = {"Notion", "Mondays", "canteen", "cello"}
         assert {name for name in names if name in text.partition("Past")[2]} == expected
+
+    def test_they_are_folded_away_where_none_is_set(self, memory: Memory) -> None:
+        assert "<details>" in read(memory, "/search?q=meets").text
+        assert "<details open>" in read(memory, "/search?q=meets&history=1").text
+
+    def test_other_words_are_looked_for_with_them(self, memory: Memory) -> None:
+        answer = read(memory, "/search?q=meets&source=inferred&at=2026-04-14")
+        form = answer.text.partition("<main")[0]
+        for name, value in (("source", "inferred"), ("at", "2026-04-14")):
+            assert f'<input type="hidden" name="{name}" value="{value}">' in form
+        assert form.count('name="q"') == 1
 
     def test_they_are_links(self, memory: Memory) -> None:
         answer = read(memory, "/search?q=meets&source=inferred")

@@ -18,7 +18,9 @@
         const page = parse(await (await fetch(address, { signal })).text());
         const nodes = [...$(part, page).childNodes].map((node) => document.importNode(node, true));
         if (signal.aborted) return;
+        const isOpen = $(`${part} details`)?.open;
         $(part).replaceChildren(...nodes);
+        if (isOpen) $(`${part} details`)?.setAttribute("open", "");
         document.title = page.title;
         history.replaceState(null, "", address);
         then(page);

@@ -82,6 +82,7 @@ def search(reader: Reader, query: Query) -> Page:
         ),
         "building": result.building if result else None,
         "filters": _filters(reader, asked, hits),
+        "is_filtered": bool(asked.keys() & _ANY.keys()),
         "as_of": result.as_of if result else asked.get("at"),
         "as_of_day": _day(result.as_of if result else asked.get("at")),
         "without": {name: value for name, value in asked.items() if name not in ("at", "history")},
