@@ -35,7 +35,7 @@ def test_its_values_newest_first(memory: Memory) -> None:
     assert "employer: works at Notion current ◐ inferred by Ada Example, Friday 10 April" in text
     assert "MEMORY.md › Memory › Work" in text
     values = text.partition(" Values ")[2]
-    assert re.findall(r"works at (\w+) 10", values) == EMPLOYERS[::-1]
+    assert re.findall(r"works at (\w+) (?:since )?10", values) == EMPLOYERS[::-1]
     assert "10 Jan – 10 Feb superseded" in values
     assert "mdmem purge" not in text
     assert "<form" not in main(answer)

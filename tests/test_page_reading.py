@@ -113,7 +113,7 @@ class TestToday:
         assert "<h1>Thursday 5 February</h1>" in answer.text
         assert "7 changes in curated memory, 0 logged." in text
         assert "contradiction : tea green or black" in text
-        assert re.search(r"proposal : agent/main proposes tram 7 and 1 more today 10:00", text)
+        assert re.search(r"proposal : agent/main proposes tram 7 and 1 more , today 10:00", text)
         assert "not saved : memory/people.md Save as yours" in text
         assert "expired : closed, 0 (until 2026-02-04) until 4 Feb" in text
         assert "Expiring soon closed, 1 (until 2026-02-10) until 10 Feb" in text
@@ -163,6 +163,14 @@ class TestTimeline:
         assert "<del>Dublin</del><ins>Frankfurt</ins>" in answer.text
         assert "09:00 in Work the migration" in text
         assert "agent/main" in text
+
+    def test_a_line_of_a_log_is_in_no_section(self, memory: Memory) -> None:
+        (change,) = memory.changes(ShowChanges(actor="agent/main", limit=1)).changes
+        for address in ("/days", "/day/2026-02-02", f"/commit/{change.commit}"):
+            assert re.search(
+                r"and hailed . \w+ agent/main 09:40 was said so",
+                words(read(memory, address)),
+            ), address
 
     def test_it_tells_what_the_verb_tells(self, memory: Memory) -> None:
         told = read(memory, "/days", accept="application/json").json["changes"]
@@ -388,15 +396,27 @@ class TestFiles:
         assert (answer.status, "not UTF-8" in words(answer)) == (404, True)
 
 
-@pytest.mark.skipif(sys.platform == "darwin", reason="names of files are UTF-8 there")
-def test_a_file_whose_name_is_not_utf8_is_listed(dated: DatedMemory) -> None:
-    dated.at.write(os.fsdecode(b"memory/caf\xe9.md"), "# Tea\n\n## Pot\n\n- tea\n")
-    memory = dated.on("2026-02-01")
-    for address in ("/", "/files", "/search?q=tea", "/f/memory/caf%E9.md"):
-        answer = read(memory, address)
-        assert "memory/caf%E9.md" in answer.text, address
-        assert read(memory, address, accept="application/json").status == answer.status < 500
-    assert "memory/caf<U+DCE9>.md" in html.unescape(words(read(memory, "/files")))
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/nothing", 404),
+        ("GET", "/do/log", 405),
+        ("POST", "/nothing", 404),
+        ("POST", "/days", 405),
+    ],
+)
+def test_an_address_of_no_page(memory: Memory, method: str, path: str, status: int) -> None:
+    app = build_app(Reader(memory, Links(), "t"))
+    answer = ask(app, method, path)
+    assert (answer.status, answer.text.count("<h1>"), '<nav class="tabs"' in answer.text) == (
+        status,
+        1,
+        True,
+    )
+    assert "this address" in words(answer)
+    assert ("allow" in answer.headers) == (status == 405)
+    told = ask(app, method, path, {"accept": "application/json"})
+    assert (told.status, told.json["error"]) == (status, "usage")
 
 
 class Elements(HTMLParser):

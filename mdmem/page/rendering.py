@@ -15,7 +15,7 @@ from mdmem.page import assets, charts, markdown
 from mdmem.page.frame import Frame
 from mdmem.page.pages import Page, Reader
 from mdmem.page.places import Places
-from mdmem.page.rows import Piece, difference
+from mdmem.page.rows import Piece, difference, place_of
 from mdmem.show.proposals import visible
 from mdmem.text.addresses import join_path
 from mdmem.wording import number_of, typed
@@ -46,6 +46,8 @@ def html(reader: Reader, page: Page, frame: Frame) -> str:
             "text": lambda source: _text(reader, source),
             "document": lambda source, path: _document(reader, source, path),
             "clock": lambda moment: clock(moment, now),
+            "period": lambda start, end: period(start, end, now),
+            "place": lambda path, section: place_of(reader.memory.workspace, path, section),
         }
     )
 
@@ -138,18 +140,33 @@ def _pieces(shown: tuple[Piece, ...], key: str | None = None) -> Markup:
 def time(moment: datetime, now: datetime) -> Markup:
     """A moment for people: today by the clock, in the last days by weekday, else by date."""
     local = moment.astimezone(now.tzinfo)
-    clock = f"{local:%H:%M}"
-    shown = f"today {clock}" if local.date() == now.date() else _day_words(local.date(), now)
-    return Markup('<time datetime="{}">{}</time>').format(
-        local.isoformat(timespec="minutes"), shown
-    )
+    is_today = local.date() == now.date()
+    return _stamp(local, now, f"today {local:%H:%M}" if is_today else _day_words(local.date(), now))
 
 
 def clock(moment: datetime, now: datetime) -> Markup:
     """A moment of a day that is named above it."""
     local = moment.astimezone(now.tzinfo)
-    return Markup('<time datetime="{}">{:%H:%M}</time>').format(
-        local.isoformat(timespec="minutes"), local
+    return _stamp(local, now, f"{local:%H:%M}")
+
+
+def period(start: datetime, end: datetime | None, now: datetime) -> Markup:
+    """A span of time, as short as it is clear: `13 – 25 Feb`, `since 25 Feb`."""
+    first = start.astimezone(now.tzinfo)
+    if end is None:
+        return Markup("since {}").format(_stamp(first, now, _short_date(first, now)))
+    last = end.astimezone(now.tzinfo)
+    before, after = _short_date(first, now), _short_date(last, now)
+    if first.date() == last.date():
+        before, after = f"{before} {first:%H:%M}", f"{last:%H:%M}"
+    elif (first.year, first.month) == (last.year, last.month):
+        before = str(first.day)
+    return Markup("{} – {}").format(_stamp(first, now, before), _stamp(last, now, after))
+
+
+def _stamp(local: datetime, now: datetime, words: str) -> Markup:
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+        local.isoformat(timespec="minutes"), minute(local, now), words
     )
 
 
@@ -168,5 +185,9 @@ def minute(moment: datetime, now: datetime) -> str:
 def _day_words(moment: date, now: datetime) -> str:
     if timedelta(0) < now.date() - moment <= _WEEK:
         return f"{moment:%A}"
+    return _short_date(moment, now)
+
+
+def _short_date(moment: date, now: datetime) -> str:
     year = "" if moment.year == now.year else f" {moment.year}"
-    return f"{moment.day} {moment:%b}{year}"
+    return f"{charts.short_day(moment)}{year}"

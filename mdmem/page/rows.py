@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from mdmem.folder import layout
 from mdmem.history.differences import DiffKind, word_difference
 from mdmem.model import FilePath, SectionPath, Source
 from mdmem.model.history import ChangeKind, FactChange
 from mdmem.startup.records import dataclass
-from mdmem.text.facts import key_and_value, shortened
+from mdmem.text.facts import key_and_value
+from mdmem.workspace import Workspace
 
 Piece = tuple[DiffKind, str]
 """A piece of a difference by words."""
@@ -78,6 +80,13 @@ def change_row(change: FactChange) -> ChangeRow:
 def source_mark(source: Source, claimed_by: str | None = None) -> SourceMark:
     """The sign and word of a source."""
     return SourceMark(_MARKS[source], _SOURCES[source], claimed_by)
+
+
+def place_of(workspace: Workspace, path: str, section: SectionPath) -> str:
+    """The section or file of a fact in a word; empty for a daily log, whose sections are times."""
+    if layout.log_day(path, workspace.daily):
+        return ""
+    return section[-1] if section else path
 
 
 def difference(old: str, new: str) -> tuple[Piece, ...]:
