@@ -14,6 +14,7 @@ from mdmem.model.reads import FileRow, ListFiles
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Forget, Log, Remember
 
+ALL = ListFiles()
 SEED = "# Memory\n\n- before all\n\n## Work\n\n- works at Stripe\n- has a desk\n\n## Home\n"
 
 
@@ -28,7 +29,7 @@ def memory(at: Desk) -> Memory:
     return Memory.open(at.root, os.environ)
 
 
-def rows(memory: Memory, wanted: ListFiles = ListFiles()) -> list[FileRow]:
+def rows(memory: Memory, wanted: ListFiles = ALL) -> list[FileRow]:
     return list(memory.files(wanted).files)
 
 
