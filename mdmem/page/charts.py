@@ -128,7 +128,7 @@ def areas(name: str, labels: Sequence[str], series: Sequence[Series], height: in
 
 
 def steps(name: str, points: Sequence[tuple[float, float]], height: int = 120) -> Markup:
-    """How a share falls from 1: at each age in days, the share from there on."""
+    """A share that falls from 1: at each age in days, the share from there on."""
     longest = max((1.0, *(age for age, _ in points)))
     corners = [f"0,{_n(0)}"]
     before = 1.0
@@ -144,7 +144,7 @@ def steps(name: str, points: Sequence[tuple[float, float]], height: int = 120) -
 
 
 def room(name: str, used: int, most: int) -> Markup:
-    """How much of a budget is used; what is over it in another colour."""
+    """The used part of a budget; what is over it in another colour."""
     whole = max(used, most, 1)
     parts = [
         _rectangle("s2", 0, 0, WIDTH, 12),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import TypeAlias
 
 from mdmem.history.differences import DiffKind, word_difference
 from mdmem.model import FactId, FilePath
 from mdmem.model.trail import Entry
-from mdmem.page.rows import MAX_CHARACTERS, Piece, difference
+from mdmem.page.rows import Piece, difference
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.common_ends import common_ends
 from mdmem.text.document import parse_bytes, split_lines
@@ -22,8 +22,8 @@ _MOST_COMPARED = 400
 """More pairs of lines without a counterpart are not compared, each with each."""
 _LEAST_SHARED = 0.5
 """The share of a line that another one must have to be taken for its new form."""
-_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s")
-_MAY_REACH_FAR = re.compile(r"```|~~~|<[!?A-Za-z]")
+_ITEM = late.pattern(r"(?:[-*+]|\d{1,9}[.)])\s")
+_MAY_REACH_FAR = late.pattern(r"```|~~~|<[!?A-Za-z]")
 """The beginnings of code and HTML, whose end may be anywhere below."""
 _SIGNS = {"": "", "changed": "~", "added": "+", "removed": "−"}
 

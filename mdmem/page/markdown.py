@@ -19,6 +19,7 @@ from mistune.core import BlockState, InlineState
 from mistune.renderers.html import HTMLRenderer
 
 from mdmem.show.proposals import visible
+from mdmem.startup import late
 from mdmem.text.facts import split_kind
 
 Token: TypeAlias = dict[str, Any]
@@ -29,17 +30,17 @@ AddressOf: TypeAlias = Callable[[str, str], str]
 MAX_CHARACTERS = 200_000
 MAX_ELEMENTS = 1_500
 """Maximum length of a text that is shown whole, and of its elements: a page has 2,000 at most."""
-_ADDRESS_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):")
-_DROPPED = re.compile(r"[\x00-\x20\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+_ADDRESS_SCHEME = late.pattern(r"([a-z][a-z0-9+.-]*):")
+_DROPPED = late.pattern(r"[\x00-\x20\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 """Blanks, controls and hidden characters: a browser drops some before it looks for the scheme."""
 _OPEN_SCHEMES = frozenset({"http", "https", "mailto"})
-_COMMENT = re.compile(r"(?s)<!--.*?(?:-->|\Z)")
+_COMMENT = late.pattern(r"(?s)<!--.*?(?:-->|\Z)")
 _WIKILINK = r"!?\[\[[^\[\]\r\n]{1,400}\]\]"
-_BLOCK_ID = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+\Z")
-_CALLOUT = re.compile(r"\[![^\]\r\n]{1,40}\][+-]?[ \t]*([^\r\n]*)\r?\n?")
-_LINK = re.compile(r"</?a\b[^<>]*>")
-_TAG = re.compile(r"<[^<>]*>")
-_ELEMENT = re.compile(r"<[a-z]")
+_BLOCK_ID = late.pattern(r"(?:^|\s)\^[A-Za-z0-9-]+\Z")
+_CALLOUT = late.pattern(r"\[![^\]\r\n]{1,40}\][+-]?[ \t]*([^\r\n]*)\r?\n?")
+_LINK = late.pattern(r"</?a\b[^<>]*>")
+_TAG = late.pattern(r"<[^<>]*>")
+_ELEMENT = late.pattern(r"<[a-z]")
 _LOWEST_HEADING = 6
 _SHRINK = 0.9
 _TASKS = {True: ("☑", "done"), False: ("☐", "to do")}

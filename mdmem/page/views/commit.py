@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from mdmem.errors import HistoryProblem
@@ -10,8 +9,9 @@ from mdmem.model.history import ShowChanges
 from mdmem.page.pages import Page, Query, Reader
 from mdmem.page.rows import change_row
 from mdmem.show.history import changes_json
+from mdmem.startup import late
 
-_ID = re.compile(r"[0-9a-f]{7,64}")
+_ID = late.pattern(r"[0-9a-f]{7,64}")
 _MOST_ROWS = 200
 _SHORT = 10
 

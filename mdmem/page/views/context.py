@@ -1,4 +1,4 @@
-"""What an agent would be given of memory: the block of a session's start, or of a prompt."""
+"""The block that an agent would be given now: at the start of a session, or for a prompt."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class BlockLine:
 
 @dataclass(frozen=True, slots=True)
 class OmittedPart:
-    """What a part leaves out for lack of room: how many entries, and the first of them."""
+    """The entries that a part leaves out for lack of room: their number, and the first of them."""
 
     reason: str
     count: int

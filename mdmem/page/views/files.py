@@ -54,7 +54,14 @@ def files(reader: Reader, query: Query) -> Page:
         "older": reader.links.files(after=next_page) if next_page < listed.total else "",
     }
     back = reader.links.files(after=after)
-    return Page("files", "Memory", values, files_json(listed), tab="memory", back=back)
+    return Page(
+        template="files",
+        title="Memory",
+        values=values,
+        data=files_json(listed),
+        tab="memory",
+        back=back,
+    )
 
 
 def _line(reader: Reader, row: FileRow) -> FileLine:
@@ -102,7 +109,14 @@ def file(reader: Reader, query: Query) -> Page:
         "log_day": layout.day_of(path, reader.memory.workspace.daily),
     }
     data = outline_json(outline) | {"text": text}
-    return Page("file", title, values, data, tab="memory", back=reader.links.file(path))
+    return Page(
+        template="file",
+        title=title,
+        values=values,
+        data=data,
+        tab="memory",
+        back=reader.links.file(path),
+    )
 
 
 def _title(document: Document, path: FilePath) -> tuple[str, Section | None]:

@@ -181,10 +181,10 @@ def _now(reader: Reader, place: _Place) -> tuple[_Place, SectionView | None]:
 
 
 def _facts_of(reader: Reader, path: str, section: SectionPath, shown: Sequence[Entry]) -> FactList:
-    """What is known of the facts among some entries of a section, and of others with their ids."""
+    """The facts among some entries of a section, and others with the same ids."""
     ids = tuple(dict.fromkeys(entry.fact for entry in shown if entry.fact))
     if not ids:
-        return FactList((), 0)
+        return FactList(facts=(), total=0)
     named = join_path(section) or None
     return reader.memory.facts(ListFacts(ids=ids, file=path, section=named, limit=_MOST_LISTED))
 

@@ -75,7 +75,14 @@ def timeline(reader: Reader, query: Query) -> Page:
     }
     data = changes_json(ChangeList(tuple(changes)))
     back = reader.links.days(before=before, **asked)
-    return Page("timeline", "Timeline", values, data, tab="timeline", back=back)
+    return Page(
+        template="timeline",
+        title="Timeline",
+        values=values,
+        data=data,
+        tab="timeline",
+        back=back,
+    )
 
 
 def _parse_before(text: str | None) -> date | None:

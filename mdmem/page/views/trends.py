@@ -89,7 +89,14 @@ def trends(reader: Reader, query: Query) -> Page:
         "room": _room(reader),
     }
     data = {"trends": fact_trends_json(facts), "searches": searches_json(searches)}
-    return Page("trends", "Trends", values, data, "trends", reader.links.trends())
+    return Page(
+        template="trends",
+        title="Trends",
+        values=values,
+        data=data,
+        tab="trends",
+        back=reader.links.trends(),
+    )
 
 
 def _current(facts: FactTrends, days: Sequence[FactDay]) -> Figure:
