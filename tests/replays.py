@@ -9,7 +9,7 @@ from typing import Self
 import pytest
 
 from mdmem.history import CommitNote, compose_message
-from mdmem.history.file_changes import FileChange, Page
+from mdmem.history.file_changes import FileChange, FileVersion
 from mdmem.history.replay import build_step
 from mdmem.model import (
     CommitId,
@@ -33,11 +33,11 @@ LOG = FilePath("memory/2026-03-05.md")
 FACTS: SectionPath = ("Memory", "Facts")
 
 
-def page(text: str | None, path: FilePath) -> Page | None:
+def page(text: str | None, path: FilePath) -> FileVersion | None:
     if text is None:
         return None
     document = parse(text)
-    return Page(document, path, frontmatter.tags(document))
+    return FileVersion(document, path, frontmatter.tags(document))
 
 
 def fact(words: str) -> FactId:

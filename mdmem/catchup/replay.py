@@ -12,7 +12,7 @@ from mdmem.catchup.lines import Lines, ReadCommit
 from mdmem.editors.daily import is_minute_title
 from mdmem.errors import PathProblem
 from mdmem.history.copies import CopyFates
-from mdmem.history.file_changes import EarlierTrail, FileChange, Page
+from mdmem.history.file_changes import EarlierTrail, FileChange, FileVersion
 from mdmem.history.merge_step import Combination, MergeFile, MergeParent, build_merge_step
 from mdmem.history.replay import build_step, confirmed_facts
 from mdmem.merge import again, merge_by_section
@@ -44,7 +44,7 @@ class CommitPages:
     def __init__(self, workspace: Workspace, adopted: Mapping[FilePath, CommitId]) -> None:
         self._workspace = workspace
         self.adopted = dict(adopted)
-        self._pages: OrderedDict[tuple[str, FilePath], Page | None] = OrderedDict()
+        self._pages: OrderedDict[tuple[str, FilePath], FileVersion | None] = OrderedDict()
         self._contents: dict[str, bytes] = {}
         self._memory_paths: dict[FilePath, bool] = {}
 
@@ -75,7 +75,7 @@ class CommitPages:
             changed.path, changed.before_path if before else changed.path, before, after
         )
 
-    def at_commit(self, commit: CommitId, path: FilePath) -> Page | None:
+    def at_commit(self, commit: CommitId, path: FilePath) -> FileVersion | None:
         """A memory file as a commit has it; None where it has none, or none that can be indexed."""
         data = self._workspace.repository.read(commit, [path])[path]
         return None if data is None else self._parse(data, path)
@@ -86,7 +86,7 @@ class CommitPages:
             self._memory_paths[path] = self._workspace.kind_of(path).is_memory
         return self._memory_paths[path] or path in self.adopted
 
-    def page(self, blob: str | None, path: FilePath) -> Page | None:
+    def page(self, blob: str | None, path: FilePath) -> FileVersion | None:
         """A version of a file, parsed; None where there is none, or none that can be indexed."""
         if blob is None or not self.is_memory(path):
             return None
@@ -102,12 +102,12 @@ class CommitPages:
         self._pages.move_to_end((blob, path))
         return self._pages[blob, path]
 
-    def _parse(self, data: bytes, path: FilePath) -> Page | None:
+    def _parse(self, data: bytes, path: FilePath) -> FileVersion | None:
         try:
             document = parse_bytes(data)
         except PathProblem:
             return None
-        return Page(document, path, frontmatter.tags(document), self._workspace.daily)
+        return FileVersion(document, path, frontmatter.tags(document), self._workspace.daily)
 
 
 def facts_to_derive(trail: Trail, after: int) -> set[FactId]:
@@ -250,7 +250,7 @@ def _merge_file(
     same_as = next((side for side, change in enumerate(changes) if change is None), None)
 
     @cache
-    def page_before(side: int) -> Page | None:
+    def page_before(side: int) -> FileVersion | None:
         change = changes[side]
         return pages.page(change.before, change.before_path) if change else None
 

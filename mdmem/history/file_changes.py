@@ -17,7 +17,7 @@ from mdmem.text.entries import entries
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class FileVersion:
     """A file in one commit; `tags` are the file's own, `daily` names the logs, if settings do."""
 
     document: Document
@@ -48,8 +48,8 @@ class FileChange:
 
     path: FilePath
     before_path: FilePath
-    before: Page | None
-    after: Page | None
+    before: FileVersion | None
+    after: FileVersion | None
 
     @property
     def is_renamed(self) -> bool:

@@ -16,9 +16,9 @@ from mdmem.history.file_changes import (
     EarlierTrail,
     EntryMatches,
     FileChange,
+    FileVersion,
     MovedEntry,
     OldEntry,
-    Page,
     entry_content,
     entry_identity,
     pair_by_key,
@@ -60,8 +60,8 @@ class MergeFile:
     path: FilePath
     before: tuple[FilePath, ...]
     same_as: int | None
-    page: Page | None
-    page_before: Callable[[int], Page | None]
+    page: FileVersion | None
+    page_before: Callable[[int], FileVersion | None]
 
 
 @dataclass(slots=True)

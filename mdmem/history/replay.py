@@ -23,9 +23,9 @@ from mdmem.history.file_changes import (
     EarlierTrail,
     EntryMatches,
     FileChange,
+    FileVersion,
     MovedEntry,
     OldEntry,
-    Page,
     changed_revisions,
     entry_content,
     entry_identity,
@@ -158,7 +158,7 @@ class StepBuilder:
             return None
         return self.statements.only_origin
 
-    def _begin(self, entry: Entry, moved: MovedEntry | None, page: Page | None) -> None:
+    def _begin(self, entry: Entry, moved: MovedEntry | None, page: FileVersion | None) -> None:
         combined = self.combined.get(entry.path, _NOTHING).get(entry.first_line)
         origin, also = (combined.origin, False) if combined else self._origin(entry, page)
         number = combined.number if combined else self.number
@@ -192,7 +192,7 @@ class StepBuilder:
                 replace(self._overruled[before.number], occurrence=-len(self.begun))
             )
 
-    def _origin(self, entry: Entry, page: Page | None) -> tuple[Origin, bool]:
+    def _origin(self, entry: Entry, page: FileVersion | None) -> tuple[Origin, bool]:
         """The origin of a new entry, and whether it states that its key has several values."""
         lines = page.document.lines[entry.start_line - 1 : entry.end_line] if page else ()
         note = self.statements.note(lines, entry.path, entry.section)
@@ -475,7 +475,7 @@ def _strengthened(origin: Origin, note: ParsedNote, fact: FactId) -> Origin:
     )
 
 
-def _same_entry(page: Page | None, entry: Entry) -> Entry | None:
+def _same_entry(page: FileVersion | None, entry: Entry) -> Entry | None:
     entries, identity = page.entries() if page else (), entry_identity(entry)
     return next((each for each in reversed(entries) if entry_identity(each) == identity), None)
 

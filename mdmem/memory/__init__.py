@@ -52,7 +52,6 @@ if TYPE_CHECKING:
         FileList,
         FileNames,
         FoundWorkspace,
-        Freshness,
         Initialise,
         InitResult,
         ListFiles,
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
         SectionView,
         Show,
         ShowFigures,
+        WorkspaceFreshness,
         WorkspaceStatus,
     )
     from mdmem.model.searches import (
@@ -544,7 +544,7 @@ class Memory:
             return self.pipelines.add_status(status)
         return status
 
-    def freshness(self) -> Freshness:
+    def freshness(self) -> WorkspaceFreshness:
         """Tell what is not saved or indexed: the part of `status` that costs nothing."""
         return module("queries.status").freshness(self.workspace)
 

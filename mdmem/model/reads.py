@@ -292,7 +292,7 @@ class MoreFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Freshness:
+class WorkspaceFreshness:
     """The memory files that are not saved, and (`current`) if the index has seen everything."""
 
     commit: CommitId | None

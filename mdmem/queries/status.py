@@ -14,7 +14,7 @@ from mdmem.folder import files, hook_files, layout
 from mdmem.history.purged import holds_purged, parse_purged
 from mdmem.merge import setup
 from mdmem.model import CommitId, FileKind, FilePath
-from mdmem.model.reads import Freshness, MoreFacts, Waiting, WorkspaceStatus
+from mdmem.model.reads import MoreFacts, Waiting, WorkspaceFreshness, WorkspaceStatus
 from mdmem.proposals import branches
 from mdmem.queries import folders, other_branches
 from mdmem.search.snapshot import Snapshot
@@ -73,9 +73,9 @@ def unsaved_files(workspace: Workspace) -> tuple[FilePath, ...]:
     return kept.answer(workspace, "unsaved", (kept.unsaved,), make)
 
 
-def freshness(workspace: Workspace) -> Freshness:
+def freshness(workspace: Workspace) -> WorkspaceFreshness:
     """The unsaved files, and the state of the index, which stays as it is."""
-    return Freshness(
+    return WorkspaceFreshness(
         commit=workspace.repository.head(),
         uncommitted=unsaved_files(workspace),
         current=index_as_is(workspace)[1],
