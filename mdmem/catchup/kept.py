@@ -26,10 +26,6 @@ Stamp: TypeAlias = "tuple[int, ...]"
 _MOST_KEPT = 50
 _PROPOSALS = ("refs/heads/mdmem/proposals", "refs/mdmem/made")
 _BRANCHES = ("refs/heads", "refs/remotes")
-_USER_VARIABLES = (
-    *(f"GIT_{role}_{part}" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")),
-    "EMAIL",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +170,7 @@ def user(workspace: Workspace) -> Look | None:
     settings = git_settings.read_settings(str(workspace.repository.git_dir))
     if settings is None:
         return None
-    return Look((settings, *map(os.environ.get, _USER_VARIABLES)))
+    return Look((settings, *git_settings.identity_variables()))
 
 
 def unsaved(workspace: Workspace) -> Look | None:
@@ -184,8 +180,8 @@ def unsaved(workspace: Workspace) -> Look | None:
     if settings is None:
         return None
     of_user = (
-        _user_file(settings, b"excludesfile", "ignore"),
-        _user_file(settings, b"attributesfile", "attributes"),
+        settings.user_file(b"excludesfile", "ignore"),
+        settings.user_file(b"attributesfile", "attributes"),
     )
     if not all(path.startswith("/") for path in of_user):
         return None
@@ -204,15 +200,6 @@ def unsaved(workspace: Workspace) -> Look | None:
         values=(*seen.values, settings),
         stamps=tuple(map(files.stamp, names)),
     )
-
-
-def _user_file(settings: git_settings.GitSettings, name: bytes, usual: str) -> str:
-    """A file of the user's that git reads for all repositories; relative where git has to tell."""
-    home = os.environ.get("HOME", "")
-    if settings.has(b"core", name):
-        path = os.fsdecode(settings.values[b"core", name] or b"")
-        return home + path[1:] if path.startswith("~/") else path
-    return f"{os.environ.get('XDG_CONFIG_HOME') or home + '/.config'}/git/{usual}"
 
 
 def _folders(workspace: Workspace, paths: Iterable[str]) -> set[str]:

@@ -10,6 +10,10 @@ from mdmem.startup.records import dataclass
 LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-."
 _STRIPPED, _DROPPED = b" .,:;'", b'<>"\\\x7f'
 """Characters that git strips from the ends of names, and drops anywhere in them."""
+_IDENTITY = (
+    *(f"GIT_{role}_{part}" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")),
+    "EMAIL",
+)
 _SYSTEM = {"/usr/bin": "/etc", "/bin": "/etc", "/usr/local/bin": "/usr/local/etc"}
 """Folder of the git program → folder of the system's settings."""
 
@@ -45,6 +49,22 @@ class GitSettings:
     def has(self, section: bytes, name: bytes) -> bool:
         """True if a setting is set, to whatever value."""
         return (section, name) in self.values
+
+    def user_file(self, name: bytes, usual: str) -> str:
+        """A file of the user's that git reads for all repositories, `core.NAME` or the usual one.
+
+        Relative where only git can tell.
+        """
+        home = os.environ.get("HOME", "")
+        if self.has(b"core", name):
+            path = os.fsdecode(self.values[b"core", name] or b"")
+            return home + path[1:] if path.startswith("~/") else path
+        return f"{os.environ.get('XDG_CONFIG_HOME') or home + '/.config'}/git/{usual}"
+
+
+def identity_variables() -> tuple[str | None, ...]:
+    """The values of the variables that git takes the user's name and address from."""
+    return tuple(map(os.environ.get, _IDENTITY))
 
 
 def is_off(value: bytes | None) -> bool:
