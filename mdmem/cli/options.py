@@ -230,6 +230,16 @@ ListStamp = Annotated[
         help="The list that the numbers refer to. [default: the last one shown]",
     ),
 ]
+Vouch = Annotated[bool, typer.Option("--vouch", help="Vouch for it: record it as user-stated.")]
+AcceptAnyway = Annotated[
+    bool, typer.Option("--anyway", help="Accept the named parts even if they are outdated.")
+]
+Expiring = Annotated[
+    str | None,
+    typer.Option(
+        "--expiring", metavar="DATE", help="Only facts that expire on this day or before."
+    ),
+]
 ExpectedTip = Annotated[
     str | None,
     typer.Option(

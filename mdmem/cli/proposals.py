@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import typer
 
     from mdmem.cli.options import (
+        AcceptAnyway,
         Actor,
         Again,
         Allow,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         Json,
         ListStamp,
         Session,
+        Vouch,
     )
 
 
@@ -134,12 +136,8 @@ def accept(
     undisputed: DecidedAll = False,
     stamp: ListStamp = None,
     edit: EditedFirst = None,
-    vouch: Annotated[
-        bool, typer.Option("--vouch", help="Vouch for it: record it as user-stated.")
-    ] = False,
-    anyway: Annotated[
-        bool, typer.Option("--anyway", help="Accept the named parts even if they are outdated.")
-    ] = False,
+    vouch: Vouch = False,
+    anyway: AcceptAnyway = False,
     expect: ExpectedTip = None,
     **shared: Committing,
 ) -> Answer:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ByActor,
         BySource,
         Combined,
+        Expiring,
         FileOrFolder,
         InSession,
         Json,
@@ -148,12 +149,7 @@ def facts(
     offset: Annotated[
         int, typer.Option("--offset", metavar="N", help="Leave out the first N facts.")
     ] = 0,
-    expiring: Annotated[
-        str | None,
-        typer.Option(
-            "--expiring", metavar="DATE", help="Only facts that expire on this day or before."
-        ),
-    ] = None,
+    expiring: Expiring = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Include facts that are no longer current.")
     ] = False,
