@@ -26,6 +26,7 @@ _EXPORT_PACKAGES = ("jinja2",)
 _PACKAGES = (*_EXPORT_PACKAGES, "starlette", "uvicorn")
 _LOOPBACK = "127.0.0.1"
 _FIRST_PORT, _PORTS = 20_000, 12_000  # below those that systems hand out
+_LAST_PORT = 65_535
 _CATCHING_UP_SECONDS = 1.5  # for the index, at the end
 _IDLE_SECONDS = 2 * 3600.0
 
@@ -96,12 +97,13 @@ def _require(packages: Sequence[str]) -> None:
 
 def _listen(port: int, root: Path) -> socket.socket:
     """Listen on a port, on the loopback alone. Raises UsageProblem (it cannot be used)."""
+    if not 0 <= port <= _LAST_PORT:
+        raise UsageProblem(f"port {port} cannot be used: no such port")
     try:
         return socket.create_server((_LOOPBACK, port or _usual_port(root)))
-    except (OSError, OverflowError) as problem:
+    except OSError as problem:
         if port:
-            reason = getattr(problem, "strerror", None) or "no such port"
-            raise UsageProblem(f"port {port} cannot be used: {reason}") from problem
+            raise UsageProblem(f"port {port} cannot be used: {problem.strerror}") from problem
     return socket.create_server((_LOOPBACK, 0))
 
 
