@@ -226,6 +226,13 @@ def test_labels_go_to_the_successor(at: Desk, change: Change, line: str) -> None
     assert not at.apply(change).changed
 
 
+@pytest.mark.parametrize(("text", "named"), [("shell: zsh", ZSH), ("Tea", "tea")])
+def test_what_says_the_same_stays(at: Desk, text: str, named: str) -> None:
+    same = Remember(text, section="Facts", options=WriteOptions(supersedes=named))
+    done = at.apply(same)
+    assert (at.read("MEMORY.md"), done.changed, done.supersedes) == (SEED, False, ())
+
+
 def test_a_block_id_that_another_line_has_is_not_given_again(at: Desk) -> None:
     at.write("MEMORY.md", SEED.replace("zsh", "zsh <!-- at home --> ^sh"))
     at.commit()

@@ -59,8 +59,8 @@ def _without_superseded(
 ) -> tuple[EditResult, FactId | None]:
     """Remove the item that `name` means from an edit's result; None if it is not there.
 
-    Of several items the one in the edited section is meant. Its labels go to `successor` (None:
-    the last fact that the edit adds).
+    It stays if the edit states the same. Of several items the one in the edited section is meant.
+    Its labels go to `successor` (None: the last fact that the edit adds).
     Raises: FactProblem (`fact-ambiguous`; `fact-not-found`: a repeat, whose first edit removed it),
     SectionProblem (`body-escapes-section`).
     """
@@ -79,6 +79,8 @@ def _without_superseded(
     edited = parse(result.text)
     if not candidates or len(items_matching(items(edited), name)) != len(candidates):
         return result, None  # it is elsewhere, or the edit itself took it out
+    if {each.fact.id for each in candidates} == {successor}:
+        return result, successor  # the new text is the old one
     item = _meant(workspace, path, document, in_section, candidates, name)
     number = _with_id(document, item.fact.id).index(item)
     text = fact_editor.forget(edited, _with_id(edited, item.fact.id)[number]).text
