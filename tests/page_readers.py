@@ -26,6 +26,7 @@ SEED = "# Memory\n\n## Work\n\n## Home\n\n- lives in Oslo\n"
 STATED = WriteOptions(source=Source.USER_STATED, reason="asked Mats")
 SESSION = "claude/5a1e0012-3456-4789-8abc-def012345678"
 TODAY = "2026-05-05"
+_FIELD = re.compile(r"<(?:input|textarea)\b[^>]*>[^<]*")
 _HOSTILE = re.compile(r"(?:java|vb)script:|data:", re.IGNORECASE)
 
 
@@ -64,11 +65,16 @@ class _Harm(HTMLParser):
                 self.found.append(f"{tag} {name}")
 
 
+def shown(answer: Response) -> str:
+    """A page without the values of its fields, which are sent back as they are."""
+    return _FIELD.sub("", answer.text)
+
+
 def harm(answer: Response) -> list[str]:
     """What could act, or hide, in a page; a script is one of the frame's."""
     parser = _Harm()
     parser.feed(answer.text)
-    hidden = [hex(ord(sign)) for sign in answer.text if sign in "\u200b\u202e\u2066\u2069"]
+    hidden = [hex(ord(sign)) for sign in shown(answer) if sign in "\u200b\u202e\u2066\u2069"]
     scripts = re.findall(r"<script(?! src=\"/static/)[^>]*>", answer.text)
     return [*parser.found, *hidden, *scripts]
 

@@ -10,6 +10,7 @@ from dated_memory import DatedMemory
 from dated_memory import dated as dated
 from dated_memory import dated_desk as dated_desk
 from page_driver import Response, ask
+from page_readers import shown
 
 from mdmem.memory import Memory
 from mdmem.model.history import ShowChanges
@@ -108,6 +109,6 @@ def test_what_others_wrote_is_words_on_each_page(dated: DatedMemory) -> None:
     for address, answer in answers.items():
         assert answer.status < 500, address
         assert Strange(answer).found == [], address
-        assert "\u202e" not in answer.text, address
-    shown = "".join(answer.text for answer in answers.values())
-    assert [field for field in FIELDS if f"{field}x&#34;&#39;" not in shown] == []
+        assert "\u202e" not in shown(answer), address
+    text = "".join(answer.text for answer in answers.values())
+    assert [field for field in FIELDS if f"{field}x&#34;&#39;" not in text] == []

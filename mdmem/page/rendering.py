@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from functools import cache, lru_cache
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from mdmem import secrets
 from mdmem.folder import installed
@@ -79,6 +79,7 @@ def _environment(is_served: bool) -> Environment:
         finalize=_shown if is_served else _shown_without_secrets,
     )
     environment.filters.update(
+        raw=escape,  # the value of a field, which is sent back as it is
         inline=lambda source: Markup(markdown.inline(source)),
         pieces=_pieces if is_served else _pieces_without_secrets,
         value=_value if is_served else _value_without_secrets,
