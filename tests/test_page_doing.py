@@ -390,6 +390,17 @@ def test_a_fact_is_replaced(tab: Tab, old: str, typed: str, line: str) -> None:
     assert "Mdmem-Reason: seen today" in message
 
 
+def test_what_is_sent_as_it_was_stays(tab: Tab) -> None:
+    family = "family: 👨\u200d👩 ❤\ufe0f (until 2026-04-01)"
+    tab.at.write("MEMORY.md", SEED.replace("likes tea", family))
+    tab.at.commit("by hand")
+    for text in ("printer: Brother", family):
+        fact = tab.fact(text)
+        tab.press(tab.find(f"/fact/{fact}", "^Replace$"))
+        assert text in tab.texts()
+        assert text in tab.at.read("MEMORY.md")
+
+
 def test_an_entry_of_a_log_is_replaced_by_another(tab: Tab) -> None:
     button = tab.form("replace", fact=tab.fact("the ferry was late"), text="the ferry was early")
     assert tab.press(button) == "Replaced by: the ferry was early"
@@ -410,10 +421,7 @@ def test_a_fact_that_is_no_longer_current_is_neither_replaced_nor_forgotten(tab:
     tab.memory.apply(Remember(new, section="Facts", options=options))
     text = stays(tab, replace, text=HOSTILE, reason="what I typed")
     (again,) = [each for each in buttons(text) if each.name == "Replace"]
-    assert (again.fields["text"], again.fields["reason"]) == (
-        HOSTILE.replace("\u202e", "<U+202E>"),
-        "what I typed",
-    )
+    assert (again.fields["text"], again.fields["reason"]) == (HOSTILE, "what I typed")
     assert again.fields["fact"] == tab.fact(new), "it would replace what is there now"
     stays(tab, forget, reason="what I typed")
     assert tab.press(again, text="likes water") == "Replaced by: likes water"
@@ -459,6 +467,7 @@ def test_an_edit_that_the_check_refuses_is_not_saved(tab: Tab) -> None:
     button = tab.find("/health", "^Save as yours$")
     tab.at.write("MEMORY.md", SEED + f"- key: {TOKEN}\n")
     text = stays(tab, button)
+    assert "<h1>This cannot be done</h1>" in text
     assert "MEMORY.md:14" in text
     assert TOKEN not in text
 
@@ -504,7 +513,9 @@ def test_what_was_typed_is_added_as_it_was_typed(tab: Tab) -> None:
 
 def test_what_was_typed_stays_after_a_failure(tab: Tab) -> None:
     button = tab.form("remember", text="blue door", key="house", section="Nowhere")
-    text = stays(tab, button)
+    text = stays(tab, button, status=404)
+    assert "<h1>This cannot be done</h1>" in text
+    assert "Add --create to create the section." in text
     (again,) = [each for each in buttons(text) if each.name == "Remember"]
     typed = {name: again.fields[name] for name in ("text", "key", "section")}
     assert typed == {"text": "blue door", "key": "house", "section": "Nowhere"}

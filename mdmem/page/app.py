@@ -76,7 +76,7 @@ def _sent(reader: Reader, request: Request, fields: dict[str, str]) -> Response:
     if isinstance(outcome, Page):
         return _response(reader, request, outcome)
     problem = known_failure(outcome)
-    status = 409 if doing.is_stale(problem) else status_of(problem)
+    status = 409 if doing.is_stale(verb, problem) else status_of(problem)
     return _response(reader, request, doing.refused_page(reader, problem, status, verb, fields))
 
 

@@ -40,7 +40,7 @@ from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.text.addresses import join_path
 from mdmem.text.facts import shortened
-from mdmem.wording import number_of
+from mdmem.wording import number_of, typed
 
 Fields: TypeAlias = Mapping[str, str]
 
@@ -50,6 +50,8 @@ _MAX_QUOTED = 80
 _COMMIT = late.pattern(r"[0-9a-f]{7,64}")
 _STALE = (FactProblem, HistoryProblem, ProposalProblem, RefusedChange, SectionProblem)
 """Failures of a press for which memory is not, or no longer, as the page showed it."""
+_ADDING = ("log", "remember")
+"""Forms that go by what is typed alone, not by what a page showed."""
 
 
 def do(reader: Reader, verb: str, fields: Fields) -> str | Page:
@@ -79,19 +81,20 @@ def refused_page(
     """The page after a press that was refused: why, and what was typed, to be sent again."""
     fact = FactId(fields.get("fact", ""))
     current = reader.memory.successors((fact,)).get(fact, fact) if fact else ""
-    title = {409: "It has changed since", 500: "This is a bug in mdmem"}.get(status)
+    titles = {409: "It has changed since", 500: "This is a bug in mdmem"}
+    title = None if isinstance(problem, RefusedChange) else titles.get(status)
     return _ask_again(
         verb,
         {**fields, "fact": current},
         title=title or "This cannot be done",
         status=status,
-        told=failure_json(problem),
+        told=failure_json(problem, typed),
     )
 
 
-def is_stale(problem: MdmemError) -> bool:
+def is_stale(verb: str, problem: MdmemError) -> bool:
     """True for a failure for which memory is not, or no longer, as the page showed it."""
-    return isinstance(problem, _STALE)
+    return verb not in _ADDING and isinstance(problem, _STALE)
 
 
 def _ask_again(
