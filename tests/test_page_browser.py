@@ -245,6 +245,14 @@ def test_a_narrow_window_is_not_scrolled_sideways(page: Any, notes: Notes, propo
     assert all(tabs.nth(n).bounding_box()["height"] >= 44 for n in range(tabs.count()))
 
 
+def test_paper_has_nothing_to_press(page: Any, notes: Notes, proposal: str) -> None:
+    page.emulate_media(media="print")
+    pressed = page.locator("button, input, select, textarea, summary, nav.tabs")
+    for name, path in all_pages(notes, proposal).items():
+        go(page, notes, path)
+        assert not [each for each in pressed.all() if each.is_visible()], name
+
+
 def is_too_wide(page: Any) -> bool:
     wide: bool = page.evaluate("document.documentElement.scrollWidth > innerWidth")
     return wide

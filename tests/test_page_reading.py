@@ -120,6 +120,10 @@ class TestToday:
         assert "closed, 2" not in text.partition("Expiring soon")[2]
         assert "/context" in addresses(answer)
         waiting = memory.conflicts().conflicts, memory.proposals.standing().numbered.items
+        told = read(memory, "/", accept="application/json").json
+        assert (len(told["conflicts"]), len(told["items"])) == tuple(map(len, waiting))
+        assert told["uncommitted"] == ["memory/people.md"]
+        assert [each["until"] for each in told["facts"]] == ["2026-02-10"]
         assert f"All {sum(map(len, waiting))}" in text
         assert answer.text.count("<h1") == 1
 
@@ -309,6 +313,7 @@ class TestFiles:
         assert "/search?tag=key" in addresses(answer)
         told = read(memory, "/files", accept="application/json").json
         assert (told["total"], len(told["files"])) == (4, 4)
+        assert "key" in [each["tag"] for each in told["tags"]]
 
     def test_a_page_of_them(self, dated: DatedMemory) -> None:
         for number in range(21):
@@ -417,6 +422,11 @@ def test_an_address_of_no_page(memory: Memory, method: str, path: str, status: i
     assert ("allow" in answer.headers) == (status == 405)
     told = ask(app, method, path, {"accept": "application/json"})
     assert (told.status, told.json["error"]) == (status, "usage")
+
+
+def test_a_browser_that_asks_for_an_icon_is_answered(memory: Memory) -> None:
+    answer = read(memory, "/favicon.ico")
+    assert (answer.status, answer.text) == (204, "")
 
 
 class Elements(HTMLParser):

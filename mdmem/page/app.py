@@ -27,7 +27,12 @@ def build_app(reader: Reader) -> Starlette:
     pages = [Route(path, _endpoint(reader, view)) for path, view in ROUTES.items()]
     forms = [Route("/do/{verb}", _form(reader), methods=["POST"])] if reader.can_write else []
     return Starlette(
-        routes=[*pages, *forms, Route("/static/{hash}/{name}", _static)],
+        routes=[
+            *pages,
+            *forms,
+            Route("/static/{hash}/{name}", _static),
+            Route("/favicon.ico", _no_icon),
+        ],
         exception_handlers={HTTPException: _no_page(reader)},
     )
 
@@ -114,6 +119,10 @@ def status_of(problem: MdmemError) -> int:
 
 _NOT_THERE = {"not-allowed", "bad-path", "not-memory", "unsupported-file"}
 _MOVED = {"overtaken", "proposals-moved", "cannot-revert", "revert-conflict", "moved-on"}
+
+
+def _no_icon(request: Request) -> Response:
+    return Response(status_code=204)
 
 
 def _static(request: Request) -> Response:

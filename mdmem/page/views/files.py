@@ -9,6 +9,7 @@ from mdmem.folder import layout
 from mdmem.model import FileKind, FilePath, SectionPath
 from mdmem.model.reads import FileRow, ListFiles, Outline
 from mdmem.page.pages import Page, Query, Reader
+from mdmem.show.hits import tags_json
 from mdmem.show.reads import files_json, outline_json
 from mdmem.startup.records import dataclass
 from mdmem.text import frontmatter
@@ -54,14 +55,8 @@ def files(reader: Reader, query: Query) -> Page:
         "older": reader.links.files(after=next_page) if next_page < listed.total else "",
     }
     back = reader.links.files(after=after)
-    return Page(
-        template="files",
-        title="Memory",
-        values=values,
-        data=files_json(listed),
-        tab="memory",
-        back=back,
-    )
+    data = files_json(listed) | tags_json(tags)
+    return Page("files", "Memory", values, data, tab="memory", back=back)
 
 
 def _line(reader: Reader, row: FileRow) -> FileLine:

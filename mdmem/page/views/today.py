@@ -16,6 +16,8 @@ from mdmem.page import charts
 from mdmem.page.pages import Page, Query, Reader
 from mdmem.page.rows import change_row
 from mdmem.show.history import changes_json
+from mdmem.show.hits import conflicts_json, facts_json
+from mdmem.show.proposals import proposals_json
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import key_and_value, parse_text, shortened
 from mdmem.wording import plain
@@ -78,11 +80,18 @@ def today(reader: Reader, query: Query) -> Page:
         "is_empty": not (trends.current or curated.changes or logged.changes),
     }
     changes = sorted((*curated.changes, *logged.changes), key=lambda each: each.time, reverse=True)
+    data = {
+        **changes_json(replace(curated, changes=tuple(changes))),
+        **conflicts_json(conflicts),
+        **proposals_json(standing, now),
+        **facts_json(expiring),
+        "uncommitted": list(unsaved),
+    }
     return Page(
         template="today",
         title=f"{now:%A} {now.day} {now:%B}",
         values=values,
-        data=changes_json(replace(curated, changes=tuple(changes))),
+        data=data,
         tab="today",
     )
 
