@@ -217,7 +217,6 @@ class TestHtml:
     @given(st.text(st.sampled_from("[]()<>!|#*_`~-:/\\&;\"' \nax\u202e\t=^{}$@.1"), max_size=60))
     def test_any_text(self, source: str) -> None:
         assert Reading(shown(source)).acts == []
-        assert Reading(markdown.inline(source, address_of)).acts == []
 
 
 class TestMemory:
@@ -261,11 +260,6 @@ class TestMemory:
         expected = "<blockquote>\n<p>Winter</p>\n<p>Let it drip.</p>\n</blockquote>\n"
         assert shown("> [!warning]- Winter\n> Let it drip.") == expected
         assert shown("> [!note]\n> Words.") == "<blockquote>\n<p>Words.</p>\n</blockquote>\n"
-
-    def test_one_line(self) -> None:
-        assert markdown.inline("*a* [[people]] ~~b~~", address_of) == (
-            '<em>a</em> <a href="/f/memory/people.md">people</a> <del>b</del>'
-        )
 
 
 class TestLongTexts:

@@ -170,15 +170,6 @@ def _first(text: str, most: int) -> str:
     return start[: start.rfind("\n") + 1] or start
 
 
-def inline(source: str, address_of: AddressOf | None = None) -> str:
-    """One line of Markdown as HTML, such as a fact's text; without a paragraph around it."""
-    parser = _parser()
-    state = BlockState()
-    state.env["address_of"] = address_of
-    assert parser.renderer  # given by `_parser`
-    return str(parser.renderer(parser.inline(source, state.env), state))
-
-
 @cache
 def _parser() -> mistune.Markdown:
     return mistune.create_markdown(
