@@ -1,7 +1,8 @@
 """Dates and times: in ISO form, and in words of several languages."""
 
 import sys
-from datetime import date
+import time
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
@@ -133,3 +134,16 @@ def test_iso_dates_load_no_words(world: World, at: Desk) -> None:
         "dates.first_day(open_at(Path('.').resolve(), os.environ), '2026-03-01', 'since'); print('dateparser' in sys.modules)"
     )
     assert world.run(at.root, [sys.executable, "-c", code]).stdout == "False\n"
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/New_York"])
+def test_the_first_day_and_the_last_have_seconds(
+    zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    moments = datetime.min, datetime.max
+    first, last = (dates.seconds_of(moment) for moment in moments)
+    monkeypatch.undo()
+    time.tzset()
+    assert first < 0 < last

@@ -247,6 +247,8 @@ class TestDay:
         assert answer.status == 200
         assert "No curated fact changed" in words(answer)
         assert {"/day/2026-02-02", "/day/2026-02-05"} <= set(addresses(answer))
+        for path in ("/day/0001-01-01", "/days?before=0001-01-01", "/search?q=x&at=9999-12-31"):
+            assert read(memory, path).status == 200, path
         assert "rel=" not in main(read(memory, "/day/0001-01-01")).replace('rel="next"', "")
         assert 'rel="next"' not in read(memory, "/day/9999-12-31").text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calendar import monthrange
-from datetime import date, datetime, time, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time, timedelta
 
 from mdmem.errors import DateProblem, UsageProblem
 from mdmem.folder import config
@@ -107,7 +107,13 @@ def end_of_span(workspace: Workspace, span: DateSpan) -> tuple[int, date]:
     end = span.moment or datetime.combine(
         span.last, time(23, 59, 59), config.zone(workspace.settings.timezone)
     )
-    return int(end.timestamp()), span.last
+    return int(seconds_of(end)), span.last
+
+
+def seconds_of(moment: datetime) -> float:
+    """A moment in seconds since 1970; in the first and the last year of all by UTC."""
+    is_inside = MINYEAR < moment.year < MAXYEAR
+    return (moment if is_inside else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def end_of_today(workspace: Workspace) -> int:

@@ -103,9 +103,8 @@ def _newest_changes(
 
 
 def _start_of(workspace: Workspace, day: date) -> float:
-    possible = min(max(day, _FIRST_DAY), _LAST_DAY)
     zone = config.zone(workspace.settings.timezone)
-    return datetime.combine(possible, time.min, zone).timestamp()
+    return dates.seconds_of(datetime.combine(day, time.min, zone))
 
 
 def _passing(
