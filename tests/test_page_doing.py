@@ -394,11 +394,21 @@ def test_what_is_sent_as_it_was_stays(tab: Tab) -> None:
     family = "family: 👨\u200d👩 ❤\ufe0f (until 2026-04-01)"
     tab.at.write("MEMORY.md", SEED.replace("likes tea", family))
     tab.at.commit("by hand")
-    for text in ("printer: Brother", family):
-        fact = tab.fact(text)
-        tab.press(tab.find(f"/fact/{fact}", "^Replace$"))
+    permit = "permit: blue (until 2026-04-01)"
+    tab.at.write("MEMORY.md", tab.at.read("MEMORY.md").replace("oncall: Ben", permit))
+    for text in ("printer: Brother", family, permit):
+        tab.press(tab.find(f"/fact/{tab.fact(text)}", "^Replace$"))
         assert text in tab.texts()
         assert text in tab.at.read("MEMORY.md")
+
+
+def test_what_is_not_saved_is_replaced_and_forgotten(tab: Tab) -> None:
+    tab.at.write("MEMORY.md", SEED + "- permit: blue (until 2026-04-01)\n- by hand\n")
+    button = tab.find(f"/fact/{tab.fact('permit')}", "^Replace$")
+    assert button.fields["text"] == "blue (until 2026-04-01)"
+    tab.press(button, text="green (until 2026-05-01)")
+    tab.press(tab.form("forget", fact=tab.fact("by hand")))
+    assert tab.at.read("MEMORY.md") == SEED + "- permit: green (until 2026-05-01)\n"
 
 
 def test_an_entry_of_a_log_is_replaced_by_another(tab: Tab) -> None:

@@ -98,7 +98,7 @@ def test_forms(memory: Memory) -> None:
         assert hidden == {"token": "secret", "back": f"/fact/{fact}", "fact": fact}
         assert set(re.findall(r'name="(\w+)"', form)) == fields | hidden.keys()
         assert f"{verb.capitalize()}</button>" in form
-    assert ">in the yard</textarea>" in page
+    assert ">in the yard (until 2026-05-30)</textarea>" in page
     assert f"mdmem purge {fact}" in page
     assert page.count('class="filled"') == 1
 

@@ -294,11 +294,9 @@ def _current(memory: Memory, name: str) -> Hit:
     """A current fact by its id. Raises: FactProblem (`fact-not-found`)."""
     history = memory.history(ShowHistory(target=name, by_id=True))
     if isinstance(history, FactHistory):
-        places = {link.path for link in history.chain if link.id == history.fact and not link.end}
-        for path in places:
-            for hit in memory.facts(ListFacts(file=path, limit=0)).facts:
-                if hit.fact == history.fact:
-                    return hit
+        listed = memory.facts(ListFacts(ids=(history.fact,)))
+        if hit := next(iter(listed.facts), None):
+            return hit
     raise FactProblem(
         "fact-not-found",
         f"{name[:80]} is no longer current; nothing was done",

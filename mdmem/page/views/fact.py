@@ -21,7 +21,7 @@ from mdmem.page.pages import Page, Query, Reader
 from mdmem.page.rows import SourceMark, source_mark
 from mdmem.show.history import history_json
 from mdmem.startup.records import dataclass
-from mdmem.text.facts import key_and_value, parse_item, shortened, split_until
+from mdmem.text.facts import key_and_value, parse_item, shortened
 
 _MOST_VALUES = 50
 _MOST_SHOWN = 5
@@ -69,7 +69,7 @@ def fact(reader: Reader, query: Query) -> Page:
     text = shown.text if shown else _unsaved_text(reader, history.fact)
     is_current = history.status is Status.CURRENT
     contradicting = _contradicting(reader, history.fact) if is_current else []
-    key, value = key_and_value(split_until(text)[0])
+    key, value = key_and_value(text)
     page_values: dict[str, Any] = {
         "fact": history.fact,
         "text_of_fact": text,
