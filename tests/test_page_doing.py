@@ -402,6 +402,18 @@ def test_what_is_sent_as_it_was_stays(tab: Tab) -> None:
         assert text in tab.at.read("MEMORY.md")
 
 
+def test_what_is_expired_is_replaced_and_forgotten(tab: Tab) -> None:
+    tab.at.write("MEMORY.md", SEED + "- closed (until 2026-03-01)\n- absent (until 2026-03-02)\n")
+    tab.at.commit("by hand")
+    closed, absent = (
+        tab.find(re.search(rf'class="what" href="([^"]+)">\s*{word}', tab.get("/").text)[1], name)  # type: ignore[index]
+        for word, name in (("closed", "^Replace$"), ("absent", "^Forget$"))
+    )
+    tab.press(closed, text="closed (until 2026-04-01)")
+    tab.press(absent)
+    assert tab.at.read("MEMORY.md") == SEED + "- closed (until 2026-04-01)\n"
+
+
 def test_what_is_not_saved_is_replaced_and_forgotten(tab: Tab) -> None:
     tab.at.write("MEMORY.md", SEED + "- permit: blue (until 2026-04-01)\n- by hand\n")
     button = tab.find(f"/fact/{tab.fact('permit')}", "^Replace$")

@@ -18,7 +18,7 @@ from mdmem.errors import (
     failure_json,
 )
 from mdmem.memory import Memory
-from mdmem.model import CommitId, FactId, FileKind, Source
+from mdmem.model import CommitId, FactId, FileKind, Source, Status
 from mdmem.model.history import FactHistory, ShowHistory
 from mdmem.model.proposals import Decide, ItemChoice, ListDecision, Reject
 from mdmem.model.searches import Hit, ListFacts
@@ -291,12 +291,13 @@ def _forget(reader: Reader, fields: Fields) -> Done:
 
 
 def _current(memory: Memory, name: str) -> Hit:
-    """A current fact by its id. Raises: FactProblem (`fact-not-found`)."""
+    """A fact by its id, current or expired. Raises: FactProblem (`fact-not-found`)."""
     history = memory.history(ShowHistory(target=name, by_id=True))
     if isinstance(history, FactHistory):
-        listed = memory.facts(ListFacts(ids=(history.fact,)))
-        if hit := next(iter(listed.facts), None):
-            return hit
+        listed = memory.facts(ListFacts(ids=(history.fact,), everything=True)).facts
+        for status in (Status.CURRENT, Status.EXPIRED):
+            if hit := next((each for each in listed if each.status is status), None):
+                return hit
     raise FactProblem(
         "fact-not-found",
         f"{name[:80]} is no longer current; nothing was done",

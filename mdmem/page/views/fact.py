@@ -75,6 +75,7 @@ def fact(reader: Reader, query: Query) -> Page:
         "text_of_fact": text,
         "state": shown.state if shown and not is_current else history.status.value,
         "is_current": is_current,
+        "can_change": history.status in (Status.CURRENT, Status.EXPIRED),
         "shown": shown,
         "values": values,
         "left_out": len(history.chain) > len(chain),
