@@ -281,7 +281,8 @@ def _replace(reader: Reader, fields: Fields) -> Done:
             options=options,
         )
     )
-    return _done("Replaced by", text, memory.apply(change))
+    result = memory.apply(change)
+    return _done("Replaced by" if result.changed else "It says this already", text, result)
 
 
 def _forget(reader: Reader, fields: Fields) -> Done:
