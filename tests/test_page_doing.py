@@ -397,7 +397,8 @@ def test_what_is_sent_as_it_was_stays(tab: Tab) -> None:
     permit = "permit: blue (until 2026-04-01)"
     tab.at.write("MEMORY.md", tab.at.read("MEMORY.md").replace("oncall: Ben", permit))
     for text in ("printer: Brother", family, permit):
-        tab.press(tab.find(f"/fact/{tab.fact(text)}", "^Replace$"))
+        line = tab.press(tab.find(f"/fact/{tab.fact(text)}", "^Replace$"))
+        assert line.startswith("It says this already: ")
         assert text in tab.texts()
         assert text in tab.at.read("MEMORY.md")
 
@@ -646,6 +647,7 @@ def test_one_proposal(tab: Tab) -> None:
 def test_health_examines_only_when_asked(tab: Tab) -> None:
     text = tab.get("/health").text
     assert 'href="/health?examine=1"' in text
+    assert "<dd>1 curated" in tab.get("/health").text
     assert "commit" in tab.get("/health", accept="application/json").json
     assert "findings" in tab.get("/health?examine=1", accept="application/json").json
     assert "Examine</a>" not in tab.get("/health?examine=1").text

@@ -403,18 +403,23 @@ def _index_state(status: WorkspaceStatus) -> str:
     )
 
 
-def status_text(status: WorkspaceStatus) -> str:
-    """The status of a workspace, line by line."""
-    kinds = ", ".join(
+def kinds_line(status: WorkspaceStatus) -> str:
+    """The numbers of files by kind."""
+    kinds = (
         f"{count} {'curated' if kind == FileKind.EVERGREEN else kind}"
         for kind, count in status.files.items()
         if count
     )
+    return ", ".join(kinds) or "none"
+
+
+def status_text(status: WorkspaceStatus) -> str:
+    """The status of a workspace, line by line."""
     hooks = sorted(set(status.hooks.values()))
     rows = [
         f"workspace  {status.workspace}{'' if status.adopted else ' (not adopted)'}",
         f"branch     {status.branch or 'detached'} at {short_id(status.commit) or 'no commit yet'}",
-        f"files      {kinds or 'none'}",
+        f"files      {kinds_line(status)}",
         *(f"paths      {glob}: {number_of(count, 'file')}" for glob, count in status.paths.items()),
         *(
             [f"not memory {number_of(status.other_markdown, 'other Markdown file')}"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mdmem.page.pages import Page, Query, Reader
 from mdmem.show.maintenance import findings_json
-from mdmem.show.reads import status_json
+from mdmem.show.reads import kinds_line, status_json
 
 
 def health(reader: Reader, query: Query) -> Page:
@@ -13,7 +13,7 @@ def health(reader: Reader, query: Query) -> Page:
     status = memory.status()
     findings = memory.examine() if query.get("examine") else None
     data = status_json(status) if findings is None else findings_json(findings)
-    values = {"status": status, "findings": findings}
+    values = {"status": status, "files": kinds_line(status), "findings": findings}
     return Page(
         template="health",
         title="Health",
