@@ -128,7 +128,7 @@ def areas(name: str, labels: Sequence[str], series: Sequence[Series], height: in
 
 
 def steps(name: str, points: Sequence[tuple[float, float]], height: int = 120) -> Markup:
-    """A share that falls from 1: at each age in days, the share from there on."""
+    """The fall of a share from 1: at each age in days, the share from there on."""
     longest = max((1.0, *(age for age, _ in points)))
     corners = [f"0,{_n(0)}"]
     before = 1.0

@@ -1,4 +1,4 @@
-"""The block that an agent would be given now: at the start of a session, or for a prompt."""
+"""The agent view: the block of a session's start, or of a prompt."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ def _now(reader: Reader, place: _Place) -> tuple[_Place, SectionView | None]:
 
 
 def _facts_of(reader: Reader, path: str, section: SectionPath, shown: Sequence[Entry]) -> FactList:
-    """The facts among some entries of a section, and others with the same ids."""
+    """The facts among some entries of a section, and others with their ids."""
     ids = tuple(dict.fromkeys(entry.fact for entry in shown if entry.fact))
     if not ids:
         return FactList(facts=(), total=0)
