@@ -73,6 +73,7 @@ def _environment(is_served: bool) -> Environment:
     environment = Environment(
         loader=FileSystemLoader(installed.path("templates", "page")),
         autoescape=True,
+        auto_reload=False,  # an upgrade may change them under the code that is running
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
