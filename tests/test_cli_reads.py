@@ -143,20 +143,6 @@ class TestReads:
             **{"cites": [], "attribute": None, "author": None, "also": [], "workspace": None},
         }
 
-    def test_facts_by_the_day_on_which_they_expire(self, shell: Shell):
-        for until in ("2026-03-01", "2026-03-05", "2026-03-12", "2026-04-01"):
-            shell.run("remember", f"shut {until}", "--until", until, "--section", "Preferences")
-
-        def days(*words: str) -> list[str]:
-            facts = shell.run("facts", *words, "--json").answer["facts"]
-            return sorted(fact["until"] for fact in facts)
-
-        assert days("--expires-by", "2026-03-12") == ["2026-03-05", "2026-03-12"]
-        assert days("--expires-by", "in 1 week") == ["2026-03-05", "2026-03-12"]
-        assert days("--expires-by", "2026-03-04") == []
-        assert days("--all", "--expires-by", "2026-03-04") == ["2026-03-01"]
-        assert shell.run("facts", "--expires-by", "zorro").status == 2
-
     def test_facts_newest_first_and_how_many_are_left_out(self, shell: Shell):
         for number in range(4):
             shell.run(

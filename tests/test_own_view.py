@@ -208,7 +208,7 @@ NOT_MEMORY = {
     *("task note", "task done", "sessions", "digest", "dream", "flush", "mcp", "memory-tool"),
     *("plugin", "agent-hook", "contradicts", "redact", "doctor", "reindex", "hooks install"),
     *("hooks uninstall", "hooks status", "server status", "server stop", "merge-driver", "run"),
-    *("schedule", "stats", "sync", "trends", "page"),
+    *("schedule", "stats", "sync", "page"),
     # what is proposed, by whomever: for the person who decides
     *("review", "proposals", "accept", "reject", "propose"),
 }

@@ -426,6 +426,17 @@ def test_an_address_of_no_page(memory: Memory, method: str, path: str, status: i
     assert (told.status, told.json["error"]) == (status, "usage")
 
 
+@pytest.mark.skipif(sys.platform == "darwin", reason="names of files are UTF-8 there")
+def test_a_file_whose_name_is_not_utf8_is_listed(dated: DatedMemory) -> None:
+    dated.at.write(os.fsdecode(b"memory/caf\xe9.md"), "# Tea\n\n## Pot\n\n- tea\n")
+    memory = dated.on("2026-02-01")
+    for address in ("/", "/files", "/search?q=tea", "/f/memory/caf%E9.md"):
+        answer = read(memory, address)
+        assert "memory/caf%E9.md" in answer.text, address
+        assert read(memory, address, accept="application/json").status == answer.status < 500
+    assert "memory/caf<U+DCE9>.md" in html.unescape(words(read(memory, "/files")))
+
+
 def test_a_browser_that_asks_for_an_icon_is_answered(memory: Memory) -> None:
     answer = read(memory, "/favicon.ico")
     assert (answer.status, answer.text) == (204, "")

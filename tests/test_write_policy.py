@@ -692,6 +692,7 @@ NOT_MEMORY = {
             "sync_if_due",
             "tags",
             "trends",
+            "unsaved",
             "when",
         ]
     ),

@@ -181,7 +181,6 @@ TABLE: ParameterTable = {
         ("session", ("--session",), str, None, False),
         ("since", ("--since",), str, None, False),
         ("until", ("--until",), str, None, False),
-        ("expires_by", ("--expires-by",), str, None, False),
         ("limit", ("-n",), int, 100, False),
         ("offset", ("--offset",), int, 0, False),
         ("expiring", ("--expiring",), str, None, False),

@@ -137,12 +137,6 @@ def facts(
     session: InSession = None,
     since: Since = None,
     until: Until = None,
-    expires_by: Annotated[
-        str | None,
-        typer.Option(
-            "--expires-by", metavar="DAY", help="Only facts that expire on or before this day."
-        ),
-    ] = None,
     limit: Annotated[
         int, typer.Option("-n", metavar="N", help="Maximum number of facts; 0 for all.")
     ] = 100,
@@ -169,7 +163,6 @@ def facts(
         session=session,
         since=since,
         until=until,
-        expires_by=expires_by,
         everything=everything,
         limit=limit,
         offset=offset,

@@ -348,10 +348,18 @@ class Memory:
         """List the sections of a file with their etags. Raises PathProblem (`file-not-found`)."""
         return module("queries.show").outline(self._as_seen(), file)
 
+    def file_names(self) -> FileNames:
+        """The names by which links can mean memory files."""
+        return module("queries.file_names").file_names(self.workspace)
+
     def files(self, request: ListFiles) -> FileList:
         """List the files of memory, the last changed first, with their sections and facts."""
         seen = self._as_seen()
         return module("queries.file_list").list_files(seen, request, self._say, self._progress)
+
+    def unsaved(self) -> tuple[FilePath, ...]:
+        """The memory files with edits that are not committed."""
+        return module("queries.status").unsaved_files(self.workspace)
 
     def search(self, request: Search) -> SearchResult:
         """Find the entries that answer a query best, in an updated index.

@@ -87,7 +87,7 @@ class Proposals:
             ).listed
 
     def _has_open_ones(self) -> bool:
-        return bool(branches.open_proposals(self.workspace.repository))
+        return bool(branches.open_proposals(self.workspace))
 
     def _read_standing(self) -> _Standing:
         read, unreadable = reading.read_open(self.workspace)

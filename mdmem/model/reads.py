@@ -148,6 +148,27 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True)
+class FileNames:
+    """Files by their paths and names without ending and case, and by titles and aliases.
+
+    A name that two files have means none of them.
+    """
+
+    by_path: Mapping[str, FilePath]
+    by_alias: Mapping[str, FilePath]
+
+    def find(self, name: str) -> FilePath | None:
+        """The file that a name means: a path, a name, then a title or an alias."""
+        folded = fold_name(name)
+        return self.by_path.get(folded) or self.by_alias.get(folded)
+
+
+def fold_name(name: str) -> str:
+    """A path or a name without case and the ending of Markdown files."""
+    return name.strip().casefold().removesuffix(".md")
+
+
+@dataclass(frozen=True, slots=True)
 class ListFiles:
     """List the files of memory, the last changed first; `offset`: so many are left out before.
 

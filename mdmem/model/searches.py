@@ -117,7 +117,6 @@ class ListFacts:
     session: str | None = None
     since: str | None = None
     until: str | None = None
-    expires_by: str | None = None
     everything: bool = False
     limit: int = 100
     offset: int = 0

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
@@ -13,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from mdmem.errors import MdmemError, UsageProblem, known_failure, outcome_of
+from mdmem.errors import MdmemError, UsageProblem, json_line, known_failure, outcome_of
 from mdmem.page import assets, doing, rendering
 from mdmem.page.frame import error_page, frame_of
 from mdmem.page.pages import Page, Reader, View
@@ -87,9 +86,10 @@ def _sent(reader: Reader, request: Request, fields: dict[str, str]) -> Response:
 
 def _response(reader: Reader, request: Request, page: Page) -> Response:
     if wants_json(request):
-        return JSONResponse(page.data, page.status)
+        return Response(json_line(page.data), page.status, media_type=_JSON)
     frame = frame_of(reader, request.query_params.get("done"))
-    return HTMLResponse(rendering.html(reader, page, frame), page.status)
+    html = rendering.html(reader, page, frame)
+    return HTMLResponse(html.encode(errors="replace"), page.status)
 
 
 def wants_json(request: Request) -> bool:

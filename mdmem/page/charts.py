@@ -86,7 +86,7 @@ def bars(
     has_links, drawn = False, []
     for number, label in enumerate(labels):
         counts = [(each.name, each.values[number]) for each in counted]
-        shown = f"{label}: " + ", ".join(f"{count} {word}" for word, count in counts)
+        shown = visible(f"{label}: " + ", ".join(f"{count} {word}" for word, count in counts))
         x, width = number * step, step - _GAP
         parts = Markup("<title>{}</title>").format(shown)
         parts += _rectangle("hit", x, 0, step, height + under)

@@ -45,6 +45,8 @@ _VIEWS: Mapping[str, View] = {
     "trends": trends.trends,
 }
 """The pages of an export, by the kinds that its links have."""
+_MANY = ("fact", "commit")
+"""The pages of which there are most: files are named beside them, without their sections."""
 _LINK = late.pattern(r'<a\b[^>]*? href="([^"]*)"')
 _NOT_OF_COMMITS = ("MDMEM_ACTOR", "MDMEM_WORKSPACE", "MDMEM_NOW")
 

@@ -232,7 +232,11 @@ def _slug(words: str, identity: object = None) -> str:
 
 def _address(path: str, query: Mapping[str, Any]) -> str:
     values = _given(query)
-    return f"{path}?{urlencode(values)}" if values else path
+    return f"{path}?{urlencode(values, errors=_BYTES)}" if values else path
+
+
+def _quoted(path: str) -> str:
+    return quote(path, errors=_BYTES)
 
 
 def own_path(address: str) -> str:

@@ -43,17 +43,12 @@ def html(reader: Reader, page: Page, frame: Frame) -> str:
             "time": lambda moment: time(moment, now),
             "day": lambda moment: day(moment, now),
             "minute": lambda moment: minute(moment, now),
-            "text": lambda source: _text(reader, source),
-            "document": lambda source, path: _document(reader, source, path),
+            "document": lambda source, path="": _document(reader, source, path),
             "clock": lambda moment: clock(moment, now),
             "period": lambda start, end: period(start, end, now),
             "place": lambda path, section: place_of(reader.memory.workspace, path, section),
         }
     )
-
-
-def _text(reader: Reader, source: str) -> Markup:
-    return Markup(markdown.html(_readable(reader, source), Places(reader).address))
 
 
 def _document(reader: Reader, source: str, path: str) -> tuple[Markup, bool]:
@@ -81,7 +76,6 @@ def _environment(is_served: bool) -> Environment:
     )
     environment.filters.update(
         raw=escape,  # the value of a field, which is sent back as it is
-        inline=lambda source: Markup(markdown.inline(source)),
         pieces=_pieces if is_served else _pieces_without_secrets,
         value=_value if is_served else _value_without_secrets,
         section=join_path,
@@ -131,12 +125,11 @@ def _value_without_secrets(value: str, key: str | None) -> str:
 
 def _pieces(shown: tuple[Piece, ...], key: str | None = None) -> Markup:
     """A difference by words: `del` and `ins` around what went out and came in."""
-    return Markup("").join(
-        Markup("<{0}>{1}</{0}>").format(_ELEMENTS[kind], visible(text))
-        if kind in _ELEMENTS
-        else escape(visible(text))
-        for kind, text in shown
-    )
+    written = Markup("")
+    for kind, text in shown:
+        start, end = _MARKS.get(kind, _NO_MARKS)
+        written += start + visible(text) + end
+    return written
 
 
 def time(moment: datetime, now: datetime) -> Markup:

@@ -21,8 +21,17 @@ from mdmem.page.views import (
 
 ROUTES: Mapping[str, View] = {
     "/": today.today,
+    "/days": timeline.timeline,
+    "/day/{day:path}": timeline.day,
+    "/files": files.files,
+    "/f/{path:path}": files.file,
     "/s/{path:path}": section.section,
     "/fact/{id:path}": fact.fact,
     "/search": searching.search,
+    "/review": review.review,
+    "/review/{proposal:path}": review.proposal,
     "/context": context.context,
+    "/trends": trends.trends,
+    "/health": health.health,
+    "/commit/{commit:path}": commit.commit,
 }

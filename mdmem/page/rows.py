@@ -9,7 +9,7 @@ from mdmem.history.differences import DiffKind, word_difference
 from mdmem.model import FilePath, SectionPath, Source
 from mdmem.model.history import ChangeKind, FactChange
 from mdmem.startup.records import dataclass
-from mdmem.text.facts import key_and_value
+from mdmem.text.facts import key_and_value, shortened
 from mdmem.workspace import Workspace
 
 Piece = tuple[DiffKind, str]

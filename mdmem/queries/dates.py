@@ -81,11 +81,6 @@ def last_day_to_come(workspace: Workspace, text: str, argument: str) -> date:
     return _require(span, text, argument).last
 
 
-def expiry(workspace: Workspace, text: str | None) -> date | None:
-    """The day by which facts are to expire; raises UsageProblem, DateProblem."""
-    return None if text is None else last_day_to_come(workspace, text, "expires_by")
-
-
 def understood(words: str | None, day: date | None) -> date | None:
     """The day that words mean, for the answer to name; None if they are that date already."""
     return None if day is None or words is None or words.strip() == day.isoformat() else day

@@ -51,7 +51,7 @@ def _with_own(
     }
     found = [hit for part, score in _found(own, request) for hit in _hits(own, part, score)]
     return (
-        *(hit for hit in found if _fits(request, hit) and _expires(workspace, request, hit)),
+        *(hit for hit in found if _fits(request, hit)),
         *(hit for hit in hits if hit.workspace or (hit.path, hit.fact) not in gone),
     )
 
@@ -109,12 +109,6 @@ def _hits(own: OwnFiles, part: Part, score: float) -> Iterator[Hit]:
         since=view.since,
         proposed=True,
     )
-
-
-def _expires(workspace: Workspace, request: Search | ListFacts, hit: Hit) -> bool:
-    """True if a hit expires by the day that a request names, if it names one."""
-    last = isinstance(request, ListFacts) and dates.expiry(workspace, request.expires_by)
-    return not last or (hit.until is not None and hit.until <= last)
 
 
 def _fits(request: Search | ListFacts, hit: Hit) -> bool:

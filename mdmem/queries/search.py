@@ -423,7 +423,6 @@ def facts_in(
     """The same by an index that is fresh already; `contradicted`: only facts that others deny."""
     today = workspace.now().date()
     since, until = _days(workspace, request)
-    expires_by = dates.expiry(workspace, request.expires_by)
     entry_filter = Filter(
         contradicted=contradicted,
         file=request.file,

@@ -417,10 +417,6 @@ def _conditions(passing_filter: Filter, today: date) -> Iterator[tuple[Occur, Qu
                 "logged", FieldType.Integer, _SOME_DAY, passing_filter.log_days_from.toordinal()
             ),
         )
-    if passing_filter.expires_by is not None:
-        end = passing_filter.expires_by.toordinal() + 1
-        expires = _range("until", FieldType.Integer, _SOME_DAY, end)
-        yield Occur.Must, Query.const_score_query(expires, 0.0)
     if passing_filter.valid_on is not None and not passing_filter.history:
         yield (
             Occur.MustNot,

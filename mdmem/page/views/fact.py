@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from mdmem import secrets
-from mdmem.errors import PathProblem, TranscriptProblem
+from mdmem.errors import TranscriptProblem
 from mdmem.model import FactId, FilePath, Op, SectionPath, Status
 from mdmem.model.history import EndView, FactHistory, FactLink, ShowHistory
 from mdmem.model.reads import SectionView, Show
@@ -86,9 +86,14 @@ def fact(reader: Reader, query: Query) -> Page:
         "said": _said(reader, history) if links.is_served else (),
         "value": value if key else text,
     }
-    title = _cut(text) or history.fact
-    back = links.fact(history.fact)
-    return Page("fact", title, page_values, history_json(history), "memory", back)
+    return Page(
+        template="fact",
+        title=_cut(text) or history.fact,
+        values=page_values,
+        data=history_json(history),
+        tab="memory",
+        back=links.fact(history.fact),
+    )
 
 
 def _value(link: FactLink, chain: Sequence[FactLink]) -> Value:
@@ -119,8 +124,9 @@ def _successor(reader: Reader, fact: FactId) -> FactId | None:
 def _unsaved_text(reader: Reader, fact: FactId) -> str:
     """The text of a fact that is in a file, and in no commit."""
     view = reader.memory.show_named(Show(section=fact))
-    is_meant = isinstance(view, SectionView) and view.fact == fact
-    return parse_item(view.text).text if is_meant else ""
+    if isinstance(view, SectionView) and view.fact == fact:
+        return parse_item(view.text).text
+    return ""
 
 
 def _contradicting(reader: Reader, fact: FactId) -> list[Hit]:

@@ -55,8 +55,14 @@ def files(reader: Reader, query: Query) -> Page:
         "older": reader.links.files(after=next_page) if next_page < listed.total else "",
     }
     back = reader.links.files(after=after)
-    data = files_json(listed) | tags_json(tags)
-    return Page("files", "Memory", values, data, tab="memory", back=back)
+    return Page(
+        template="files",
+        title="Memory",
+        values=values,
+        data=files_json(listed) | tags_json(tags),
+        tab="memory",
+        back=back,
+    )
 
 
 def _line(reader: Reader, row: FileRow) -> FileLine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -115,7 +115,7 @@ def _request(asked: Query) -> Search | None:
     )
 
 
-def _row(hit: Hit, query: str, successors: dict[FactId, FactId]) -> HitRow:
+def _row(hit: Hit, query: str, successors: Mapping[FactId, FactId]) -> HitRow:
     state = "" if hit.status is Status.CURRENT else hit.status.value
     return HitRow(
         words=marked_words(hit.text, query),

@@ -56,7 +56,7 @@ def timeline(reader: Reader, query: Query) -> Page:
     wanted = ShowChanges(
         actor=asked.get("who"), where=asked.get("where"), file=asked.get("file"), limit=_READ + 1
     )
-    last = before - _DAY if before and before > date.min else before
+    last = max(before, date.min + _DAY) - _DAY if before else None
     days, changes = _read_days(reader, wanted, last)
     oldest = days[-1].day if days else None
     has_older = oldest and _any_change(reader, wanted, oldest - _DAY)

@@ -192,7 +192,7 @@ def _expired_row(reader: Reader, hit: Hit) -> WaitingRow:
 def _expired(reader: Reader) -> list[Hit]:
     """The expired facts of curated files, the newest of these days first."""
     yesterday = (reader.now().date() - timedelta(days=1)).isoformat()
-    wanted = ListFacts(expires_by=yesterday, everything=True, limit=_MOST_COUNTED)
+    wanted = ListFacts(expiring=yesterday, everything=True, limit=_MOST_COUNTED)
     return sorted(_curated_with_status(reader, wanted, Status.EXPIRED), key=_last_day, reverse=True)
 
 
@@ -206,7 +206,7 @@ def _curated_with_status(reader: Reader, wanted: ListFacts, status: Status) -> I
 def _expiring(reader: Reader) -> FactList:
     """The facts that will expire, the first of them first."""
     soon = (reader.now().date() + _SOON).isoformat()
-    listed = reader.memory.facts(ListFacts(expires_by=soon, limit=_MOST_COUNTED))
+    listed = reader.memory.facts(ListFacts(expiring=soon, limit=_MOST_COUNTED))
     return replace(listed, facts=tuple(sorted(listed.facts, key=_last_day)[:_MOST_ROWS]))
 
 
