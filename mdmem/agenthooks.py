@@ -27,12 +27,14 @@ from mdmem.model import Source
 from mdmem.model.prompts import BuildContext, Purpose
 from mdmem.model.writes import Log, WriteOptions
 from mdmem.startup.records import dataclass
+from mdmem.text import follow_ups
 from mdmem.wording import typed
 
 _ACTOR = "agent-hook"  # of log entries where neither MDMEM_ACTOR nor the settings name one
 _REASON = "kept at a compaction"
 _MOST_CHARACTERS = 9_500  # above 10,000 Claude Code shows the model only a preview of 2 KB
 _MOST_PROMPT = 4_000  # the rest is pasted text, which costs time and finds little
+_MOST_MESSAGES = 5  # before the prompt; thanks among them do not count
 _MOST_SESSION = 200
 _MOST_BRANCHES = 5  # that a notice names
 _MOST_BYTES = 64_000_000
@@ -231,13 +233,26 @@ def _start_session(memory: Memory, event: HookEvent, without_pool: bool = False)
 def _submit_prompt(memory: Memory, event: HookEvent, without_pool: bool = False) -> str:
     if event.prompt is None:
         return ""
+    prompt = event.prompt[:_MOST_PROMPT]
     request = BuildContext(
-        prompt=event.prompt[:_MOST_PROMPT],
+        prompt=prompt,
         purpose=Purpose.PROMPT,
         session=event.session,
+        before=_messages_before(prompt, event.transcript),
         most_characters=_MOST_CHARACTERS,
     )
     return _additional_context(event, memory.context(request, without_pool).text)
+
+
+def _messages_before(prompt: str, transcript: str | None) -> tuple[str, ...]:
+    """What the user said before, newest first, where the prompt may need it."""
+    if transcript is None or not follow_ups.may_follow(prompt):
+        return ()
+    with suppress(OSError, MdmemError):  # the prompt alone may do
+        said = module("transcripts.files").recent_prompts(transcript, _MOST_MESSAGES)
+        # some clients write the prompt down before they call the hook
+        return tuple(said[1:] if said[:1] == [prompt.strip()] else said)
+    return ()
 
 
 def _additional_context(event: HookEvent, text: str) -> str:

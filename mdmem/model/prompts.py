@@ -59,6 +59,7 @@ class BuildContext:
     - `without`: parts that the host's prompt has already.
     - `session`: entries it was given since its last compaction are not repeated.
     - `compacted`: the session was compacted just now, so nothing counts as given.
+    - `before`: what the user said before, the newest first; a follow-up is asked together with it.
     - `most_characters`: an additional limit, for hosts that cut longer texts.
     - `preview`: nothing is recorded as given, and entries that are left out are named.
     """
@@ -70,6 +71,7 @@ class BuildContext:
     profile: str | None = None
     without: tuple[str, ...] = ()
     session: str | None = None
+    before: tuple[str, ...] = ()
     compacted: bool = False
     most_characters: int | None = None
     preview: bool = False

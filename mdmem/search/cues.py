@@ -51,8 +51,9 @@ _NUMBERS = """
     one two three four five six seven eight nine ten dozen couple few another first second third
     both
 """
-_AMOUNTS = frozenset(_NUMBERS.split())
-_TIMES_AND_AMOUNTS = _TIME_WORDS | _AMOUNTS
+AMOUNT_WORDS = frozenset(_NUMBERS.split())
+"""Number words."""
+_TIMES_AND_AMOUNTS = _TIME_WORDS | AMOUNT_WORDS
 
 _SPEAKER = late.pattern(
     r"(?:\*\*|__)?([^\W\d_][^\s:*_]*(?: [^\s:*_]+){0,2})(?:\*\*|__)?:(?:\*\*|__)?\s"
@@ -115,7 +116,7 @@ def entry_cues(entry: Entry, words: Collection[str], is_log: bool) -> int:
         time = amount = False
     else:
         time = not _TIME_WORDS.isdisjoint(words) or any(len(number) == 4 for number in numbers)
-        amount = bool(numbers) or not _AMOUNTS.isdisjoint(words)
+        amount = bool(numbers) or not AMOUNT_WORDS.isdisjoint(words)
     return (
         ASKS_CUE * (_asks(entry.text) and _without_bracket(entry.text).rstrip().endswith(_MARKS))
         | TIME_CUE * time

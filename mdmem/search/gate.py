@@ -18,18 +18,29 @@ By the first score over the logarithm of the entries alone (at least 3.3): 0.017
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from datetime import date
 from functools import cache
+from itertools import pairwise
 
 from mdmem.events import Quality
 from mdmem.model.searches import Hit
 from mdmem.search import query, ranking
+from mdmem.search.cues import AMOUNT_WORDS, question_cues
 from mdmem.search.english import BASE_FORMS
 from mdmem.search.query import Lexicon
-from mdmem.search.terms import ENGLISH, indexed_words, query_terms, split_scripts, stem, weak_terms
+from mdmem.search.terms import (
+    ENGLISH,
+    STOP_WORDS,
+    indexed_words,
+    query_terms,
+    split_scripts,
+    stem,
+    weak_terms,
+)
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.text.follow_ups import made_things
 
 CONSTANT = 0.3
 SCORE_WEIGHT = 1.01
@@ -50,6 +61,7 @@ LEAST_CHARACTER_SHARE = 0.25
 """In scripts without spaces: the share of a prompt's pairs in one hit (not measured)."""
 
 _READ_HITS = 8
+_TELLING_WORDS = 2
 _MOST_CHARS = 1000
 """The maximum of characters read of each hit's text."""
 _QUESTION = late.pattern(
@@ -57,7 +69,7 @@ _QUESTION = late.pattern(
     r"have|had|can|could|would|should|will)\b"
     r"|[?？؟]\s*$"
 )
-_ROUTINE_WORDS = """
+_ROUTINE_VERBS = """
     yes yeah yep ok okay sure thanks thank please great good nice perfect fine right wrong sorry
     hello hi hey done looks look works work working
     go going keep continue proceed stop wait try retry again rerun undo redo revert reset step next
@@ -67,6 +79,8 @@ _ROUTINE_WORDS = """
     make create add insert remove delete drop rename move copy replace change edit update fix repair
     improve simplify clean refactor rework
     split merge join convert port use set put get call return take turn let want need
+"""
+_ROUTINE_NOUNS = """
     commit push pull rebase branch diff patch release tag bump version review approve request issue
     file folder directory path line code function method class variable parameter argument type hint
     module package import library dependency
@@ -160,7 +174,73 @@ def is_carried(
             for hit_text in (hit.text[:_MOST_CHARS] for hit in hits[:_READ_HITS])
         )
         return most >= LEAST_CHARACTER_SHARE * len(grams)
+    if not _most_matched(words, hits, language, _is_number) and not _names_a_date(prompt):
+        return False
     return measure_evidence(prompt, words, hits, entries, language).sum > 0
+
+
+def stands_alone(words: Sequence[PromptWord], hits: Sequence[Hit], language: str = ENGLISH) -> bool:
+    """True if one hit has two words of a prompt that say what it is about."""
+    return _most_matched(words, hits, language, _says_little) >= _TELLING_WORDS
+
+
+def _most_matched(
+    words: Sequence[PromptWord],
+    hits: Sequence[Hit],
+    language: str,
+    is_left_out: Callable[[str], bool],
+) -> int:
+    """The number of words in the hit that has most of them; relatives count."""
+    counted = [word for word in words if not is_left_out(word.own)]
+    return max(
+        (sum(map(bool, _matches(counted, hit, language))) for hit in hits[:_READ_HITS]), default=0
+    )
+
+
+def _is_number(term: str) -> bool:
+    return term.isdigit() or term in _number_terms()
+
+
+def _says_little(term: str) -> bool:
+    return _is_number(term) or term in weak_terms() or term in _routine_terms()
+
+
+def _names_a_date(prompt: str) -> bool:
+    named = question_cues(prompt).date
+    return named is not None and named.month is not None
+
+
+def lines_for_task(prompt: str, hits: Sequence[Hit], language: str = ENGLISH) -> tuple[Hit, ...]:
+    """The hits that begin with a thing that a prompt asks to make, or share two neighbouring words.
+
+    To be asked with curated hits, in which these tell the subject: `commit messages: imperative`.
+    """
+    pairs = _pairs(prompt, language)
+    things = {stem(word, language) for word in indexed_words(" ".join(made_things(prompt)))}
+    return tuple(
+        hit
+        for hit in hits
+        if pairs & _pairs(text := hit.text[:_MOST_CHARS], language)
+        or _first_term(text, language) in things
+    )
+
+
+def _pairs(text: str, language: str) -> set[tuple[str, str]]:
+    """Neighbouring words, both of which say something."""
+    words = indexed_words(split_scripts(text).spaced)
+    terms = ["" if word in STOP_WORDS else stem(word, language) for word in words]
+    return {pair for pair in pairwise(terms) if all(map(_may_pair, pair))}
+
+
+def _may_pair(term: str) -> bool:
+    return len(term) > 1 and not (
+        _is_number(term) or term in weak_terms() or term in _routine_verbs()
+    )
+
+
+def _first_term(text: str, language: str) -> str | None:
+    words = indexed_words(split_scripts(text).spaced)
+    return stem(words[0], language) if words else None
 
 
 def measure_evidence(
@@ -180,14 +260,19 @@ def measure_evidence(
         for hit in hits[:_READ_HITS]
     )
     routine = sum(word.own in _routine_terms() for word in words) / len(words)
-    is_question = bool(_QUESTION.search(prompt))
+    asks = is_question(prompt)
     return Evidence(
         score=hits[0].score / math.log(1 + max(1, entries)),
         matched=matched,
         missing=max(0.0, sum(rarities) - matched),
-        routine_request=0.0 if is_question else routine,
-        routine_question=routine if is_question else 0.0,
+        routine_request=0.0 if asks else routine,
+        routine_question=routine if asks else 0.0,
     )
+
+
+def is_question(prompt: str) -> bool:
+    """True if a prompt has a question mark or an English question's beginning."""
+    return bool(_QUESTION.search(prompt))
 
 
 def _share(word: PromptWord) -> float:
@@ -223,9 +308,19 @@ def _terms_of(text: str, language: str) -> set[str]:
 
 
 @cache
+def _number_terms() -> frozenset[str]:
+    return frozenset(map(stem, AMOUNT_WORDS))
+
+
+@cache
 def _routine_terms() -> frozenset[str]:
     """Terms of any working session, which say what to do and seldom about what."""
-    return frozenset(map(stem, _ROUTINE_WORDS.split()))
+    return _routine_verbs() | frozenset(map(stem, _ROUTINE_NOUNS.split()))
+
+
+@cache
+def _routine_verbs() -> frozenset[str]:
+    return frozenset(map(stem, _ROUTINE_VERBS.split()))
 
 
 _RATED_HITS = 8

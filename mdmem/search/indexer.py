@@ -216,6 +216,17 @@ class SearchIndex:
         words = gate.prompt_words(prompt, self._finder.lexicon, self._language)
         return gate.is_carried(prompt, words, hits, self._finder.lexicon.total, self._language)
 
+    def stands_alone(self, prompt: str, hits: Sequence[Hit]) -> bool:
+        """See `gate.stands_alone`; raises BrokenIndex."""
+        if self._finder is None:
+            return False
+        words = gate.prompt_words(prompt, self._finder.lexicon, self._language)
+        return gate.stands_alone(words, hits, self._language)
+
+    def lines_for_task(self, prompt: str, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+        """See `gate.lines_for_task`."""
+        return gate.lines_for_task(prompt, hits, self._language)
+
     def holds(self, passing_filter: Filter) -> bool:
         """See `IndexSearcher.holds`."""
         return self._finder is not None and self._finder.holds(passing_filter)

@@ -26,6 +26,10 @@ _CLIENTS = {client.name: client for client in CLIENTS}
 _MOST_PATH_BYTES = 4096
 _HEAD_BYTES = 64 * 1024
 """Read first where only the header is needed."""
+_TAILS = (64 * 1024, 1024 * 1024)
+"""Read from the end of a file for the last prompts: the second where the first has too few."""
+_FEW_PROMPTS = 2
+"""The last one and that before: a client may have written the last one before it is answered."""
 
 
 class TranscriptFile(NamedTuple):
@@ -122,6 +126,26 @@ def read_head(path: str) -> TranscriptHead | None:
     client, header = found
     project = header.project or _project_of(client, Path(path))
     return TranscriptHead(client.name, header.session or "", project, header.started)
+
+
+def recent_prompts(path: str, most: int) -> list[str]:
+    """The last messages that the user typed, newest first, from the end of a transcript alone.
+
+    Raises TranscriptProblem: `unknown-format`. OSError: it cannot be read.
+    """
+    if not Path(path).is_file():  # opening a pipe would wait for its other end
+        return []
+    prompts: list[str] = []
+    with Path(path).open("rb") as file:
+        client = reading.recognise(file.read(_HEAD_BYTES))
+        size = file.seek(0, os.SEEK_END)
+        for tail in _TAILS if client is not None else ():
+            file.seek(max(0, size - tail))
+            data = file.read(tail) if tail >= size else file.read(tail).partition(b"\n")[2]
+            prompts = reading.typed_texts(client, data)
+            if len(prompts) >= _FEW_PROMPTS or tail >= size:
+                break
+    return prompts[: -most - 1 : -1]
 
 
 def require_sources(settings: Settings, environment: Mapping[str, str]) -> tuple[str, ...]:

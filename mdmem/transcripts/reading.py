@@ -18,7 +18,7 @@ from mdmem.transcripts.records import (
     parse_object,
     whole_lines,
 )
-from mdmem.transcripts.tags import clean
+from mdmem.transcripts.tags import clean, strip_blocks
 
 CONTEXT_MESSAGES = 20
 """Messages read before the new ones, so that answers keep their questions."""
@@ -102,6 +102,15 @@ def read_header(data: bytes) -> tuple[Client, SessionHeader] | None:
     header = SessionHeader()
     client.read(whole_lines(data), header, False, ())
     return client, header
+
+
+def typed_texts(client: Client, data: bytes) -> list[str]:
+    """The messages that the user typed in a part of a transcript, without the client's blocks."""
+    messages = client.read(whole_lines(data), SessionHeader(), True, ()).messages
+    if client.sort_by_time:
+        messages.sort(key=lambda message: message.time or _BEFORE_ALL)
+    typed = (message.text for message in messages if message.typed)
+    return [text for each in typed if (text := strip_blocks(each).strip())]
 
 
 def was_rewritten(data: bytes, start: ReadingStart) -> bool:

@@ -104,15 +104,15 @@ def _is_hidden(character: str) -> bool:
 
 def strip_blocks(text: str, tags: Collection[str] = TAGS) -> str:
     """A text without blocks in these tags, nested and escaped ones too."""
-    pattern = _tag_pattern(frozenset(tags))
     for _ in range(_MOST_ROUNDS):
         if not any(beginning in text for beginning in _BEGINNINGS):
             return text
+        pattern = _tag_pattern(frozenset(tags))
         spans = list(_block_spans(text, pattern))
         if not spans:
             return text
         text = "".join(_parts_between(text, spans))
-    tag = pattern.search(text)
+    tag = _tag_pattern(frozenset(tags)).search(text)
     return text[: tag.start()] if tag else text
 
 

@@ -36,7 +36,8 @@ _LOADED = (
     *("mdmem.memory.commit_hooks", "mdmem.memory.contexts", "mdmem.queries.history"),
     *("mdmem.queries.correctable", "mdmem.queries.likes", "mdmem.queries.past_questions"),
     *("mdmem.queries.show", "mdmem.queries.status", "mdmem.verbs.edit_section"),
-    *("mdmem.verbs.forget", "mdmem.verbs.log", "mdmem.verbs.remember"),
+    *("mdmem.transcripts.files", "mdmem.verbs.forget", "mdmem.verbs.log"),
+    "mdmem.verbs.remember",
 )
 """Modules that everyday commands load, most of them by name. A test says what is missing."""
 _MAX_DESCRIPTORS = 65_536

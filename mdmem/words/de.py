@@ -214,7 +214,7 @@ ATTRIBUTES = (
 # Rules that are for English alone so far
 
 BEFORE_DATE = ""
-ACKNOWLEDGEMENTS = STOP_WORDS = SECOND_PERSON = HAPPENINGS = WISHES = ""
+STOP_WORDS = SECOND_PERSON = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
 MANY_VALUED = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
 GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
@@ -222,3 +222,28 @@ KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = NOT_SO = NOT_SO_BEFORE = ()
 FORGET_REQUESTS = INLINE_LABELS = AGENTS = ASKS = STATES = STATES_ANYWHERE = ()
 TOOL_DECISIONS = CORRECTIONS = REPORTED = ("", ())
 KEY_SYNONYMS: dict[str, tuple[str, ...]] = {}
+
+# Prompts that need the talk before them
+
+ACKNOWLEDGEMENTS = """
+ja jo jap nein ne nee danke dankeschön vielen herzlichen dank gut sehr okay genau richtig stimmt
+passt super prima klasse toll perfekt alles klar schön bitte gerne gern verstanden einverstanden
+"""
+GOING_ON = (
+    r"(?:und|oder|aber|auch|dann|nur|stattdessen)\b",
+    r"(?:was ist|wie wär's) mit\b",
+    r"(?:bis|seit|ab) wann\b",
+)
+POINTING_BACK = (
+    r"\b(?:er|ihn|ihm|ihnen|deren|dessen|diese[rsmn]?|jene[rsmn]?|dort|dafür|davon|damit|daran|"
+    r"darin|dazu|daraus|dabei|(?:der|die|das|den|dem)(?:selben?|jenigen?)|beides?)\b",
+    r"\b(?:ist|sind|hat|wird|geht|kostet|dauert|liegt|läuft) (?:es|sie|das)\b",
+    r"\b(?:der|die|das|den) (?:andere|anderen|erste|ersten|zweite|zweiten|letzte|letzten)\b",
+)
+MAKING = (
+    r"(?:(?:bitte|jetzt|kannst du|könntest du)[, ]+)*"
+    r"(?:schreibe?|entwirf|erstelle?|mache?|formuliere?|bereite|formatiere?|nenne?|plane?|öffne|"
+    r"lege?)\b",
+)
+DETERMINERS = "ein eine einen einem einer der die das den dem mein meine meinen mir uns neue neuen"
+PREPOSITIONS = "für von zu zum zur in im an am auf mit aus über als so und oder wie vor"

@@ -1030,3 +1030,32 @@ UNITS = """
 second seconds minute minutes hour hours day days week weeks month months year years ml l g kg mg
 km m cm mm kb mb gb tb percent euro euros dollar dollars pound pounds degrees
 """
+
+# Prompts that need the talk before them
+
+# Beginnings of a prompt that goes on from the message before it.
+GOING_ON = (
+    r"(?:and|or|but|also|then|only|instead)\b(?! then\b)",
+    r"(?:what|how) about\b",
+    r"what if\b",
+    r"(?:until|till|since|by|from|with|for|in|on|at|to) (?:when|how|what|who|whom|which|where)\b",
+)
+# They point back, unless the prompt also names something.
+POINTING_BACK = (
+    r"\b(?:its?|it's|itself|he|him|his|he's|she|hers?|she's|they|them|theirs?|they're)\b",
+    r"\b(?:that|these|those|that's)\b(?! (?:we|i|you|is|are|runs?|has)\b)",
+    r"\bthis\b(?! (?:week|month|year|quarter|morning|afternoon|evening|time)\b)",
+    r"(?<!is )(?<!are )(?<!was )\bthere\b(?! (?:is|are|was|were)\b)",
+    r"\b(?:which|any|each|every|no) ones?\b|\bthe (?:\w+ )?ones?\b",
+    r"\b(?:the (?:other|others|same|former|latter)|both|neither|either)\b",
+)
+# A request to make something begins with them.
+MAKING = (
+    r"(?:(?:please|now|ok(?:ay)?|can you|could you|let's|and)[, ]+)*"
+    r"(?:write|draft|compose|create|make|add|prepare|format|name|open|plan|generate|set up|"
+    r"schedule|fill in|start|update|document|commit|release|deploy|sign|word|phrase)\b",
+)
+# Before the thing that is to be made.
+DETERMINERS = "a an the my our your this that these some another new me us up"
+# The thing ends before them.
+PREPOSITIONS = "for of to in on at with from about into by as so that which and or using like"

@@ -142,7 +142,7 @@ ATTRIBUTES = (
 # Rules that are for English alone so far
 
 BEFORE_DATE = ""
-ACKNOWLEDGEMENTS = STOP_WORDS = SECOND_PERSON = HAPPENINGS = WISHES = ""
+STOP_WORDS = SECOND_PERSON = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
 MANY_VALUED = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
 GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
@@ -150,3 +150,22 @@ KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = NOT_SO = NOT_SO_BEFORE = ()
 FORGET_REQUESTS = INLINE_LABELS = AGENTS = ASKS = STATES = STATES_ANYWHERE = ()
 TOOL_DECISIONS = CORRECTIONS = REPORTED = ("", ())
 KEY_SYNONYMS: dict[str, tuple[str, ...]] = {}
+
+# Prompts that need the talk before them
+
+ACKNOWLEDGEMENTS = """
+sí si no vale gracias muchas bien muy perfecto genial estupendo de acuerdo exacto exactamente claro
+entendido está bueno
+"""
+GOING_ON = (r"[¿¡]?(?:y|pero|también|entonces|solo|sólo)\b", r"[¿¡]?qué hay de\b")
+POINTING_BACK = (
+    r"\b(?:él|ella|ellos|ellas|ello|est[eao]s?|es[eao]s?|aquel(?:la|los|las|lo)?|allí|ahí|"
+    r"ambos|ambas)\b",
+    r"\b(?:el|la|lo|los|las) (?:otr[oa]s?|mism[oa]s?|primer[oa]s?|segund[oa]s?|últim[oa]s?)\b",
+)
+MAKING = (
+    r"(?:(?:por favor|ahora|puedes)[, ]+)*"
+    r"(?:escribe|redacta|crea|haz|añade|prepara|formatea|nombra|abre|planifica|genera)\b",
+)
+DETERMINERS = "un una unos unas el la los las mi mis nuestro nuestra me nos nuevo nueva"
+PREPOSITIONS = "para de del a al en con por sobre como y o"

@@ -169,7 +169,7 @@ ATTRIBUTES = (
 # Rules that are for English alone so far
 
 BEFORE_DATE = ""
-ACKNOWLEDGEMENTS = STOP_WORDS = SECOND_PERSON = HAPPENINGS = WISHES = ""
+STOP_WORDS = SECOND_PERSON = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
 MANY_VALUED = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
 GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
@@ -177,3 +177,22 @@ KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = NOT_SO = NOT_SO_BEFORE = ()
 FORGET_REQUESTS = INLINE_LABELS = AGENTS = ASKS = STATES = STATES_ANYWHERE = ()
 TOOL_DECISIONS = CORRECTIONS = REPORTED = ("", ())
 KEY_SYNONYMS: dict[str, tuple[str, ...]] = {}
+
+# Prompts that need the talk before them
+
+ACKNOWLEDGEMENTS = """
+oui non ouais merci beaucoup bien très d'accord accord parfait super génial compris entendu exact
+exactement c'est est bon ça va nickel
+"""
+GOING_ON = (r"(?:et|mais|aussi|alors|seulement)\b", r"qu'en est-il\b")
+POINTING_BACK = (
+    r"\b(?:il|elle|ils|elles|lui|leurs?|celui|celle|ceux|celles|cela|ceci|ça|ces?|cet|cette|"
+    r"dedans|là|les deux)\b",
+    r"\bl'autre\b|\bl[ea] (?:même|premier|première|dernier|dernière|second|seconde)\b",
+)
+MAKING = (
+    r"(?:(?:s'il te plaît|maintenant|peux-tu|tu peux)[, ]+)*"
+    r"(?:écris|rédige|crée|fais|ajoute|prépare|formate|nomme|ouvre|planifie|génère)\b",
+)
+DETERMINERS = "un une le la les l mon ma mes notre nos moi nous nouveau nouvelle"
+PREPOSITIONS = "pour de du des d à au aux en dans sur avec par comme et ou"

@@ -105,7 +105,7 @@ NUMERALS = """
 # Rules that are for English alone so far
 
 BEFORE_DATE = ""
-ACKNOWLEDGEMENTS = STOP_WORDS = FIRST_PERSON = SECOND_PERSON = HAPPENINGS = WISHES = ""
+STOP_WORDS = FIRST_PERSON = SECOND_PERSON = HAPPENINGS = WISHES = ""
 TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
 MANY_VALUED = WEEKDAYS = MONTHS = PAST = FUTURE = TO_COME = REPEATED = ""
 GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
@@ -113,3 +113,13 @@ KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = ATTRIBUTES = NOT_SO = NOT_SO_
 FORGET_REQUESTS = INLINE_LABELS = AGENTS = ASKS = STATES = STATES_ANYWHERE = ()
 TOOL_DECISIONS = CORRECTIONS = REPORTED = ("", ())
 KEY_SYNONYMS: dict[str, tuple[str, ...]] = {}
+
+# Prompts that need the talk before them
+
+ACKNOWLEDGEMENTS = """
+好 好的 好吧 是 是的 对 对的 不 不是 谢谢 多谢 谢谢你 可以 行 没问题 明白 明白了 知道了 很好
+"""
+GOING_ON = (r"(?:那么?|还有|以及|但是?|只|另外)", r"[^，。？]{1,12}呢[？?]?$")
+POINTING_BACK = (r"[它他她]们?|这个|那个|这些|那些|那里|这里|另一个|两者|其中",)
+MAKING = (r"(?:请|帮我|现在)*(?:写|起草|创建|准备|添加|生成|打开|格式化|命名)",)
+DETERMINERS = PREPOSITIONS = ""

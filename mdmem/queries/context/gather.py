@@ -24,7 +24,7 @@ from mdmem.model.prompts import (
 )
 from mdmem.model.searches import Hit, Search
 from mdmem.queries import search
-from mdmem.queries.context import parts
+from mdmem.queries.context import answering, parts
 from mdmem.queries.context.parts import (
     SHARES,
     Candidate,
@@ -38,6 +38,7 @@ from mdmem.search.engine import BrokenIndex
 from mdmem.search.query import Filter
 from mdmem.startup import late
 from mdmem.startup.records import replace
+from mdmem.text import follow_ups
 from mdmem.text.document import parse_bytes
 from mdmem.workspace import Progress, Say, Workspace
 
@@ -130,16 +131,24 @@ def _build(
             if part in wanted
         }
     if prompt is not None and ContextPart.FOUND in wanted and is_typed(prompt):
-        answer = search.search_in(
-            workspace, index, Search(query=prompt, limit=_number_asked(request.tokens)), say
-        )
         gated = request.block_purpose is Purpose.PROMPT
-        carried = bool(answer.hits) and (not gated or index.index.carries(prompt, answer.hits))
-        whole = parts.found_offer(
-            answer.hits, lambda hit: members[hit.workspace].workspace.kind_of(hit.path)
+        talk = follow_ups.leading_messages(prompt, list(filter(is_typed, request.before)))
+
+        def ask(query: str) -> tuple[Hit, ...]:
+            asked = Search(query=query, limit=_number_asked(request.tokens))
+            return search.search_in(workspace, index, asked, say).hits
+
+        def kind_of(hit: Hit) -> FileKind:
+            return members[hit.workspace].workspace.kind_of(hit.path)
+
+        hits, carried = (
+            answering.carried_hits(prompt, talk, index.index, ask, kind_of)
+            if gated
+            else (hits := ask(prompt), bool(hits))
         )
+        whole = parts.found_offer(hits, kind_of)
         offer, repeated = parts.without_given(whole, given_ids)
-        top = answer.hits[0].score if answer.hits else None
+        top = hits[0].score if hits else None
         block = replace(
             block, carried=carried if gated else None, top=top, repeated=repeated if carried else 0
         )
