@@ -3,6 +3,7 @@ memory, and that nothing stops a session.
 """
 
 import json
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import session_files
 from commandline import LOG, NOW, TOKEN, Shell
 from commandline import shell as shell
 from conftest import World
@@ -145,6 +147,33 @@ class TestPrompt:
     )
     def test_what_needs_no_memory_or_was_typed_by_nobody_gets_none(self, hook: Hook, prompt: Any):
         assert hook("UserPromptSubmit", prompt=prompt) == ""
+
+    @pytest.mark.parametrize("client", session_files.WRITERS)
+    @pytest.mark.parametrize("is_written_first", [False, True])
+    def test_a_follow_up_is_asked_with_the_message_before(
+        self, hook: Hook, tmp_path: Path, client: str, is_written_first: bool
+    ):
+        prompt = "and who did it?"
+        assert hook("UserPromptSubmit", prompt=prompt) == ""
+        said = [QUESTION, "agent: I do not know.", *([prompt] if is_written_first else [])]
+        transcript = session_files.WRITERS[client](tmp_path, *said)
+        block = hook("UserPromptSubmit", prompt=prompt, transcript_path=str(transcript))
+        assert "the heating was mended" in block_in(block, "UserPromptSubmit")
+
+    @pytest.mark.parametrize("prompt", ["thanks", "yes", "ok, perfect"])
+    def test_an_answer_to_the_agent_is_not(self, hook: Hook, tmp_path: Path, prompt: str):
+        transcript = session_files.claude(tmp_path, QUESTION, "agent: Yesterday.")
+        assert hook("UserPromptSubmit", prompt=prompt, transcript_path=str(transcript)) == ""
+
+    @pytest.mark.parametrize("text", ["", "no JSON\n" * 30, None])
+    def test_a_transcript_that_cannot_be_read(self, hook: Hook, tmp_path: Path, text: str | None):
+        path = tmp_path / "session.jsonl"
+        if text is None:
+            os.mkfifo(path)
+        else:
+            path.write_text(text)
+        assert hook("UserPromptSubmit", prompt="mended heating", transcript_path=str(path))
+        assert hook("UserPromptSubmit", prompt="and who?", transcript_path=str(path)) == ""
 
     def test_a_prompt_is_not_stored(self, hook: Hook, shell: Shell):
         before = shell.snapshot()

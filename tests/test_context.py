@@ -3,6 +3,7 @@ is never shown; and the guard.
 """
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from mdmem.given.sessions import read_record, update_record
 from mdmem.memory import Memory
 from mdmem.model.prompts import BuildContext, ContextPart, count_tokens
 from mdmem.queries.context.gather import is_typed
+from mdmem.startup.records import replace
 
 MEMORY = """\
 # Memory
@@ -86,6 +88,46 @@ def parts(answer: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
 
 def block(shell: Shell, *words: str) -> Any:
     return shell.run("context", "--json", *words).answer
+
+
+class TestTalk:
+    """`BuildContext.before`: what the user said before."""
+
+    BEFORE = ("thanks", "where is the staging server?")
+
+    def text(self, shell: Shell, prompt: str, *before: str) -> str:
+        request = BuildContext(prompt=prompt, purpose="prompt", before=before)
+        return Memory.open(shell.folder, os.environ).context(request).text
+
+    def test_a_follow_up_is_asked_with_it(self, memory: Shell):
+        assert self.text(memory, "and before that?") == ""
+        assert "moved to Frankfurt" in self.text(memory, "and before that?", *self.BEFORE)
+
+    def test_other_prompts_are_not(self, memory: Shell):
+        for prompt in ("thanks", "what hangs behind the third lantern in the hall downstairs?"):
+            assert "Frankfurt" not in self.text(memory, prompt, *self.BEFORE)
+
+    def test_the_start_of_a_session_is_not(self, memory: Shell):
+        asked = BuildContext(prompt="and before that?", purpose="session")
+        workspace = Memory.open(memory.folder, os.environ)
+        block = workspace.context(replace(asked, before=self.BEFORE))
+        assert block.text == workspace.context(asked).text
+
+    def test_a_task_gets_the_lines_on_it_alone(self, memory: Shell):
+        found = "- :6 [preference] answers: short, the command first"
+        for prompt in ("write an answer to Ada", "fix the tests, answer with the command first"):
+            lines = self.text(memory, prompt).splitlines()
+            assert lines[2:-1] == ["## Found · MEMORY.md", found]
+
+    def test_a_task_gets_the_correction_of_its_line_too(self, memory: Shell):
+        memory.write("MEMORY.md", "# Memory\n\n- The API listens on port 8080\n")
+        memory.git("commit", "-qam", "old")
+        memory.patch.setenv("MDMEM_NOW", "2026-03-07T10:00:00+00:00")
+        memory.write("memory/2026-03-07.md", "# 2026-03-07\n\n- The API listens on port 9090 now\n")
+        memory.git("add", "-A")
+        memory.git("commit", "-qm", "new")
+        text = self.text(memory, "draft an API sketch with five endpoints, schemas and errors")
+        assert "port 9090 now" in text
 
 
 class TestSession:

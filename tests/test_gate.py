@@ -45,5 +45,31 @@ def test_prompts_that_need_no_memory_do_not(index: SearchIndex, prompt: str):
     assert not carries(index, prompt)
 
 
+@pytest.mark.parametrize(
+    ("prompt", "line"),
+    [
+        ("write the commit message", "commit messages in the imperative"),
+        ("draft a commit message, please", "commit messages in the imperative"),
+        ("add a database for the tests", "PostgreSQL 16"),
+    ],
+)
+def test_tasks_get_the_lines_on_what_they_make(index: SearchIndex, prompt: str, line: str):
+    hits = [match.hit for match in index.search(IndexQuery(prompt, 8, Filter(), TODAY))]
+    assert [line in hit.text for hit in index.lines_for_task(prompt, hits)] == [True]
+
+
+@pytest.mark.parametrize(
+    "prompt", ["commit this with a good message", "write a poem", "run 16", "before ten", ""]
+)
+def test_other_prompts_get_no_such_lines(index: SearchIndex, prompt: str):
+    hits = [match.hit for match in index.search(IndexQuery(prompt, 8, Filter(), TODAY))]
+    assert index.lines_for_task(prompt, hits) == ()
+
+
+@pytest.mark.parametrize("prompt", ["35", "16 more", "does it match 2023?", "the first two"])
+def test_a_number_alone_carries_nothing(index: SearchIndex, prompt: str):
+    assert not carries(index, prompt)
+
+
 def test_an_empty_index_carries_nothing():
     assert not SearchIndex.in_memory().carries("anything", ())

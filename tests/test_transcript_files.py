@@ -5,11 +5,18 @@ import os
 from pathlib import Path
 
 import pytest
+import session_files
 
 from mdmem.errors import TranscriptProblem
 from mdmem.startup.records import replace
 from mdmem.transcripts import CLIENTS, files
-from mdmem.transcripts.files import Scope, find_files, read_file, searched_folders
+from mdmem.transcripts.files import (
+    Scope,
+    find_files,
+    read_file,
+    recent_prompts,
+    searched_folders,
+)
 from mdmem.transcripts.records import Place
 
 
@@ -191,6 +198,45 @@ class TestReading:
             read_file(str(home / "elsewhere/f.jsonl"))
         (home / "elsewhere/f.jsonl").write_bytes(b"")
         assert read_file(str(home / "elsewhere/f.jsonl")) is None
+
+
+class TestRecentPrompts:
+    @pytest.mark.parametrize("client", session_files.WRITERS)
+    def test_the_newest_first(self, tmp_path: Path, client: str):
+        path = session_files.WRITERS[client](tmp_path, "one", "agent: A.", "two", "agent: B.")
+        assert recent_prompts(str(path), 5) == ["two", "one"]
+        assert recent_prompts(str(path), 1) == ["two"]
+
+    def test_what_the_client_added_is_no_prompt(self, tmp_path: Path):
+        noted = "two <system-reminder>three</system-reminder>"
+        path = session_files.claude(tmp_path, "one", noted, "<system-reminder>x</system-reminder>")
+        assert recent_prompts(str(path), 5) == ["two", "one"]
+
+    def test_only_the_end_of_a_long_one_is_read(self, tmp_path: Path):
+        path = session_files.claude(tmp_path, "one", "agent: A.", "two", "agent: B.")
+        first, *others = path.read_bytes().splitlines(keepends=True)
+        with path.open("wb") as file:
+            file.write(first)
+            file.truncate(50_000_000)  # a hole
+            file.seek(0, os.SEEK_END)
+            file.writelines([b"\n", *others])
+        before = _bytes_read()
+        assert recent_prompts(str(path), 5) == ["two"]
+        assert _bytes_read() - before < 2_000_000
+
+    def test_a_file_that_is_no_transcript(self, tmp_path: Path):
+        path = tmp_path / "a.jsonl"
+        path.write_bytes(b"")
+        assert recent_prompts(str(path), 5) == []
+        path.write_bytes(b'{"some": "record"}\n')
+        with pytest.raises(TranscriptProblem):
+            recent_prompts(str(path), 5)
+
+
+def _bytes_read() -> int:
+    """Bytes that this process has read so far."""
+    fields = Path("/proc/self/io").read_text().split()
+    return int(fields[fields.index("rchar:") + 1])
 
 
 @pytest.mark.parametrize(

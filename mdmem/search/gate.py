@@ -240,7 +240,7 @@ def _may_pair(term: str) -> bool:
 
 def _first_term(text: str, language: str) -> str | None:
     words = indexed_words(split_scripts(text).spaced)
-    return stem(words[0], language) if words else None
+    return next((stem(word, language) for word in words if word not in STOP_WORDS), None)
 
 
 def measure_evidence(

@@ -138,8 +138,10 @@ def recent_prompts(path: str, most: int) -> list[str]:
     prompts: list[str] = []
     with Path(path).open("rb") as file:
         client = reading.recognise(file.read(_HEAD_BYTES))
+        if client is None:
+            return []
         size = file.seek(0, os.SEEK_END)
-        for tail in _TAILS if client is not None else ():
+        for tail in _TAILS:
             file.seek(max(0, size - tail))
             data = file.read(tail) if tail >= size else file.read(tail).partition(b"\n")[2]
             prompts = reading.typed_texts(client, data)

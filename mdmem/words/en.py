@@ -1043,7 +1043,8 @@ GOING_ON = (
 # They point back, unless the prompt also names something.
 POINTING_BACK = (
     r"\b(?:its?|it's|itself|he|him|his|he's|she|hers?|she's|they|them|theirs?|they're)\b",
-    r"\b(?:that|these|those|that's)\b(?! (?:we|i|you|is|are|runs?|has)\b)",
+    r"\b(?:that|these|those|that's)\b"
+    r"(?! (?:i|you|we|he|she|it|they|the|an?|my|our|is|are|was|were|has|have|can|must|will)\b)",
     r"\bthis\b(?! (?:week|month|year|quarter|morning|afternoon|evening|time)\b)",
     r"(?<!is )(?<!are )(?<!was )\bthere\b(?! (?:is|are|was|were)\b)",
     r"\b(?:which|any|each|every|no) ones?\b|\bthe (?:\w+ )?ones?\b",
