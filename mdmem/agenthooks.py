@@ -245,7 +245,7 @@ def _submit_prompt(memory: Memory, event: HookEvent, without_pool: bool = False)
 
 
 def _messages_before(prompt: str, transcript: str | None) -> tuple[str, ...]:
-    """What the user said before, newest first, where the prompt may need it."""
+    """The messages of the user before a prompt that may need them, newest first."""
     if transcript is None or not follow_ups.may_follow(prompt):
         return ()
     with suppress(OSError, MdmemError):  # the prompt alone may do

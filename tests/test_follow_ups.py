@@ -78,6 +78,13 @@ def test_a_long_prompt_that_says_it_all_needs_no_message():
     assert leading_messages(prompt, ["who is Ilse Brandt?"]) == []
 
 
+def test_a_long_text_is_no_follow_up():
+    for prompt in (f"and {'x ' * 200}", "yes " * 100, "x" * 400):
+        assert not is_follow_up(prompt)
+        assert not is_short(prompt)
+        assert not is_acknowledgement(prompt)
+
+
 def test_of_long_messages_the_end_is_taken():
     (message,) = leading_messages("and her number?", ["log line\n" * 999 + "who is Ilse Brandt?"])
     assert len(message) == 300

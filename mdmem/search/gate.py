@@ -2,7 +2,8 @@
 Pure.
 
 Most prompts of a working session need no memory, and then no context is better than the nearest
-entries. The gate only looks at an answer and never changes a score.
+entries. The gate only looks at an answer and never changes a score. A number alone carries nothing,
+and a prompt that is not carried may still be a task, with curated lines on what it makes.
 
 The weights are those of a logistic regression (`benchmarks/gate.py`). Carried: questions of a
 conversation's own logs (the public half of LoCoMo) and of two small curated memories. Not carried:

@@ -25,9 +25,8 @@ _MAKING = late.pattern(rf"{_OPENING}(?:{alternatives('MAKING')})")
 _QUESTION_MARK = late.pattern(r"[?？؟]\s*$")
 _CLAUSE_END = late.pattern(r"[,;:!?\n]|\.(?:\s|$)")
 _MOST_THINGS = 4
-_MOST_MESSAGES, _MOST_OF_MESSAGE = 3, 300
-"""That a follow-up is asked together with, and characters of each."""
-
+_MOST_MESSAGES, _LONG = 3, 300
+"""Messages that a follow-up is asked with, and characters of each; a longer one is none itself."""
 
 _ACKNOWLEDGEMENTS = words_of("ACKNOWLEDGEMENTS")
 _DETERMINERS, _PREPOSITIONS = words_of("DETERMINERS"), words_of("PREPOSITIONS")
@@ -39,12 +38,15 @@ def _words(text: str) -> list[str]:
 
 def is_acknowledgement(prompt: str) -> bool:
     """True for thanks, yes and no, and the like, with nothing else."""
-    words = {word.casefold() for word in _words(prompt)}
-    return not _QUESTION_MARK.search(prompt) and words <= _ACKNOWLEDGEMENTS
+    if len(prompt) > _LONG or _QUESTION_MARK.search(prompt):
+        return False
+    return {word.casefold() for word in _words(prompt)} <= _ACKNOWLEDGEMENTS
 
 
 def is_short(prompt: str) -> bool:
     """True for a few words, or for a few characters in a script without spaces."""
+    if len(prompt) > _LONG:
+        return False
     if _WITHOUT_SPACES.search(prompt):
         return sum(map(len, _words(prompt))) <= _MOST_CHARACTERS
     return len(_words(prompt)) <= _MOST_WORDS
@@ -65,15 +67,19 @@ def leading_messages(prompt: str, before: Sequence[str]) -> list[str]:
         return []
     leading: list[str] = []
     for message in before:
+        if len(leading) == _MOST_MESSAGES:
+            break
         if not is_acknowledgement(message):
-            leading.insert(0, message[-_MOST_OF_MESSAGE:])
-            if len(leading) == _MOST_MESSAGES or not is_follow_up(message):
+            leading.insert(0, message[-_LONG:])
+            if not is_follow_up(message):
                 break
     return leading
 
 
 def is_follow_up(prompt: str) -> bool:
     """True if a prompt goes on from the message before it, or points back and names nothing."""
+    if len(prompt) > _LONG:
+        return False
     return bool(_GOING_ON.search(prompt)) or (
         bool(_POINTING_BACK.search(prompt)) and not _NAME.search(prompt)
     )
