@@ -226,15 +226,10 @@ def attempt(
     outcome = outcome_of(work)
     if isinstance(outcome, str):
         return outcome
-    return failure_json(known_failure(outcome), translate)
-
-
-def known_failure(problem: Exception) -> MdmemError:
-    """The failure to show; a bug's traceback goes to standard error."""
-    failure = _as_failure(problem)
+    failure = as_failure(outcome)
     if isinstance(failure, _BugProblem):
-        sys.excepthook(type(problem), problem, problem.__traceback__)
-    return failure
+        sys.excepthook(type(outcome), outcome, outcome.__traceback__)
+    return failure_json(failure, translate)
 
 
 def report(
@@ -264,7 +259,7 @@ def report(
     if isinstance(outcome, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    failure = _as_failure(outcome)
+    failure = as_failure(outcome)
     if isinstance(failure, _BugProblem) and not as_json:
         sys.excepthook(type(outcome), outcome, outcome.__traceback__)
         print("mdmem: this is a bug in mdmem", file=sys.stderr)
@@ -283,7 +278,8 @@ def outcome_of(work: Callable[[], T]) -> T | Exception:
         return problem
 
 
-def _as_failure(problem: Exception) -> MdmemError:
+def as_failure(problem: Exception) -> MdmemError:
+    """The failure that an exception is told as; one that nobody expected is a bug."""
     match problem:
         case MdmemError():
             return problem

@@ -18,14 +18,16 @@ from dated_memory import dated_desk as dated_desk
 from page_driver import Response, ask
 from workspaces import Desk
 
+from mdmem.events import read_log
 from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.history import ShowChanges
 from mdmem.model.proposals import Propose
 from mdmem.model.writes import Forget, Log, Remember, WriteOptions
+from mdmem.page import routes
 from mdmem.page.app import build_app
 from mdmem.page.links import Links
-from mdmem.page.pages import Reader
+from mdmem.page.pages import Page, Reader
 from mdmem.show.history import changes_json
 
 STATED = WriteOptions(source=Source.USER_STATED)
@@ -435,6 +437,21 @@ def test_a_file_whose_name_is_not_utf8_is_listed(dated: DatedMemory) -> None:
         assert "memory/caf%E9.md" in answer.text, address
         assert read(memory, address, accept="application/json").status == answer.status < 500
     assert "memory/caf<U+DCE9>.md" in html.unescape(words(read(memory, "/files")))
+
+
+def test_a_bug_is_a_page_and_an_event_without_words(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(reader: Reader, query: object) -> Page:
+        raise ZeroDivisionError("porridge")
+
+    monkeypatch.setitem(routes.ROUTES, "/", broken)  # type: ignore[arg-type]
+    answer = read(memory, "/")
+    assert (answer.status, "This is a bug in mdmem" in words(answer)) == (500, True)
+    (event,) = (each for each in read_log(memory.workspace.state).events if each.verb == "page")
+    assert event.bug and event.bug.startswith("ZeroDivisionError")
+    assert "porridge" not in str(event)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_browser_that_asks_for_an_icon_is_answered(memory: Memory) -> None:

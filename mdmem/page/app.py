@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
@@ -12,13 +13,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from mdmem.errors import MdmemError, UsageProblem, json_line, known_failure, outcome_of
+from mdmem.errors import MdmemError, UsageProblem, as_failure, json_line, outcome_of
 from mdmem.page import assets, doing, rendering
 from mdmem.page.frame import error_page, frame_of
 from mdmem.page.pages import Page, Reader, View
 from mdmem.page.routes import ROUTES
 
 _JSON = "application/json"
+_BUG = 500
 
 
 def build_app(reader: Reader) -> Starlette:
@@ -79,7 +81,7 @@ def _sent(reader: Reader, request: Request, fields: dict[str, str]) -> Response:
         return RedirectResponse(outcome, 303)
     if isinstance(outcome, Page):
         return _response(reader, request, outcome)
-    problem = known_failure(outcome)
+    problem = as_failure(outcome)
     status = 409 if doing.is_stale(verb, problem) else status_of(problem)
     return _response(reader, request, doing.refused_page(reader, problem, status, verb, fields))
 
@@ -99,7 +101,10 @@ def wants_json(request: Request) -> bool:
 
 def failure(reader: Reader, request: Request, problem: Exception) -> Response:
     """The answer where a page cannot be made: why, and what to do next."""
-    known = known_failure(problem)
+    known = as_failure(problem)
+    if status_of(known) == _BUG:
+        with suppress(Exception), reader.memory.record_call("page", None):
+            raise problem  # into the record, which has its place and not its words
     return _failed(reader, request, known, status_of(known))
 
 
@@ -111,14 +116,14 @@ def _failed(reader: Reader, request: Request, problem: MdmemError, status: int) 
 def status_of(problem: MdmemError) -> int:
     """The status of a failure: what is not there and what is not allowed are told alike."""
     if problem.exit_status == 3:
-        return 500
+        return _BUG
     if problem.code.endswith("-not-found") or problem.code in _NOT_THERE:
         return 404
     return 409 if problem.code in _MOVED else 400
 
 
 _NOT_THERE = {"not-allowed", "bad-path", "not-memory", "unsupported-file"}
-_MOVED = {"overtaken", "proposals-moved", "cannot-revert", "revert-conflict", "moved-on"}
+_MOVED = {"overtaken", "proposals-moved", "cannot-revert", "revert-conflict"}
 
 
 def _no_icon(request: Request) -> Response:
