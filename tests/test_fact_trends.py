@@ -37,6 +37,12 @@ def trends(memory: Memory, days: int = 42) -> FactTrends:
     assert sum(day.people + day.agents for day in answer.days) == sum(
         writer.count for writer in answer.writers
     )
+    active = memory.activity(ShowTrends(days))
+    makers = {day.day: (day.people, day.agents) for day in active.days}
+    assert active.writers == answer.writers
+    assert [makers.get(day.day, (0, 0)) for day in answer.days] == [
+        (day.people, day.agents) for day in answer.days
+    ]
     return answer
 
 
@@ -138,6 +144,16 @@ def test_a_fact_in_several_places_counts_once_with_its_strongest_source(
     before, after = answer.days
     assert counts(after)[0] - counts(before)[0] == 1
     assert sum(counts(before)) == sum(counts(after)) == answer.current == 2
+
+
+def test_a_line_of_a_log_that_became_a_curated_fact_counts_as_that(dated: DatedMemory) -> None:
+    logged = dated.on("2026-02-01").apply(Log("I always drink tea in the morning")).added[0]
+    before = trends(dated.on("2026-02-02"), 3).current
+    dated.on("2026-02-03").apply(
+        Remember("drinks tea in the morning", entry=logged, section="Home", options=STATED)
+    )
+    memory = dated.on("2026-02-03")
+    assert before == trends(memory, 4).current == memory.facts(ListFacts(limit=0)).total
 
 
 def test_a_line_that_moves_goes_on(dated: DatedMemory) -> None:

@@ -449,7 +449,7 @@ def test_a_bug_is_a_page_and_an_event_without_words(
     answer = read(memory, "/")
     assert (answer.status, "This is a bug in mdmem" in words(answer)) == (500, True)
     (event,) = (each for each in read_log(memory.workspace.state).events if each.verb == "page")
-    assert event.bug and event.bug.startswith("ZeroDivisionError")
+    assert str(event.bug).startswith("ZeroDivisionError")
     assert "porridge" not in str(event)
     assert capsys.readouterr().err == ""
 

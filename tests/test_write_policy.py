@@ -655,6 +655,7 @@ NOT_MEMORY = {
     *(
         f"Memory.{name}"
         for name in [
+            "activity",
             "await_catch_up",
             "blame",
             "changes",

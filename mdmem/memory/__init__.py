@@ -72,7 +72,7 @@ if TYPE_CHECKING:
         TagCatalogue,
     )
     from mdmem.model.syncing import Sync, SyncResult
-    from mdmem.model.trends import FactTrends, MarkdownTrends, ShowTrends
+    from mdmem.model.trends import FactActivity, FactTrends, MarkdownTrends, ShowTrends
     from mdmem.queries.folders import FolderView
     from mdmem.repo import Repository
 
@@ -452,6 +452,11 @@ class Memory:
         """Show how facts changed over the last days, from history alone."""
         with self._record_event("trends"):
             return module("queries.fact_trends").fact_trends(self.workspace, request, self._say)
+
+    def activity(self, request: ShowTrends) -> FactActivity:
+        """Show who changed facts over the last days; cheap, also after a write."""
+        with self._record_event("activity"):
+            return module("queries.fact_trends").activity(self.workspace, request, self._say)
 
     def blame(self, request: ShowBlame) -> Blame:
         """Name the commit that brought in each line of a section, a fact or a file.

@@ -104,6 +104,27 @@ class TrendWriter:
 
 
 @dataclass(frozen=True, slots=True)
+class ActiveDay:
+    """A day, and the changes to facts that people and agents made on it, logs included."""
+
+    day: date
+    people: int
+    agents: int
+
+
+@dataclass(frozen=True, slots=True)
+class FactActivity:
+    """The changes of facts over some days, and who made them (most of them first).
+
+    `days` begin with that of the first commit, if it is one of the period.
+    """
+
+    days: tuple[ActiveDay, ...]
+    writers: tuple[TrendWriter, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TrendKind:
     """A kind of facts ("": none): the current ones, and those at the end of each day."""
 

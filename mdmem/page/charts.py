@@ -10,7 +10,7 @@ from datetime import date
 
 from markupsafe import Markup
 
-from mdmem.model.trends import FactDay
+from mdmem.model.trends import ActiveDay, FactDay
 from mdmem.page.links import Links
 from mdmem.show.proposals import visible
 from mdmem.startup.records import dataclass
@@ -30,9 +30,8 @@ class Series:
     values: Sequence[int]
 
 
-def bars_by_day(days: Sequence[FactDay], links: Links) -> Markup:
-    """Changes a day by people and by agents, from the first day with any; each links to its day."""
-    shown = since_first(days)
+def bars_by_day(shown: Sequence[ActiveDay], links: Links) -> Markup:
+    """Changes a day by people and by agents; each bar links to its day."""
     series = [
         Series("people", [each.people for each in shown]),
         Series("agents", [each.agents for each in shown]),

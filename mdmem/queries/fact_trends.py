@@ -17,6 +17,8 @@ from mdmem.model.actors import fold_actor
 from mdmem.model.history import ChangeKind, FactChange
 from mdmem.model.trail import FactSpan, MarkKind
 from mdmem.model.trends import (
+    ActiveDay,
+    FactActivity,
     FactDay,
     FactTrends,
     ShowTrends,
@@ -50,6 +52,16 @@ def fact_trends(workspace: Workspace, request: ShowTrends, say: Say) -> FactTren
     return kept.answer(workspace, ("trends", request.days), (), make)
 
 
+def activity(workspace: Workspace, request: ShowTrends, say: Say) -> FactActivity:
+    """The part of the trends that needs only the changes of the period; kept in the same way."""
+
+    def make() -> FactActivity:
+        with trails.fresh_trail(workspace, say) as trail:
+            return _TrendReader(workspace, trail, request).activity()
+
+    return kept.answer(workspace, ("activity", request.days), (), make)
+
+
 @dataclass(frozen=True, slots=True)
 class _Stay:
     """The time in which a fact was current in a place (`end` None: it is), in epoch seconds."""
@@ -79,8 +91,25 @@ class _TrendReader:
         self._day_numbers: dict[int, int] = {}
         self._is_curated: dict[FilePath, bool | None] = {}
 
+    def _changes(self) -> Sequence[FactChange]:
+        return changes_between(self._workspace, self._trail, self._days[0], None)
+
+    def activity(self) -> FactActivity:
+        changes = self._changes()
+        people, agents = self._makers(changes)
+        first = self._index_of(min(self._moments.values(), default=self._now))
+        return FactActivity(
+            days=tuple(
+                ActiveDay(day=day, people=people[at], agents=agents[at])
+                for at, day in enumerate(self._days)
+                if at >= first
+            ),
+            writers=self._writers(changes),
+            notes=shallow_notes(self._workspace, self._trail),
+        )
+
     def trends(self) -> FactTrends:
-        changes = changes_between(self._workspace, self._trail, self._days[0], None)
+        changes = self._changes()
         stays = self._stays()
         ended, living = self._curated_lives(stays.values())
         half_life = figures.half_life(ended, living)
@@ -114,9 +143,7 @@ class _TrendReader:
     ) -> tuple[FactDay, ...]:
         none = [0] * len(self._days)
         kinds = Counter((self._index(change), change.kind) for change in changes)
-        agents = Counter(
-            self._index(change) for change in changes if self._workspace.is_agent(change.actor)
-        )
+        people, agents = self._makers(changes)
         contradicted = Counter(
             self._index_of(self._moments[mark.begun])
             for mark in self._trail.pair_marks()
@@ -128,7 +155,7 @@ class _TrendReader:
                 added=kinds[at, ChangeKind.ADDED],
                 replaced=kinds[at, ChangeKind.REPLACED],
                 removed=kinds[at, ChangeKind.REMOVED],
-                people=sum(kinds[at, kind] for kind in ChangeKind) - agents[at],
+                people=people[at],
                 agents=agents[at],
                 stated=by_source.get(Source.USER_STATED, none)[at],
                 inferred=by_source.get(Source.INFERRED, none)[at],
@@ -137,6 +164,14 @@ class _TrendReader:
             )
             for at, day in enumerate(self._days)
         )
+
+    def _makers(self, changes: Sequence[FactChange]) -> tuple[Counter[int], Counter[int]]:
+        """The changes of each day by people, and those by agents."""
+        people, agents = Counter[int](), Counter[int]()
+        for change in changes:
+            is_agent = self._workspace.is_agent(change.actor)
+            (agents if is_agent else people)[self._index(change)] += 1
+        return people, agents
 
     def _writers(self, changes: Sequence[FactChange]) -> tuple[TrendWriter, ...]:
         names: dict[tuple[str, bool], str] = {}

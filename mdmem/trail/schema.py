@@ -275,9 +275,10 @@ SELECT number, fact, path, kind, source, CASE WHEN ended IS NULL THEN until ELSE
     begun, ended
 FROM occurrences WHERE fact IS NOT NULL ORDER BY number"""
 SELECT_CLOSINGS = (
-    f"SELECT occurrence, begun, ended FROM every_mark WHERE {CLOSING_MARKS_CONDITION}"
-    " ORDER BY begun, number"
+    "SELECT occurrence, begun, ended FROM every_mark"
+    f" WHERE {CLOSING_MARKS_CONDITION} OR kind = '{MarkKind.PROMOTED}' ORDER BY begun, number"
 )
+"""The ends of occurrences that are still there; a promoted line counts as the curated fact."""
 SELECT_LIVE_SECTIONS = "SELECT lineage, path, section FROM revisions WHERE ended IS NULL"
 SELECT_SECTIONS_WITH_FACTS = (
     "SELECT DISTINCT path, section FROM occurrences WHERE ended IS NULL AND fact IS NOT NULL"

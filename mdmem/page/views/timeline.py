@@ -60,12 +60,12 @@ def timeline(reader: Reader, query: Query) -> Page:
     days, changes = _read_days(reader, wanted, last)
     oldest = days[-1].day if days else None
     has_older = oldest and _any_change(reader, wanted, oldest - _DAY)
-    trends = reader.memory.trends(ShowTrends(BARS))
+    activity = reader.memory.activity(ShowTrends(BARS))
     values: dict[str, Any] = {
         "days": days,
-        "chart": charts.bars_by_day(trends.days, reader.links),
-        "notes": trends.notes,
-        "who": _who(reader, asked, [writer.name for writer in trends.writers]),
+        "chart": charts.bars_by_day(activity.days, reader.links),
+        "notes": activity.notes,
+        "who": _who(reader, asked, [writer.name for writer in activity.writers]),
         "where": _where(reader, asked),
         "file": asked.get("file"),
         "all_files": reader.links.days(**{**asked, "file": ""}),

@@ -52,7 +52,8 @@ def today(reader: Reader, query: Query) -> Page:
     """The state of memory, and what happened today."""
     memory, now = reader.memory, reader.now()
     curated, logged = (_of_today(reader, where) for where in (CURATED, LOGS))
-    trends = memory.trends(ShowTrends(BARS))
+    activity = memory.activity(ShowTrends(BARS))
+    fact_count = memory.facts(ListFacts(limit=1)).total
     conflicts = memory.conflicts()
     standing = memory.proposals.standing()
     unsaved = memory.unsaved()
@@ -64,9 +65,9 @@ def today(reader: Reader, query: Query) -> Page:
         *(_expired_row(reader, hit) for hit in expired[:_MOST_LINES]),
     ]
     values: dict[str, Any] = {
-        "fact_count": trends.current,
-        "notes": _notes(trends.notes, conflicts.notes, expiring.notes),
-        "chart": charts.bars_by_day(trends.days, reader.links),
+        "fact_count": fact_count,
+        "notes": _notes(activity.notes, conflicts.notes, expiring.notes),
+        "chart": charts.bars_by_day(activity.days, reader.links),
         "changed": [change_row(change) for change in curated.changes[:_MOST_ROWS]],
         "changed_count": _count(curated),
         "logged": [change_row(change) for change in logged.changes[:_MOST_ROWS]],
@@ -77,7 +78,7 @@ def today(reader: Reader, query: Query) -> Page:
         "expiring": expiring.facts,
         "all_changed": _all_of(reader, curated),
         "all_logged": _all_of(reader, logged),
-        "is_empty": not (trends.current or curated.changes or logged.changes),
+        "is_empty": not (fact_count or curated.changes or logged.changes),
     }
     changes = sorted((*curated.changes, *logged.changes), key=lambda each: each.time, reverse=True)
     data = {
