@@ -96,12 +96,12 @@ def project(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
 
 def refused(project: Project, code: str, folder: str | None = None) -> MdmemError:
     """A call that fails and leaves nothing behind."""
-    before = project.settings.read_bytes(), project.state(), sorted(project.data.rglob("*"))
+    before, files = (project.settings.read_bytes(), project.state()), set(project.data.rglob("*"))
     with pytest.raises(MdmemError) as failure:
         project.outside(folder)
     assert failure.value.code == code
-    left = project.settings.read_bytes(), project.state(), sorted(project.data.rglob("*"))
-    assert left == before
+    assert set(project.data.rglob("*")) ^ files == set()
+    assert (project.settings.read_bytes(), project.state()) == before
     return failure.value
 
 
