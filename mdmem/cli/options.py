@@ -234,6 +234,20 @@ Vouch = Annotated[bool, typer.Option("--vouch", help="Vouch for it: record it as
 AcceptAnyway = Annotated[
     bool, typer.Option("--anyway", help="Accept the named parts even if they are outdated.")
 ]
+ExportFolder = Annotated[
+    str | None,
+    typer.Option(
+        "--export",
+        metavar="DIR",
+        help="Write the pages of what is committed into this folder instead.",
+    ),
+]
+ExportSince = Annotated[
+    str | None,
+    typer.Option(
+        "--since", metavar="DAY", help="With --export: only what changed on this day or later."
+    ),
+]
 Expiring = Annotated[
     str | None,
     typer.Option(

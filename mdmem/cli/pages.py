@@ -15,7 +15,7 @@ from mdmem.wording import number_of
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli.options import Json
+    from mdmem.cli.options import ExportFolder, ExportSince, Json
 
 
 def page(
@@ -35,20 +35,8 @@ def page(
     new_key: Annotated[
         bool, typer.Option("--new-key", help="Replace the key; open pages need the new address.")
     ] = False,
-    export: Annotated[
-        str | None,
-        typer.Option(
-            "--export",
-            metavar="DIR",
-            help="Write the pages of what is committed into this folder instead.",
-        ),
-    ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option(
-            "--since", metavar="DAY", help="With --export: only what changed on this day or later."
-        ),
-    ] = None,
+    export: ExportFolder = None,
+    since: ExportSince = None,
     as_json: Json = False,
 ) -> Answer:
     """Serve memory as a web page on this machine.

@@ -61,7 +61,7 @@ def do(reader: Reader, verb: str, fields: Fields) -> str | Page:
     """
     action = _ACTIONS.get(verb)
     if action is None:
-        raise UsageProblem(f"there is no form {verb[:80]!r}")
+        raise UsageProblem(f"unknown form {verb[:80]!r}")
     with reader.memory.record_call(f"page-{verb}", None) as event:
         done = action(reader, fields)
         if isinstance(done, Page):

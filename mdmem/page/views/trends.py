@@ -164,7 +164,7 @@ def _survival(facts: FactTrends) -> Figure | None:
         return None
     half = facts.half_life_days
     if half is None:
-        number, words = f"{facts.survival[-1][1]:.0%}", "of curated facts are still current"
+        number, words = f"{facts.survival[-1][1]:.0%}", "of the curated facts are still current"
     else:
         number, words = f"{half:,.0f}", "days until half of the curated facts have changed"
     every = -(-len(facts.survival) // _CURVE_ROWS)

@@ -121,7 +121,7 @@ def _build(
         notes=index.notes,
         missing=index.missing,
     )
-    members = index.members or {None: PoolMember(workspace, index.index)}
+    members = _members(workspace, index)
     wanted = {part for part in ContextPart if part.value not in request.without}
     offers: dict[ContextPart, Offer] = {}
     if request.block_purpose is Purpose.SESSION:
@@ -131,32 +131,10 @@ def _build(
             if part in wanted
         }
     if prompt is not None and ContextPart.FOUND in wanted and is_typed(prompt):
-        gated = request.block_purpose is Purpose.PROMPT
-        talk = follow_ups.leading_messages(prompt, list(filter(is_typed, request.before)))
-
-        def ask(query: str) -> tuple[Hit, ...]:
-            asked = Search(query=query, limit=_number_asked(request.tokens))
-            return search.search_in(workspace, index, asked, say).hits
-
-        def kind_of(hit: Hit) -> FileKind:
-            return members[hit.workspace].workspace.kind_of(hit.path)
-
-        hits, carried = (
-            answering.carried_hits(prompt, talk, index.index, ask, kind_of)
-            if gated
-            else (hits := ask(prompt), bool(hits))
+        block, found = _with_found(
+            workspace, request, prompt, index, given_ids=given_ids, block=block, say=say
         )
-        whole = parts.found_offer(hits, kind_of)
-        offer, repeated = parts.without_given(whole, given_ids)
-        top = hits[0].score if hits else None
-        block = replace(
-            block, carried=carried if gated else None, top=top, repeated=repeated if carried else 0
-        )
-        if request.preview and carried:
-            given = [each for each in whole.candidates if each.id in given_ids]
-            block = replace(block, given=_entries(given, with_text=True))
-        if carried:
-            offers[ContextPart.FOUND] = offer
+        offers |= {ContextPart.FOUND: found} if found else {}
     return _written(
         workspace,
         request,
@@ -167,6 +145,49 @@ def _build(
         block=block,
         names_missing=without_pool,
     )
+
+
+def _with_found(
+    workspace: Workspace,
+    request: BuildContext,
+    prompt: str,
+    index: FreshIndex,
+    *,
+    given_ids: Collection[str],
+    block: ContextBlock,
+    say: Say,
+) -> tuple[ContextBlock, Offer | None]:
+    """The block with what the search for a prompt says of it, and the entries that it found."""
+    members = _members(workspace, index)
+    gated = request.block_purpose is Purpose.PROMPT
+    talk = follow_ups.leading_messages(prompt, list(filter(is_typed, request.before)))
+
+    def ask(query: str) -> tuple[Hit, ...]:
+        asked = Search(query=query, limit=_number_asked(request.tokens))
+        return search.search_in(workspace, index, asked, say).hits
+
+    def kind_of(hit: Hit) -> FileKind:
+        return members[hit.workspace].workspace.kind_of(hit.path)
+
+    hits, carried = (
+        answering.carried_hits(prompt, talk, index.index, ask, kind_of)
+        if gated
+        else (hits := ask(prompt), bool(hits))
+    )
+    whole = parts.found_offer(hits, kind_of)
+    offer, repeated = parts.without_given(whole, given_ids)
+    top = hits[0].score if hits else None
+    block = replace(
+        block, carried=carried if gated else None, top=top, repeated=repeated if carried else 0
+    )
+    if request.preview and carried:
+        given = [each for each in whole.candidates if each.id in given_ids]
+        block = replace(block, given=_entries(given, with_text=True))
+    return block, offer if carried else None
+
+
+def _members(workspace: Workspace, index: FreshIndex) -> Mapping[str | None, PoolMember]:
+    return index.members or {None: PoolMember(workspace, index.index)}
 
 
 def _number_asked(tokens: int) -> int:
