@@ -10,7 +10,7 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk, refused
 
-from mdmem.errors import FactProblem
+from mdmem.errors import FactProblem, SectionProblem
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.text.facts import fact_id
 from mdmem.wording import field, verb
@@ -262,3 +262,50 @@ def test_what_is_not_taken_out_leaves_the_file(at: Desk) -> None:
     assert [pair.old for pair in done.supersedes] == [fact_id("rain")]
     assert "- rain" in at.read("memory/2026-03-05.md")
     refused(at, edit("Facts", "- sun", "snow"), "fact-not-found")
+
+
+TWICE = (
+    "# Memory\n\n## Facts\n\n- tea\n- drink: beer\n\n## Work\n\n## Facts\n\n- rain\n- drink: wine\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "old", "line"),
+    [
+        (Remember("snow", section="Memory > Facts"), "rain", "- snow"),
+        (Remember("milk", section="facts"), "tea", "- milk"),
+        (Remember("snow"), "rain", "- snow"),
+        (Remember("drink: water"), "drink: wine", "- drink: water"),
+    ],
+)
+def test_it_decides_between_sections_of_one_name(
+    at: Desk, change: Remember, old: str, line: str
+) -> None:
+    at.write("MEMORY.md", TWICE)
+    at.commit()
+    change = replace(change, options=WriteOptions(supersedes=old))
+    assert at.apply(change).changed
+    assert at.read("MEMORY.md") == TWICE.replace(f"- {old}\n", f"{line}\n")
+    assert not at.apply(change).changed
+
+
+@pytest.mark.parametrize(
+    ("sections", "supersedes", "remedy"),
+    [
+        ("## Facts\n\n- tea\n\n## Facts\n\n- tea\n", "tea", "Rename one of them."),
+        ("## Facts\n\n- tea\n\n## Facts\n", None, "Rename one of them."),
+        ("# A\n\n## Facts\n\n# B\n\n## Facts\n", None, "Give the whole path."),
+    ],
+)
+def test_otherwise_the_hint_for_sections_of_one_name_names_no_option_that_is_not_there(
+    at: Desk, sections: str, supersedes: str | None, remedy: str
+) -> None:
+    at.write("MEMORY.md", sections)
+    at.commit()
+    change = Remember("snow", section="Facts", options=WriteOptions(supersedes=supersedes))
+    with pytest.raises(SectionProblem) as caught:
+        at.apply(change)
+    assert (caught.value.code, caught.value.hint.endswith(f". {remedy}")) == (
+        "section-ambiguous",
+        True,
+    )

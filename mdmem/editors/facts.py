@@ -218,7 +218,8 @@ def _find_destination(
     sections = {
         section.index: section for item in holders if (section := document.section_at(item.start))
     }
-    if len(sections) > 1:
+    meant = _section_of_superseded(document, list(sections.values()), change)
+    if len(sections) > 1 and meant is None:
         listed = [
             {"section": join_path(section.path), "line": section.start + 1}
             for section in sections.values()
@@ -231,22 +232,35 @@ def _find_destination(
             sections=listed,
         )
     return (
-        _Destination(next(iter(sections.values())), "")
+        _Destination(meant or next(iter(sections.values())), "")
         if sections
         else _named_destination(document, change)
     )
 
 
 def _named_destination(document: Document, change: Remember) -> _Destination:
-    if change.section is not None:
-        if change.create and not matching_sections(document, change.section):
-            return _Destination(None, change.section)
-        section = find_section(document, change.section, file=change.file, remedy=create_remedy())
-        return _Destination(section, change.section)
-    address = _SECTION_OF_KIND.get((change.kind or "").casefold(), _SECTION_OF_OTHERS)
-    return _Destination(
-        find_section(document, address) if matching_sections(document, address) else None, address
+    address = change.section
+    if address is None:
+        address = _SECTION_OF_KIND.get((change.kind or "").casefold(), _SECTION_OF_OTHERS)
+    matches = matching_sections(document, address)
+    if not matches and (change.create or change.section is None):
+        return _Destination(None, address)
+    section = _section_of_superseded(document, matches, change) or find_section(
+        document, address, file=change.file, remedy=create_remedy(), counts=False
     )
+    return _Destination(section, address)
+
+
+def _section_of_superseded(
+    document: Document, sections: Sequence[Section], change: Remember
+) -> Section | None:
+    """The only one of several sections with the fact in `supersedes`."""
+    name = change.options.supersedes
+    if name is None or len(sections) < 2:
+        return None
+    superseded = fact_names.items_matching(items(document), name)
+    holding = [section for section in sections if _in_section(section, superseded)]
+    return holding[0] if len(holding) == 1 else None
 
 
 def _find_superseded(candidates: Sequence[Item], change: Remember) -> Item | None:
@@ -453,7 +467,7 @@ def items_named(
     in_section = (
         items(document)
         if section is None
-        else section_items(document, find_section(document, section, file=file))
+        else section_items(document, find_section(document, section, file=file, counts=False))
     )
     return fact_names.items_matching(in_section, fact, keys=True)
 

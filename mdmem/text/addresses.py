@@ -100,11 +100,12 @@ def find_section(
     file: str | None = None,
     remedy: str = "",
     purpose: str = "",
+    counts: bool = True,
 ) -> Section:
     """The section that an address names; `nth` counts from 1.
 
     Raises SectionProblem, in whose words `file` names the document, `remedy` is a sentence for
-    where none is similar, and `purpose` follows the address.
+    where none is similar, `purpose` follows the address, and `counts` says that `nth` can be given.
     """
     matches = matching_sections(document, address)
     if not matches:
@@ -121,7 +122,7 @@ def find_section(
             raise SectionProblem("section-not-found", message)
         return matches[nth - 1]
     if len(matches) > 1:
-        raise _ambiguous(document, address, matches)
+        raise _ambiguous(document, address, matches, counts)
     return matches[0]
 
 
@@ -156,17 +157,21 @@ def _not_found(
     return SectionProblem("section-not-found", message, hint, near=list(near))
 
 
-def _ambiguous(document: Document, address: str, matches: tuple[Section, ...]) -> SectionProblem:
+def _ambiguous(
+    document: Document, address: str, matches: tuple[Section, ...], counts: bool
+) -> SectionProblem:
     rows = [{"section": join_path(section.path), "line": section.start + 1} for section in matches]
     listed = "; ".join(f"{row['section']} (line {row['line']})" for row in rows[:_MAX_LISTED])
     paths_are_unique = all(
         len(matching_sections(document, join_path(section.path))) == 1
         for section in matches[:_MAX_LISTED]
     )
-    hint = (
-        f"They are {listed}. Give"
-        f" {'the whole path or ' if paths_are_unique else ''}{field('nth')} N."
-    )
+    ways = [
+        *(["the whole path"] if paths_are_unique else []),
+        *([f"{field('nth')} N"] if counts else []),
+    ]
+    remedy = f"Give {' or '.join(ways)}." if ways else "Rename one of them."
+    hint = f"They are {listed}. {remedy}"
     message = f"{len(matches)} sections are called {address[:_MAX_QUOTED_CHARS]!r}"
     return SectionProblem("section-ambiguous", message, hint, sections=rows)
 
