@@ -309,3 +309,61 @@ def test_otherwise_the_hint_for_sections_of_one_name_names_no_option_that_is_not
         "section-ambiguous",
         True,
     )
+
+
+MOVES = "# Memory\n\n## Facts\n\n- [decision] tea (until 2027-01-01) #hot <!-- x --> ^t\n- x\n\n## Other\n\n- rain\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (
+            Remember("tea", section="Other"),
+            "- [decision] tea (until 2027-01-01) #hot <!-- x --> ^t",
+        ),
+        (
+            Remember("Tea", section="Other", kind="idea"),
+            "- [idea] Tea (until 2027-01-01) #hot <!-- x --> ^t",
+        ),
+        (edit("Other", "- tea #own", ""), "- [decision] tea (until 2027-01-01) #own <!-- x --> ^t"),
+    ],
+)
+def test_the_same_fact_in_another_section_moves_there(at: Desk, change: Change, line: str) -> None:
+    at.write("MEMORY.md", MOVES)
+    at.commit()
+    change = replace(change, options=WriteOptions(supersedes="tea"))
+    done = at.apply(change)
+    assert (done.changed, done.supersedes, done.ended) == (True, (), ())
+    without = MOVES.replace(MOVES.splitlines(keepends=True)[4], "")
+    assert at.read("MEMORY.md") == f"{without}{line}\n"
+    assert not at.apply(change).changed
+
+
+def test_a_fact_that_moves_is_superseded_by_nothing_beside_it(at: Desk) -> None:
+    done = at.apply(edit("Other", "- shell: zsh\n- sun", ZSH))
+    assert (done.added, done.supersedes, done.ended) == ((ZSH, fact_id("sun")), (), ())
+
+
+@pytest.mark.parametrize("section", ["A", "C"])
+def test_of_facts_with_one_id_the_one_in_the_way_moves(at: Desk, section: str) -> None:
+    text = "## A\n\n- a\n\n## B\n\n- tea #t\n\n## C\n\n- c\n"
+    at.write("MEMORY.md", text)
+    at.commit()
+    at.apply(edit(section, "- TEA", "tea"))
+    assert at.read("MEMORY.md") == text.replace("- tea #t\n\n", "").replace(
+        f"- {section.lower()}\n", f"- {section.lower()}\n- TEA #t\n"
+    )
+    at.apply(edit(section, "- tea", "tea"))
+    assert at.read("MEMORY.md").casefold().count("tea") == 1
+
+
+def test_a_fact_moves_to_another_file(at: Desk) -> None:
+    at.write("memory/topic.md", "# T\n\n- water\n")
+    at.commit()
+    at.apply(
+        Remember(
+            "shell: zsh", section="T", file="memory/topic.md", options=WriteOptions(supersedes=ZSH)
+        )
+    )
+    assert at.read("memory/topic.md") == "# T\n\n- water\n- shell: zsh\n"
+    assert "zsh" not in at.read("MEMORY.md")

@@ -438,7 +438,10 @@ def _splice(document: Document, item: Item, replacements: Iterable[tuple[int, st
 
 
 def hand_on_labels(edit: EditResult, old: Item, successor: FactId | None) -> EditResult:
-    """Give a new fact the superseded one's labels, unless it has its own of their sort."""
+    """Give a new fact the superseded one's labels, unless it has its own of their sort.
+
+    A fact that has moved keeps its kind and expiry too.
+    """
     document = parse(edit.text)
     states = [each for each in items(document) if each.fact.id == successor]
     item = next(
@@ -449,7 +452,11 @@ def hand_on_labels(edit: EditResult, old: Item, successor: FactId | None) -> Edi
     line = item.raw.rstrip()
     taken = {list_items.block_id_of(each.raw) for each in items(document)}
     labelled, kept = list_items.inherit_labels(old.raw, line, taken)
-    if not kept:
+    if item.fact.id == old.fact.id:
+        fact = parse_item(labelled)
+        kind, until = fact.kind or old.fact.kind, fact.until or old.fact.until
+        labelled = list_items.rewrite_item(labelled, kind, fact.tags, until)
+    if labelled == line:
         return edit
     text = replace_item(document, item, labelled + item.raw[len(line) :])
     return replace(edit, text=text, kept=(*edit.kept, *kept))

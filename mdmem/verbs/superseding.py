@@ -43,27 +43,21 @@ def edit_text(
         or workspace.kind_of(path) is FileKind.DAILY
     ):
         return edited
-    result, superseded = _without_superseded(
-        workspace, path, document, edited.result, edit.options.supersedes, successor=edited.fact
-    )
-    return replace(edited, result=result, superseded=superseded)
+    return _without_superseded(workspace, path, document, edited, edit.options.supersedes)
 
 
 def _without_superseded(
-    workspace: Workspace,
-    path: FilePath,
-    document: Document,
-    result: EditResult,
-    name: str,
-    successor: FactId | None,
-) -> tuple[EditResult, FactId | None]:
-    """Remove the item that `name` means from an edit's result; None if it is not there.
+    workspace: Workspace, path: FilePath, document: Document, edited: EditedText, name: str
+) -> EditedText:
+    """Remove the item that `name` means from an edit's result, if it is there.
 
-    It stays if the edit states the same. Of several items the one in the edited section is meant.
-    Its labels go to `successor` (None: the last fact that the edit adds).
+    It stays where the edit found the same, and has moved where the edit added the same. Of several
+    items the one in the edited section is meant. Its labels go to the edit's fact, by default the
+    last one added.
     Raises: FactProblem (`fact-ambiguous`; `fact-not-found`: a repeat, whose first edit removed it),
     SectionProblem (`body-escapes-section`).
     """
+    result = edited.result
     candidates = items_matching(items(document), name)
     in_section = [each for each in candidates if document.path_at(each.start) == result.section]
     if result.text == document.text and not in_section and _is_done(workspace, path, result, name):
@@ -75,19 +69,25 @@ def _without_superseded(
                 f"{name[:80]!r} was already removed from this section, and is also elsewhere",
                 _HINT,
             )
-        return result, None
-    edited = parse(result.text)
-    if not candidates or len(items_matching(items(edited), name)) != len(candidates):
-        return result, None  # it is elsewhere, or the edit itself took it out
-    if {each.fact.id for each in candidates} == {successor}:
-        return result, successor  # the new text is the old one
+        return edited
+    new = parse(result.text)
+    if not candidates or len(items_matching(items(new), name)) < len(candidates):
+        return edited  # it is elsewhere, or the edit itself took it out
+    is_same = {each.fact.id for each in candidates} == {edited.fact}
+    if is_same and len(items_matching(items(new), name)) == len(candidates):
+        return replace(edited, superseded=edited.fact)
     item = _meant(workspace, path, document, in_section, candidates, name)
-    number = _with_id(document, item.fact.id).index(item)
-    text = fact_editor.forget(edited, _with_id(edited, item.fact.id)[number]).text
-    added = fact_difference(document, parse(text)).added
-    successor = successor or (added[-1].fact.id if added else None)
-    result = fact_editor.hand_on_labels(replace(result, text=text), item, successor)
-    return result, item.fact.id
+    before, after = _with_id(document, item.fact.id), _with_id(new, item.fact.id)
+    number = before.index(item)
+    if document.lines[: item.end] != new.lines[: item.end]:
+        number -= len(before)  # the edit is above it
+    text = fact_editor.forget(new, after[number]).text
+    added = [each.fact.id for each in fact_difference(document, parse(text)).added]
+    successor = item.fact.id if len(after) > len(before) else edited.fact
+    result = fact_editor.hand_on_labels(
+        replace(result, text=text), item, successor or (added[-1] if added else None)
+    )
+    return replace(edited, result=result, fact=successor, superseded=item.fact.id)
 
 
 def _is_done(workspace: Workspace, path: FilePath, result: EditResult, name: str) -> bool:
