@@ -357,8 +357,8 @@ class TestWhatIsFound:
 
     @pytest.mark.parametrize(
         "data",
-        [b"caf\xe9 tea\n", b"tea\0\n", b"x" * 5_000_001, b"> " * 30_000 + b"tea\n"],
-        ids=["latin", "nul", "large", "deep"],
+        [b"caf\xe9 tea\n", b"tea\0\n", b"x" * 5_000_001],
+        ids=["latin", "nul", "large"],
     )
     def test_what_cannot_be_read_is_named_and_found_again_when_mended(self, at: Desk, data: bytes):
         at.write("memory/a.md", "- tea\n")

@@ -1,5 +1,6 @@
 import hashlib
 import re
+import time
 import unicodedata
 
 import pytest
@@ -30,6 +31,7 @@ from mdmem.text.document import (
     tree_etag,
     with_line_end,
 )
+from mdmem.text.facts import items
 
 
 def outline(text: str) -> list[tuple[int, str]]:
@@ -246,11 +248,29 @@ def test_deep_nesting_hides_no_heading(nested: str) -> None:
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("nested", [">" * 5_000, "- " * 5_000 + "x"])
-def test_nesting_that_the_parser_cannot_follow_is_refused(nested: str) -> None:
-    with pytest.raises(PathProblem) as caught:
-        parse(nested + "\n")
-    assert caught.value.code == "unsupported-file"
+@pytest.mark.parametrize(
+    "nested",
+    [
+        ">" * 100_000 + "a\n",
+        "- " * 100_000 + "a\n",
+        "".join(">" * depth + " a\n" for depth in range(500)),
+        "".join("  " * depth + "- a\n" for depth in range(500)),
+        (">" * 500 + "a\n" + "b\n" * 500) * 50,
+        (">" * 500 + "- a\n" + "b\n" * 500) * 50,
+        ("- " * 500 + "a\nb\n\n") * 200,
+        ("> - 1. " * 300 + "a\n\tb\n" + "c\n") * 50,
+        ("\t" * 300 + "- a\nb\n") * 100,
+    ],
+)
+def test_deep_nesting_takes_no_time_and_hides_no_heading(nested: str) -> None:
+    text = f"# A\n\n- tea\n\ntext\n\n{nested}\n# B\n\n- milk\n"
+    start = time.process_time()
+    document = parse(text)
+    assert time.process_time() - start < 1
+    assert [section.title for section in document.sections] == ["A", "B"]
+    assert document.text == text
+    listed = [item.fact.text for item in items(document)]
+    assert (listed[0], listed[-1]) == ("tea", "milk")
 
 
 @pytest.mark.parametrize(

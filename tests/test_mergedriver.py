@@ -177,9 +177,8 @@ def test_a_log_is_merged_under_any_name(bench: Bench, path: str):
     [
         (b"\xff\xfe caf\xe9\n", b"\xff\xfe other\n"),
         (b"- x\n" * 1_300_000, b"- y\n"),
-        (b"> " * 5000 + b"a\n", b"> " * 5000 + b"b\n"),
     ],
-    ids=["not UTF-8", "huge", "deep"],
+    ids=["not UTF-8", "huge"],
 )
 def test_what_is_no_memory_is_merged_by_lines(
     bench: Bench, ours: bytes, theirs: bytes, capfd: pytest.CaptureFixture[str]

@@ -144,7 +144,7 @@ def test_frequent_blocks_need_no_parser(text: str) -> None:
             ["- x\n  ```\nno\n\n", "- y\n  y\nlazy\n\n# B\n\n"],
         ),
         ("[a\nb]: /u\n\ntext\n", ["[a\nb]: /u\n\n"]),
-        ("> > x\nlazy\n\ntext\n", ["> > x\nlazy\n\n"]),
+        ("> # x\ntext\n\ntext\n", ["> # x\ntext\n\n"]),
     ],
 )
 def test_only_uncertain_stretches_go_to_the_parser(

@@ -342,10 +342,7 @@ def _first_loss(old: list[str], new: list[str]) -> tuple[int, int] | None:
 
 
 def _count_front_lines(lines: list[str]) -> int:
-    try:
-        return parse("\n".join(lines)).front
-    except PathProblem:
-        return 0  # nested too deeply to be parsed: every line counts
+    return parse("\n".join(lines)).front
 
 
 def _quote(line: str) -> str:
@@ -419,10 +416,7 @@ def _conflict_sets(lines: list[str]) -> Iterator[tuple[int, int, int]]:
 
 def _code_lines(lines: list[str]) -> set[int]:
     """Lines in top-level code: nested blocks are indented, so no marker is in the first column."""
-    try:
-        blocks = parse("\n".join(lines)).blocks
-    except PathProblem:
-        return set()  # nested too deeply to be parsed: every line counts
+    blocks = parse("\n".join(lines)).blocks
     return {
         number
         for block in blocks

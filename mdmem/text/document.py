@@ -32,7 +32,8 @@ _FENCE = late.pattern(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 _LINE_END = late.pattern(r"\r\n?|\n")
 _CODE_INDENT = 4
 _ETAG_DIGITS = 12
-_MAX_NESTING = 100_000
+_MAX_NESTING = 1000
+"""More than `scan` lets through."""
 _MAX_INLINE_TITLE = 1000
 """Longer titles keep their inline markup: removing it can cost quadratic time."""
 _MARKUP = late.pattern(r"[\\`*_\[<&\0]")
@@ -218,14 +219,7 @@ _BLOCK_KINDS = {
 
 
 def _parse_with_markdown_it(text: str) -> ScanResult:
-    try:
-        tokens = _parser(("normalize", "block")).parse(text)
-    except RecursionError as problem:
-        raise PathProblem(
-            "unsupported-file",
-            "the file nests lists or quotes too deeply to be edited safely",
-            "Flatten it.",
-        ) from problem
+    tokens = _parser(("normalize", "block")).parse(text)
     result = ScanResult()
     for number, token in enumerate(tokens):
         if token.map is None or token.level > 1:
@@ -269,10 +263,7 @@ def _build_sections(heads: list[Head], total: int) -> tuple[Section, ...]:
 
 
 def parse(text: str, fragment: bool = False) -> Document:
-    """Parse a text losslessly; a `fragment` has no byte order mark and no front matter.
-
-    Raises PathProblem: `unsupported-file`: nested deeper than the parser goes.
-    """
+    """Parse a text losslessly; a `fragment` has no byte order mark and no front matter."""
     return _parse(text, "", 0) if fragment else _parse_file(text)
 
 

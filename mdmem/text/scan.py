@@ -1,7 +1,7 @@
 """Headings and blocks of Markdown, by regular expressions that match a whole block at a time.
 
 The scanner reads a text exactly as markdown-it does. Uncertain *stretches* (some lazy lines,
-complex link references, deep nesting) go to the caller's parser. Both begin only at *fresh* points,
+complex link references) go to the caller's parser. Both begin only at *fresh* points,
 before which nothing is open: blocks depend on nothing before these, and on nothing after their own
 last line, so the pieces together are those of the whole text.
 """
@@ -65,6 +65,8 @@ _TRIMMED = (
 _PROBE = "# probe\n"
 _SPACE = " \t\r\n"
 _MAX_CODE_INDENT = 4
+_MAX_NESTING = 30
+"""Quotes and lists below that are plain text: the parser pays for each of them on each line."""
 _TAB = 4
 
 _TAG_NAMES = (
@@ -84,8 +86,6 @@ _UNDERLINE = r"(?:=++|-++)[ \t]*\n"
 _MARKER = r"(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t\n])"
 _RAW = r"<(?ai:script|pre|style|textarea)(?=[\s>])|<!--|<\?|<![A-Za-z]|<!\[CDATA\["
 _TAG = rf"</?(?ai:{_TAG_NAMES})(?=\s|/?>)"
-_DEEP = r"[ \t>+*.)0-9-]{100}"
-"""Begins a line that may open too many containers: one a character, or two a tab."""
 
 _OPENER = rf"(?:{_HASHES}|>|{_TICKS}|{_RULE}|{_MARKER}|<!--)"
 """Surely ends an indented paragraph, after up to three spaces."""
@@ -101,9 +101,11 @@ _PARAGRAPH_LINE = (
     r" \t]*\n|\[(?![^\[\]\\\n]*\](?!:)))"
 )
 """Begins or continues a paragraph in a container."""
-_BULLET = rf"[-*+] (?![-* \t]*\n|[ \t])(?!{_DEEP})"
-_BELOW_BULLET = rf"(?:  | ?\t)(?!{_DEEP}){_WORDS}"
-_NUMBER = rf"[0-9]{{1,9}}[.)] (?![ \t\n])(?!{_DEEP})"
+_OPEN_PARAGRAPH = rf"(?>(?: {{0,3}}> ?|(?:[-+*]|[0-9]{{1,9}}[.)]) )*){_PARAGRAPH_LINE}"
+"""The same, maybe in containers of its own."""
+_BULLET = r"[-*+] (?![-* \t]*\n|[ \t])"
+_BELOW_BULLET = rf"(?:  | ?\t){_WORDS}"
+_NUMBER = r"[0-9]{1,9}[.)] (?![ \t\n])"
 _ITEMS = rf"(?:{_BULLET}{_LINE}(?>(?:(?>(?:{_BLANK})*){_BELOW_BULLET}{_LINE})*)|{_NUMBER}{_LINE})"
 _VALUE = r"""(?:[^"'=<>`\x00-\x20]+|'[^'\n]*'|"[^"\n]*")"""
 _ATTRIBUTE = rf"[^\S\n]+[a-zA-Z_:][a-zA-Z0-9:._-]*(?:[^\S\n]*=[^\S\n]*{_VALUE})?"
@@ -134,10 +136,11 @@ _FREQUENT_BLOCK = (
 )
 """Most blocks of memory files; without a match it is a fence or another one."""
 _FENCE = rf"(?P<fence> {{0,3}}(?P<ticks>{_TICKS}){_LINE})"
+_QUOTE_LINES = rf"(?>(?:[ \t]*>{_LINE})*)"
 _OTHER_BLOCK = (
     rf"(?P<code>{_CODE_INDENT}{_LINE}(?>(?:(?>(?:{_BLANK})*){_CODE_INDENT}{_WORDS}{_LINE})*))"
     rf"|{_FENCE}"
-    rf"|(?P<quote> {{0,3}}>{_LINE}(?>(?:[ \t]*>{_LINE})*))"
+    rf"|(?P<quote> {{0,3}}>{_LINE}{_QUOTE_LINES})"
     rf"|(?P<rule> {{0,3}}{_RULE})"
     rf"|(?P<item> {{0,3}}{_MARKER})"
     rf"|(?P<raw> {{0,3}}(?P<opener>{_RAW}))"
@@ -146,14 +149,18 @@ _OTHER_BLOCK = (
     r"|(?P<unsure_reference> {0,3}\[(?![^\[\]\\\n]*(?:\[|\](?!:))))"
     rf"|{_PARAGRAPH}"
 )
-_CLOSED = rf"{_BLANK}|(?!{_DEEP}) {{0,3}}{_OPENER}|\Z"
+_CLOSED = rf"{_BLANK}| {{0,3}}{_OPENER}|\Z"
 """After a container: the next line surely does not continue it."""
 _LAZY = rf"(?>(?: {{0,3}}(?![ \t\n<]|(?={_FIRST})(?:{_OPENER}|{_UNDERLINE})){_LINE})*)"
 """Lines that continue a paragraph of an ended container."""
 _AFTER_LAZY = rf"{_BLANK}|{_OPENER}|\Z"
-_PARAGRAPH_QUOTE = rf"(?>(?: {{0,3}}> ?{_PARAGRAPH_LINE}{_LINE})+)\Z"
+_PARAGRAPH_QUOTE = rf"(?>(?: {{0,3}}> ?{_OPEN_PARAGRAPH}{_LINE})+)\Z"
 _EMPTY_QUOTE_LINE = rf"[ \t]*>{_BLANK}"
-_DEEP_LINE = rf"(?m:^){_DEEP}"
+_NESTED = (
+    rf"(?m:^)(?>(?:(?:>|{_MARKER})[ \t]?|  |\t){{{_MAX_NESTING}}})[ \t]*+(?=>|{_MARKER})"
+    r"(?!(?>(?:-[ \t]*+)+)\n|(?>(?:\*[ \t]*+)+)\n)"
+)
+"""Begins a line that would open a container too deep: two spaces may stand for one."""
 _ITEM = rf"( {{0,3}}{_MARKER})([ \t]*)"
 _BLANK_LINE = rf"{_BLANK}|\Z"
 _RAW_ENDS = {"<!--": "-->", "<?": r"\?>", "<![CDATA[": r"\]\]>"}
@@ -164,7 +171,7 @@ _FRESH = r"\n(?:(?=#{1,6} |[-*+] [^\s*+-])|[ \t]*\n(?=[^ \t\n]))"
 
 @cache
 def _below(column: int) -> str:
-    return rf"(?>(?:(?>(?:{_BLANK})*){_indent(column)}(?!{_DEEP}){_WORDS}{_LINE})*)"
+    return rf"(?>(?:(?>(?:{_BLANK})*){_indent(column)}{_WORDS}{_LINE})*)"
 
 
 def _indent(column: int) -> str:
@@ -298,9 +305,6 @@ class _Scanner:
         assert match
         first_end = self.source.index("\n", match.end()) + 1
         empty = first_end == match.end() + 1
-        if self._matches(_DEEP, self.at):
-            self._hand_over()
-            return
         if empty and self._matches(_BLANK_LINE, first_end):
             self._take(BlockKind.ITEM, first_end)
             return
@@ -311,7 +315,7 @@ class _Scanner:
         if self._matches(_CLOSED, end) or (empty and end == first_end):
             self._take(BlockKind.ITEM, end)
             return
-        if end == first_end and not is_code and self._matches(_PARAGRAPH_LINE, match.end()):
+        if end == first_end and not is_code and self._matches(_OPEN_PARAGRAPH, match.end()):
             lazy = self._end(_LAZY, end)
             end = self._end(below, lazy)
             if self._matches(_AFTER_LAZY, lazy) and self._matches(_CLOSED, end):
@@ -321,18 +325,16 @@ class _Scanner:
 
     def _quote(self, end: int) -> None:
         last = self.source.rfind("\n", 0, end - 1) + 1
-        if re.compile(_DEEP_LINE).search(self.source, self.at, end):
-            self._hand_over()
-        elif self._matches(_CLOSED, end) or self._matches(_EMPTY_QUOTE_LINE, last):
+        if self._matches(_CLOSED, end) or self._matches(_EMPTY_QUOTE_LINE, last):
             self._take(BlockKind.QUOTE, end)
         else:
-            lazy = self._end(_LAZY, end)
-            goes_on = self._matches("[ \t]*>", lazy)
-            if (
-                not goes_on
-                and self._matches(_AFTER_LAZY, lazy)
-                and self._matches(_PARAGRAPH_QUOTE, self.at, end)
-            ):
+            start = lazy = self.at
+            while is_open := self._matches(_PARAGRAPH_QUOTE, start, end):
+                start = lazy = self._end(_LAZY, end)
+                end = self._end(_QUOTE_LINES, lazy)
+                if end == lazy:
+                    break
+            if is_open and self._matches(_AFTER_LAZY, lazy):
                 self._take(BlockKind.QUOTE, lazy)
             else:
                 self._hand_over()
@@ -350,7 +352,7 @@ class _Scanner:
                 end = fresh.end() if fresh else len(source)
             whole = end == len(source)
             stretch = source[self.at : end] + ("\n" if whole else "")
-            parsed = self.parser(stretch + _PROBE)
+            parsed = self.parser(re.sub(_NESTED, r"\g<0>x", stretch) + _PROBE)
             ends_fresh = bool(parsed.heads) and parsed.heads[-1][0] == stretch.count("\n")
             if ends_fresh or whole:
                 break
