@@ -159,7 +159,11 @@ def _is_no_example(value: str) -> bool:
 
 
 _VALUE = r"(?P<secret>[^\s\"'`,;<>|\\]{8,200})"
-_NAME_END = r"[A-Za-z0-9_\-]{0,20}[\"'`*]{0,3}\s{0,3}(?:=|:|:=|=>)\s{0,3}[*\"'`]{0,3}"
+_NAME_END = (
+    r"[A-Za-z0-9_\-]{0,20}[\"'`*]{0,3}\s{0,3}(?:=|:|:=|=>)(?:[*_~]{1,3}(?=\s))?"
+    r"\s{0,3}[*\"'`]{0,3}"
+)
+"""The rest of a name, and a separator, which Markdown may emphasise with it (`**password:** …`)."""
 
 RULES: tuple[Rule, ...] = (
     Rule(

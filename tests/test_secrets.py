@@ -170,6 +170,10 @@ NAMED_VALUES = [
         "DB_PASSWORD={}",
         'passwd = "{}"',
         "**Password**: `{}`",
+        "**password**: {}",
+        "- **password:** {}",
+        "__Password:__ `{}`",
+        "*wifi password:*\n{}",
         "passphrase: {}",
         "pwd={}",
         "passcode => {}",
@@ -182,6 +186,7 @@ NAMED_VALUES = [
     ("key", RANDOM_WORD, text)
     for text in (
         "token: {}",
+        "**API key:** {}",
         "api_key = '{}'",
         "API-KEY={}",
         "access key: {}",
@@ -338,6 +343,9 @@ LOOK_ALIKES = [
     "-----BEGIN " + KEY_WORDS + "----- is how a key begins",
     "password: <your password>",
     "password: changeme123!",
+    "**password:** changeme123!",
+    "**Password:** stored in 1Password, entry Bank2",
+    "**token:** see **docs/tokens.md** for the list",
     "api_key: YOUR_API_KEY_HERE_1234",
     "token: xxxxxxxxxxxxxxxxxxxxxxxx",
     "AKIA" + "IOSFODNN7" + "EXAMPLE",
