@@ -56,6 +56,7 @@ _CHOICES = {
     "dream": ("off", "propose", "apply"),
     "server": ("on", "off"),
     "write": ("apply", "propose"),
+    "vectors": ("off", "weak", "always"),
 }
 _TEXTS = (
     "timezone",
@@ -74,6 +75,10 @@ _TEXTS = (
     "model_url",
     "model_name",
     "model_key_env",
+    "vectors",
+    "vectors_url",
+    "vectors_name",
+    "vectors_key_env",
     "dream",
     "dream_at",
     "server",
@@ -90,6 +95,7 @@ _LISTS = (
     "sessions",
     "owner",
     "model_command",
+    "vectors_command",
 )
 _FLAGS = ("allow_detached", "log_queries", "agents_propose")
 _COUNTS = ("budget_lines", "budget_bytes", "model_tokens_day", "dream_changes")
@@ -115,7 +121,8 @@ HOME_VARIABLES = ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a workspace. Times are in seconds, sizes in lines and bytes.
+    """The settings of a workspace. Times are in seconds (`vectors_wait`: milliseconds), sizes in
+    lines and bytes.
 
     `write` has the names of the agents that propose what they write; `pool` has full paths of
     workspaces that are read with this one.
@@ -156,6 +163,13 @@ class Settings:
     model_key_env: str | None = None
     model_command: tuple[str, ...] = ()
     model_tokens_day: int = 200_000
+    vectors: str = "off"
+    vectors_url: str | None = None
+    vectors_name: str | None = None
+    vectors_key_env: str | None = None
+    vectors_command: tuple[str, ...] = ()
+    vectors_prefix: tuple[str, str] | tuple[()] = ()
+    vectors_wait: float = 150.0
     dream: str = "propose"
     dream_at: str = "02:00"
     dream_changes: int = 20
@@ -242,6 +256,14 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
         if not isinstance(value, str) or not value.strip():
             raise wrong("a text")
         return value
+    if name == "vectors_prefix":
+        if not (
+            isinstance(value, list)
+            and len(value) in (0, 2)
+            and all(isinstance(item, str) and (not item or item.isprintable()) for item in value)
+        ):
+            raise wrong("a list of two texts, for questions and for entries")
+        return tuple(value)
     if name in _LISTS:
         if not isinstance(value, list) or not all(
             isinstance(item, str) and item.strip() and item.isprintable() for item in value

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.util import find_spec
-from typing import Protocol
+from typing import Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from mdmem import repo
@@ -40,13 +40,12 @@ class ModelFailure(Exception):
         self.wait = wait
 
 
+T = TypeVar("T")
 _RETRIES = 3
 FIRST_PAUSE = 1.0  # seconds before the second try unless the failure names others; then doubled
 
 
-def answer_in_time(
-    send: Callable[[float], ModelAnswer], seconds: float, pause: Callable[[float], None]
-) -> ModelAnswer:
+def answer_in_time(send: Callable[[float], T], seconds: float, pause: Callable[[float], None]) -> T:
     """Send a request, and up to `_RETRIES` times again, for at most so many seconds with pauses.
 
     `send` takes the seconds left. Raises the last ModelFailure, or the first permanent one.
