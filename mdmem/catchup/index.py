@@ -443,6 +443,11 @@ def catch_up_workspace(root: Path, environment: Mapping[str, str]) -> None:
                 if index_as_is(workspace)[1]:
                     break
     commits.maintain(workspace.repository)
+    if workspace.settings.vectors != "off":
+        # only with vectors
+        from mdmem.vectors.fill import fill_store  # noqa: PLC0415
+
+        fill_store(workspace, lambda: index_unchecked(workspace))
 
 
 def catch_up_worktree(folder: Path, environment: Mapping[str, str]) -> None:

@@ -107,7 +107,12 @@ def empty_state(repository: Repository, target: PurgeTarget | None, kept: Collec
     """
     for state in _state_folders(repository):
         with ExitStack() as locks:
-            for name in (files.MESSAGES_LOCK, files.INDEX_LOCK, files.TRAIL_LOCK):
+            for name in (
+                files.MESSAGES_LOCK,
+                files.INDEX_LOCK,
+                files.TRAIL_LOCK,
+                files.VECTORS_LOCK,
+            ):
                 locks.enter_context(files.lock(state / name, _LOCK_SECONDS))
             for path in state.iterdir():
                 if path.name in _KEPT_STATE or path.suffix == ".lock":

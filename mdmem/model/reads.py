@@ -322,13 +322,22 @@ class WorkspaceFreshness:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorStatus:
+    """Entries with a vector of a model (`rows`), and current ones that have none yet."""
+
+    rows: int
+    missing: int
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
 class WorkspaceStatus:
     """The state of a workspace and its index.
 
     `files` counts memory files by kind, `paths` matches of each glob. `pipelines` is None where no
     session is digested, `sync` where there was none. `adopted`: agents are served.
     `branches`: others with more facts. `pool`: the workspaces that agents see besides: name,
-    folder, and why it cannot be read.
+    folder, and why it cannot be read. `vectors`: None where they are off.
     """
 
     workspace: str
@@ -350,3 +359,4 @@ class WorkspaceStatus:
     adopted: bool = True
     branches: tuple[MoreFacts, ...] = ()
     pool: tuple[tuple[str, str, str], ...] = ()
+    vectors: VectorStatus | None = None

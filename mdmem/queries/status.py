@@ -9,14 +9,21 @@ from typing import NamedTuple
 from mdmem import adoption
 from mdmem.catchup import kept, replay, trail_update
 from mdmem.catchup.index import index_and_stamps, index_as_is
-from mdmem.errors import PathProblem, RepositoryProblem
+from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.folder import files, hook_files, layout
 from mdmem.history.purged import holds_purged, parse_purged
 from mdmem.merge import setup
 from mdmem.model import CommitId, FileKind, FilePath
-from mdmem.model.reads import MoreFacts, Waiting, WorkspaceFreshness, WorkspaceStatus
+from mdmem.model.reads import (
+    MoreFacts,
+    VectorStatus,
+    Waiting,
+    WorkspaceFreshness,
+    WorkspaceStatus,
+)
 from mdmem.proposals import branches
 from mdmem.queries import folders, other_branches
+from mdmem.search.indexer import SearchIndex
 from mdmem.search.snapshot import Snapshot
 from mdmem.startup.records import dataclass
 from mdmem.text.document import parse_bytes
@@ -40,6 +47,7 @@ def status(workspace: Workspace) -> WorkspaceStatus:
     repository = workspace.repository
     kinds = [workspace.kind_of(path) for path in stamps]
     with_more, notes = _other_branches(workspace)
+    vectors, vector_notes = _vectors(workspace, index)
     return WorkspaceStatus(
         workspace=str(workspace.root),
         branch=repository.branch(),
@@ -59,8 +67,24 @@ def status(workspace: Workspace) -> WorkspaceStatus:
         waiting=waiting_proposals(workspace),
         adopted=adoption.is_adopted(repository, workspace.environment),
         branches=with_more,
-        notes=(*notes, *_notes(workspace)),
+        notes=(*notes, *vector_notes, *_notes(workspace)),
+        vectors=vectors,
     )
+
+
+def _vectors(
+    workspace: Workspace, index: SearchIndex
+) -> tuple[VectorStatus | None, tuple[str, ...]]:
+    """The entries with vectors, and a note where the settings name no model for them."""
+    if workspace.settings.vectors == "off":
+        return None, ()
+    # only with vectors
+    from mdmem.vectors.fill import vector_status  # noqa: PLC0415
+
+    try:
+        return vector_status(workspace, index), ()
+    except WorkspaceProblem as problem:
+        return None, (problem.message,)
 
 
 def unsaved_files(workspace: Workspace) -> tuple[FilePath, ...]:

@@ -44,6 +44,7 @@ from mdmem.search.labels import (
     origin_labels,
     place_labels,
 )
+from mdmem.search.passages import passage, passage_key
 from mdmem.search.terms import grams, split_scripts, terms
 from mdmem.startup.records import dataclass, field, replace
 
@@ -132,6 +133,7 @@ def schema() -> Schema:
         builder.add_text_field(labels, tokenizer_name=TERMS, index_option="basic")
     for number in (*_NUMBERS, *LENGTHS.values()):
         builder.add_integer_field(number, fast=True)
+    builder.add_integer_field("passage", fast=True, indexed=True)
     builder.add_float_field("confidence", fast=True)
     builder.add_float_field("factor", fast=True)
     for name in _FIELDS:
@@ -313,6 +315,7 @@ def text_fields(file: FileText, language: str, owner: str) -> Iterator[dict[str,
             ),
             "heading_length": _length(words_above),
             "row": _dump(entry, about, section_fields),
+            "passage": passage_key(passage(entries, position, is_log)),
         }
         if entry.until is not None:
             fields["until"] = entry.until.toordinal()
@@ -493,7 +496,7 @@ def document_text(fields: dict[str, Any]) -> str:
     """
     numbers = (
         f'"day":{fields["day"]},"logged":{fields["logged"]},"cues":{fields["cues"]},'
-        f'"fact":{fields["fact"]}'
+        f'"fact":{fields["fact"]},"passage":{fields["passage"]}'
     )
     words = (
         f'"text":"{fields["text"]}","around":"{fields["around"]}","heading":"{fields["heading"]}"'

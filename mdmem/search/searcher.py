@@ -13,12 +13,14 @@ from typing import Any
 
 import tantivy
 
-from mdmem.model import FactId, FilePath
+from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.searches import Explanation, Hit, ScorePart, TagCount
+from mdmem.model.trail import Entry
 from mdmem.search import cues, entry_words, labels, query, ranking, results, schema
 from mdmem.search.cues import QuestionCues
 from mdmem.search.engine import call_engine
 from mdmem.search.overlay import Overlay, OverlayEntry, PoolCounts, Scorer, TermStatistics
+from mdmem.search.passages import passage, passage_key
 from mdmem.search.query import Clause, Filter, IndexQuery, Lexicon
 from mdmem.search.ranking import Candidates, Decay
 from mdmem.search.results import CandidateRow, FirstHits, Match
@@ -109,6 +111,27 @@ class IndexSearcher:
 
     def _of_file(self, path: str, limit: int) -> list[Address]:
         return [address for _, address in self._engine_hits(query.file_query(path), limit)]
+
+    def passages(self, today: date) -> list[tuple[int, int, Address]]:
+        """Key, day and address of each current passage, newest first; curated ones have `NEVER`."""
+        addresses = self._addresses(query.filter_query(Filter(valid_on=today), today))
+        keys, logged = (self._column(name, addresses) for name in ("passage", "logged"))
+        ages = self._ages(addresses, None, today)
+        order = sorted(range(len(addresses)), key=ages.__getitem__)
+        return [(keys[each], logged[each] or schema.NEVER, addresses[each]) for each in order]
+
+    def path_at(self, address: Address) -> FilePath:
+        """The file of an entry."""
+        return self._row(address).entry.path
+
+    def passages_of(self, path: FilePath) -> Iterator[tuple[int, str, Entry]]:
+        """Key and text of the passages of a file's entries."""
+        rows = map(self._row, self._of_file(path, self._searcher.num_docs))
+        live = schema.in_file_order(row for row in rows if row.lifetime.is_live)
+        entries = [row.entry for row in live]
+        for position, row in enumerate(live):
+            text = passage(entries, position, row.kind is FileKind.DAILY)
+            yield passage_key(text), text, row.entry
 
     def with_overlay(
         self, paths: Collection[str], current_files: Iterable[tuple[FilePath, Sequence[IndexRow]]]

@@ -34,6 +34,7 @@ from mdmem.show.formatting import (
     waiting_json,
     waiting_line,
 )
+from mdmem.startup.records import asdict
 from mdmem.text.addresses import join_path
 from mdmem.wording import field, number_of
 
@@ -319,27 +320,35 @@ def problem_text(problem: Problem) -> str:
 
 def status_json(status: WorkspaceStatus) -> dict[str, Any]:
     """The status of a workspace."""
-    return {
-        "workspace": status.workspace,
-        "adopted": status.adopted,
-        "branch": status.branch,
-        "commit": status.commit,
-        "files": dict(status.files),
-        "paths": dict(status.paths),
-        "other_markdown": status.other_markdown,
-        "uncommitted": list(status.uncommitted),
-        "skipped": [{"path": path, "reason": reason} for path, reason in status.skipped],
-        "index": {
-            "current": status.current,
-            "entries": status.entries,
-            "commit": status.indexed_commit,
-        },
-        "hooks": dict(status.hooks),
-        "pipelines": _pipelines_json(status.pipelines) if status.pipelines else None,
-        "sync": status.sync,
-        "branches": [{"branch": each.branch, "facts": each.count} for each in status.branches],
-        "waiting": waiting_json(status.waiting),
-    } | ({"pool": _pool_json(status)} if status.pool else {})
+    return (
+        {
+            "workspace": status.workspace,
+            "adopted": status.adopted,
+            "branch": status.branch,
+            "commit": status.commit,
+            "files": dict(status.files),
+            "paths": dict(status.paths),
+            "other_markdown": status.other_markdown,
+            "uncommitted": list(status.uncommitted),
+            "skipped": [{"path": path, "reason": reason} for path, reason in status.skipped],
+            "index": {
+                "current": status.current,
+                "entries": status.entries,
+                "commit": status.indexed_commit,
+            },
+            "hooks": dict(status.hooks),
+            "pipelines": _pipelines_json(status.pipelines) if status.pipelines else None,
+            "sync": status.sync,
+            "branches": [{"branch": each.branch, "facts": each.count} for each in status.branches],
+            "waiting": waiting_json(status.waiting),
+        }
+        | _vectors_json(status)
+        | ({"pool": _pool_json(status)} if status.pool else {})
+    )
+
+
+def _vectors_json(status: WorkspaceStatus) -> dict[str, Any]:
+    return {} if status.vectors is None else {"vectors": asdict(status.vectors)}
 
 
 def _pool_json(status: WorkspaceStatus) -> dict[str, Any]:
@@ -434,6 +443,11 @@ def status_text(status: WorkspaceStatus) -> str:
         *([f"sync       {status.sync}"] if status.sync else []),
         *(f"elsewhere  {line}" for line in some_of([each.line for each in status.branches])),
         *(f"reads too  {name} ({problem or folder})" for name, folder, problem in status.pool),
+        *(
+            [f"vectors    {each.rows:,} by {one_line(each.model)}, {each.missing:,} missing"]
+            if (each := status.vectors)
+            else []
+        ),
         *([f"waiting    {waiting}"] if (waiting := waiting_line(status.waiting)) else []),
         *(f"proposal   {unreadable_line(each)}" for each in status.waiting.unreadable),
         *(f"next       {step}" for step in _next_steps(status)),

@@ -1,0 +1,152 @@
+"""Embed the entries that have no vector yet: newest first, in batches, one process at a time."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from itertools import islice
+
+from mdmem import secrets
+from mdmem.errors import RepositoryProblem
+from mdmem.folder import files
+from mdmem.llm.endpoints import ModelFailure
+from mdmem.model import FilePath
+from mdmem.model.reads import VectorStatus
+from mdmem.search.indexer import SearchIndex
+from mdmem.search.searcher import Address
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+from mdmem.transcripts.tags import strip_blocks
+from mdmem.vectors.source import Embedder, embedding_model, open_source
+from mdmem.vectors.store import (
+    TABLE_NAME,
+    EmbeddedText,
+    VectorStore,
+    opened_store,
+    store_folder,
+)
+from mdmem.workspace import Workspace
+
+BATCH = 64
+FILL_LOCK = "vectors-fill.lock"
+_LOCK_SECONDS = 30.0
+_PRIVATE = frozenset({"private"})
+_PRIVATE_BLOCK = late.pattern(r"(?is)<private\b[^>]*>.*?(?:</private\s*>|\Z)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """A text to send; empty if it is not to be sent."""
+
+    key: int
+    day: int
+    text: str
+
+
+def fill_store(workspace: Workspace, current_index: Callable[[], SearchIndex]) -> None:
+    """Embed what has no vector, unless another process does; a failure of the model ends it.
+
+    Args:
+        workspace: whose settings name the model.
+        current_index: the index as it is, asked before each batch.
+
+    Raises WorkspaceProblem (`no-model`), OSError.
+    """
+    model = embedding_model(workspace.settings, workspace.environment)
+    folder = store_folder(workspace.state, model)
+    with suppress(RepositoryProblem, ModelFailure), files.lock(workspace.state / FILL_LOCK, 0):
+        embedder = Embedder(workspace.state, open_source(model), workspace.settings, workspace.now)
+        with closing(embedder), opened_store(folder) as store, suppress(sqlite3.OperationalError):
+            store.drop_lost_rows()
+            _fill(workspace, current_index, store, embedder)
+
+
+def vector_status(workspace: Workspace, index: SearchIndex) -> VectorStatus:
+    """The number of entries with and without a vector. Raises WorkspaceProblem (`no-model`)."""
+    model = embedding_model(workspace.settings, workspace.environment)
+    passages = index.finder.passages(workspace.now().date()) if index.finder else []
+    keys = list({key for key, _, _ in passages})
+    folder = store_folder(workspace.state, model)
+    if not (folder / TABLE_NAME).exists():
+        return VectorStatus(0, len(keys), model.name)
+    with opened_store(folder) as store:
+        return VectorStatus(store.count, len(store.missing(keys)), model.name)
+
+
+def _fill(
+    workspace: Workspace,
+    current_index: Callable[[], SearchIndex],
+    store: VectorStore,
+    embedder: Embedder,
+) -> None:
+    table = str(store.folder / TABLE_NAME)
+    ours, index = files.identity(table), None
+    waiting: Iterator[_Passage] = iter(())
+    while files.identity(table) == ours:  # another one: a purge has removed this store
+        if (now := current_index()) is not index:
+            index, waiting = now, _waiting(workspace, now, store)
+        batch = list(islice(waiting, BATCH))
+        if not batch:
+            return
+        sent = [each for each in batch if each.text]
+        vectors = embedder.passages([each.text for each in sent]) if sent else ()
+        with files.lock(workspace.state / files.VECTORS_LOCK, _LOCK_SECONDS):
+            if files.identity(table) != ours:
+                return
+            store.skip(each.key for each in batch if not each.text)
+            store.add(
+                [
+                    EmbeddedText(key=each.key, day=each.day, vector=vector)
+                    for each, vector in zip(sent, vectors, strict=True)
+                ]
+            )
+
+
+def _waiting(workspace: Workspace, index: SearchIndex, store: VectorStore) -> Iterator[_Passage]:
+    """The passages without a vector, newest first."""
+    if index.finder is None:
+        return
+    listed: dict[int, tuple[int, Address]] = {}
+    for key, day, address in index.finder.passages(workspace.now().date()):
+        known = listed.get(key)
+        listed[key] = (day, address) if known is None else (max(day, known[0]), known[1])
+    of_files: dict[FilePath, dict[int, str]] = {}
+    for key in store.missing(list(listed)):
+        day, address = listed[key]
+        path = index.finder.path_at(address)
+        if path not in of_files:
+            if len(of_files) >= BATCH:
+                of_files.clear()
+            of_files[path] = _sent_texts(workspace, index, path)
+        if key in of_files[path]:
+            yield _Passage(key, day, of_files[path][key])
+
+
+def _sent_texts(workspace: Workspace, index: SearchIndex, path: FilePath) -> dict[int, str]:
+    """By key: a file's passages as they are sent, without secrets; private ones are empty."""
+    assert index.finder is not None
+    private = _private_lines(workspace, path)
+    texts = {}
+    for key, text, entry in index.finder.passages_of(path):
+        is_private = not private.isdisjoint(range(entry.start_line, entry.end_line + 1))
+        redacted = "" if is_private else secrets.redact(strip_blocks(text, _PRIVATE)).strip()
+        texts[key] = redacted
+    return texts
+
+
+def _private_lines(workspace: Workspace, path: FilePath) -> set[int]:
+    """The numbers of lines that are within a `<private>` block."""
+    data = files.read(files.path_on_disk(workspace.root, path)) or b""
+    text = data.decode("utf-8", "replace")
+    spans: Iterator[re.Match[str]] = (
+        _PRIVATE_BLOCK.finditer(text) if "<private" in text else iter(())
+    )
+    return {
+        line
+        for span in spans
+        for line in range(
+            text.count("\n", 0, span.start()) + 1, text.count("\n", 0, span.end()) + 2
+        )
+    }

@@ -1,0 +1,183 @@
+"""Embedding what has no vector: what is sent, in which order, and what becomes of it."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import World
+from vector_models import VectorServer, answer, vector_server
+from workspaces import Desk, desk
+
+from mdmem.catchup.index import catch_up_workspace, fresh_index, index_unchecked
+from mdmem.folder import files
+from mdmem.llm.asking import read_records
+from mdmem.memory import Memory
+from mdmem.model.writes import Purge
+from mdmem.show.reads import status_json, status_text
+from mdmem.vectors import fill
+from mdmem.vectors.store import FOLDER_NAME, ROWS_NAME, TABLE_NAME
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
+CURATED = f"""# Memory
+
+## Home
+
+- the flat has a blue door
+- the token is {TOKEN}
+
+<private>
+
+- a secret garden
+
+</private>
+
+- open again
+"""
+
+
+def set_up(world: World, url: str, **more: str) -> None:
+    own = world.home / ".config/mdmem/config.toml"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    values = {"vectors": "always", "vectors_url": url, "vectors_name": "words", **more}
+    own.write_text("".join(f'{name} = "{value}"\n' for name, value in values.items()))
+
+
+@pytest.fixture
+def server() -> Iterator[VectorServer]:
+    with vector_server() as serving:
+        yield serving
+
+
+@pytest.fixture
+def at(world: World, repository: Path, server: VectorServer) -> Desk:
+    at = desk(world, repository)
+    set_up(world, server.url)
+    return at
+
+
+def filled(at: Desk) -> None:
+    workspace = at.workspace
+    fresh_index(workspace, lambda _: None)
+    fill.fill_store(workspace, lambda: index_unchecked(workspace))
+
+
+def only_folder(at: Desk) -> Path:
+    (folder,) = (at.workspace.state / FOLDER_NAME).iterdir()
+    return folder
+
+
+def test_sent_texts(at: Desk, server: VectorServer):
+    at.write("MEMORY.md", CURATED)
+    at.write("memory/2026-03-04.md", "# 2026-03-04\n\n- did you see it?\n- yes\n")
+    filled(at)
+    assert set(server.texts) >= {
+        "Memory > Home\nthe flat has a blue door",
+        "Memory > Home\nthe token is [REDACTED:github-token]",
+        "Memory > Home\nopen again",
+    }
+    assert any(text.endswith("did you see it?\nyes") for text in server.texts)
+    sent = "".join(server.texts)
+    assert "garden" not in sent
+    assert TOKEN not in sent
+
+
+def test_filled_once_newest_first(at: Desk, server: VectorServer, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(fill, "BATCH", 2)
+    at.write("MEMORY.md", "# Memory\n\n- old\n")
+    at.commit()
+    for day in (1, 2, 3):
+        at.write(f"memory/2026-03-0{day}.md", f"- day {day}, which was long\n")
+    filled(at)
+    filled(at)
+    assert [len(each) for each in server.requests] == [2, 2]
+    assert [text.rpartition("day ")[2][:1] for text in server.texts[1:]] == ["3", "2", "1"]
+    status = Memory(at.workspace).status().vectors
+    assert status is not None
+    assert (status.rows, status.missing, status.model) == (4, 0, "words")
+
+
+def test_moved_and_reverted_texts_are_found_again(at: Desk, server: VectorServer):
+    at.write("MEMORY.md", "# Memory\n\n- one\n- two\n")
+    filled(at)
+    at.write("MEMORY.md", "# Memory\n\n- two\n")
+    filled(at)
+    at.write("MEMORY.md", "# Memory\n\n- two\n- one\n")
+    filled(at)
+    assert len(server.texts) == 2
+
+
+def test_a_failure_ends_it_and_the_next_goes_on(
+    at: Desk, server: VectorServer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(fill, "BATCH", 2)
+    at.write("MEMORY.md", "# Memory\n\n- a\n- b\n- c\n- d\n- e\n")
+
+    def failing(texts: list[str]) -> Any:
+        return answer(texts) if len(server.requests) < 2 else b"no"
+
+    server.answer = failing
+    filled(at)
+    status = Memory(at.workspace).status()
+    assert status_json(status)["vectors"] == {"rows": 2, "missing": 3, "model": "words"}
+    assert "2 by words, 3 missing" in status_text(status)
+    server.answer = answer
+    filled(at)
+    assert status_json(Memory(at.workspace).status())["vectors"]["missing"] == 0
+    assert len(set(server.texts)) == 5
+    outcomes = [each.outcome for each in read_records(at.workspace.state)]
+    assert outcomes == ["answered", "bad-answer", "answered", "answered"]
+
+
+def test_one_process_at_a_time(at: Desk, server: VectorServer):
+    at.workspace.ensure_state()
+    with files.lock(at.workspace.state / fill.FILL_LOCK, 0):
+        filled(at)
+    assert not server.requests
+
+
+def test_catching_up_fills(at: Desk, server: VectorServer):
+    catch_up_workspace(at.root, os.environ)
+    assert Memory(at.workspace).status().vectors is not None
+    assert server.texts
+
+
+def test_off_leaves_no_trace(at: Desk, server: VectorServer):
+    set_up(at.world, server.url, vectors="off")
+    catch_up_workspace(at.root, os.environ)
+    assert not server.requests
+    assert not (at.workspace.state / FOLDER_NAME).exists()
+    assert "vectors" not in status_json(Memory(at.workspace).status())
+
+
+@pytest.mark.costly
+def test_purged_text_is_in_no_request_row_or_page(at: Desk, server: VectorServer):
+    at.write("MEMORY.md", "# Memory\n\n- a quiet heron\n- two\n")
+    at.commit()
+    filled(at)
+    table = sqlite3.connect(only_folder(at) / TABLE_NAME)
+    keys = [key for (key,) in table.execute("SELECT key FROM texts")]
+    table.close()
+    rows = (only_folder(at) / ROWS_NAME).read_bytes()
+    Memory(at.workspace).purge(Purge("a quiet heron"))
+    assert not (at.workspace.state / FOLDER_NAME).exists()
+    server.requests.clear()
+    filled(at)
+    assert "heron" not in "".join(server.texts)
+    table = sqlite3.connect(only_folder(at) / TABLE_NAME)
+    left = [key for (key,) in table.execute("SELECT key FROM texts")]
+    table.close()
+    assert len(set(keys).intersection(left)) == 1
+    assert rows not in (only_folder(at) / ROWS_NAME).read_bytes()
+
+
+def test_a_fill_that_a_purge_overtakes_writes_nothing(at: Desk, server: VectorServer):
+    def purged(texts: list[str]) -> Any:
+        files.remove_tree(at.workspace.state / FOLDER_NAME)
+        return answer(texts)
+
+    server.answer = purged
+    filled(at)
+    assert not (at.workspace.state / FOLDER_NAME).exists()
