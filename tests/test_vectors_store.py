@@ -87,7 +87,7 @@ def test_removed_texts_leave_no_byte(tmp_path: Path):
 def test_skipped_texts_are_not_missing(tmp_path: Path):
     with opened_store(tmp_path) as store:
         store.skip([7])
-        assert (store.missing([7, 8]), store.rows([7]), store.count) == ([8], {}, 0)
+        assert (store.missing([7, 8]), store.rows([7]), store.count) == ([8], {7: None}, 0)
 
 
 def test_another_length_is_refused(tmp_path: Path):

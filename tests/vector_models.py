@@ -20,6 +20,8 @@ GROUPS = (
     ("meal", "dinner", "supper", "food"),
     ("flat", "apartment", "lodging"),
     ("salary", "wage", "pay"),
+    ("jalopy", "charabanc"),
+    ("sawbones", "leech"),
 )
 DIMENSIONS = 64
 Answer = Callable[[list[str]], Any]

@@ -151,6 +151,7 @@ TABLE: ParameterTable = {
         ("history", ("--history",), bool, False, False),
         ("as_of", ("--as-of",), str, None, False),
         ("explain", ("--explain",), bool, False, False),
+        ("words_only", ("--words",), bool, False, False),
         ("sessions", ("--sessions",), bool, False, False),
         ("proposed", ("--proposed",), bool, False, False),
         ("added", ("--with",), list, None, False),

@@ -59,6 +59,9 @@ def search(
     explain: Annotated[
         bool, typer.Option("--explain", help="Explain the score of each result.")
     ] = False,
+    words_only: Annotated[
+        bool, typer.Option("--words", help="Search by words alone, without vectors.")
+    ] = False,
     sessions: WithMessages = False,
     proposed: Annotated[
         bool, typer.Option("--proposed", help="Search open proposals only.")
@@ -91,6 +94,7 @@ def search(
         as_of=as_of,
         explain=explain,
         sessions=sessions,
+        words_only=words_only,
     )
     return (_search_proposed if proposed else _search)(open_memory(call), request)
 

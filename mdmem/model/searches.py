@@ -40,6 +40,7 @@ class Search:
     Without words it finds the newest entries, and needs a day, kind, tag, actor or session. `actor`
     means the author where a commit names none. `history` adds what is no longer current; `as_of` (a
     date, a time or a commit) searches past memory; `sessions` adds messages of transcripts.
+    `words_only`: without vectors.
     """
 
     query: str = ""
@@ -59,6 +60,7 @@ class Search:
     as_of: str | None = None
     explain: bool = False
     sessions: bool = False
+    words_only: bool = False
 
     def __post_init__(self) -> None:
         require_single_tags(self.tags)
@@ -165,7 +167,7 @@ class Hit:
     the user (until the answer is complete: as in `Origin`, as are `cites` and `attribute`).
     `later`: a newer statement that seems to correct it. `proposed`: an open part of the asking
     actor's own proposal. `workspace`: its name in a pool; None for this one. `claimed_by`: the
-    agent that names the user as its source.
+    agent that names the user as its source. `like`: only its meaning matches, no word.
     """
 
     path: str
@@ -201,6 +203,7 @@ class Hit:
     proposed: bool = False
     workspace: str | None = None
     claimed_by: str | None = None
+    like: bool = False
 
     @property
     def file(self) -> str:
@@ -255,6 +258,7 @@ class SearchResult:
     whole past it knows (the last is `commit`); `since` and `until` are those that were asked for in
     words. `messages`: of transcripts, where these were to be searched; they come behind all hits.
     `missing`: workspaces of the pool that could not be read; None without a pool.
+    `vectors`: why there were none, where the settings have them: off, behind, late or down.
     """
 
     query: str
@@ -269,6 +273,7 @@ class SearchResult:
     building: BuildProgress | None = None
     commits: tuple[CommitId, ...] = ()
     missing: tuple[str, ...] | None = None
+    vectors: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

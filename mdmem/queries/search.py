@@ -23,7 +23,7 @@ from mdmem.model.searches import (
     TagCatalogue,
 )
 from mdmem.queries import dates, folders, later
-from mdmem.search import results
+from mdmem.search import blend, results
 from mdmem.search.engine import BrokenIndex
 from mdmem.search.gate import answer_quality
 from mdmem.search.labels import most_tagged
@@ -37,6 +37,7 @@ from mdmem.workspace import Progress, Say, Workspace
 if TYPE_CHECKING:
     from mdmem.queries.as_of import PastState
     from mdmem.queries.past_questions import PastQuestion
+    from mdmem.vectors.questions import AskedMeaning
 
 _MOST_LOOKED_AT = 2_000
 """Maximum hits looked at for those in a commit's own files."""
@@ -58,9 +59,44 @@ def search(
         current=entry_filter.only_current and not request.explain,
         in_part=request.has_words,
     )
-    return _search_now(
-        workspace, index, request, _query(workspace, request, entry_filter, today), say, progress
-    )
+    query = _query(workspace, request, entry_filter, today)
+    meaning = None if request.words_only else _meaning(workspace, index, request)
+    result = _search_now(workspace, index, request, replace(query, meaning=meaning), say, progress)
+    return _with_meaning(workspace, result, meaning, request.words_only)
+
+
+def _meaning(
+    workspace: Workspace, index: FreshIndex, request: Search, seconds: float | None = None
+) -> AskedMeaning | None:
+    """The meaning of a question for current entries of one workspace, where vectors are on.
+
+    `seconds`: how long to wait for a vector that is not kept on disk; None: as the settings say.
+    """
+    if (
+        workspace.settings.vectors == "off"
+        or request.history
+        or index.members
+        or not blend.may_be_asked(request.query)
+    ):
+        return None
+    # only with vectors
+    from mdmem.vectors.questions import AskedMeaning  # noqa: PLC0415
+
+    wait = workspace.settings.vectors_wait / 1000 if seconds is None else seconds
+    return AskedMeaning(workspace, request.query, wait, is_kept=seconds is None)
+
+
+def _with_meaning(
+    workspace: Workspace, result: SearchResult, meaning: AskedMeaning | None, words_only: bool
+) -> SearchResult:
+    if words_only and workspace.settings.vectors != "off":
+        return replace(result, vectors="off")
+    if meaning is None:
+        return result
+    if meaning.is_incomplete:
+        background.start_catching_up(workspace)
+    notes = (meaning.note,) if meaning.note else ()
+    return replace(result, vectors=meaning.state, notes=(*result.notes, *notes))
 
 
 def fresh(
@@ -99,13 +135,19 @@ def search_in(
     request: Search,
     say: Say,
     progress: Progress | None = None,
+    meaning_seconds: float = 0.0,
 ) -> SearchResult:
-    """Search by a fresh index; adjacent entries count in full, as a block shows them together."""
+    """Search by a fresh index; adjacent entries count in full, as a block shows them together.
+
+    `meaning_seconds`: how long to wait for the question's vector, where vectors are on; 0: without.
+    """
     today = workspace.now().date()
     query = replace(
         _query(workspace, request, _filter(workspace, request, today), today), spread=False
     )
-    return _search_now(workspace, index, request, query, say, progress)
+    meaning = _meaning(workspace, index, request, meaning_seconds) if meaning_seconds else None
+    result = _search_now(workspace, index, request, replace(query, meaning=meaning), say, progress)
+    return _with_meaning(workspace, result, meaning, words_only=False)
 
 
 def nearest_entries(

@@ -26,6 +26,7 @@ from itertools import pairwise
 
 from mdmem.events import Quality
 from mdmem.model.searches import Hit
+from mdmem.model.trail import Entry
 from mdmem.search import query, ranking
 from mdmem.search.cues import AMOUNT_WORDS, question_cues
 from mdmem.search.english import BASE_FORMS
@@ -58,6 +59,8 @@ WEAK_SHARE = 0.5
 """The same for a word that shapes a question (many, kind, often)."""
 RELATED_SHARE, HEADING_SHARE = 0.7, 0.8
 """The same where the hit has a relative of the word, or has it only in headings or file name."""
+RARE_SHARE = 0.5
+"""The least rarity of a rare word: the square root of the entries have it (to be measured)."""
 LEAST_CHARACTER_SHARE = 0.25
 """In scripts without spaces: the share of a prompt's pairs in one hit (not measured)."""
 
@@ -180,6 +183,14 @@ def is_carried(
     return measure_evidence(prompt, words, hits, entries, language).sum > 0
 
 
+def holds_rare_words(
+    words: Sequence[PromptWord], hit: Hit | Entry, language: str = ENGLISH
+) -> bool:
+    """True if a hit has all words of a prompt that few entries have; relatives count."""
+    rare = [word for word in words if word.rarity >= RARE_SHARE]
+    return all(_matches(rare, hit, language))
+
+
 def stands_alone(words: Sequence[PromptWord], hits: Sequence[Hit], language: str = ENGLISH) -> bool:
     """True if one hit has two words of a prompt that say what it is about."""
     return _most_matched(words, hits, language, _says_little) >= _TELLING_WORDS
@@ -282,7 +293,7 @@ def _share(word: PromptWord) -> float:
     )
 
 
-def _matches(words: Sequence[PromptWord], hit: Hit, language: str) -> list[float]:
+def _matches(words: Sequence[PromptWord], hit: Hit | Entry, language: str) -> list[float]:
     text = _terms_of(hit.text[:_MOST_CHARS], language)
     heading = _terms_of(" ".join((*hit.section, hit.path.rpartition("/")[2])), language)
     return [_match(word, text, heading) for word in words]

@@ -13,6 +13,7 @@ from tantivy import FieldType, Occur, Query
 from mdmem.model import FactId
 from mdmem.model.ranges import Ranges, complement
 from mdmem.search import ranking
+from mdmem.search.blend import Meaning
 from mdmem.search.labels import (
     CONTRADICTED_LABEL,
     COPIED_LABEL,
@@ -29,7 +30,7 @@ from mdmem.search.labels import (
 )
 from mdmem.search.schema import NEVER, schema
 from mdmem.search.terms import ENGLISH, Terms, encodable, members, query_terms, related, weak_terms
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, field
 
 _ANSWERS_KEPT = 20_000
 _MAX_ASKED = 24
@@ -112,7 +113,7 @@ class IndexQuery:
     """A query as typed, its filter, the maximum number of hits and the user's day.
 
     `decay`: logs lose weight with age. `spread`: hits beside better ones with the same words rank
-    lower.
+    lower. `meaning`: asked too, where words leave doubt.
     """
 
     query: str
@@ -122,6 +123,7 @@ class IndexQuery:
     explain: bool = False
     decay: ranking.Decay | None = None
     spread: bool = True
+    meaning: Meaning | None = field(default=None, compare=False)
 
 
 Clause = tuple[str, str, float, str]
@@ -319,6 +321,17 @@ def visible_query(query: Query, hidden_paths: Sequence[str]) -> Query:
         )
         if hidden_paths
         else query
+    )
+
+
+def passage_query(keys: Collection[int], passing_filter: Filter, today: date) -> Query:
+    """The query for entries with these passages (`passages.passage_key`) that pass a filter."""
+    return filtered_query(
+        Query.boolean_query(
+            [(Occur.Should, Query.term_query(schema(), "passage", key)) for key in keys]
+        ),
+        passing_filter,
+        today,
     )
 
 

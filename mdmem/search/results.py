@@ -464,6 +464,13 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: boo
     )
 
 
+def like_match(row: IndexRow, score: float, share: float, request: IndexQuery) -> Match:
+    """The match of a row that is like the question by a share, and has no word of it."""
+    hit = replace(make_hit(row, score, request.filter, request.today), like=True)
+    factor = Factor("like", round(share, ranking.SCORE_DIGITS))
+    return Match(hit, row, Explanation((), (factor,)) if request.explain else None)
+
+
 def in_workspace(match: Match, name: str | None) -> Match:
     """A match that says which workspace of a pool it is of."""
     return replace(

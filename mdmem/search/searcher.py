@@ -14,9 +14,10 @@ from typing import Any
 import tantivy
 
 from mdmem.model import FactId, FileKind, FilePath
-from mdmem.model.searches import Explanation, Hit, ScorePart, TagCount
+from mdmem.model.searches import Explanation, Factor, Hit, ScorePart, TagCount
 from mdmem.model.trail import Entry
-from mdmem.search import cues, entry_words, labels, query, ranking, results, schema
+from mdmem.search import blend, cues, entry_words, gate, labels, query, ranking, results, schema
+from mdmem.search.blend import Likeness
 from mdmem.search.cues import QuestionCues
 from mdmem.search.engine import call_engine
 from mdmem.search.overlay import Overlay, OverlayEntry, PoolCounts, Scorer, TermStatistics
@@ -47,6 +48,9 @@ class _RankedCandidates:
     asked: QuestionCues
     decay: Decay | None
     scores: Sequence[float]
+    shares: Sequence[float] = ()
+    by_words: Sequence[float] = ()
+    """Where likeness is in the scores: its share of each candidate, and what words alone gave."""
 
     def in_order(self) -> Iterator[tuple[float, int, int]]:
         scores, days = self.scores, self.candidates.days
@@ -165,7 +169,7 @@ class IndexSearcher:
         texts that are no facts. With `history` each past occurrence is a hit of its own.
         """
         clauses = self._clauses(request.query) if request.limit > 0 else ()
-        if not clauses:
+        if not clauses and (request.meaning is None or request.limit <= 0):
             return ()
         own_terms = query.own_terms(clauses)
         question = cues.question_cues(request.query)
@@ -181,6 +185,10 @@ class IndexSearcher:
             ):
                 break
             limit, filtered = limit * (4 if filtered else 1), True
+        likeness = self._likeness(ranked, first, request) if request.meaning else None
+        if likeness:
+            ranked = self._blended(ranked, first, likeness, request)
+            first, read = self._first(ranked, request, own_terms)
         near_numbers = {number for number, _ in first.near}
         best = [*first.best, *first.near]
         if request.filter.history:
@@ -213,7 +221,119 @@ class IndexSearcher:
             )
             for number, row, others in chosen
         ]
-        return tuple(sorted(matches, key=results.rank_key)[: request.limit])
+        numbers = [number for number, _, _ in chosen]
+        return self._in_order(matches, numbers, ranked, likeness, request)
+
+    def _in_order(
+        self,
+        matches: Sequence[Match],
+        numbers: Sequence[int],
+        ranked: _RankedCandidates,
+        likeness: Likeness | None,
+        request: IndexQuery,
+    ) -> tuple[Match, ...]:
+        """The best matches in order, with entries among them that are like the question."""
+        order = sorted(range(len(matches)), key=lambda each: results.rank_key(matches[each]))
+        if likeness is None:
+            return tuple(matches[each] for each in order[: request.limit])
+        least = likeness.share(likeness.high)
+        shares = [ranked.shares[number] for number in numbers]
+        near = {each for each in order if matches[each].hit.near and shares[each] > least}
+        ordered = [each for each in order if each not in near][: request.limit]
+        shown = {results.place_of(match.row) for match in matches}
+        like = [(shares[each], matches[each].row) for each in near]
+        like += (
+            (likeness.share(value), row)
+            for row, value in self._like_rows(likeness, request)
+            if results.place_of(row) not in shown
+        )
+        like.sort(key=lambda each: (-each[0], results.position_key(each[1])))
+        hits = [matches[each] for each in ordered]
+        places = blend.places(
+            [shares[each] for each in ordered],
+            [share for share, _ in like],
+            blend.LIKE_RANKS if self._is_carried(hits, request) else blend.FIRST_RANKS,
+        )
+        for place, number in places:
+            share, row = like[number]
+            score = hits[max(0, place - 1)].hit.score if hits else share
+            hits.insert(place, results.like_match(row, score, share, request))
+        return tuple(hits[: request.limit])
+
+    def _is_carried(self, matches: Sequence[Match], request: IndexQuery) -> bool:
+        words = gate.prompt_words(request.query, self.lexicon, self.language)
+        hits = [match.hit for match in matches]
+        return gate.is_carried(request.query, words, hits, self.lexicon.total, self.language)
+
+    def _like_rows(
+        self, likeness: Likeness, request: IndexQuery
+    ) -> Iterator[tuple[IndexRow, float]]:
+        """The rows of the nearest other entries that pass the filter, best first."""
+        values = dict(likeness.nearest)
+        if not values:
+            return
+        addresses: list[Any] = self._addresses(
+            query.passage_query(values, request.filter, request.today)
+        )
+        if self._overlay is not None:
+            addresses = [each for each in addresses if _key(each) not in self._overlay.hidden]
+            if request.filter.only_current:
+                addresses += (
+                    entry
+                    for entry in self._overlay.entries
+                    if entry.numbers["passage"] in values
+                    and entry.numbers["last"] >= _first_day(request)
+                )
+        found = zip(self._column("passage", addresses), map(self._row, addresses), strict=True)
+        seen = set[object]()
+        for key, row in sorted(
+            found, key=lambda each: (-values[each[0]], results.position_key(each[1]))
+        ):
+            identity = results.copies_of(row) or results.place_of(row)
+            if identity not in seen:
+                seen.add(identity)
+                yield row, values[key]
+
+    def _holds_rare_words(self, first: FirstHits, request: IndexQuery) -> bool:
+        """True if the best hit has all rare words of the question."""
+        best = max(first.best, key=lambda each: first.scores[each[0]], default=None)
+        words = gate.prompt_words(request.query, self.lexicon, self.language)
+        return best is not None and gate.holds_rare_words(words, best[1].entry, self.language)
+
+    def _likeness(
+        self, ranked: _RankedCandidates, first: FirstHits, request: IndexQuery
+    ) -> Likeness | None:
+        """The likeness of the candidates, if words leave doubt or it is always asked for."""
+        meaning = request.meaning
+        assert meaning is not None
+        best = sorted((first.scores[number] for number, _ in first.best), reverse=True)
+        is_close = len(best) > 1 and best[1] > blend.CLOSE_SCORES * best[0]
+        if not (meaning.is_always_asked or is_close or not self._holds_rare_words(first, request)):
+            return None
+        return meaning.likeness(self._column("passage", list(ranked.documents)))
+
+    def _blended(
+        self,
+        ranked: _RankedCandidates,
+        first: FirstHits,
+        likeness: Likeness,
+        request: IndexQuery,
+    ) -> _RankedCandidates:
+        is_sure = self._holds_rare_words(first, request)
+        shares = likeness.shares(self._column("passage", list(ranked.documents)))
+        candidates = replace(
+            ranked.candidates,
+            matched=blend.blended(
+                ranked.candidates.matched, shares, blend.SURE_WEIGHT if is_sure else blend.WEIGHT
+            ),
+        )
+        return replace(
+            ranked,
+            candidates=candidates,
+            scores=ranking.scores(candidates, ranked.asked, ranked.decay),
+            shares=shares,
+            by_words=ranked.candidates.matched,
+        )
 
     def _clauses(self, question: str) -> tuple[Clause, ...]:
         return query.clauses(question, self.lexicon, self.language)
@@ -628,9 +748,12 @@ class IndexSearcher:
             ScorePart(name, term, query_word, round(score, ranking.SCORE_DIGITS))
             for (name, term, _, query_word), score in scorer(address)
         ]
-        factors = ranking.score_factors(
+        factors: Iterable[Factor] = ranking.score_factors(
             ranked.candidates, number, ranked.scores[number], ranked.asked, ranked.decay, beside
         )
+        if ranked.by_words:
+            share = ranked.candidates.matched[number] / ranked.by_words[number]
+            factors = (Factor("likeness", round(share, ranking.SCORE_DIGITS)), *factors)
         return Explanation(tuple(parts), tuple(results.static_factors(self._row(address), factors)))
 
     def _row(self, address: Address | OverlayEntry) -> IndexRow:

@@ -143,7 +143,7 @@ def attribution(change: RevisionView | FactLink | FactChange | EndView) -> str:
 
 
 def hit_remarks(hit: Hit) -> tuple[str, ...]:
-    """Remarks on a hit: author, status, contradictions, pending, near a match."""
+    """Remarks on a hit: author, status, contradictions, pending, near a match or like the query."""
     by = f" by {hit.superseded_by}" if hit.superseded_by else ""
     status = "forgotten" if hit.retracted else hit.status
     return (
@@ -154,6 +154,7 @@ def hit_remarks(hit: Hit) -> tuple[str, ...]:
         *(["(uncommitted)"] if hit.uncommitted else []),
         *(["(proposed)"] if hit.proposed else []),
         *(["(near)"] if hit.near else []),
+        *(["(like)"] if hit.like else []),
     )
 
 

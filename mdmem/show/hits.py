@@ -60,6 +60,8 @@ _FACTORS = {
     "age": "by age (see the settings)",
     "day": "by other entries of the same day",
     "no day": "not from a daily log",
+    "likeness": "by likeness to the query",
+    "like": "of the possible likeness; no word of the query",
     "beside": "beside better results, with no further word of the query",
 }
 _MARKS = late.pattern(r"[\\`*\[\]<>&~|]|(?<!\w)_|_(?!\w)")
@@ -101,6 +103,8 @@ def hit_json(hit: Hit) -> dict[str, Any]:
     }
     if hit.proposed:
         answer["proposed"] = True
+    if hit.like:
+        answer["like"] = True
     return answer if hit.explanation is None else answer | {"explain": _why_json(hit.explanation)}
 
 
@@ -162,7 +166,8 @@ def search_json(result: SearchResult) -> dict[str, Any]:
             *(_message_json(message, result.query) for message in result.messages),
         ],
     }
-    return answer | days_json(result) | _missing_json(result)
+    vectors = {} if result.vectors is None else {"vectors": result.vectors}
+    return answer | vectors | days_json(result) | _missing_json(result)
 
 
 def _missing_json(answer: FactList | TagCatalogue | SearchResult) -> dict[str, list[str]]:

@@ -91,7 +91,7 @@ def embedding_model(settings: Settings, environment: Mapping[str, str]) -> Embed
         )
     if settings.vectors_command:
         name = settings.vectors_name or " ".join(settings.vectors_command)
-        return EmbeddingModel(name, prefixes, command=settings.vectors_command)
+        return EmbeddingModel(name=name, prefixes=prefixes, command=settings.vectors_command)
     url = settings.vectors_url or ""
     parts = urlsplit(url)
     if (
@@ -114,7 +114,7 @@ def embedding_model(settings: Settings, environment: Mapping[str, str]) -> Embed
             f"the variable {settings.vectors_key_env} is not set",
             "vectors_key_env names the variable with the key.",
         )
-    return EmbeddingModel(settings.vectors_name, prefixes, url=url, key=key)
+    return EmbeddingModel(name=settings.vectors_name, prefixes=prefixes, url=url, key=key)
 
 
 def _no_model(message: str, hint: str) -> WorkspaceProblem:

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from mdmem.folder import files
 from mdmem.llm.endpoints import BAD_ANSWER, ModelFailure
@@ -89,7 +90,7 @@ class VectorStore:
 
     def missing(self, keys: Sequence[int]) -> list[int]:
         """Those texts that are neither embedded nor skipped, in their order."""
-        known = {key for key, _ in self._among("SELECT key, row FROM texts WHERE key IN", keys)}
+        known = self.rows(keys)
         return [key for key in keys if key not in known]
 
     def skip(self, keys: Iterable[int]) -> None:
@@ -99,16 +100,15 @@ class VectorStore:
                 "INSERT OR IGNORE INTO texts VALUES (?, NULL, 0)", [(key,) for key in keys]
             )
 
-    def rows(self, keys: Iterable[int]) -> dict[int, int]:
-        """The numbers of the rows of those texts that have one."""
-        found = self._among("SELECT key, row FROM texts WHERE key IN", list(keys))
-        return {key: row for key, row in found if row is not None}
+    def rows(self, keys: Iterable[int]) -> dict[int, int | None]:
+        """The numbers of the rows of those texts that are known; None for a skipped one."""
+        return dict(self._among("SELECT key, row FROM texts WHERE key IN", list(keys)))
 
     def keys(self, rows: Sequence[int]) -> dict[int, int]:
         """The keys of the texts of some rows, by row."""
         return dict(self._among("SELECT row, key FROM texts WHERE row IN", rows))
 
-    def _among(self, statement: str, values: Sequence[int]) -> Iterator[tuple[int, int]]:
+    def _among(self, statement: str, values: Sequence[int]) -> Iterator[tuple[int, Any]]:
         for start in range(0, len(values), _AT_ONCE):
             some = values[start : start + _AT_ONCE]
             marks = ",".join("?" * len(some))
@@ -179,7 +179,7 @@ class VectorStore:
             self._table.executemany("DELETE FROM texts WHERE key = ?", [(key,) for key in rows])
         size = SCALE_BYTES + dimensions
         with (self.folder / ROWS_NAME).open("r+b") as file:
-            for row in rows.values():
+            for row in [row for row in rows.values() if row is not None]:
                 file.seek(row * size)
                 file.write(bytes(size))
             file.flush()

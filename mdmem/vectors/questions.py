@@ -1,0 +1,260 @@
+"""The vector of a question, asked for once and in little time, and what is like it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from mdmem.errors import WorkspaceProblem
+from mdmem.folder import files, installed
+from mdmem.llm.endpoints import ModelFailure
+from mdmem.search.blend import Likeness
+from mdmem.vectors.source import Embedder, EmbeddingModel, Vector, embedding_model, open_source
+from mdmem.vectors.store import (
+    ROWS_NAME,
+    SCALE_BYTES,
+    TABLE_NAME,
+    VectorStore,
+    opened_store,
+    store_folder,
+)
+from mdmem.workspace import Workspace
+
+if TYPE_CHECKING:
+    import numpy
+
+BEHIND, LATE, DOWN = "behind", "late", "down"
+FAILURES_NAME = "vectors-failures"
+"""A byte for each failure since the last success; the time of the file is that of the last."""
+_MOST_FAILURES, _PAUSE_SECONDS = 3, 60.0
+_QUESTION_SECONDS = 5.0
+"""An answer that comes too late for its question is kept for the next one."""
+_KEPT = 200
+_MOST_COMPARED = 20_000
+_BLOCK = 1024
+_SAMPLE = 200
+"""Rows, evenly spread, of which all pairs are the random ones."""
+_NEAREST = 12
+"""Three are shown, and some may have expired."""
+
+
+class KeptQuestions:
+    """The vectors of a process's last questions, its open source, and the rows that it compares."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.vectors: dict[tuple[EmbeddingModel, str], Vector] = {}
+        self.asking: threading.Thread | None = None
+        self.embedder: tuple[EmbeddingModel, Embedder] | None = None
+        self.rows: tuple[object, ComparedRows] | None = None
+
+    def keep(self, model: EmbeddingModel, text: str, vector: Vector) -> None:
+        """Keep a vector, and the newest others."""
+        with self.lock:
+            self.vectors[model, text] = vector
+            if len(self.vectors) > _KEPT:
+                del self.vectors[next(iter(self.vectors))]
+
+
+class ComparedRows:
+    """The rows of a store in one state, for comparing."""
+
+    def __init__(self, store: VectorStore, dimensions: int) -> None:
+        import numpy  # noqa: PLC0415 - an extra, and 160 ms of CPU
+
+        path, size = store.folder / ROWS_NAME, SCALE_BYTES + dimensions
+        count = path.stat().st_size // size
+        rows = numpy.memmap(path, numpy.uint8, "r", shape=(count, size))
+        self.count = count
+        self._scales = rows[:, :SCALE_BYTES].copy().view("<f4").ravel()
+        self._bytes = rows[:, SCALE_BYTES:].view(numpy.int8)
+        self._compared = (
+            None if store.count <= _MOST_COMPARED else store.newest_rows(_MOST_COMPARED)
+        )
+        sample = self._floats(numpy.linspace(0, count - 1, min(count, _SAMPLE)).astype(int))
+        pairs = (sample @ sample.T)[numpy.triu_indices(len(sample), 1)]
+        self.low, self.high = (
+            map(float, numpy.quantile(pairs, (0.99, 0.999))) if len(pairs) else (0.0, 1.0)
+        )
+
+    def _floats(self, rows: Any) -> numpy.ndarray[Any, Any]:
+        floats: numpy.ndarray[Any, Any] = self._bytes[rows].astype("f4")
+        floats *= self._scales[rows][:, None]
+        return floats
+
+    def likeness(self, vector: Vector, rows: Sequence[int]) -> list[float]:
+        """The likeness of some rows."""
+        values: list[float] = (self._floats(list(rows)) @ vector).tolist() if rows else []
+        return values
+
+    def nearest(self, vector: Vector) -> list[tuple[int, float]]:
+        """The rows that are above `high`, best first, with their likeness."""
+        import numpy  # noqa: PLC0415
+
+        chosen: Any = numpy.arange(self.count) if self._compared is None else self._compared
+        question = numpy.array(vector, "f4")
+        values = numpy.concatenate(
+            [
+                (self._bytes[chosen[start : start + _BLOCK]].astype("f4") @ question)
+                * self._scales[chosen[start : start + _BLOCK]]
+                for start in range(0, len(chosen), _BLOCK)
+            ]
+        )
+        above = numpy.flatnonzero(values > self.high)
+        best = sorted(above.tolist(), key=lambda place: (-values[place], place))[:_NEAREST]
+        return [(int(chosen[place]), float(values[place])) for place in best]
+
+
+class AskedMeaning:
+    """The meaning of one question (`search.blend.Meaning`).
+
+    `state`: why words had to do, if so. `note`: what to do about it. `is_incomplete`: some
+    candidates have no vector yet.
+    """
+
+    def __init__(self, workspace: Workspace, question: str, wait: float, is_kept: bool) -> None:
+        """Prepare to ask for at most `wait` seconds; `is_kept`: the vector is kept on disk."""
+        self._workspace, self._question = workspace, question
+        self._wait, self._is_kept = wait, is_kept
+        self.state: str | None = None
+        self.note: str | None = None
+        self.is_incomplete = False
+
+    @property
+    def is_always_asked(self) -> bool:
+        """See `Meaning`."""
+        return self._workspace.settings.vectors == "always"
+
+    def likeness(self, keys: Sequence[int]) -> Likeness | None:
+        """See `Meaning`; a failure is in `state` and `note`."""
+        try:
+            return self._likeness(keys)
+        except WorkspaceProblem as problem:
+            self.state, self.note = DOWN, problem.message
+        except (OSError, sqlite3.Error):
+            self.state = DOWN
+        return None
+
+    def _likeness(self, keys: Sequence[int]) -> Likeness | None:
+        workspace = self._workspace
+        model = embedding_model(workspace.settings, workspace.environment)
+        if find_spec("numpy") is None:
+            command = installed.install_command("vectors")
+            self.state, self.note = DOWN, f"vectors need the numpy package: {command}"
+            return None
+        folder = store_folder(workspace.state, model)
+        if not (folder / TABLE_NAME).exists():
+            self.state, self.is_incomplete = BEHIND, True
+            return None
+        with opened_store(folder) as store:
+            dimensions = store.dimensions
+            if dimensions is None or not store.count:
+                self.state, self.is_incomplete = BEHIND, True
+                return None
+            vector = self._vector(model, store)
+            if vector is None:
+                return None
+            if len(vector) != dimensions:
+                self.state = DOWN
+                return None
+            return self._compare(store, dimensions, vector, keys)
+
+    def _compare(
+        self, store: VectorStore, dimensions: int, vector: Vector, keys: Sequence[int]
+    ) -> Likeness:
+        compared = self._rows(store, dimensions)
+        found = store.rows(keys)
+        self.is_incomplete = not found.keys() >= set(keys)
+        rows = {key: row for key, row in found.items() if row is not None and row < compared.count}
+        values = compared.likeness(vector, list(rows.values()))
+        nearest = compared.nearest(vector)
+        key_of = store.keys([row for row, _ in nearest])
+        candidates = set(keys)
+        return Likeness(
+            compared.low,
+            compared.high,
+            dict(zip(rows, values, strict=True)),
+            [
+                (key_of[row], likeness)
+                for row, likeness in nearest
+                if row in key_of and key_of[row] not in candidates
+            ],
+        )
+
+    def _rows(self, store: VectorStore, dimensions: int) -> ComparedRows:
+        kept = self._workspace.resources.get(KeptQuestions)
+        now = store.folder, store.count, files.stamp(str(store.folder / ROWS_NAME))
+        if kept.rows is None or kept.rows[0] != now:
+            kept.rows = now, ComparedRows(store, dimensions)
+        return kept.rows[1]
+
+    def _vector(self, model: EmbeddingModel, store: VectorStore) -> Vector | None:
+        kept = self._workspace.resources.get(KeptQuestions)
+        vector = kept.vectors.get((model, self._question))
+        if vector is None and (vector := store.question(self._question)) is not None:
+            kept.keep(model, self._question, vector)
+        if vector is None:
+            vector = self._asked(kept, model)
+            if vector is not None and self._is_kept:
+                store.keep_question(self._question, vector)
+        return vector
+
+    def _asked(self, kept: KeptQuestions, model: EmbeddingModel) -> Vector | None:
+        if self._is_paused():
+            self.state = DOWN
+            return None
+        if kept.asking is None or not kept.asking.is_alive():
+            kept.asking = threading.Thread(
+                target=self._ask, args=(kept, model), name="mdmem vectors", daemon=True
+            )
+            kept.asking.start()
+        kept.asking.join(self._wait)
+        vector = kept.vectors.get((model, self._question))
+        if vector is None:
+            self.state = LATE if kept.asking.is_alive() else DOWN
+            self._count_failure()
+        else:
+            with suppress(FileNotFoundError):
+                (self._workspace.state / FAILURES_NAME).unlink()
+        return vector
+
+    def _ask(self, kept: KeptQuestions, model: EmbeddingModel) -> None:
+        workspace = self._workspace
+        if kept.embedder is None or kept.embedder[0] != model:
+            if kept.embedder is not None:
+                kept.embedder[1].close()
+            source = open_source(model)
+            kept.embedder = (
+                model,
+                Embedder(workspace.state, source, workspace.settings, workspace.now),
+            )
+        with suppress(ModelFailure, OSError):
+            vector = kept.embedder[1].question(self._question, _QUESTION_SECONDS)
+            kept.keep(model, self._question, vector)
+
+    def _is_paused(self) -> bool:
+        path = self._workspace.state / FAILURES_NAME
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            return False
+        if status.st_size < _MOST_FAILURES:
+            return False
+        if time.time() - status.st_mtime < _PAUSE_SECONDS:
+            return True
+        path.unlink(missing_ok=True)
+        return False
+
+    def _count_failure(self) -> None:
+        path = self._workspace.state / FAILURES_NAME
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, b"x")
+        finally:
+            os.close(descriptor)
