@@ -21,6 +21,7 @@ def carried_hits(
     index: SearchIndex,
     ask: Callable[[str], tuple[Hit, ...]],
     kind_of: Callable[[Hit], FileKind],
+    ask_meaning: Callable[[str], tuple[Hit, ...]] | None = None,
 ) -> tuple[tuple[Hit, ...], bool]:
     """The hits for a prompt, and whether memory carries it.
 
@@ -31,17 +32,18 @@ def carried_hits(
         index: whose gate decides.
         ask: search for a text.
         kind_of: the kind of a hit's file.
+        ask_meaning: search with vectors too, for a text that memory carries by its words.
     """
     together = "\n".join((*talk, prompt))
     is_full = not talk or (is_question(prompt) and not is_follow_up(prompt))
     first, second = (prompt, together) if is_full else (together, prompt)
     hits = ask(first)
     if index.carries(first, hits):
-        return hits, True
+        return (ask_meaning(first) if ask_meaning else hits), True
     if talk and (is_full or index.stands_alone(prompt, hits)):
         other_hits = ask(second)
         if index.carries(second, other_hits):
-            return other_hits, True
+            return (ask_meaning(second) if ask_meaning else other_hits), True
     curated = [hit for hit in hits if not hit.near and kind_of(hit) in _CURATED_KINDS]
     lines = index.lines_for_task(prompt, curated[:_MOST_CURATED])
     corrections = {line.later for line in lines} - {None}

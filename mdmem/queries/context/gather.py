@@ -59,6 +59,8 @@ _HOST_TEXTS = (
     "This session is being continued from a previous conversation",
 )
 """Prefixes of prompts that a host wrote itself."""
+_MEANING_SECONDS = 0.1
+"""The longest that a prompt waits for a vector of its own, where these are on."""
 _BLOCK_NAME = "mdmem-context"
 _SLASH_COMMAND = late.pattern(r"/[A-Za-z][\w:.-]*(?:\s|$)")
 
@@ -162,15 +164,21 @@ def _with_found(
     gated = request.block_purpose is Purpose.PROMPT
     talk = follow_ups.leading_messages(prompt, list(filter(is_typed, request.before)))
 
-    def ask(query: str) -> tuple[Hit, ...]:
+    def ask(query: str, meaning_seconds: float = 0.0) -> tuple[Hit, ...]:
         asked = Search(query=query, limit=_number_asked(request.tokens))
-        return search.search_in(workspace, index, asked, say).hits
+        return search.search_in(workspace, index, asked, say, meaning_seconds=meaning_seconds).hits
+
+    ask_meaning = (
+        partial(ask, meaning_seconds=_MEANING_SECONDS)
+        if workspace.settings.vectors != "off"
+        else None
+    )
 
     def kind_of(hit: Hit) -> FileKind:
         return members[hit.workspace].workspace.kind_of(hit.path)
 
     hits, carried = (
-        answering.carried_hits(prompt, talk, index.index, ask, kind_of)
+        answering.carried_hits(prompt, talk, index.index, ask, kind_of, ask_meaning)
         if gated
         else (hits := ask(prompt), bool(hits))
     )
