@@ -1,9 +1,8 @@
 """Word scores and likeness to one score. Pure.
 
 What is likely is known by words alone; likeness moves what words found, and adds at most three
-entries that no word found. The numbers are those of the design and still to be measured with a
-model of today, but for the weight: a weak list summed at 0.2 moved R@10 by - 0.5 to + 1.5, by ranks
-it cost up to 9.
+entries that no word found. Numbers are still to be measured with a good model; a weak list summed at
+0.2 moved R@10 by - 0.5 to + 2.8, by ranks it cost up to 9.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _QUOTES = ('"', "'", "“", "„", "«", "`")
 class Likeness:
     """The likeness of entries to a question, by the keys of their passages.
 
-    - `low`, `high`: the likeness that one in a hundred and in a thousand random pairs exceeds.
+    - `low`: the mean of all entries. `high`: what one of a thousand entries would have by chance.
     - `of_candidates`: those that have a vector. `nearest`: others above `high`, the best first.
     """
 
