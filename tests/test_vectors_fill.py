@@ -18,7 +18,7 @@ from mdmem.memory import Memory
 from mdmem.model.writes import Purge
 from mdmem.show.reads import status_json, status_text
 from mdmem.vectors import fill
-from mdmem.vectors.store import FOLDER_NAME, ROWS_NAME, TABLE_NAME
+from mdmem.vectors.store import FOLDER_NAME, ROWS_NAME, TABLE_NAME, opened_store
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 CURATED = f"""# Memory
@@ -160,17 +160,44 @@ def test_purged_text_is_in_no_request_row_or_page(at: Desk, server: VectorServer
     table = sqlite3.connect(only_folder(at) / TABLE_NAME)
     keys = [key for (key,) in table.execute("SELECT key FROM texts")]
     table.close()
-    rows = (only_folder(at) / ROWS_NAME).read_bytes()
     Memory(at.workspace).purge(Purge("a quiet heron"))
-    assert not (at.workspace.state / FOLDER_NAME).exists()
-    server.requests.clear()
-    filled(at)
-    assert "heron" not in "".join(server.texts)
     table = sqlite3.connect(only_folder(at) / TABLE_NAME)
     left = [key for (key,) in table.execute("SELECT key FROM texts")]
     table.close()
-    assert len(set(keys).intersection(left)) == 1
-    assert rows not in (only_folder(at) / ROWS_NAME).read_bytes()
+    (gone,) = set(keys).difference(left)
+    assert len(left) == len(keys) - 1
+    assert gone.to_bytes(8, "big") not in (only_folder(at) / TABLE_NAME).read_bytes()
+    rows = (only_folder(at) / ROWS_NAME).read_bytes()
+    size = len(rows) // len(keys)
+    assert bytes(size) in {rows[start : start + size] for start in range(0, len(rows), size)}
+    server.requests.clear()
+    filled(at)
+    assert not server.requests
+
+
+@pytest.mark.costly
+def test_a_purge_takes_out_the_entry_after_it_too(at: Desk, server: VectorServer):
+    at.write("memory/2026-03-04.md", "# 2026-03-04\n\n- a quiet heron\n- yes, by the old mill\n")
+    at.commit()
+    filled(at)
+    assert any("heron\nyes" in text for text in server.texts)
+    Memory(at.workspace).purge(Purge("A quiet heron"))
+    server.requests.clear()
+    filled(at)
+    assert [text.rpartition("\n")[2] for text in server.texts] == ["yes, by the old mill"]
+    assert "heron" not in "".join(server.texts).casefold()
+
+
+def test_a_fill_that_a_purge_has_pruned_writes_nothing(at: Desk, server: VectorServer):
+    def pruned(texts: list[str]) -> Any:
+        with opened_store(only_folder(at)) as store:
+            store.keep_only(())
+        return answer(texts)
+
+    server.answer = pruned
+    filled(at)
+    with opened_store(only_folder(at)) as store:
+        assert store.count == 0
 
 
 def test_a_fill_that_a_purge_overtakes_writes_nothing(at: Desk, server: VectorServer):

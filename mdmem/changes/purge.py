@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
 import stat
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TypeAlias
 
 from mdmem import events, repo
+from mdmem.catchup.index import index_unchecked
 from mdmem.changes.purge_target import (
     PurgeTarget,
     purge_rules,
@@ -22,12 +24,14 @@ from mdmem.errors import FactProblem, RepositoryProblem
 from mdmem.folder import files, write_ahead
 from mdmem.folder.layout import is_markdown
 from mdmem.model import MAX_FILE_BYTES, CommitId, FactId, FileKind
+from mdmem.model.trail import Entry
 from mdmem.model.writes import Purge, PurgePlan, PurgeResult
 from mdmem.proposals import branches
 from mdmem.queries import lookup
 from mdmem.repo import Identity, Repository, history_rewrite, ref_rewrite
 from mdmem.repo.history_rewrite import LinkedWorktree, RewriteRules, RewrittenHistory
 from mdmem.repo.objects import Objects, git
+from mdmem.search.engine import BrokenIndex
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
 from mdmem.text.fact_names import id_prefix
@@ -38,6 +42,8 @@ from mdmem.workspace import Say, Workspace
 _TRIES = 50
 _LOCK_SECONDS = 30.0
 _KEPT_STATE = (files.LOCK_NAME, write_ahead.RECORD_NAME, "workspace", "sync.json")
+_VECTORS_NAME = "vectors"
+"""As in `vectors.store`, which is not loaded where vectors are off."""
 _MANY_FILES = 100
 PURGE_TRAILER = "Mdmem-Op: purge"
 FindTranscripts: TypeAlias = "Callable[[PurgeTarget], HeldTranscripts]"
@@ -100,29 +106,56 @@ def require_no_record(repository: Repository, state: Path, target: PurgeTarget) 
             )
 
 
-def empty_state(repository: Repository, target: PurgeTarget | None, kept: Collection[str]) -> None:
+def empty_state(
+    repository: Repository,
+    target: PurgeTarget | None,
+    kept: Collection[str],
+    kept_folder: Path | None = None,
+) -> None:
     """Remove all caches, but not locks, records, events, or `kept` files without the target.
 
-    `target` is None where the words are not known here.
+    `target` is None where the words are not known here. `kept_folder` is one without them.
     """
     for state in _state_folders(repository):
         with ExitStack() as locks:
-            for name in (
-                files.MESSAGES_LOCK,
-                files.INDEX_LOCK,
-                files.TRAIL_LOCK,
-                files.VECTORS_LOCK,
-            ):
+            vectors = (files.VECTORS_LOCK,) if (state / _VECTORS_NAME).exists() else ()
+            for name in (files.MESSAGES_LOCK, files.INDEX_LOCK, files.TRAIL_LOCK, *vectors):
                 locks.enter_context(files.lock(state / name, _LOCK_SECONDS))
             for path in state.iterdir():
                 if path.name in _KEPT_STATE or path.suffix == ".lock":
                     continue
                 if path.is_dir():
-                    files.remove_tree(path)
+                    if path != kept_folder:
+                        files.remove_tree(path)
                 elif not (
                     path.name in kept or path.match("*.tmp") or path.match("events*.jsonl")
                 ) or _may_hold(path.read_bytes(), target):
                     path.unlink(missing_ok=True)
+
+
+def _purge_vectors(workspace: Workspace, target: PurgeTarget) -> Path | None:
+    """Keep the vectors of current texts without the target; their folder, if that could be done.
+
+    The index is that of before, which has the target's texts too.
+    """
+    folder = workspace.state / _VECTORS_NAME
+    if not folder.is_dir() or workspace.settings.vectors == "off":
+        return None
+    # only with vectors
+    from mdmem.vectors.fill import keep_passages  # noqa: PLC0415
+
+    rules = purge_rules(target)
+
+    def is_kept(text: str, entries: Sequence[Entry]) -> bool:
+        return not rules.holds(text.encode("utf-8", "replace")) and not any(
+            entry.fact is not None and entry.fact == target.fact for entry in entries
+        )
+
+    with suppress(sqlite3.Error, OSError, BrokenIndex):
+        with files.lock(workspace.state / files.VECTORS_LOCK, _LOCK_SECONDS):
+            keep_passages(workspace, index_unchecked(workspace), is_kept)
+        return folder
+    return None
 
 
 def _state_folders(repository: Repository) -> list[Path]:
@@ -222,7 +255,8 @@ def purge_everywhere(
         if data is not None:
             purge_file(full_path, target)
     ref_rewrite.refresh_index(repository)
-    empty_state(repository, target, transcripts.kept_state)
+    vectors = _purge_vectors(scope.workspace, target)
+    empty_state(repository, target, transcripts.kept_state, vectors)
     ref_rewrite.drop_old_objects(repository, rules, started)
     notices = (
         *plan.notices,

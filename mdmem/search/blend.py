@@ -1,8 +1,8 @@
 """Word scores and likeness to one score. Pure.
 
 What is likely is known by words alone; likeness moves what words found, and adds at most three
-entries that no word found. Numbers are still to be measured with a good model; a weak list summed at
-0.2 moved R@10 by - 0.5 to + 2.8, by ranks it cost up to 9.
+entries that no word found. Numbers are still to be measured with a good model; a weak list summed
+at 0.2 moved R@10 by - 0.5 to + 2.8, by ranks it cost up to 9.
 """
 
 from __future__ import annotations

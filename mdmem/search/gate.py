@@ -60,7 +60,7 @@ WEAK_SHARE = 0.5
 RELATED_SHARE, HEADING_SHARE = 0.7, 0.8
 """The same where the hit has a relative of the word, or has it only in headings or file name."""
 RARE_SHARE = 0.5
-"""The least rarity of a rare word: the square root of the entries have it (benchmarks/README.md)."""
+"""The least rarity of a rare word, which the square root of the entries have (`vectors.py`)."""
 LEAST_CHARACTER_SHARE = 0.25
 """In scripts without spaces: the share of a prompt's pairs in one hit (not measured)."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import islice
 
@@ -14,6 +14,7 @@ from mdmem.folder import files
 from mdmem.llm.endpoints import ModelFailure
 from mdmem.model import FilePath
 from mdmem.model.reads import VectorStatus
+from mdmem.model.trail import Entry
 from mdmem.search.indexer import SearchIndex
 from mdmem.search.searcher import Address
 from mdmem.startup import late
@@ -21,6 +22,7 @@ from mdmem.startup.records import dataclass
 from mdmem.transcripts.tags import strip_blocks
 from mdmem.vectors.source import Embedder, embedding_model, open_source
 from mdmem.vectors.store import (
+    FOLDER_NAME,
     TABLE_NAME,
     EmbeddedText,
     VectorStore,
@@ -32,6 +34,8 @@ from mdmem.workspace import Workspace
 BATCH = 64
 FILL_LOCK = "vectors-fill.lock"
 _LOCK_SECONDS = 30.0
+_TOLD_CHARS = 100
+"""By so much of its text an entry is found in the passage of the next one."""
 _PRIVATE = frozenset({"private"})
 _PRIVATE_BLOCK = late.pattern(r"(?is)<private\b[^>]*>.*?(?:</private\s*>|\Z)")
 
@@ -73,6 +77,33 @@ def vector_status(workspace: Workspace, index: SearchIndex) -> VectorStatus:
         return VectorStatus(0, len(keys), model.name)
     with opened_store(folder) as store:
         return VectorStatus(store.count, len(store.missing(keys)), model.name)
+
+
+def keep_passages(
+    workspace: Workspace, index: SearchIndex, is_kept: Callable[[str, Sequence[Entry]], bool]
+) -> None:
+    """Take out of all stores what is no current passage, or one that is not to be kept.
+
+    Args:
+        workspace: its lock of vectors is held.
+        index: as it is.
+        is_kept: judges a passage with the entries whose text may be in it.
+
+    Raises sqlite3.Error, OSError.
+    """
+    keys = set()
+    if index.finder is not None:
+        listed = index.finder.passages(workspace.now().date())
+        for path in {index.finder.path_at(address) for _, _, address in listed}:
+            before: tuple[Entry, ...] = ()
+            for key, text, entry in index.finder.passages_of(path):
+                held = [each for each in before if each.text[:_TOLD_CHARS] in text]
+                if is_kept(text, (*held, entry)):
+                    keys.add(key)
+                before = (entry,)
+    for folder in (workspace.state / FOLDER_NAME).iterdir():
+        with opened_store(folder) as store:
+            store.keep_only(keys)
 
 
 def _fill(

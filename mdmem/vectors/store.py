@@ -166,9 +166,18 @@ class VectorStore:
             os.fsync(file.fileno())
 
     def keep_only(self, keys: Collection[int]) -> None:
-        """Take out all other texts."""
+        """Take out all other texts, and all questions, and put a new file in place of the table.
+
+        A process that still has the old one sees by its inode that it must not write.
+        """
         held = [key for (key,) in self._table.execute("SELECT key FROM texts")]
         self.remove([key for key in held if key not in keys])
+        with self._table:
+            self._table.execute("DELETE FROM questions")
+        new = self.folder / f"{TABLE_NAME}.new"
+        new.unlink(missing_ok=True)
+        self._table.execute("VACUUM INTO ?", (str(new),))
+        new.replace(self.folder / TABLE_NAME)
 
     def remove(self, keys: Collection[int]) -> None:
         """Take out texts with their rows, of which no byte is left."""
