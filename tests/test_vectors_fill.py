@@ -109,6 +109,20 @@ def test_moved_and_reverted_texts_are_found_again(at: Desk, server: VectorServer
     assert len(server.texts) == 2
 
 
+def test_a_full_rebuild_drops_what_no_entry_has(at: Desk, server: VectorServer):
+    at.write("MEMORY.md", "# Memory\n\n- one\n- two\n")
+    at.commit()
+    at.write("MEMORY.md", "# Memory\n\n- one\n- three, never committed\n")
+    filled(at)
+    at.write("MEMORY.md", "# Memory\n\n- one\n- two\n")
+    filled(at)
+    at.write("MEMORY.md", "# Memory\n\n- one\n")
+    at.commit()
+    Memory(at.workspace).reindex(full=True)
+    with opened_store(only_folder(at)) as store:
+        assert store.count == 2  # the past one too
+
+
 def test_a_failure_ends_it_and_the_next_goes_on(
     at: Desk, server: VectorServer, monkeypatch: pytest.MonkeyPatch
 ):

@@ -325,7 +325,13 @@ def rebuild_index(
         if full:
             trails.discard_trail(workspace)
             boundary.forget_boundary(workspace)
-        return _bring_up_to_date(workspace, full, progress)
+        fresh = _bring_up_to_date(workspace, full, progress)
+    if full and workspace.settings.vectors != "off":
+        # only with vectors
+        from mdmem.vectors.fill import drop_unknown  # noqa: PLC0415
+
+        drop_unknown(workspace, fresh.index)
+    return fresh
 
 
 def _bring_up_to_date(

@@ -124,6 +124,10 @@ class IndexSearcher:
         order = sorted(range(len(addresses)), key=ages.__getitem__)
         return [(keys[each], logged[each] or schema.NEVER, addresses[each]) for each in order]
 
+    def passage_keys(self) -> set[int]:
+        """The keys of all passages, past ones too."""
+        return set(self._column("passage", self._addresses(tantivy.Query.all_query())))
+
     def path_at(self, address: Address) -> FilePath:
         """The file of an entry."""
         return self._row(address).entry.path

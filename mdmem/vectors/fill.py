@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import islice
 
@@ -101,7 +101,17 @@ def keep_passages(
                 if is_kept(text, (*held, entry)):
                     keys.add(key)
                 before = (entry,)
-    for folder in (workspace.state / FOLDER_NAME).iterdir():
+    _keep_only(workspace, keys)
+
+
+def drop_unknown(workspace: Workspace, index: SearchIndex) -> None:
+    """Take out of all stores what no entry has, current or past. Raises sqlite3.Error, OSError."""
+    with files.lock(workspace.state / files.VECTORS_LOCK, _LOCK_SECONDS):
+        _keep_only(workspace, index.finder.passage_keys() if index.finder else set())
+
+
+def _keep_only(workspace: Workspace, keys: Collection[int]) -> None:
+    for folder in (workspace.state / FOLDER_NAME).glob("*"):
         with opened_store(folder) as store:
             store.keep_only(keys)
 
