@@ -43,7 +43,7 @@ _TRIES = 50
 _LOCK_SECONDS = 30.0
 _KEPT_STATE = (files.LOCK_NAME, write_ahead.RECORD_NAME, "workspace", "sync.json")
 _VECTORS_NAME = "vectors"
-"""As in `vectors.store`, which is not loaded where vectors are off."""
+"""The same as in `vectors.store`, which is not loaded where vectors are off."""
 _MANY_FILES = 100
 PURGE_TRAILER = "Mdmem-Op: purge"
 FindTranscripts: TypeAlias = "Callable[[PurgeTarget], HeldTranscripts]"

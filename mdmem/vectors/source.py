@@ -168,15 +168,15 @@ class ServerVectors:
         )
         try:
             connection.request("POST", f"{parts.path.rstrip('/')}/embeddings", body, headers)
-            response = connection.getresponse()
-            if response.status != 200:
-                is_passing = response.status in (408, 409, 429) or response.status >= 500
-                raise ModelFailure(
-                    DOWN if is_passing else REFUSED,
-                    f"the server answered {response.status}",
-                    is_passing=is_passing,
-                )
-            data = _read_until(connection, response, end)
+            with connection.getresponse() as response:
+                if response.status != 200:
+                    is_passing = response.status in (408, 409, 429) or response.status >= 500
+                    raise ModelFailure(
+                        DOWN if is_passing else REFUSED,
+                        f"the server answered {response.status}",
+                        is_passing=is_passing,
+                    )
+                data = _read_until(connection, response, end)
         except TimeoutError as problem:
             raise _late(seconds) from problem
         except (OSError, HTTPException) as problem:
