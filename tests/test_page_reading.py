@@ -484,6 +484,19 @@ def hostile_addresses(memory: Memory) -> Iterator[str]:
 
 
 @pytest.mark.costly
+def test_a_proposal_links_only_to_sections_that_are_there(dated: DatedMemory) -> None:
+    memory = dated.on("2026-02-03")
+    memory.proposals.propose(Propose(Log("rain", options=BY_AGENT)))
+    proposed = Remember("tea", section="Work", options=BY_AGENT)
+    proposal = memory.proposals.propose(Propose(proposed)).proposal
+    for page in ("/review", f"/review/{proposal}"):
+        answer = read(memory, page)
+        places = set(re.findall(r'href="(/s/[^"]+)"', main(answer)))
+        assert [read(memory, html.unescape(each)).status for each in places] == [200]
+        assert "rain" in words(answer)
+
+
+@pytest.mark.costly
 def test_what_strangers_wrote_stays_words(dated: DatedMemory) -> None:
     evil = WriteOptions(actor=HOSTILE, reason=HOSTILE, session=HOSTILE)
     dated.at.write(

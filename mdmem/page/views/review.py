@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from datetime import datetime
 
+from mdmem.errors import MdmemError
 from mdmem.model import FactId, SectionPath
 from mdmem.model.proposals import Advice, AdviceKind, ProposalView, ReviewResult
 from mdmem.model.searches import ConflictView, Hit
@@ -78,6 +80,7 @@ def review(reader: Reader, query: Query) -> Page:
         "pairs": [_pair(each) for each in conflicts.conflicts[:_MAX_PAIRS]],
         "pair_count": len(conflicts.conflicts),
         "cards": shown,
+        "places": _places(reader, shown),
         "item_count": len(listed.numbered.items),
         "advice": [_advice(each) for each in other[:_MAX_ADVICE]],
         "hidden_advice": len(other[_MAX_ADVICE:]),
@@ -110,10 +113,12 @@ def proposal(reader: Reader, query: Query) -> Page:
     view = next((view for view in listed.views if view.id == named), None)
     view = view or memory.proposals.show(named)
     card = next((card for card in cards(listed) if card.proposal == view.id), None)
+    shown = card and ShownCard(card, card.items[:_MAX_ITEMS])
     values = {
         "view": view,
-        "card": card and ShownCard(card, card.items[:_MAX_ITEMS]),
+        "card": shown,
         "decided": _decided(view),
+        "places": _places(reader, [shown] if shown else []),
         "pair_count": len(memory.conflicts().conflicts),
         "item_count": len(listed.numbered.items),
     }
@@ -125,6 +130,18 @@ def proposal(reader: Reader, query: Query) -> Page:
         tab="review",
         back=reader.links.review(view.id),
     )
+
+
+def _places(reader: Reader, shown: Sequence[ShownCard]) -> set[tuple[str, SectionPath]]:
+    """The sections of some files; a proposal may be for one that is not there yet."""
+    places: set[tuple[str, SectionPath]] = set()
+    for path in {item.values[0].row.path for card in shown for item in card.items}:
+        try:
+            sections = reader.memory.outline(path).sections
+        except MdmemError:
+            continue
+        places.update((path, each.section) for each in sections)
+    return places
 
 
 def _decided(view: ProposalView) -> list[PartRow]:
