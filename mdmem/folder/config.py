@@ -257,11 +257,7 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
             raise wrong("a text")
         return value
     if name == "vectors_prefix":
-        if not (
-            isinstance(value, list)
-            and len(value) in (0, 2)
-            and all(isinstance(item, str) and (not item or item.isprintable()) for item in value)
-        ):
+        if not _is_pair_or_empty(value):
             raise wrong("a list of two texts, for questions and for entries")
         return tuple(value)
     if name in _LISTS:
@@ -290,6 +286,15 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _MAX_NUMBER:
         raise wrong(f"a number above 0 and below {_MAX_NUMBER:,}")
     return float(value)
+
+
+def _is_pair_or_empty(value: Any) -> bool:
+    """True for a list of two texts of one line, which may be empty, and for an empty list."""
+    return (
+        isinstance(value, list)
+        and len(value) in (0, 2)
+        and all(isinstance(item, str) and (not item or item.isprintable()) for item in value)
+    )
 
 
 def _language_name(value: str, file_name: str) -> str:

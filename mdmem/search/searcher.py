@@ -225,8 +225,7 @@ class IndexSearcher:
             )
             for number, row, others in chosen
         ]
-        numbers = [number for number, _, _ in chosen]
-        return self._in_order(matches, numbers, ranked, likeness, request)
+        return self._in_order(matches, [each[0] for each in chosen], ranked, likeness, request)
 
     def _in_order(
         self,
