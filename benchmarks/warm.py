@@ -150,7 +150,7 @@ def answers(folder: Path, calls: int) -> None:
         "files, 12 of them": lambda: memory.files(ListFiles(limit=12)),
         "proposals": memory.proposals.standing,
         "contradictions": memory.conflicts,
-        "unsaved files": memory.freshness,
+        "unsaved files": memory.unsaved,
         "status": memory.status,
     }
     time.sleep(SETTLING_SECONDS)

@@ -43,10 +43,10 @@ ASK: Mapping[str, Callable[[Memory], object]] = {
     "proposals": lambda memory: memory.proposals.standing(),
     "conflicts": lambda memory: memory.conflicts(),
     "review": lambda memory: memory.review(),
-    "freshness": lambda memory: memory.freshness(),
+    "unsaved": lambda memory: memory.unsaved(),
     "status": lambda memory: memory.status(),
 }
-KEPT = [name for name in ASK if name not in ("review", "freshness", "status")]
+KEPT = [name for name in ASK if name not in ("review", "unsaved", "status")]
 """Those of which the whole answer is kept, not parts of it."""
 CLAUDE = WriteOptions(actor="claude")
 
@@ -159,7 +159,7 @@ def reject(at: Desk, memory: Memory) -> None:
 def ignore(at: Desk, memory: Memory) -> None:
     """A new file is not saved, and then ignored."""
     at.write("memory/new.md", "- new\n")
-    memory.freshness()
+    memory.unsaved()
     at.write("memory/.gitignore", "new.md\n")
 
 
@@ -170,7 +170,7 @@ def stage(at: Desk, memory: Memory) -> None:
 
 def ignore_for_all(at: Desk, memory: Memory) -> None:
     at.write("memory/new.md", "- new\n")
-    memory.freshness()
+    memory.unsaved()
     folder = at.world.home / ".config" / "git"
     folder.mkdir(parents=True)
     (folder / "ignore").write_text("new.md\n")
@@ -244,7 +244,7 @@ def test_edits_in_quick_succession_are_all_told(at: Desk, memory: Memory) -> Non
         path.write_text(SEED.replace("Bergen", f"City {number:03}"))
         (conflict,) = memory.conflicts().conflicts
         assert conflict.second.text == f"office: City {number:03}"
-        assert memory.freshness().uncommitted == ("MEMORY.md",)
+        assert memory.unsaved() == ("MEMORY.md",)
 
 
 def test_the_view_of_an_actor_who_proposes_is_its_own(
@@ -289,12 +289,12 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 def test_without_a_move_no_process_is_started(memory: Memory, processes: list[list[str]]) -> None:
     for name in KEPT:
         kept(lambda ask=ASK[name]: ask(memory))
-    kept(lambda: memory.freshness().uncommitted)
+    kept(lambda: memory.unsaved())
     kept(lambda: memory.review().advice)
     kept(lambda: memory.review().waiting)
     assert processes
     processes.clear()
-    for name in (*KEPT, "review", "freshness"):
+    for name in (*KEPT, "review", "unsaved"):
         ASK[name](memory)
     assert processes == []
 

@@ -667,7 +667,6 @@ NOT_MEMORY = {
             "empty_answer_notes",
             "facts",
             "files",
-            "freshness",
             "flush",
             "file_names",
             "flush_prompts",

@@ -1,4 +1,4 @@
-"""Commands for agents' hosts and browsers: blocks, prompts before a compaction, servers."""
+"""Commands for agents' hosts: the block of a prompt, prompts before a compaction, servers."""
 
 from __future__ import annotations
 

@@ -29,8 +29,9 @@ INDEX_LOCK, QUEUE_LOCK, TRAIL_LOCK, MESSAGES_LOCK = (
 )
 """Held to update the index, to wait for that, and to change the trail or the messages."""
 SYNC_QUEUE_LOCK = "sync-queue.lock"
-VECTORS_LOCK = "vectors.lock"
 """Held by the process that waits for a quiet moment to sync."""
+VECTORS_LOCK = "vectors.lock"
+"""Held to ask for the vectors of entries."""
 RACY_NS = 20_000_000
 """A file changed less than this before it was read may change again without another stamp."""
 TEMPORARY_PREFIX = ".mdmem-"

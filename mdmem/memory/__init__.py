@@ -60,7 +60,6 @@ if TYPE_CHECKING:
         SectionView,
         Show,
         ShowFigures,
-        WorkspaceFreshness,
         WorkspaceStatus,
     )
     from mdmem.model.searches import (
@@ -556,10 +555,6 @@ class Memory:
         if workspace.settings.sessions or (workspace.state / RUNS_NAME).exists():
             return self.pipelines.add_status(status)
         return status
-
-    def freshness(self) -> WorkspaceFreshness:
-        """Tell what is not saved or indexed: the part of `status` that costs nothing."""
-        return module("queries.status").freshness(self.workspace)
 
     def more_on_branches(self) -> tuple[MoreFacts, ...]:
         """The branches with facts that this one never had, as far as that is known at once."""

@@ -313,15 +313,6 @@ class MoreFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkspaceFreshness:
-    """The memory files that are not saved, and (`current`) if the index has seen everything."""
-
-    commit: CommitId | None
-    uncommitted: tuple[FilePath, ...]
-    current: bool
-
-
-@dataclass(frozen=True, slots=True)
 class VectorStatus:
     """Entries with a vector of a model (`rows`), and current ones that have none yet."""
 

@@ -36,7 +36,6 @@ from mdmem.workspace import Say, Workspace
 
 _CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
 _DAY = timedelta(days=1)
-"""Days that have a timestamp in each zone; no commit is near them."""
 _FEW_COMMITS, _MORE_COMMITS = 2, 4
 """Commits read first, and the factor of older ones where these changed too few facts."""
 _PROPOSAL = late.pattern(r"(?m)^Mdmem-Proposal: (\S+)$")

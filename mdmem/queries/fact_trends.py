@@ -49,7 +49,7 @@ def fact_trends(workspace: Workspace, request: ShowTrends, say: Say) -> FactTren
         with trails.fresh_trail(workspace, say) as trail:
             return _TrendReader(workspace, trail, request).trends()
 
-    return kept.answer(workspace, ("trends", request.days), (), make)
+    return kept.answer(workspace, ("trends", request), (), make)
 
 
 def activity(workspace: Workspace, request: ShowTrends, say: Say) -> FactActivity:
@@ -59,7 +59,7 @@ def activity(workspace: Workspace, request: ShowTrends, say: Say) -> FactActivit
         with trails.fresh_trail(workspace, say) as trail:
             return _TrendReader(workspace, trail, request).activity()
 
-    return kept.answer(workspace, ("activity", request.days), (), make)
+    return kept.answer(workspace, ("activity", request), (), make)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,13 +28,12 @@ def list_files(
     workspace: Workspace, request: ListFiles, say: Say, progress: Progress | None = None
 ) -> FileList:
     """The files of memory, the last changed first; the answer is kept while nothing moves."""
-    question = "files", request.limit, request.offset, request.without_logs, request.first
 
     def make() -> FileList:
         index = fresh_index(workspace, say, progress)
         return _FileReader(workspace, index, say).files(request)
 
-    return kept.answer(workspace, question, (kept.unsaved,), make, lambda listed: not listed.stale)
+    return kept.answer(workspace, request, (kept.unsaved,), make, lambda listed: not listed.stale)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mdmem import adoption
 from mdmem.catchup import kept, replay, trail_update
-from mdmem.catchup.index import index_and_stamps, index_as_is
+from mdmem.catchup.index import index_and_stamps
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.folder import files, hook_files, layout
 from mdmem.history.purged import holds_purged, parse_purged
@@ -18,7 +18,6 @@ from mdmem.model.reads import (
     MoreFacts,
     VectorStatus,
     Waiting,
-    WorkspaceFreshness,
     WorkspaceStatus,
 )
 from mdmem.proposals import branches
@@ -95,15 +94,6 @@ def unsaved_files(workspace: Workspace) -> tuple[FilePath, ...]:
         return tuple(path for path in pending if workspace.kind_of(path).is_memory)
 
     return kept.answer(workspace, "unsaved", (kept.unsaved,), make)
-
-
-def freshness(workspace: Workspace) -> WorkspaceFreshness:
-    """The unsaved files, and the state of the index, which stays as it is."""
-    return WorkspaceFreshness(
-        commit=workspace.repository.head(),
-        uncommitted=unsaved_files(workspace),
-        current=index_as_is(workspace)[1],
-    )
 
 
 def _other_branches(workspace: Workspace) -> tuple[tuple[MoreFacts, ...], tuple[str, ...]]:

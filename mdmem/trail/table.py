@@ -86,6 +86,8 @@ from mdmem.trail.steps import Step
 from mdmem.trail.storage import BrokenTrail, Store, broken_trail, parse_rows
 
 _NO_LIMIT, _LAST_MOMENT = -1, 1 << 62
+_MOST_NAMED = 500
+"""Files named in a statement; older versions of SQLite take 999 values."""
 _SECTION, _QUIET, _PREVIOUS = 5, 7, 8
 """Columns of a revision."""
 _LAST_CHARACTER = b"\xff"
@@ -528,7 +530,8 @@ class Trail:
     ) -> tuple[Occurrence, ...]:
         """The occurrences that began with commits after `after` and up to `upto`, live or ended.
 
-        They are in the order in which they arrived. `is_wanted`: those of some files alone.
+        They are in the order in which they arrived. `is_wanted`: the others are left out, unless
+        too many files are wanted to name them all.
         """
         last = last_row(self._store, "occurrences", "added", after)
         condition = "number > ? AND begun > ? AND begun <= ?"
@@ -538,8 +541,9 @@ class Trail:
                 f"SELECT DISTINCT path FROM occurrences WHERE {condition}", *values
             )
             paths = [path for (path,) in rows if is_wanted(FilePath(decoded(path)))]
-            condition += f" AND path IN ({', '.join('?' * len(paths))})"
-            values += paths
+            if len(paths) <= _MOST_NAMED:
+                condition += f" AND path IN ({', '.join('?' * len(paths))})"
+                values += paths
         statement = f"{SELECT_OCCURRENCES} WHERE {condition} ORDER BY number"
         return self._store.all(parse_occurrence, statement, *values)
 
