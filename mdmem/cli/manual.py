@@ -34,6 +34,8 @@ TOPICS = {
     "machines": "Several machines: one memory, one remote, mdmem sync",
     "sharing": "Several agents, people and workspaces: pools",
     "model": "A model that reads sessions: what is sent, what it costs",
+    "vectors": "Search by meaning with a model of yours: what is sent, what it adds",
+    "page": "The web page: what it shows, keys, export, safety",
     "trends": "How memory changes over weeks: facts, survival, who writes",
     "schedule": "Regular runs on a timer: systemd, cron, a container",
     "mcp": "The MCP server for Claude Code, Codex and other hosts",
