@@ -1,4 +1,4 @@
-"""Rows of lists: facts and changes to them, as pages show them."""
+"""Rows of lists and links of filters, as several pages show them."""
 
 from __future__ import annotations
 
@@ -48,6 +48,15 @@ class ChangeRow:
     section: SectionPath
     reason: str | None
     commit: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilterLink:
+    """A value of a filter, the address that sets it, and whether it is set."""
+
+    words: str
+    address: str
+    is_set: bool
 
 
 def change_row(change: FactChange) -> ChangeRow:

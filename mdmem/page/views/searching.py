@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -10,7 +10,7 @@ from mdmem.model import FactId, SectionPath, Source, Status
 from mdmem.model.rules import is_iso_day
 from mdmem.model.searches import Hit, Search
 from mdmem.page.pages import Page, Query, Reader
-from mdmem.page.rows import SourceMark, source_mark
+from mdmem.page.rows import FilterLink, SourceMark, source_mark
 from mdmem.show.formatting import days_notes
 from mdmem.show.hits import marked_words, search_json
 from mdmem.startup.records import dataclass
@@ -44,20 +44,11 @@ class HitRow:
 
 
 @dataclass(frozen=True, slots=True)
-class FilterChoice:
-    """A value of a filter: a link that sets it."""
-
-    words: str
-    address: str
-    is_set: bool
-
-
-@dataclass(frozen=True, slots=True)
 class FilterRow:
     """A filter, and the values that it may take."""
 
     name: str
-    choices: tuple[FilterChoice, ...]
+    choices: tuple[FilterLink, ...]
 
 
 def search(reader: Reader, query: Query) -> Page:
@@ -142,11 +133,10 @@ def _row(hit: Hit, query: str, successors: Mapping[FactId, FactId]) -> HitRow:
     )
 
 
-def _filters(reader: Reader, asked: Query, hits: Iterable[Hit]) -> list[FilterRow]:
+def _filters(reader: Reader, asked: Query, hits: Sequence[Hit]) -> list[FilterRow]:
     """The filters that narrow these results, each value as a link."""
     today = reader.now().date()
-    hits = list(hits)
-    kinds = {hit.kind: hit.kind for hit in hits if hit.kind}
+    kinds = {hit.kind for hit in hits if hit.kind}
     files = dict.fromkeys(hit.path for hit in hits if hit.workspace is None)
     offered: dict[str, dict[str, str]] = {
         "tag": {},
@@ -166,7 +156,7 @@ def _filters(reader: Reader, asked: Query, hits: Iterable[Hit]) -> list[FilterRo
         choices = [(any_value, ""), *values.items()]
         if len(choices) > 1:
             shown = tuple(
-                FilterChoice(words, _with(reader, asked, name, value), value == (chosen or ""))
+                FilterLink(words, _with(reader, asked, name, value), value == (chosen or ""))
                 for words, value in choices
             )
             rows.append(FilterRow("past" if name == "history" else name, shown))

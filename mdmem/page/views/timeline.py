@@ -14,7 +14,7 @@ from mdmem.model.trends import ShowTrends
 from mdmem.page import charts
 from mdmem.page.frame import error_page
 from mdmem.page.pages import Page, Query, Reader
-from mdmem.page.rows import ChangeRow, change_row
+from mdmem.page.rows import ChangeRow, FilterLink, change_row
 from mdmem.page.views.today import BARS
 from mdmem.show.history import changes_json
 from mdmem.startup.records import dataclass, replace
@@ -35,15 +35,6 @@ class TimelineDay:
     day: date
     rows: tuple[ChangeRow, ...]
     has_more: bool
-
-
-@dataclass(frozen=True, slots=True)
-class FilterLink:
-    """A filter, its address, and whether the page is filtered by it."""
-
-    words: str
-    address: str
-    is_chosen: bool
 
 
 # The timeline.
