@@ -15,7 +15,7 @@ from mdmem.page import charts
 from mdmem.page.frame import error_page
 from mdmem.page.pages import Page, Query, Reader
 from mdmem.page.rows import ChangeRow, FilterLink, change_row
-from mdmem.page.views.today import BARS
+from mdmem.page.views.today import BARS, MOST_COUNTED, changes_of_day, day_json
 from mdmem.show.history import changes_json
 from mdmem.startup.records import dataclass, replace
 
@@ -23,7 +23,6 @@ _DAYS, _ROWS = 7, 14
 """Days of a page, and rows of a day before a link to it."""
 _READ = 2 * _ROWS
 _MOST_WRITERS = 8
-_MOST_ROWS = 200
 _DAY = timedelta(days=1)
 _WIDER = 4
 
@@ -146,33 +145,27 @@ def day(reader: Reader, query: Query) -> Page:
         problem = UsageProblem(f"{text[:80]!r} is not a day", "Write a day as 2026-03-05.")
         return error_page(problem, 404)
     shown = date.fromisoformat(text)
-    curated, logged = (_of_day(reader, text, where) for where in (CURATED, LOGS))
+    curated, logged = (changes_of_day(reader, shown, where) for where in (CURATED, LOGS))
     before, after = _day_before(reader, shown), _day_after(reader, shown)
     values: dict[str, Any] = {
         "shown": shown,
-        "changed": [change_row(change) for change in curated.changes[:_MOST_ROWS]],
-        "logged": [change_row(change) for change in reversed(logged.changes[:_MOST_ROWS])],
-        "more_changed": len(curated.changes) > _MOST_ROWS,
-        "more_logged": len(logged.changes) > _MOST_ROWS,
+        "changed": [change_row(change) for change in curated.changes[:MOST_COUNTED]],
+        "logged": [change_row(change) for change in reversed(logged.changes[:MOST_COUNTED])],
+        "more_changed": len(curated.changes) > MOST_COUNTED,
+        "more_logged": len(logged.changes) > MOST_COUNTED,
         "log": reader.links.file(reader.memory.workspace.log_path(shown)),
         "before": (before, reader.links.day(before)) if before else None,
         "after": (after, reader.links.day(after)) if after else None,
         "evening": reader.links.search(at=text),
     }
-    changes = sorted((*curated.changes, *logged.changes), key=lambda each: each.time, reverse=True)
     return Page(
         template="day",
         title=f"{shown:%A} {shown.day} {shown:%B} {shown.year}",
         values=values,
-        data=changes_json(replace(curated, changes=tuple(changes))),
+        data=day_json(curated, logged),
         tab="timeline",
         back=reader.links.day(text),
     )
-
-
-def _of_day(reader: Reader, text: str, where: str) -> ChangeList:
-    wanted = ShowChanges(since=text, until=text, where=where, limit=_MOST_ROWS + 1)
-    return reader.memory.changes(wanted)
 
 
 def _day_before(reader: Reader, shown: date) -> date | None:

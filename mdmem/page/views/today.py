@@ -26,7 +26,8 @@ BARS = 42
 """Days in the chart."""
 _SOON = timedelta(days=14)
 _MOST_CONFLICTS, _MOST_PROPOSALS, _MOST_ROWS, _MOST_LINES = 3, 4, 14, 5
-_MOST_COUNTED = 200
+MOST_COUNTED = 200
+"""Maximum number of changes, in curated files and in logs each, or of facts, that are read."""
 _MOST_CHARACTERS = 160
 _OPS = {"delete": "to remove", "retract": "to retract", "confirm": "to confirm"}
 
@@ -51,7 +52,7 @@ class WaitingRow:
 def today(reader: Reader, query: Query) -> Page:
     """The state of memory, and what happened today."""
     memory, now = reader.memory, reader.now()
-    curated, logged = (_of_today(reader, where) for where in (CURATED, LOGS))
+    curated, logged = (changes_of_day(reader, now.date(), where) for where in (CURATED, LOGS))
     activity = memory.activity(ShowTrends(BARS))
     fact_count = memory.facts(ListFacts(limit=1)).total
     conflicts = memory.conflicts()
@@ -80,9 +81,8 @@ def today(reader: Reader, query: Query) -> Page:
         "all_logged": _all_of(reader, logged),
         "is_empty": not (fact_count or curated.changes or logged.changes),
     }
-    changes = sorted((*curated.changes, *logged.changes), key=lambda each: each.time, reverse=True)
     data = {
-        **changes_json(replace(curated, changes=tuple(changes))),
+        **day_json(curated, logged),
         **conflicts_json(conflicts),
         **proposals_json(standing, now),
         **facts_json(expiring),
@@ -97,10 +97,17 @@ def today(reader: Reader, query: Query) -> Page:
     )
 
 
-def _of_today(reader: Reader, where: str) -> ChangeList:
-    day = reader.now().date().isoformat()
-    wanted = ShowChanges(since=day, until=day, where=where, limit=_MOST_COUNTED + 1)
+def changes_of_day(reader: Reader, day: date, where: str) -> ChangeList:
+    """The newest changes of a day in curated files or in logs, one more than the maximum."""
+    text = day.isoformat()
+    wanted = ShowChanges(since=text, until=text, where=where, limit=MOST_COUNTED + 1)
     return reader.memory.changes(wanted)
+
+
+def day_json(curated: ChangeList, logged: ChangeList) -> dict[str, Any]:
+    """The changes of a day as JSON, newest first."""
+    changes = sorted((*curated.changes, *logged.changes), key=lambda each: each.time, reverse=True)
+    return changes_json(replace(curated, changes=tuple(changes)))
 
 
 def _all_of(reader: Reader, listed: ChangeList) -> str:
@@ -110,7 +117,7 @@ def _all_of(reader: Reader, listed: ChangeList) -> str:
 
 def _count(listed: ChangeList) -> str:
     count = len(listed.changes)
-    return f"over {_MOST_COUNTED}" if count > _MOST_COUNTED else str(count)
+    return f"over {MOST_COUNTED}" if count > MOST_COUNTED else str(count)
 
 
 def _notes(*notes: Iterable[str]) -> tuple[str, ...]:
@@ -193,7 +200,7 @@ def _expired_row(reader: Reader, hit: Hit) -> WaitingRow:
 def _expired(reader: Reader) -> list[Hit]:
     """The expired facts of curated files, the newest of these days first."""
     yesterday = (reader.now().date() - timedelta(days=1)).isoformat()
-    wanted = ListFacts(expiring=yesterday, everything=True, limit=_MOST_COUNTED)
+    wanted = ListFacts(expiring=yesterday, everything=True, limit=MOST_COUNTED)
     return sorted(_curated_with_status(reader, wanted, Status.EXPIRED), key=_last_day, reverse=True)
 
 
@@ -207,7 +214,7 @@ def _curated_with_status(reader: Reader, wanted: ListFacts, status: Status) -> I
 def _expiring(reader: Reader) -> FactList:
     """The facts that will expire, the first of them first."""
     soon = (reader.now().date() + _SOON).isoformat()
-    listed = reader.memory.facts(ListFacts(expiring=soon, limit=_MOST_COUNTED))
+    listed = reader.memory.facts(ListFacts(expiring=soon, limit=MOST_COUNTED))
     return replace(listed, facts=tuple(sorted(listed.facts, key=_last_day)[:_MOST_ROWS]))
 
 
