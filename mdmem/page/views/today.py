@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -198,17 +198,16 @@ def _expired_row(reader: Reader, hit: Hit) -> WaitingRow:
 
 
 def _expired(reader: Reader) -> list[Hit]:
-    """The expired facts of curated files, the newest of these days first."""
+    """The expired facts of curated files, the last expired first."""
+    kind_of = reader.memory.workspace.kind_of
     yesterday = (reader.now().date() - timedelta(days=1)).isoformat()
     wanted = ListFacts(expiring=yesterday, everything=True, limit=MOST_COUNTED)
-    return sorted(_curated_with_status(reader, wanted, Status.EXPIRED), key=_last_day, reverse=True)
-
-
-def _curated_with_status(reader: Reader, wanted: ListFacts, status: Status) -> Iterator[Hit]:
-    kind_of = reader.memory.workspace.kind_of
-    for hit in reader.memory.facts(wanted).facts:
-        if hit.status is status and hit.fact and kind_of(hit.path) is not FileKind.DAILY:
-            yield hit
+    expired = (
+        hit
+        for hit in reader.memory.facts(wanted).facts
+        if hit.status is Status.EXPIRED and hit.fact and kind_of(hit.path) is not FileKind.DAILY
+    )
+    return sorted(expired, key=_last_day, reverse=True)
 
 
 def _expiring(reader: Reader) -> FactList:
