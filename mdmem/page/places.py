@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from posixpath import dirname, join, normpath
 
-from mdmem.errors import MdmemError
+from mdmem.errors import PathProblem
 from mdmem.model import FilePath, SectionPath
 from mdmem.model.reads import FileNames
 from mdmem.page.pages import Reader
@@ -41,6 +41,6 @@ class Places:
             return None
         try:
             rows = self._reader.memory.outline(path).sections
-        except MdmemError:
+        except PathProblem:  # a link to the file then says why it cannot be read
             return None
         return next((row.section for row in rows if row.section[-1].casefold() == title), None)

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from datetime import datetime
 
-from mdmem.errors import MdmemError
+from mdmem.errors import PathProblem
 from mdmem.model import FactId, SectionPath
 from mdmem.model.proposals import Advice, AdviceKind, ProposalView, ReviewResult
 from mdmem.model.searches import ConflictView, Hit
@@ -138,7 +138,7 @@ def _places(reader: Reader, shown: Sequence[ShownCard]) -> set[tuple[str, Sectio
     for path in {item.values[0].row.path for card in shown for item in card.items}:
         try:
             sections = reader.memory.outline(path).sections
-        except MdmemError:
+        except PathProblem:
             continue
         places.update((path, each.section) for each in sections)
     return places
