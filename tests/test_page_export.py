@@ -15,6 +15,7 @@ from conftest import World
 from dated_memory import DatedMemory
 from dated_memory import dated as dated
 from dated_memory import dated_desk as dated_desk
+from page_readers import commit_on
 from workspaces import TOKEN, Desk, desk
 
 from mdmem.cli import main
@@ -91,21 +92,13 @@ def memory(dated: DatedMemory) -> Memory:
     stated = WriteOptions(source=Source.USER_STATED)
     dated.at.write("memory/house.md", HOUSE)
     dated.at.write("memory/people.md", "# People\n\n- Lena: has the key\n- pet: cat\n- pet: dog\n")
-    commit_on(dated, "2026-02-01")
+    commit_on(dated.at, "2026-02-01")
     dated.on("2026-02-01").apply(Remember("Dublin", key="region", section="Work", options=stated))
     by_agent = WriteOptions(actor="agent/main", reason="was said so")
     dated.on("2026-02-03").apply(Remember("Oslo", key="region", section="Work", options=by_agent))
     dated.on("2026-02-05T10:00").apply(Log("the lift is out"))
     dated.on("2026-02-05T11:00").apply(Forget("lives in Oslo"))
     return dated.on("2026-02-09")
-
-
-def commit_on(dated: DatedMemory, day: str) -> str:
-    date = f"{day}T09:00:00+00:00"
-    dates = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
-    return Desk(
-        World(dated.at.world.home, {**dated.at.world.environment, **dates}), dated.at.root
-    ).commit()
 
 
 @pytest.mark.costly
@@ -217,10 +210,10 @@ password = {PASSWORD}
 def test_secrets_are_not_in_it(dated: DatedMemory, tmp_path: Path):
     dated.at.write("memory/tokens.md", SECRET_NOTE)
     dated.at.write(f"memory/{TOKEN}.md", "# File\n\n- a fact of it\n")
-    commit_on(dated, "2026-02-01")
+    commit_on(dated.at, "2026-02-01")
     changed = SECRET_NOTE.replace("- password: " + PASSWORD, "- password: " + PASSWORD[::-1])
     dated.at.write("memory/tokens.md", changed.replace("the door", "a door"))
-    commit_on(dated, "2026-02-02")
+    commit_on(dated.at, "2026-02-02")
     dated.at.write("memory/tokens.md", changed.replace(f"- the door: {TOKEN}\n", ""))
     dated.at.git("add", "-A")
     date = "2026-02-03T09:00:00+00:00"

@@ -7,16 +7,14 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import date, timedelta
-from html.parser import HTMLParser
 from urllib.parse import quote
 
 import pytest
-from conftest import World
 from dated_memory import DatedMemory
 from dated_memory import dated as dated
 from dated_memory import dated_desk as dated_desk
-from page_driver import Response, ask
-from workspaces import Desk
+from page_driver import ask
+from page_readers import addresses, commit_on, harm, main, read, words
 
 from mdmem.events import read_log
 from mdmem.memory import Memory
@@ -52,38 +50,13 @@ See [[people]], [[MEMORY#Work|what is settled]], [[nobody]] and [the people](peo
 """
 
 
-def read(memory: Memory, path: str, token: str = "", **headers: str) -> Response:
-    return ask(build_app(Reader(memory, Links(), token)), "GET", path, headers)
-
-
-def main(answer: Response) -> str:
-    return answer.text.partition("<main")[2].partition("</main>")[0]
-
-
-def words(answer: Response) -> str:
-    """What a reader of a page is shown, on one line."""
-    return " ".join(re.sub(r"<[^>]+>", " ", main(answer)).split())
-
-
-def addresses(answer: Response) -> list[str]:
-    return re.findall(r'href="([^"]+)"', main(answer).replace("&amp;", "&"))
-
-
-def commit_on(dated: DatedMemory, day: str, message: str = "by hand") -> str:
-    """Commit all files by hand on a day."""
-    at, date = dated.at, f"{day}T09:00:00+00:00"
-    dates = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
-    world = World(at.world.home, {**at.world.environment, **dates})
-    return Desk(world, at.root).commit(message)
-
-
 @pytest.fixture
 def memory(dated: DatedMemory) -> Memory:
     """Three days of a person and an agent, two notes, and an edit that is not saved."""
     dated.at.write("memory/house.md", HOUSE)
     dated.at.write("memory/people.md", "# People\n\n- Lena: has the key\n")
     dated.on("2026-02-01").apply(Remember("Dublin", key="region", section="Work", options=STATED))
-    commit_on(dated, "2026-02-01")
+    commit_on(dated.at, "2026-02-01")
     later = WriteOptions(source=Source.USER_STATED, reason="the migration")
     dated.on("2026-02-02T09:00:00").apply(
         Remember("Frankfurt", key="region", section="Work", options=later)
@@ -103,7 +76,7 @@ class TestToday:
                 Remember(f"closed, {number}", until=until, section="Work")
             )
         dated.at.write("memory/pair.md", "# Pair\n\n- tea: green\n- tea: black\n")
-        commit_on(dated, "2026-02-05")
+        commit_on(dated.at, "2026-02-05")
         dated.at.write("memory/people.md", "# People\n\n- Lena: has the key\n")
         for text in ("tram 7", "tram 8 of **old**"):
             proposed = Remember(text, section="Work", options=BY_AGENT)
@@ -211,7 +184,7 @@ class TestTimeline:
         first = date(2026, 2, 1)
         for number in range(9):
             dated.at.write("memory/a.md", "".join(f"- line {n}\n" for n in range(20 * number + 20)))
-            commit_on(dated, f"{first + timedelta(days=number)}")
+            commit_on(dated.at, f"{first + timedelta(days=number)}")
         memory = dated.on("2026-02-09")
         answer = read(memory, "/days")
         days = re.findall(r"<h2><a href=\"/day/([^\"]+)\">", answer.text)
@@ -459,20 +432,6 @@ def test_a_browser_that_asks_for_an_icon_is_answered(memory: Memory) -> None:
     assert (answer.status, answer.text) == (204, "")
 
 
-class Elements(HTMLParser):
-    """The elements and attributes of a page that no page has of its own."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.strange: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in ("img", "iframe", "object", "base", "x"):
-            self.strange.append(tag)
-        self.strange += [name for name, _ in attrs if name.startswith("on") or name == "style"]
-
-
 def hostile_addresses(memory: Memory) -> Iterator[str]:
     bad = quote(HOSTILE)
     commits = {change.commit for change in memory.changes(ShowChanges(limit=0)).changes}
@@ -516,7 +475,7 @@ def test_what_strangers_wrote_stays_words(dated: DatedMemory) -> None:
     for address in hostile_addresses(memory):
         answer = read(memory, address, token="t")
         assert answer.status < 500, address
-        assert Elements(answer.text).strange == [], address
+        assert harm(answer) == [], address
         assert "\u202e" not in answer.text, address
     for address in ("/", "/days", "/files", "/f/memory/bad.md"):
         assert "&lt;U+202E&gt;" in read(memory, address).text

@@ -1,36 +1,22 @@
 """The page of trends, from the history of a real repository and from events."""
 
-import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from dated_memory import DatedMemory, change_employers
 from dated_memory import dated as dated
 from dated_memory import dated_desk as dated_desk
-from page_driver import Response, ask
+from page_readers import read, words
 
 from mdmem.events import Event, Outcome, Quality, record_event
-from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.searches import Search
 from mdmem.model.trends import ShowTrends
 from mdmem.model.writes import Log, Remember, WriteOptions
-from mdmem.page.app import build_app
-from mdmem.page.links import Links
-from mdmem.page.pages import Reader
 from mdmem.show.figures import fact_trends_json
 
 STATED = WriteOptions(source=Source.USER_STATED)
 HOSTILE = "<img src=x onerror=alert(1)>"
-
-
-def shown(memory: Memory, **headers: str) -> Response:
-    return ask(build_app(Reader(memory, Links())), "GET", "/trends", headers)
-
-
-def words(html: str) -> str:
-    """What a reader of a page is shown, on one line."""
-    return " ".join(re.sub(r"<[^>]+>", " ", html.partition("<main")[2]).split())
 
 
 def test_it_shows_charts_with_their_figures_and_tables(dated: DatedMemory) -> None:
@@ -40,12 +26,12 @@ def test_it_shows_charts_with_their_figures_and_tables(dated: DatedMemory) -> No
         Log("it rained", options=WriteOptions(actor=HOSTILE, source=Source.AUTO))
     )
     memory = dated.on("2026-04-12")
-    answer = shown(memory)
+    answer = read(memory, "/trends")
     assert answer.status == 200
     assert answer.text.count('role="img"') >= 4
     assert answer.text.count("<table>") >= 3
     assert answer.text.count("<h1") == 1
-    text = words(answer.text)
+    text = words(answer)
     assert "42 days, 2 March to 12 April" in text
     last = memory.trends(ShowTrends(42)).days[-1]
     assert f"{last.stated} stated, {last.inferred} inferred, {last.automatic} automatic" in text
@@ -59,7 +45,7 @@ def test_it_shows_charts_with_their_figures_and_tables(dated: DatedMemory) -> No
 def test_it_says_what_a_program_is_told(dated: DatedMemory) -> None:
     change_employers(dated)
     memory = dated.on("2026-04-12")
-    answer = shown(memory, accept="application/json").json
+    answer = read(memory, "/trends", accept="application/json").json
     told = fact_trends_json(memory.trends(ShowTrends(42)))
     assert answer["trends"]["current"] == told["current"]
     assert answer["trends"]["days"] == told["days"]
@@ -68,10 +54,10 @@ def test_it_says_what_a_program_is_told(dated: DatedMemory) -> None:
 
 def test_searches_are_shown_by_week(dated: DatedMemory) -> None:
     memory = dated.on("2026-04-12")
-    assert "No searches yet" in words(shown(memory).text)
+    assert "No searches yet" in words(read(memory, "/trends"))
     memory.search(Search("Oslo"))
     memory.search(Search("zzzqqq"))
-    text = words(shown(memory).text)
+    text = words(read(memory, "/trends"))
     assert "50% without a hit, of 2 searches in 1 week" in text
     assert "6 Apr 2 50%" in text
 
@@ -85,14 +71,14 @@ def test_drift_is_told_in_words(dated: DatedMemory) -> None:
             answer = Quality(words=1, hits=hits)
             searched = Event("search", 5.0, Outcome.DONE, quality=answer, time=moment)
             record_event(memory.workspace.state, searched)
-    text = words(shown(memory).text)
+    text = words(read(memory, "/trends"))
     assert "2026-W15 drifts: the number of hits is 1.00; expected from the weeks before:" in text
 
 
 def test_an_empty_memory_says_what_would_be_here(dated: DatedMemory) -> None:
-    answer = shown(dated.on("2027-01-01"))
+    answer = read(dated.on("2027-01-01"), "/trends")
     assert answer.status == 200
-    assert "No search" in words(answer.text)
+    assert "No search" in words(answer)
 
 
 @pytest.mark.parametrize(
@@ -100,4 +86,4 @@ def test_an_empty_memory_says_what_would_be_here(dated: DatedMemory) -> None:
 )
 def test_the_room_is_told_in_percent(dated: DatedMemory, text: str, said: str) -> None:
     dated.at.write("MEMORY.md", text)
-    assert f"Room in MEMORY.md {said} used:" in words(shown(dated.on("2026-04-12")).text)
+    assert f"Room in MEMORY.md {said} used:" in words(read(dated.on("2026-04-12"), "/trends"))
