@@ -58,7 +58,8 @@ class _Harm(HTMLParser):
         self.found: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in ("iframe", "img", "object", "style", "svg:script", "base", "meta:refresh"):
+        is_refresh = tag == "meta" and any(name == "http-equiv" for name, _ in attrs)
+        if is_refresh or tag in ("iframe", "img", "object", "style", "base"):
             self.found.append(tag)
         for name, value in attrs:
             if name.startswith("on") or name in ("style", "srcdoc") or _HOSTILE.match(value or ""):

@@ -301,7 +301,7 @@ def test_a_decision_on_what_has_moved_writes_nothing(
 ) -> None:
     button = tab.find(f"/review/{proposal_of(tab, 'cello')}", name)
     if name == "^Reject all values: oncall":
-        tab.at.git("status")  # the newest value may be of either proposal
+        # the newest value may be of either proposal
         button = tab.find("/review", name)
         if change is close_it and button.fields["proposal"] != proposal_of(tab, "cello"):
             change = change_its_place
