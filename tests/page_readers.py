@@ -7,6 +7,7 @@ import shutil
 from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import World, keep_from_background, sealed_world
@@ -104,13 +105,13 @@ def months(tmp_path_factory: pytest.TempPathFactory, empty_repository: Path) -> 
 def _live_some_months(dated: DatedMemory) -> None:
     """Four employers, one a month; labels, a contradiction, what is over, and a digest."""
     change_employers(dated)
-    remember = {
+    remember: dict[str, dict[str, Any]] = {
         "badge is blue": {"tags": ("badge",), "until": "2026-04-30"},
         "parking: in the yard": {"until": "2026-05-30"},
         "meets on Mondays": {},
     }
     for text, more in remember.items():
-        change = Remember(text, section="Work", options=STATED, **more)  # type: ignore[arg-type]
+        change = Remember(text, section="Work", options=STATED, **more)
         dated.on("2026-04-12").apply(change)
     canteen = Remember("meets on Tuesdays, in the canteen", section="Work", kind="decision")
     memory = dated.on("2026-04-13")

@@ -23,7 +23,7 @@ from mdmem.model.searches import Hit, ListFacts
 from mdmem.model.writes import Forget, Remember, WriteOptions
 from mdmem.page.app import build_app
 from mdmem.page.links import Links
-from mdmem.page.pages import Reader
+from mdmem.page.pages import Done, Reader
 
 NOW, LOG = "2026-03-05T10:00:00", "memory/2026-03-05.md"
 SECRET = "the-form-token"
@@ -407,8 +407,9 @@ def test_what_is_expired_is_replaced_and_forgotten(tab: Tab) -> None:
     tab.at.write("MEMORY.md", SEED + "- closed (until 2026-03-01)\n- absent (until 2026-03-02)\n")
     tab.at.commit("by hand")
     closed, absent = (
-        tab.find(re.search(rf'class="what" href="([^"]+)">\s*{word}', tab.get("/").text)[1], name)  # type: ignore[index]
+        tab.find(path, name)
         for word, name in (("closed", "^Replace$"), ("absent", "^Forget$"))
+        for path in re.findall(rf'class="what" href="([^"]+)">\s*{word}', tab.get("/").text)
     )
     tab.press(closed, text="closed (until 2026-04-01)")
     tab.press(absent)
@@ -552,7 +553,7 @@ def test_what_was_typed_stays_after_a_failure(tab: Tab) -> None:
 def test_the_line_is_never_text_of_the_address(tab: Tab) -> None:
     assert "alert(1)" not in tab.get("/review?done=%3Cscript%3Ealert(1)%3C/script%3E").text
     for number in range(40):
-        tab.reader.done[str(number)] = tab.reader.done.get("x")  # type: ignore[assignment]
+        tab.reader.done[str(number)] = Done("a line")
     tab.send(tab.form("forget", fact=tab.fact("likes tea")))
     assert len(tab.reader.done) <= 32
 

@@ -418,6 +418,7 @@ def test_a_bug_is_a_page_and_an_event_without_words(
     def broken(reader: Reader, query: object) -> Page:
         raise ZeroDivisionError("porridge")
 
+    # a mapping that is not to be changed, but for this test
     monkeypatch.setitem(routes.ROUTES, "/", broken)  # type: ignore[arg-type]
     answer = read(memory, "/")
     assert (answer.status, "This is a bug in mdmem" in words(answer)) == (500, True)

@@ -10,7 +10,7 @@ from page_readers import months as months
 from page_readers import paged as paged
 
 from mdmem.memory import Memory
-from mdmem.model.history import ShowHistory
+from mdmem.model.history import SectionHistory, ShowHistory
 from mdmem.model.reads import Show
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Forget, Remember, WriteOptions
@@ -145,7 +145,9 @@ class TestPast:
         assert text.index("As it was") < text.index("Back to now") < text.index("Versions")
 
     def test_who_and_why(self, memory: Memory) -> None:
-        number = memory.history(ShowHistory("Work")).total - 2  # type: ignore[union-attr]
+        history = memory.history(ShowHistory("Work"))
+        assert isinstance(history, SectionHistory)
+        number = history.total - 2
         text = words(read(memory, f"{WORK}&at={number}"))
         assert "As it was on Sunday 12 April, 12:00 · Ada Example · “asked Mats”" in text
 

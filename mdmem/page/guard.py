@@ -129,7 +129,7 @@ class Guard:
             await self._app(scope, _Replay(body, receive), answer.send)
         except _Refused as refused:
             await answer.refuse(refused.refusal, self._more_headers(refused.refusal))
-        except Exception:
+        except Exception:  # a bug has an answer with the headers too, and is raised on
             if not answer.has_begun:
                 await answer.refuse(FAILED)
             raise

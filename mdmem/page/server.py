@@ -30,6 +30,7 @@ class _Connection(H11Protocol):
     is that of another user.
     """
 
+    # narrower than asyncio's own, as in uvicorn
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if is_of_another_user(transport.get_extra_info("socket")):
@@ -41,7 +42,8 @@ class _Connection(H11Protocol):
         self.loop.call_later(_FIRST_REQUEST_SECONDS, self._close_if_silent)
 
     def _close_if_silent(self) -> None:
-        if self.cycle is None:  # as uvicorn leaves it until there is a request
+        # uvicorn leaves it None until there is a request, and does not say so in its type
+        if self.cycle is None:
             self.timeout_keep_alive_handler()  # type: ignore[unreachable]
 
     def send_400_response(self, msg: str) -> None:

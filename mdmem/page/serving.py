@@ -46,8 +46,8 @@ class PageOptions:
 def serve(memory: Memory, options: PageOptions) -> None:
     """Serve the page of a memory until a signal, or until nobody asks for two hours.
 
-    Raises PackageProblem (without the extra), UsageProblem (a port that cannot be used, a browser
-    in an SSH session).
+    Raises PackageProblem (the extra is missing), UsageProblem (a port that cannot be used, a
+    browser in an SSH session).
     """
     _require(_PACKAGES)
     workspace = memory.workspace
@@ -55,8 +55,7 @@ def serve(memory: Memory, options: PageOptions) -> None:
     if connection and options.opens_browser:
         raise UsageProblem("--open needs a browser on this machine, and this is an SSH session")
     with closing(memory), _listen(options.port, workspace.root) as listener:
-        # 200 ms with the packages of the extra
-        from mdmem.page import app, server  # noqa: PLC0415
+        from mdmem.page import app, server  # noqa: PLC0415 - an extra, and 200 ms
 
         port = listener.getsockname()[1]
         keys = _keys(workspace, port, options)
@@ -79,11 +78,10 @@ def serve(memory: Memory, options: PageOptions) -> None:
 def export(memory: Memory, folder: Path, since: str | None = None) -> int:
     """Write the pages into a folder, as `page/export` does; the number of pages.
 
-    Raises PackageProblem (without the extra), and as that does.
+    Raises PackageProblem (the extra is missing), and whatever that raises.
     """
     _require(_EXPORT_PACKAGES)
-    # 80 ms with the packages of the extra
-    from mdmem.page import export as exporting  # noqa: PLC0415
+    from mdmem.page import export as exporting  # noqa: PLC0415 - an extra, and 80 ms
 
     return exporting.export(memory, folder, since)
 
