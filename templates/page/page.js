@@ -105,7 +105,7 @@
     u: () => $("#done button")?.click(),
     "?": () => help?.showModal(),
   };
-  const FIELDS = "input:not([type=range]), textarea, select";
+  const FIELDS = "input:not([type=range]), textarea";
   let isGoing = false;
   document.addEventListener("keydown", (event) => {
     const { key, target } = event;
