@@ -395,7 +395,7 @@ def test_names_are_safe_anywhere_and_tell_all_things_apart():
     for name in made:
         assert re.fullmatch(r"(?:file|section|fact|commit)/[a-z0-9][a-z0-9-]*\.html", name)
         assert len(name) < 100
-    links.stand_on(made[0])
+    links.set_current(made[0])
     assert links.today() == "../index.html"
     assert f"file/{links.file(NAMES[1])}" == made[1]
     assert links.name_of(links.fact("7dc700a0")) == "fact/" + links.fact("7dc700a0")[8:]

@@ -177,7 +177,7 @@ def _write(memory: _CommittedMemory, folder: Path) -> int:
 
 def _page(reader: Reader, frame: Frame, name: str) -> str:
     assert isinstance(reader.links, ExportLinks)
-    reader.links.stand_on(name)
+    reader.links.set_current(name)
     page = reader.links.pages[name]
     try:
         shown = _VIEWS[page.kind](reader, page.query)

@@ -117,7 +117,7 @@ class ExportLinks(Links):
         self.pages: dict[str, ExportedPage] = {START: ExportedPage("today", {})}
         """The pages that links were made to, by the names of their files."""
 
-    def stand_on(self, name: str) -> None:
+    def set_current(self, name: str) -> None:
         """Make links of the page in this file from now on."""
         self._folder = name.rpartition("/")[0]
 
