@@ -1,5 +1,5 @@
 "use strict";
-// Quicker ways on the pages, all of which work without it. Nothing is kept here.
+// Shortcuts: every page works without them. Only the place in a list is stored, for a tab.
 (() => {
   const $ = (what, where = document) => where.querySelector(what);
   const policy = window.trustedTypes?.createPolicy("mdmem", { createHTML: (text) => text });
@@ -55,7 +55,7 @@
     slider.dispatchEvent(new Event("input"));
   };
 
-  // What is in focus, of the things on the page that are opened or decided.
+  // Focus moves between the rows that are links and the items to decide on.
   const things = () => [...document.querySelectorAll("main .row:has(a), main [data-item]")];
   let at = -1;
   const find = () => things().findIndex((thing) => thing.contains(document.activeElement));
@@ -72,7 +72,7 @@
     for (const each of things()) each.classList.toggle("focus", each === thing());
   });
 
-  // After a form the line that says what was done is in focus, then what followed.
+  // After a form, its result has the focus; the next key continues where the form was.
   const PLACE = `mdmem ${location.pathname}`;
   document.addEventListener("submit", (event) => {
     if (event.target.method !== "post") return;
