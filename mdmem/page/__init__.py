@@ -1,1 +1,1 @@
-"""The web page for one person on one machine: what memory says, and what that person decides."""
+"""The web page, for one person on one machine to read memory and to decide on changes."""

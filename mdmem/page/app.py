@@ -1,4 +1,4 @@
-"""The pages as an ASGI application, without the guard that stands before it."""
+"""The pages as an ASGI application, without the guard in front of it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _endpoint(reader: Reader, view: View) -> Callable[[Request], Response]:
 
 
 def _no_page(reader: Reader) -> Callable[[Request, Exception], Response]:
-    """Answer where no page, or none for this method, is at an address."""
+    """Answer for an address that has no page, or none for the method."""
 
     def answer(request: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)
@@ -100,7 +100,7 @@ def wants_json(request: Request) -> bool:
 
 
 def failure(reader: Reader, request: Request, problem: Exception) -> Response:
-    """The answer where a page cannot be made: why, and what to do next."""
+    """Answer for a page that cannot be made: the reason, and the next step."""
     known = as_failure(problem)
     if status_of(known) == _BUG:
         with suppress(Exception), reader.memory.record_call("page", None):
@@ -114,7 +114,7 @@ def _failed(reader: Reader, request: Request, problem: MdmemError, status: int) 
 
 
 def status_of(problem: MdmemError) -> int:
-    """The status of a failure: what is not there and what is not allowed are told alike."""
+    """The status of a failure; a missing and a forbidden thing have the same one."""
     if problem.exit_status == 3:
         return _BUG
     if problem.code.endswith("-not-found") or problem.code in _NOT_THERE:

@@ -1,6 +1,6 @@
-"""Charts as SVG: coloured by class, named by their figures, with no script and no style of theirs.
+"""Charts as SVG: coloured by class, named by their figures, without script or style.
 
-Shapes are stretched to the width that there is; labels are text beside them, so that they are not.
+Shapes are stretched to the available width; labels are not, since they are text beside the SVG.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MANY_LABELS = 8
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One value for each point, with its word; its colour is that of its place among others."""
+    """One value for each point; the colour depends on the position among the series."""
 
     name: str
     values: Sequence[int]
@@ -72,9 +72,9 @@ def bars(
     """Stacked bars, the first series lowest, and those of `below` under the line.
 
     Args:
-        name: what a reader hears: what it shows, and its figures.
-        labels: one for each bar; the first, the last and those between are written as they fit.
-        address: makes a bar a link; an empty one makes none.
+        name: text for screen readers: the subject, and its figures.
+        labels: one for each bar; the first, the last and up to two between are written.
+        address: makes a bar a link, unless it is empty.
         is_last_now: marks the last bar.
     """
     totals = [sum(values) for values in zip(*(each.values for each in series), strict=True)]
@@ -127,7 +127,7 @@ def areas(name: str, labels: Sequence[str], series: Sequence[Series], height: in
 
 
 def steps(name: str, points: Sequence[tuple[float, float]], height: int = 120) -> Markup:
-    """The fall of a share from 1: at each age in days, the share from there on."""
+    """A share that falls from 1; each point is an age in days and the share from then on."""
     longest = max((1.0, *(age for age, _ in points)))
     corners = [f"0,{_n(0)}"]
     before = 1.0
@@ -143,7 +143,7 @@ def steps(name: str, points: Sequence[tuple[float, float]], height: int = 120) -
 
 
 def room(name: str, used: int, most: int) -> Markup:
-    """The used part of a budget; what is over it in another colour."""
+    """The used part of a budget, with any excess in another colour."""
     whole = max(used, most, 1)
     parts = [
         _rectangle("s2", 0, 0, WIDTH, 12),
@@ -173,7 +173,7 @@ def small_line(name: str, values: Sequence[float], width: int = 160, height: int
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A bar on a line of time: from and to are shares of its length, from 0 to 1."""
+    """A bar on a time line; `start` and `end` are shares of its length, from 0 to 1."""
 
     label: str
     start: float
@@ -182,7 +182,7 @@ class Period:
 
 
 def periods(name: str, rows: Sequence[Period], ends: tuple[str, str]) -> Markup:
-    """A bar a row on a line of time; what contradicts is dashed."""
+    """One bar for each row, on a time line; contradicting ones are dashed."""
     tall = 22
     drawn = []
     for number, row in enumerate(rows):
@@ -197,7 +197,7 @@ def periods(name: str, rows: Sequence[Period], ends: tuple[str, str]) -> Markup:
 
 
 def axis(labels: Sequence[str]) -> Markup:
-    """The first label, the last, and two between them where there are many."""
+    """The first label, the last, and two between them if there are many."""
     last = len(labels) - 1
     places = {0, last // 3, 2 * last // 3, last} if last >= _MANY_LABELS else {0, last}
     shown = Markup("").join(
@@ -207,7 +207,7 @@ def axis(labels: Sequence[str]) -> Markup:
 
 
 def legend(names: Sequence[tuple[str, str]]) -> Markup:
-    """The word of each colour, by its class; nothing where there is one."""
+    """The name of each colour, by its class; empty for a single one."""
     if len(names) < 2:
         return Markup("")
     shown = Markup("").join(

@@ -1,4 +1,4 @@
-"""Two texts of a section, line by line, as people read it. Pure."""
+"""Compare two texts of a section, line by line, as people read them. Pure."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from mdmem.text.facts import key_and_value, normalise_key, shortened
 Successors: TypeAlias = Callable[[Sequence[FactId]], Mapping[FactId, FactId]]
 """The current facts in place of some that are no longer current, as of `Memory.successors`."""
 _MOST_COMPARED = 400
-"""More pairs of lines without a counterpart are not compared, each with each."""
+"""Maximum number of pairs of unmatched lines that are compared with each other."""
 _LEAST_SHARED = 0.5
-"""The share of a line that another one must have to be taken for its new form."""
+"""Minimum share of a line that its new form has in common with it."""
 _ITEM = late.pattern(r"(?:[-*+]|\d{1,9}[.)])\s")
 _MAY_REACH_FAR = late.pattern(r"```|~~~|<[!?A-Za-z]")
 """The beginnings of code and HTML, whose end may be anywhere below."""
@@ -39,7 +39,7 @@ class ComparedLine:
 
     @property
     def sign(self) -> str:
-        """The sign before it."""
+        """The sign in front of it."""
         return _SIGNS[self.change]
 
 
@@ -69,9 +69,9 @@ def compare(
 ) -> list[ComparedLine]:
     """The lines of two texts, in the order of the second one.
 
-    A line and its new form are one row: the same fact, the same key, or its successor, which is
-    asked for only then. With `pairs_alike` half of the words are enough, as they are for whatever
-    is no fact.
+    A line and its new form are one row: the same fact, the same key, or its successor;
+    `successors` is only called for facts without the others. With `pairs_alike`, facts are also
+    paired if they share half of their text, as other blocks always are.
     """
     new_form = _pairs(before, after, successors, pairs_alike)
     old_form = {new: old for old, new in new_form.items()}

@@ -1,4 +1,4 @@
-"""The forms of the page: each is a call on memory by the person who reads, and a line about it."""
+"""The forms of the page: each calls memory on behalf of the reader, and reports in one line."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ from mdmem.wording import number_of, typed
 Fields: TypeAlias = Mapping[str, str]
 
 MAX_LINES = 32
-"""Maximum number of lines that are kept until a page shows them."""
+"""Maximum number of result lines kept until a page shows them."""
 _MAX_QUOTED = 80
 _COMMIT = late.pattern(r"[0-9a-f]{7,64}")
 _STALE = (FactProblem, HistoryProblem, ProposalProblem, RefusedChange, SectionProblem)
-"""Failures of a press for which memory is not, or no longer, as the page showed it."""
+"""Failures that mean that memory is not, or no longer, as the page showed it."""
 _ADDING = ("log", "remember")
-"""Forms that go by what is typed alone, not by what a page showed."""
+"""Forms that depend on the typed text only, not on what a page showed."""
 
 
 def do(reader: Reader, verb: str, fields: Fields) -> str | Page:
-    """Do what a form says: the address to go on to, or a page that asks again.
+    """Carry out a form, and return the address to go on to, or a page that asks again.
 
     Raises: MdmemError (nothing is changed).
     """
@@ -78,7 +78,7 @@ def do(reader: Reader, verb: str, fields: Fields) -> str | Page:
 def refused_page(
     reader: Reader, problem: MdmemError, status: int, verb: str, fields: Fields
 ) -> Page:
-    """The page after a press that was refused: why, and what was typed, to be sent again."""
+    """The page for a refused form: the reason, and the typed text to send again."""
     fact = FactId(fields.get("fact", ""))
     current = reader.memory.successors((fact,)).get(fact, fact) if fact else ""
     titles = {409: "It has changed since", 500: "This is a bug in mdmem"}
@@ -93,7 +93,7 @@ def refused_page(
 
 
 def is_stale(verb: str, problem: MdmemError) -> bool:
-    """True for a failure for which memory is not, or no longer, as the page showed it."""
+    """True if memory is not, or no longer, as the page showed it."""
     return verb not in _ADDING and isinstance(problem, _STALE)
 
 
@@ -143,7 +143,7 @@ def _need(fields: Fields, name: str) -> str:
 
 
 def _person(fields: Fields) -> WriteOptions:
-    """The options of a statement by the person who reads."""
+    """The options of a statement by the reader."""
     return WriteOptions(source=Source.USER_STATED, reason=fields.get("reason", "").strip() or None)
 
 
@@ -202,7 +202,7 @@ def _named(card: Card, part: str) -> tuple[ReviewItem | None, ReviewValue | None
 def _choices(
     card: Card, item: ReviewItem | None, value: ReviewValue | None, accepts: bool
 ) -> tuple[ItemChoice, ...]:
-    """The named value, the whole item that is rejected, or all that can be accepted together."""
+    """The named value, the whole item if it is rejected, or all that *Accept all* accepts."""
     if item is None or value is None:
         return tuple(ItemChoice(number=each.number) for each in card.plain)
     place = item.values.index(value) if accepts else None

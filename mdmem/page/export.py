@@ -1,4 +1,4 @@
-"""The pages as files: of what is committed, without anything that a server or a machine answers."""
+"""Export the pages of committed memory as files that need no server."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from mdmem.workspace import Workspace
 
 _STYLES = "page.css"
 _MARKER = ".mdmem-export"
-"""The file with the names of all others: it makes a folder one that an export may replace."""
+"""The file with the names of all others; an export may replace a folder that has it."""
 _VIEWS: Mapping[str, View] = {
     "today": today.today,
     "days": timeline.timeline,
@@ -44,21 +44,21 @@ _VIEWS: Mapping[str, View] = {
     "commit": commit.commit,
     "trends": trends.trends,
 }
-"""The pages of an export, by the kinds that its links have."""
+"""The views of an export, by the kinds of its links."""
 _MANY = ("fact", "commit")
-"""The pages of which there are most: files are named beside them, without their sections."""
+"""The most numerous kinds of pages: their list of files leaves out sections, to save room."""
 _LINK = late.pattern(r'<a\b[^>]*? href="([^"]*)"')
 _NOT_OF_COMMITS = ("MDMEM_ACTOR", "MDMEM_WORKSPACE", "MDMEM_NOW")
 
 
 def export(memory: Memory, folder: Path, since: str | None = None) -> int:
-    """Write the pages of what is committed into a folder, and return how many there are.
+    """Write the pages of committed memory into a folder, and return their number.
 
-    Of `since` on: the days, facts, sections and files that changed. The folder is replaced as a
-    whole, or stays as it is.
+    With `since`, only the days, facts, sections and files that changed from that day on. The folder
+    is replaced as a whole, or stays as it is.
 
-    Raises PathProblem (`file-exists`: it has files of others), HistoryProblem (`before-history`:
-    nothing is committed), UsageProblem (`since` is no day).
+    Raises PathProblem (`file-exists`: it has other files), HistoryProblem (`before-history`:
+    nothing is committed), UsageProblem (`since` is not a day).
     """
     folder = folder.resolve()
     _require_replaceable(folder, folder)
@@ -78,17 +78,17 @@ def export(memory: Memory, folder: Path, since: str | None = None) -> int:
 
 
 class _CommittedMemory(Memory):
-    """The memory of a snapshot, with the changes of some days."""
+    """The memory of a snapshot, with changes from the first day on only."""
 
     first: str | None = None
-    """The first of these days in ISO form; None: all."""
+    """The first day in ISO form; None: all days."""
 
     @cached_property
     def _conflicts(self) -> ConflictList:
         return super().conflicts()
 
     def conflicts(self) -> ConflictList:
-        """List the pairs of facts that contradict each other, as they were found once."""
+        """List the pairs of facts that contradict each other; they are looked for only once."""
         return self._conflicts
 
     @property
@@ -97,7 +97,7 @@ class _CommittedMemory(Memory):
         return self._workspace
 
     def changes(self, request: ShowChanges) -> ChangeList:
-        """List commits' changes of facts, none before the first day."""
+        """List changes to facts, none before the first day."""
         if self.first and not request.commit:
             request = replace(request, since=max(request.since or "", self.first))
         return super().changes(request)
@@ -121,7 +121,7 @@ def _committed_memory(memory: Memory, since: str | None) -> Iterator[_CommittedM
 
 
 def _workspace_of(snapshot: Repository, workspace: Workspace) -> Workspace:
-    """The workspace in a snapshot, by its settings, but for folders that are elsewhere."""
+    """The workspace in a snapshot, with its settings, except folders outside of it."""
     time = int(snapshot.git("log", "-1", "--format=%ct", "HEAD"))
     kept = {
         name: value for name, value in workspace.environment.items() if name not in _NOT_OF_COMMITS
@@ -149,7 +149,7 @@ def _first_day(memory: Memory, since: str | None) -> str | None:
 
 
 def _write(memory: _CommittedMemory, folder: Path) -> int:
-    """Write the first page, and all pages that links lead to."""
+    """Write the first page, and every page that can be reached from it."""
     links = ExportLinks(_pages_of(memory))
     reader = Reader(memory, links)
     frame = frame_of(reader)
@@ -187,7 +187,7 @@ def _page(reader: Reader, frame: Frame, name: str) -> str:
 
 
 def _pages_of(memory: _CommittedMemory) -> Callable[[str, Any], bool]:
-    """Tell which pages belong to an export."""
+    """Make a test of whether a page belongs to an export, by its kind and subject."""
     first = memory.first
     if first is None:
         return lambda _, what: what is not None
@@ -207,7 +207,7 @@ def _pages_of(memory: _CommittedMemory) -> Callable[[str, Any], bool]:
 
 
 def _require_replaceable(folder: Path, named: Path) -> None:
-    """Refuse a folder with files that no export has written. Raises PathProblem."""
+    """Refuse a folder with files that no export wrote. Raises PathProblem."""
     if not files.identity(str(folder)):
         return
     if not folder.is_dir():
@@ -227,7 +227,7 @@ def _require_replaceable(folder: Path, named: Path) -> None:
 
 
 def _put(new: Path, folder: Path) -> None:
-    """Exchange the folders; `new` is then what was there."""
+    """Exchange the folders; `new` then has the earlier content."""
     os.sync()
     if files.move(new, folder):
         return

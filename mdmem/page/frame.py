@@ -1,4 +1,4 @@
-"""The frame of every page: name, tabs, files at the left, the line that says what was done."""
+"""The frame of every page: name, tabs, files at the left, the result of a form."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_FILES = 12
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The surroundings of a page. `waiting` is the number of things that wait for the reader."""
+    """The frame of a page. `waiting` is the number of things waiting for the reader."""
 
     name: str
     waiting: int
@@ -21,7 +21,7 @@ class Frame:
 
 
 def frame_of(reader: Reader, done: str | None = None) -> Frame:
-    """The frame of pages; `done` names the line that says what was done."""
+    """The frame of a page; `done` names the result of a form, which is shown once."""
     memory = reader.memory
     curated = memory.workspace.curated
     listed = memory.files(ListFiles(limit=_MOST_FILES, without_logs=True, first=curated))
@@ -34,7 +34,7 @@ def frame_of(reader: Reader, done: str | None = None) -> Frame:
 
 
 def error_page(problem: MdmemError, status: int, query: str = "") -> Page:
-    """The page where another one cannot be made; `query` stays in the field of the search."""
+    """The page for a failure; `query` stays in the search field."""
     titles = {404: "Not here", 409: "It has changed since", 500: "This is a bug in mdmem"}
     return Page(
         template="error",

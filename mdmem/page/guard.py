@@ -1,4 +1,4 @@
-"""The guard before the pages: who may ask, what may be asked, and the headers of every answer."""
+"""The guard in front of the pages: allowed clients and requests, and headers of every answer."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ FAILED = Refusal(500, "This is a bug in mdmem")
 BUSY = Refusal(503, "Too many connections", "Close other tabs of this page, and load it again.")
 
 _TO_STRANGERS = (NO_KEY, FOREIGN, MISDIRECTED)
-"""Refusals that end the connection: those who have no key may not hold it, nor send on."""
+"""Refusals that end the connection: a client without the key may not keep it open."""
 
 
 class _Refused(Exception):
@@ -152,7 +152,7 @@ class Guard:
             raise _Refused(FOREIGN)
 
     def _location_without_key(self, scope: Scope) -> str:
-        """Where to go on from an address with the right key; empty if there is no key in it."""
+        """The address without its key, if the key is right; empty if there is no key in it."""
         if scope["method"] != "GET":
             return ""
         query: str = scope["query_string"].decode("latin-1")
@@ -206,7 +206,7 @@ class Guard:
 
 
 def _require_small_request(scope: Scope) -> None:
-    """Refuse long headers, which the server only counts while they come in, and odd addresses."""
+    """Refuse long headers, which the server only counts while they arrive, and odd addresses."""
     if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADER_BYTES:
         raise _Refused(LARGE_HEADERS)
     query = unquote_plus(scope["query_string"].decode("latin-1"))
@@ -236,7 +236,7 @@ def _values(scope: Scope, name: bytes) -> list[bytes]:
 
 
 class _Replay:
-    """A receiver that gives a body which was read before."""
+    """A receiver that repeats a body that the guard has read."""
 
     def __init__(self, body: bytes, receive: Receive) -> None:
         self._body: bytes | None = body
@@ -250,7 +250,7 @@ class _Replay:
 
 
 class _Answer:
-    """An answer with the guard's headers, whoever gives it."""
+    """An answer with the guard's headers, from the application or the guard."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self._send = send
@@ -292,7 +292,7 @@ def _about(body: bytes, as_json: bool) -> list[tuple[bytes, bytes]]:
 
 
 def _guarded(headers: Iterable[tuple[bytes, bytes]], may_keep: bool) -> list[tuple[bytes, bytes]]:
-    """Headers of an answer with those of the guard; `may_keep`: a browser may keep it."""
+    """Headers of an answer with those of the guard; `may_keep`: a browser may cache it."""
     owned = {name for name, _ in HEADERS} | (set() if may_keep else {_CACHE_CONTROL})
     own = [(name, value) for name, value in headers if name.lower() not in owned]
     caching = () if may_keep and any(name == _CACHE_CONTROL for name, _ in own) else (_NO_STORE,)

@@ -1,4 +1,4 @@
-"""Proposals as people decide on them: a card for each, and a row for each item of it."""
+"""Proposals for review: a card for each, and a row for each of its items."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class PartRow:
-    """A part as it is read. `label` is its text; `now` the text that is in its place instead."""
+    """A part for reading. `label` is its text; `now` is the text now in its place."""
 
     kind: str
     label: str
@@ -61,7 +61,7 @@ class PartRow:
 
 @dataclass(frozen=True, slots=True)
 class ReviewValue:
-    """One value of an item, with the part that is accepted. `voices`: who else proposes it."""
+    """One value of an item, with the part to accept. `voices`: other actors who propose it."""
 
     row: PartRow
     proposal: str
@@ -74,7 +74,7 @@ class ReviewValue:
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """An item of the numbered list; `shown` changes with all that a decision on it depends on."""
+    """An item of the numbered list; `shown` is a digest of all that a decision depends on."""
 
     number: int
     values: tuple[ReviewValue, ...]
@@ -88,13 +88,13 @@ class ReviewItem:
 
     @property
     def is_plain(self) -> bool:
-        """True if it is accepted with all of its proposal."""
+        """True if *Accept all* of its proposal accepts it."""
         return not self.is_rival and self.values[0].row.is_fresh
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """An open proposal with the items that it has a part of."""
+    """An open proposal with the items that have a part of it."""
 
     proposal: str
     actor: str
@@ -107,12 +107,12 @@ class Card:
 
     @property
     def plain(self) -> tuple[ReviewItem, ...]:
-        """The items that are accepted together."""
+        """The items that *Accept all* accepts."""
         return tuple(item for item in self.items if item.is_plain)
 
     @property
     def own(self) -> tuple[ReviewItem, ...]:
-        """The items of which it has the newest value: on a page of all proposals, one card each."""
+        """The items whose newest value is its own, so that a page of all cards has each once."""
         return tuple(item for item in self.items if item.values[0].proposal == self.proposal)
 
 
@@ -127,7 +127,7 @@ def cards(listed: ProposalList) -> tuple[Card, ...]:
 
 
 def part_row(view: PartView) -> PartRow:
-    """A part as it is read: list marks, kinds and comments left out, the key as a label."""
+    """A part for reading, without list marks, kinds and comments; the key is separate."""
     old, new = (None if text is None else _words(text) for text in (view.old, view.new))
     shown = new if new is not None else old or ""
     key, value = key_and_value(shown)

@@ -1,4 +1,4 @@
-"""The addresses of the pages: as the server has them, or as files of an export."""
+"""The addresses of the pages, on a server or in the files of an export."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from mdmem.text.addresses import join_path
 SECTION_TOP = "top"
 """The value of `part` for the text before the first heading."""
 _BYTES = "surrogateescape"
-"""Names of files need not be UTF-8."""
+"""File names need not be UTF-8."""
 
 
 class Links:
-    """The addresses of a served page. An empty address is that of a page that is not there."""
+    """The addresses of a served page. An empty address means that there is no such page."""
 
     is_served = True
     """False for files of an export, where nothing answers: no search, no forms, no script."""
@@ -104,9 +104,9 @@ class ExportedPage:
 
 
 class ExportLinks(Links):
-    """The addresses of an export: names of files, relative to the page on which they are.
+    """The addresses of an export: file names, relative to the current page.
 
-    `has` is asked whether an export has the page of a day, file, section, fact or commit.
+    `has` tells whether the export has the page of a day, file, section, fact or commit.
     """
 
     is_served = False
@@ -115,10 +115,10 @@ class ExportLinks(Links):
         self._has = has
         self._folder = ""
         self.pages: dict[str, ExportedPage] = {START: ExportedPage("today", {})}
-        """The pages that links were made to, by the names of their files."""
+        """The pages with a link to them, by the names of their files."""
 
     def set_current(self, name: str) -> None:
-        """Make links of the page in this file from now on."""
+        """Make links from the page in this file from now on."""
         self._folder = name.rpartition("/")[0]
 
     def name_of(self, address: str) -> str:
@@ -152,7 +152,7 @@ class ExportLinks(Links):
         return self._page("file", path, f"file/{_slug(path)}", path=path)
 
     def section(self, path: str, section: SectionPath, **query: Any) -> str:
-        """A section as it is now; `nth` of those with its name."""
+        """A section as it is now; `nth` picks one of several with the name."""
         given = _given(query)
         if given.keys() - {"nth"}:
             return ""
@@ -166,15 +166,15 @@ class ExportLinks(Links):
         return self._page("fact", fact, f"fact/{_slug(fact)}", id=fact)
 
     def search(self, **query: Any) -> str:
-        """No address: nothing answers."""
+        """No address: it needs a server."""
         return ""
 
     def review(self, proposal: str = "") -> str:
-        """No address: what is proposed is not exported."""
+        """No address: proposals are not exported."""
         return ""
 
     def context(self, **query: Any) -> str:
-        """No address: nothing answers."""
+        """No address: it needs a server."""
         return ""
 
     def trends(self) -> str:
@@ -182,7 +182,7 @@ class ExportLinks(Links):
         return self._page("trends", "", "trends")
 
     def health(self, **query: Any) -> str:
-        """No address: it is that of a machine."""
+        """No address: it is about the machine."""
         return ""
 
     def commit(self, commit: str) -> str:
@@ -191,7 +191,7 @@ class ExportLinks(Links):
         return self._page("commit", commit, name, commit=commit)
 
     def do(self, verb: str) -> str:
-        """No address: nothing answers."""
+        """No address: it needs a server."""
         return ""
 
     def _list(self, kind: str, query: Mapping[str, Any], follows: str) -> str:
@@ -222,7 +222,7 @@ def _given(query: Mapping[str, Any]) -> dict[str, str]:
 def _slug(words: str, identity: object = None) -> str:
     """A file's name of small letters and digits: words to read, and a digest to tell it apart.
 
-    It is a name on a file system without case too, and none that a system reserves.
+    It is unique without regard to case, and never a name that a system reserves.
     """
     source = repr(words if identity is None else identity)
     digest = hashlib.sha256(source.encode()).hexdigest()[:_DIGEST]
@@ -240,7 +240,7 @@ def _quoted(path: str) -> str:
 
 
 def own_path(address: str) -> str:
-    """An address that a form names, if it is a path of the page; else the first page.
+    """An address given by a form, if it is a path on this page; else the first page.
 
     A browser takes `//host` and `/\\host` for another site, and drops controls before it looks.
     """

@@ -1,8 +1,8 @@
-"""Markdown of memory as HTML, by mistune: it is what strangers wrote, so nothing of it is trusted.
+"""Render Markdown of memory as HTML, with mistune. Nothing in it is trusted.
 
-HTML in it is text, a comment nothing. Links go to http, https and mailto, and to the memory files
-that a relative address or a `[[name]]` means; pictures and embeds are named, not loaded; headings
-stand one level down and have no ids of their own.
+HTML in it becomes text, and comments are dropped. Links lead to http, https and mailto addresses,
+and to the memory files that a relative address or a `[[name]]` refers to. Pictures and embeds are
+named, not loaded. Headings are one level lower, and have no ids.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from mdmem.text.facts import split_kind
 Token: TypeAlias = dict[str, Any]
 """A piece of a text as mistune parses it: `text` before its inline markup is read."""
 AddressOf: TypeAlias = Callable[[str, str], str]
-"""The address of what a link in a text means, a name or path and a heading; empty: nothing."""
+"""Finds the address for the name or path and the heading of a link; empty if there is none."""
 
 MAX_CHARACTERS = 200_000
 MAX_ELEMENTS = 1_500
-"""Maximum length of a text that is shown whole, and of its elements: a page has 2,000 at most."""
+"""Maximum length and elements of a text that is shown whole; a page has up to 2,000."""
 _ADDRESS_SCHEME = late.pattern(r"([a-z][a-z0-9+.-]*):")
 _DROPPED = late.pattern(r"[\x00-\x20\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
-"""Blanks, controls and hidden characters: a browser drops some before it looks for the scheme."""
+"""Blanks, controls and hidden characters; browsers drop some before they read the scheme."""
 _OPEN_SCHEMES = frozenset({"http", "https", "mailto"})
 _COMMENT = late.pattern(r"(?s)<!--.*?(?:-->|\Z)")
 _WIKILINK = r"!?\[\[[^\[\]\r\n]{1,400}\]\]"
@@ -47,13 +47,13 @@ _TASKS = {True: ("☑", "done"), False: ("☐", "to do")}
 
 
 class MemoryRenderer(HTMLRenderer):
-    """Writes HTML in which no part of the source can act."""
+    """Writes HTML in which nothing of the source is active."""
 
     def __init__(self) -> None:
         super().__init__(escape=True)
 
     def text(self, text: str) -> str:
-        """Words, with hidden characters by their numbers."""
+        """Text, with hidden characters as their code points."""
         return super().text(visible(text))
 
     def codespan(self, text: str) -> str:
@@ -61,7 +61,7 @@ class MemoryRenderer(HTMLRenderer):
         return super().codespan(visible(text))
 
     def block_code(self, code: str, info: str | None = None) -> str:
-        """Code without the class that its language would give it."""
+        """Code without a class for its language."""
         return f"<pre><code>{mistune.escape(visible(code))}</code></pre>\n"
 
     def heading(self, text: str, level: int, **attrs: Any) -> str:
@@ -70,7 +70,7 @@ class MemoryRenderer(HTMLRenderer):
         return f"<{tag}>{text}</{tag}>\n"
 
     def render_token(self, token: Token, state: BlockState) -> str:
-        """A token as HTML; a relative address is that of the memory file it leads to."""
+        """A token as HTML; a relative address becomes that of a memory file."""
         if token["type"] == "link" and _scheme(url := token["attrs"]["url"]) is None:
             path, _, heading = unquote(entities.unescape(url)).partition("#")
             attrs = {"url": _place(state.env, path, heading), "is_relative": True}
@@ -78,7 +78,7 @@ class MemoryRenderer(HTMLRenderer):
         return super().render_token(token, state)
 
     def link(self, text: str, url: str, title: str | None = None, is_relative: bool = False) -> str:
-        """A link, or its words where the address may not be followed or leads nowhere."""
+        """A link, or its text if the address is not allowed or leads nowhere."""
         words = _LINK.sub("", text)
         if is_relative:
             return self._link_to(url, words)
@@ -96,28 +96,28 @@ class MemoryRenderer(HTMLRenderer):
         return _named("picture", _TAG.sub("", text) or mistune.escape(visible(url)))
 
     def embed(self, text: str) -> str:
-        """The name of a file that is to be shown here."""
+        """The name of an embedded file."""
         return _named("embedded", self.text(text))
 
     def block_html(self, html: str) -> str:
-        """HTML as text, without comments."""
+        """A block of HTML as text, without comments."""
         words = self._without_comments(html).strip()
         return f"<p>{words}</p>\n" if words else ""
 
     def inline_html(self, html: str) -> str:
-        """HTML within a line as text, without comments."""
+        """Inline HTML as text, without comments."""
         return self._without_comments(html)
 
     def block_error(self, text: str) -> str:
-        """A block that mistune cannot read, as it is."""
+        """A block that mistune cannot parse, as text."""
         return f"<pre>{mistune.escape(visible(text))}</pre>\n"
 
     def table_cell(self, text: str, align: str | None = None, head: bool = False) -> str:
-        """A cell without the style that aligns it."""
+        """A cell without a style for its alignment."""
         return f"<th>{text}</th>\n" if head else f"<td>{text}</td>\n"
 
     def task_list_item(self, text: str, checked: bool = False) -> str:
-        """A task with a sign for its box, which nobody can tick here."""
+        """A task with a sign in place of a checkbox."""
         sign, word = _TASKS[checked]
         box = f'<span aria-hidden="true">{sign}</span><span class="words">{word}:</span>'
         return f'<li class="task">{box} {text}</li>\n'
@@ -145,14 +145,14 @@ def _scheme(url: str) -> str | None:
 
 
 def html(source: str, address_of: AddressOf | None = None) -> str:
-    """A Markdown text as HTML; `address_of` finds what its links to memory mean."""
+    """A Markdown text as HTML; `address_of` resolves its links to memory."""
     state = BlockState()
     state.env["address_of"] = address_of
     return str(_parser().parse(source, state)[0])
 
 
 def html_in_part(source: str, address_of: AddressOf | None = None) -> tuple[str, bool]:
-    """The HTML of a text as far as a page can hold it, and whether that is all of it."""
+    """The HTML of as much of a text as fits on a page, and whether that is all of it."""
     shown = _first(source, MAX_CHARACTERS)
     while True:
         written = html(shown, address_of)
@@ -163,7 +163,7 @@ def html_in_part(source: str, address_of: AddressOf | None = None) -> tuple[str,
 
 
 def _first(text: str, most: int) -> str:
-    """The first whole lines of a text, at most so many characters."""
+    """The first whole lines of a text, up to a number of characters."""
     if len(text) <= most:
         return text
     start = text[:most]
@@ -179,7 +179,7 @@ def _parser() -> mistune.Markdown:
 
 
 def _memory_markup(md: mistune.Markdown) -> None:
-    """The plugin for what memory has beside Markdown: wikilinks, callouts, labels, block ids."""
+    """A plugin for wikilinks, callouts, labels and block ids."""
     md.inline.register("place", _WIKILINK, _parse_wikilink, before="link", start_chars=("!", "["))
     md.before_render_hooks.insert(0, _drop_marks)
 
@@ -202,7 +202,7 @@ def _place(env: Mapping[str, Any], name: str, heading: str) -> str:
 
 
 def _drop_marks(parser: mistune.Markdown, state: BlockState) -> None:
-    """Drop the marks that no reader needs, and let no heading be more than one below the last."""
+    """Drop marks that are not for readers, and let no heading skip a level."""
     deepest = 0
     for token in _walk(state.tokens):
         kind = token["type"]
@@ -220,7 +220,7 @@ def _drop_marks(parser: mistune.Markdown, state: BlockState) -> None:
 
 
 def _without_callout(first: Token) -> list[Token]:
-    """The first paragraph of a quote; a callout's title is one of its own, its sort not shown."""
+    """The first paragraph of a quote; the title of a callout is a paragraph, without its type."""
     match = _CALLOUT.match(first["text"])
     if not match:
         return [first]

@@ -1,4 +1,4 @@
-"""A page before it is written as HTML, and what all pages are made from."""
+"""A page before it is rendered as HTML, and the inputs of every page."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from mdmem.page.links import Links
 from mdmem.startup.records import dataclass, field
 
 Query: TypeAlias = Mapping[str, str]
-"""The parameters of an address: those of its path, and those behind the question mark."""
+"""The parameters of an address, from its path and its query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A line that says what was done, and the commit that undoing it reverts.
+    """The result of a form in one line, and the commit that *Undo* reverts.
 
-    `address` is where to go on if the form's own page is no longer there.
+    `address` is the page to go on to if the form's own page is gone.
     """
 
     line: str
@@ -28,10 +28,10 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """The one who reads, and with what: memory, addresses of pages, the secret of forms.
+    """Everything that pages are made with: memory, addresses, and the secret of forms.
 
-    `token` is empty where nothing can be done. `done` are the lines that were not shown yet, by
-    their names.
+    `token` is empty if there are no forms. `done` has the results that no page has shown yet, by
+    name.
     """
 
     memory: Memory
@@ -51,9 +51,9 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page: its template, title, values for the template, and the same as JSON for programs.
+    """A page: its template, its title, values for the template, and JSON for programs.
 
-    `back` is its own address, to which a form on it leads back.
+    `back` is its own address, for its forms to lead back to.
     """
 
     template: str

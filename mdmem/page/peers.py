@@ -1,4 +1,4 @@
-"""The user at the other end of a connection, where the system tells: Linux does."""
+"""The user at the other end of a connection, on systems that tell: Linux does."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from contextlib import suppress
 from pathlib import Path
 
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
-"""The second one has those who connect by IPv6 to an IPv4 address."""
+"""The second one has clients that connect over IPv6 to an IPv4 address."""
 _ROOT = 0
 
 
 def is_of_another_user(connection: socket.socket) -> bool:
     """True if the system says that neither this user nor root is at the client's end.
 
-    Others on the machine can read the key for one use on a browser's command line, and have
-    been sent the cookie if they listened at the same port before, or at another one.
+    Other users can read the single-use key on a browser's command line, and have received the
+    cookie if they listened on the same port before, or on another one.
     """
     user = _user_of(connection)
     return user is not None and user not in (os.getuid(), _ROOT)
@@ -26,7 +26,7 @@ def is_of_another_user(connection: socket.socket) -> bool:
 def _user_of(connection: socket.socket) -> int | None:
     try:
         ends = [_as_listed(end) for end in (connection.getpeername(), connection.getsockname())]
-    except OSError:  # it is gone
+    except OSError:  # it is closed
         return None
     for table in _TABLES:
         with suppress(OSError):  # another system

@@ -1,4 +1,4 @@
-"""The addresses of what links within memory mean: notes by name, and their headings."""
+"""Resolve links within memory to the pages of notes and of their sections."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mdmem.page.pages import Reader
 
 
 class Places:
-    """Finds the pages of notes that a text links to; names are read with the first link."""
+    """Finds the pages of notes that a text links to; names are read at the first link."""
 
     def __init__(self, reader: Reader, path: str = "") -> None:
         self._reader = reader
@@ -24,7 +24,7 @@ class Places:
         return self._reader.memory.file_names()
 
     def address(self, name: str, heading: str) -> str:
-        """The page of a note, by a name or by a path from the text's own folder; else empty."""
+        """The page of a note, by name or by path from the text's folder; empty if there is none."""
         path: FilePath | str | None = self._path
         if name:
             beside = normpath(join(self._folder, name)) if self._folder else name

@@ -1,4 +1,4 @@
-"""Pages as HTML, by Jinja2. What is not marked as HTML by this module or `charts` is escaped."""
+"""Render pages as HTML, with Jinja2. Only `Markup` of this module and `charts` is not escaped."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def html(reader: Reader, page: Page, frame: Frame) -> str:
 
 
 def _document(reader: Reader, source: str, path: str) -> tuple[Markup, bool]:
-    """A file as far as a page can hold it, and whether that is all of it."""
+    """As much of a file as fits on a page, as HTML, and whether that is all of it."""
     source = _readable(reader, source)
     shown, is_whole = markdown.html_in_part(source, Places(reader, path).address)
     return Markup(shown), is_whole
 
 
 def _readable(reader: Reader, source: str) -> str:
-    """A text as whoever reads may see it: an export has no secrets."""
+    """A text without secrets for an export; unchanged for a served page."""
     return source if reader.links.is_served else secrets.redact(source)
 
 
@@ -87,7 +87,7 @@ def _environment(is_served: bool) -> Environment:
 
 
 def _shown(value: object) -> object:
-    """A value as it is written: commands as they are typed, hidden characters by their numbers."""
+    """A value as shown: commands as typed, hidden characters as their code points."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
     return visible(typed(value))
@@ -105,7 +105,7 @@ def _visible_without_secrets(text: str) -> object:
 
 
 def _pieces_without_secrets(shown: tuple[Piece, ...], key: str | None = None) -> Markup:
-    """A difference by words; neither its words alone nor a value without its key tell a secret."""
+    """A difference by words without secrets, which are looked for in each text with its key."""
     texts = [
         "".join(text for kind, text in shown if kind is not left_out)
         for left_out in (DiffKind.IN, DiffKind.OUT)
@@ -124,7 +124,7 @@ def _value_without_secrets(value: str, key: str | None) -> str:
 
 
 def _pieces(shown: tuple[Piece, ...], key: str | None = None) -> Markup:
-    """A difference by words: `del` and `ins` around what went out and came in."""
+    """A difference by words, with `del` around removed and `ins` around added ones."""
     written = Markup("")
     for kind, text in shown:
         start, end = _MARKS.get(kind, _NO_MARKS)
@@ -133,20 +133,20 @@ def _pieces(shown: tuple[Piece, ...], key: str | None = None) -> Markup:
 
 
 def time(moment: datetime, now: datetime) -> Markup:
-    """A moment for people: today by the clock, in the last days by weekday, else by date."""
+    """A moment for people: a time today, a weekday in the last week, else a date."""
     local = moment.astimezone(now.tzinfo)
     is_today = local.date() == now.date()
     return _stamp(local, now, f"today {local:%H:%M}" if is_today else _day_words(local.date(), now))
 
 
 def clock(moment: datetime, now: datetime) -> Markup:
-    """A moment of a day that is named above it."""
+    """The time of a moment, for lists of one day."""
     local = moment.astimezone(now.tzinfo)
     return _stamp(local, now, f"{local:%H:%M}")
 
 
 def period(start: datetime, end: datetime | None, now: datetime) -> Markup:
-    """A span of time, as short as it is clear: `13 – 25 Feb`, `since 25 Feb`."""
+    """A span of time without repetition: `13 – 25 Feb`, `since 25 Feb`."""
     first = start.astimezone(now.tzinfo)
     if end is None:
         return Markup("since {}").format(_stamp(first, now, _short_date(first, now)))
@@ -166,7 +166,7 @@ def _stamp(local: datetime, now: datetime, words: str) -> Markup:
 
 
 def day(moment: date, now: datetime) -> str:
-    """A day for people, as a heading has it: `Thursday 5 March`, with the year if it is another."""
+    """A day for headings: `Thursday 5 March`, with the year unless it is the current one."""
     year = "" if moment.year == now.year else f" {moment.year}"
     return f"{moment:%A} {moment.day} {moment:%B}{year}"
 

@@ -1,4 +1,4 @@
-"""The addresses of the pages, each with the function that makes it."""
+"""The addresses of the pages, with their views."""
 
 from __future__ import annotations
 

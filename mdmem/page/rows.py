@@ -15,9 +15,9 @@ from mdmem.workspace import Workspace
 Piece = tuple[DiffKind, str]
 """A piece of a difference by words."""
 MAX_CHARACTERS = 4_000
-"""Longer texts are cut where many stand on one page, but never what is to be decided on."""
+"""Maximum length of a text in a list; texts to decide on are never cut."""
 _MOST_PLACES = 2
-"""A line that differs in more places is shown as a whole line out and a whole line in."""
+"""Lines that differ in more places are shown as a whole, old and new."""
 _SIGNS = {ChangeKind.ADDED: "+", ChangeKind.REPLACED: "~", ChangeKind.REMOVED: "−"}
 _MARKS = {Source.USER_STATED: "●", Source.INFERRED: "◐", Source.AUTO: "○"}
 _SOURCES = {Source.USER_STATED: "stated", Source.INFERRED: "inferred", Source.AUTO: "automatic"}
@@ -25,7 +25,7 @@ _SOURCES = {Source.USER_STATED: "stated", Source.INFERRED: "inferred", Source.AU
 
 @dataclass(frozen=True, slots=True)
 class SourceMark:
-    """The sign of a source and its word. `by`: who says that the user has stated it."""
+    """The sign and word of a source. `by`: the actor who says that the user stated it."""
 
     sign: str
     word: str
@@ -60,7 +60,7 @@ class FilterLink:
 
 
 def change_row(change: FactChange) -> ChangeRow:
-    """A change as it is read: a replaced fact is one row, with its words out and in."""
+    """A change for reading; a replaced fact is one row, with removed and added words."""
     key, new = key_and_value(shortened(change.text, MAX_CHARACTERS))
     if change.kind is ChangeKind.REMOVED:
         shown: tuple[Piece, ...] = ((DiffKind.OUT, new),)
@@ -92,14 +92,14 @@ def source_mark(source: Source, claimed_by: str | None = None) -> SourceMark:
 
 
 def place_of(workspace: Workspace, path: str, section: SectionPath) -> str:
-    """The section or file of a fact in a word; empty for a daily log, whose sections are times."""
+    """The name of a fact's section or file; empty for a daily log, whose sections are times."""
     if layout.log_day(path, workspace.daily):
         return ""
     return section[-1] if section else path
 
 
 def difference(old: str, new: str) -> tuple[Piece, ...]:
-    """Two values by words; whole lines where they differ in more than two places."""
+    """Two values by words, or each as a whole if they differ in more than two places."""
     pieces = word_difference(old, new)
     changed = sum(
         kind is not DiffKind.KEPT and (number == 0 or pieces[number - 1][0] is DiffKind.KEPT)

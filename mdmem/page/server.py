@@ -24,10 +24,10 @@ _FIRST_REQUEST_SECONDS = 10  # for a connection, until its first request is ther
 
 
 class _Connection(H11Protocol):
-    """A connection whose errors have the guard's headers; one too many is told so.
+    """A connection whose errors have the guard's headers; one too many is answered as busy.
 
-    One that asks nothing is closed, so that strangers cannot hold all that there may be, and so
-    is that of another user.
+    A silent connection is closed, so that strangers cannot use up the maximum; that of another
+    user is closed at once.
     """
 
     # narrower than asyncio's own, as in uvicorn
@@ -96,7 +96,7 @@ class _PageServer(Server):
         yield
 
     def _end_on_signal(self) -> None:
-        if self.should_exit:  # somebody who does not want to wait
+        if self.should_exit:  # a second signal: do not wait
             os._exit(INTERRUPTED)
         self._end()
 
@@ -108,5 +108,5 @@ class _PageServer(Server):
 def run(
     guard: Guard, listener: socket.socket, idle_seconds: float, announce: Callable[[], None]
 ) -> None:
-    """Serve until a signal, or until nobody has asked for so long; `announce` when it answers."""
+    """Serve until a signal, or until idle for so long; call `announce` once it answers."""
     asyncio.run(_PageServer(guard, idle_seconds, announce).serve([listener]))

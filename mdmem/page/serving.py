@@ -1,4 +1,4 @@
-"""Start the page: its port, keys and address; or say which package is missing."""
+"""Start the page: its port, keys and address."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mdmem.workspace import Workspace
 _EXPORT_PACKAGES = ("jinja2",)
 _PACKAGES = (*_EXPORT_PACKAGES, "starlette", "uvicorn")
 _LOOPBACK = "127.0.0.1"
-_FIRST_PORT, _PORTS = 20_000, 12_000  # below those that systems hand out
+_FIRST_PORT, _PORTS = 20_000, 12_000  # below the ports that systems assign
 _LAST_PORT = 65_535
 _CATCHING_UP_SECONDS = 1.5  # for the index, at the end
 _IDLE_SECONDS = 2 * 3600.0
@@ -44,7 +44,7 @@ class PageOptions:
 
 
 def serve(memory: Memory, options: PageOptions) -> None:
-    """Serve the page of a memory until a signal, or until nobody asks for two hours.
+    """Serve the page of a memory until a signal, or until two hours without a request.
 
     Raises PackageProblem (the extra is missing), UsageProblem (a port that cannot be used, a
     browser in an SSH session).
@@ -76,9 +76,9 @@ def serve(memory: Memory, options: PageOptions) -> None:
 
 
 def export(memory: Memory, folder: Path, since: str | None = None) -> int:
-    """Write the pages into a folder, as `page/export` does; the number of pages.
+    """Write the pages into a folder with `page/export`, and return their number.
 
-    Raises PackageProblem (the extra is missing), and whatever that raises.
+    Raises PackageProblem (the extra is missing), and what `page/export` raises.
     """
     _require(_EXPORT_PACKAGES)
     from mdmem.page import export as exporting  # noqa: PLC0415 - an extra, and 80 ms
@@ -94,7 +94,7 @@ def _require(packages: Sequence[str]) -> None:
 
 
 def _listen(port: int, root: Path) -> socket.socket:
-    """Listen on a port, on the loopback alone. Raises UsageProblem (it cannot be used)."""
+    """Listen on a port of the loopback only. Raises UsageProblem (it cannot be used)."""
     if not 0 <= port <= _LAST_PORT:
         raise UsageProblem(f"port {port} cannot be used: no such port")
     try:
@@ -112,10 +112,10 @@ def _usual_port(root: Path) -> int:
 
 
 def _keys(workspace: Workspace, port: int, options: PageOptions) -> PageKeys:
-    """The keys of a page at its port. Those at a port of chance are for this process alone.
+    """The keys of a page on its port. On a random port they are for this process only.
 
-    Whoever has taken the workspace's own port has been sent the cookie of its kept key. An agent
-    has a key of its own: what it reads may not open the page of a person.
+    A process that has taken the workspace's own port may have received the cookie with its kept
+    key. An agent has a key of its own: its output must not open the page of a person.
     """
     if port not in (options.port, _usual_port(workspace.root)):
         return new_keys()

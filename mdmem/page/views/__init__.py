@@ -1,1 +1,1 @@
-"""The pages, one function each: what memory says, as values for a template and as JSON."""
+"""The views: each makes the values of a template, and JSON, from memory."""

@@ -1,4 +1,4 @@
-"""The agent view: the block of a session's start, or of a prompt."""
+"""The agent view: the block for the start of a session, or for a prompt."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mdmem.show.contexts import context_json
 from mdmem.startup.records import dataclass, replace
 
 _MOST_OMITTED = 30
-"""Entries of each part that are named."""
+"""Maximum number of omitted entries shown for each part."""
 _ENTRY = "- :"
 _HEADING = "## "
 _REASONS = {
@@ -40,12 +40,12 @@ _PARTS = {
     "Tags": ContextPart.TAGS,
     "Notes": ContextPart.NOTES,
 }
-"""The parts by the first word of their headings."""
+"""Parts by the first word of their headings."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockLine:
-    """A line of a block: its tokens, and why it is there."""
+    """A line of a block: its tokens, and the reason for it."""
 
     text: str
     tokens: int
@@ -56,7 +56,7 @@ class BlockLine:
 
 @dataclass(frozen=True, slots=True)
 class OmittedPart:
-    """The entries that a part leaves out for lack of room: their number, and the first of them."""
+    """The entries that a part leaves out for lack of room: their number, and the first ones."""
 
     reason: str
     count: int
@@ -64,7 +64,7 @@ class OmittedPart:
 
 
 def context(reader: Reader, query: Query) -> Page:
-    """The block that a session would get now; nothing is recorded as given."""
+    """The block that a session would get now. Nothing is recorded as given."""
     prompt, session = query.get("q", "").strip(), query.get("session", "").strip()
     block = reader.memory.context(
         BuildContext(prompt=prompt or None, session=session or None, preview=True)

@@ -1,4 +1,4 @@
-"""A fact: what it says, since when and why, what it replaced, and where it was said."""
+"""A fact: its text, its time and reason, earlier values, and cited messages."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from mdmem.text.facts import key_and_value, parse_item, shortened
 
 _MOST_VALUES = 50
 _MOST_SHOWN = 5
-"""Cited places whose messages are shown; the others are named."""
+"""Maximum number of citations shown with their messages; the others are only named."""
 _MESSAGES, _CHARACTERS = 6, 600
 _TITLE = 80
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value of a chain: from when to when it held, who stated it and why."""
+    """A value of a chain: its period, who stated it, and the reason."""
 
     fact: FactId
     text: str
@@ -51,7 +51,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Cited lines of a session; without messages, it is gone, or there were too many to show."""
+    """Cited lines of a session. There are no messages if it is gone or not shown."""
 
     reference: str
     messages: tuple[ShownMessage, ...] = ()
@@ -122,7 +122,7 @@ def _successor(reader: Reader, fact: FactId) -> FactId | None:
 
 
 def _unsaved_text(reader: Reader, fact: FactId) -> str:
-    """The text of a fact that is in a file, and in no commit."""
+    """The text of a fact that is not committed."""
     view = reader.memory.show_named(Show(section=fact))
     if isinstance(view, SectionView) and view.fact == fact:
         return parse_item(view.text).text
@@ -140,7 +140,7 @@ def _contradicting(reader: Reader, fact: FactId) -> list[Hit]:
 
 
 def _chart(values: Sequence[Value], contradicting: Sequence[Hit], now: datetime) -> Markup:
-    """A bar a value, the oldest first, then what contradicts the current one."""
+    """A bar for each value, oldest first, then for each contradicting fact."""
     starts = [value.start for value in values] + [hit.since for hit in contradicting if hit.since]
     first = min(starts)
     length = max((now - first).total_seconds(), 1)
@@ -178,13 +178,13 @@ def _period_name(text: str, start: datetime | None, end: datetime | None) -> str
 
 
 def _cut(text: str, key: str | None = None) -> str:
-    """A text on a line, without its key; without secrets too: a cut one is not found any more."""
+    """A text on one line, without its key, and without secrets: one that is cut is not detected."""
     line = " ".join(secrets.redact(text).split())
     return shortened(line.removeprefix(f"{key}: ") if key else line, _TITLE)
 
 
 def _said(reader: Reader, history: FactHistory) -> list[Said]:
-    """The lines of sessions that the chain cites, the newest value's first."""
+    """The lines of sessions that the chain cites, those of the newest value first."""
     cites = dict.fromkeys(cited for link in reversed(history.chain) for cited in link.cites)
     said = []
     for number, cited in enumerate(cites):

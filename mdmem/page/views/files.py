@@ -1,4 +1,4 @@
-"""The files of memory, and one of them as it is read."""
+"""The list of memory files, and a file rendered for reading."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_SECTIONS, _MOST_TAGS, _MOST_LISTED = 12, 60, 200
 
 @dataclass(frozen=True, slots=True)
 class SectionLink:
-    """A section in a list, its level and the number of its facts."""
+    """A section in a list, with its level and the number of its facts."""
 
     words: str
     address: str
@@ -41,7 +41,7 @@ class FileLine:
 
 
 def files(reader: Reader, query: Query) -> Page:
-    """The files, the last changed first, and the tags of facts."""
+    """The files, last changed first, and the tags of facts."""
     after = int(query.get("after", "")) if query.get("after", "").isdecimal() else 0
     listed = reader.memory.files(ListFiles(limit=_FILES, offset=after))
     tags = reader.memory.tags()
@@ -89,7 +89,7 @@ def _name(section: SectionPath) -> str:
 
 
 def file(reader: Reader, query: Query) -> Page:
-    """A file as it is read. Raises PathProblem where it is not one of memory."""
+    """A file for reading. Raises PathProblem if it is not a memory file."""
     path = layout.parse_path(query["path"])
     if not reader.memory.workspace.kind_of(path).is_memory:
         raise PathProblem("file-not-found", f"{path} is not a file of memory", "")
@@ -121,7 +121,7 @@ def file(reader: Reader, query: Query) -> Page:
 
 
 def _title(document: Document, path: FilePath) -> tuple[str, Section | None]:
-    """The title of a file, and the heading that has it, which the page need not repeat."""
+    """The title of a file, and the heading it comes from, so that the page does not repeat it."""
     named = frontmatter.values(document).get("title") if document.front else None
     if isinstance(named, str) and named.strip():
         return named.strip(), None

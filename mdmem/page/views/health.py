@@ -1,4 +1,4 @@
-"""The state of the workspace, and the findings of the doctor when asked."""
+"""The state of the workspace, and the findings of the doctor on request."""
 
 from __future__ import annotations
 

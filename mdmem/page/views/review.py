@@ -1,4 +1,4 @@
-"""Contradictions, proposals and advice, which wait for a decision."""
+"""Contradictions, proposals and advice that wait for a decision."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import key_and_value
 
 _MAX_ITEMS, _MAX_PAIRS, _MAX_ADVICE = 60, 20, 20
-"""So many fit into a page; the rest comes up as these are decided."""
+"""Maximum numbers on a page; others follow as these are decided."""
 _MAX_LISTED = 200
 
 
@@ -40,7 +40,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two facts that contradict each other; of parts of a block only both can be kept."""
+    """Two facts that contradict each other; for parts of a block, the only choice is both."""
 
     sides: tuple[Side, Side]
     can_keep_one: bool
@@ -58,7 +58,7 @@ class AdviceRow:
 
 @dataclass(frozen=True, slots=True)
 class ShownCard:
-    """A card with the items of it that are on the page."""
+    """A card with those of its items that are on the page."""
 
     card: Card
     items: tuple[ReviewItem, ...]
@@ -68,7 +68,7 @@ def review(reader: Reader, query: Query) -> Page:
     """Everything that is waiting for the reader."""
     memory = reader.memory
     conflicts, listed = memory.conflicts(), memory.proposals.standing()
-    # all curated facts are compared for it, which would hold up whoever decides one by one
+    # it compares all curated facts, which takes too long between one decision and the next
     advice = ReviewResult(()) if "done" in query else memory.review()
     shown, left = [], _MAX_ITEMS
     for card in cards(listed):
@@ -104,7 +104,7 @@ def review(reader: Reader, query: Query) -> Page:
 
 
 def proposal(reader: Reader, query: Query) -> Page:
-    """One proposal: its open items, or what became of it.
+    """One proposal: its open items, and the decided ones.
 
     Raises: ProposalProblem (`proposal-not-found`, `ambiguous`).
     """
@@ -133,7 +133,7 @@ def proposal(reader: Reader, query: Query) -> Page:
 
 
 def _places(reader: Reader, shown: Sequence[ShownCard]) -> set[tuple[str, SectionPath]]:
-    """The sections of some files; a proposal may be for one that is not there yet."""
+    """The existing sections of the cards' files; a proposal may create its file or section."""
     places: set[tuple[str, SectionPath]] = set()
     for path in {item.values[0].row.path for card in shown for item in card.items}:
         try:

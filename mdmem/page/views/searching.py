@@ -1,4 +1,4 @@
-"""The search: what answers a query, now or on a day of the past."""
+"""The search page: results for a query, now or as of a past day."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _FILTERS = ("q", "tag", "kind", "source", "since", "file", "history", "at")
 
 @dataclass(frozen=True, slots=True)
 class HitRow:
-    """A result: its words, of which those of the query are marked, and where they are.
+    """A result: its words, with those of the query marked, and its place.
 
-    `state` is empty for what is current; `successor` is what holds instead.
+    `state` is empty for current entries; `successor` is the current fact in its place.
     """
 
     words: tuple[tuple[str, bool], ...]
@@ -45,7 +45,7 @@ class HitRow:
 
 @dataclass(frozen=True, slots=True)
 class FilterRow:
-    """A filter, and the values that it may take."""
+    """A filter with its values."""
 
     name: str
     choices: tuple[FilterLink, ...]
@@ -58,8 +58,8 @@ def search(reader: Reader, query: Query) -> Page:
     request = _request(asked)
     result = memory.search(request) if request else None
     hits = result.hits if result else ()
-    over = [hit.fact for hit in hits if hit.fact and hit.status is Status.SUPERSEDED]
-    successors = memory.successors(over) if over and not asked.get("at") else {}
+    superseded = [hit.fact for hit in hits if hit.fact and hit.status is Status.SUPERSEDED]
+    successors = memory.successors(superseded) if superseded and not asked.get("at") else {}
     is_empty = request is not None and not hits and not (result and result.stale)
     values: dict[str, Any] = {
         "query": asked.get("q", ""),
@@ -90,7 +90,7 @@ def search(reader: Reader, query: Query) -> Page:
 
 
 def _request(asked: Query) -> Search | None:
-    """The search that an address asks for; None where it names nothing to look for."""
+    """The search that an address asks for; None if it asks for nothing."""
     if not asked.keys() - {"at", "history", "source", "file"}:
         return None
     return Search(
@@ -134,7 +134,7 @@ def _row(hit: Hit, query: str, successors: Mapping[FactId, FactId]) -> HitRow:
 
 
 def _filters(reader: Reader, asked: Query, hits: Sequence[Hit]) -> list[FilterRow]:
-    """The filters that narrow these results, each value as a link."""
+    """The filters for these results, with a link for each value."""
     today = reader.now().date()
     kinds = {hit.kind for hit in hits if hit.kind}
     files = dict.fromkeys(hit.path for hit in hits if hit.workspace is None)
@@ -174,7 +174,7 @@ _ANY = {
 
 
 def _with(reader: Reader, asked: Query, name: str, value: str) -> str:
-    """The address with another value of a filter; the past is of a day, or of all days."""
+    """The address with another value of a filter; `history` and `at` exclude each other."""
     dropped = {"at"} if name == "history" and value else set()
     kept = {each: text for each, text in asked.items() if each not in dropped}
     return reader.links.search(**{**kept, name: value})

@@ -1,4 +1,4 @@
-"""A section: its facts, its versions, and one of these against now."""
+"""A section: its facts, its versions, and one version compared with now."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from mdmem.text.entries import shown_text
 from mdmem.text.facts import key_and_value, shortened, split_until
 
 _MOST_ROWS = 100
-"""Lines of a section: with their labels and versions, a page has 2,000 elements at most."""
+"""Maximum number of lines, so that a page has up to 2,000 elements with labels and versions."""
 _MOST_INNER, _MOST_LABELS = 200, 60
 _MOST_LISTED = 1_000
-"""Facts with the same ids, in sections within too."""
+"""Maximum number of facts with these ids, those of subsections included."""
 _VERSIONS = 20
 _MOST_CHANGES = 4
-"""Lines that are shown of one version's changes."""
+"""Maximum number of lines shown for the changes of one version."""
 _MOST_DIGITS = 10
 _MISSING = ("section-not-found", "file-not-found")
 
@@ -56,7 +56,7 @@ class SectionLine:
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """A version of a section: its number (1: the oldest), who made it, and what it changed."""
+    """A version of a section: its number (1: the oldest), its author, and its changes."""
 
     number: int
     time: datetime
@@ -69,7 +69,7 @@ class VersionRow:
 
 @dataclass(frozen=True, slots=True)
 class PastVersion:
-    """A version against now."""
+    """A version compared with now."""
 
     row: VersionRow
     lines: tuple[ComparedLine, ...]
@@ -78,7 +78,7 @@ class PastVersion:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A section as its address names it; `alike`: the number of sections with this name."""
+    """A section as named by its address; `alike`: the number of sections with this name."""
 
     path: str
     section: str | None
@@ -90,7 +90,7 @@ class _Place:
         return Show(file=self.path, section=self.section, nth=self.nth, preamble=preamble)
 
     def history(self, upto: int | None) -> ShowHistory:
-        # With a number the name is that of a section alone, and never a fact's.
+        # with `nth`, the target is the name of a section, and never that of a fact
         return ShowHistory(
             target=self.section,
             file=self.path,
@@ -102,7 +102,7 @@ class _Place:
 
 
 def section(reader: Reader, query: Query) -> Page:
-    """A section as it is now; with `at`, that version of it against now."""
+    """A section as it is now; with `at`, that version compared with now."""
     memory = reader.memory
     number = _number(query, "at")
     named = _Place(query["path"], query.get("section") or None, _number(query, "nth"))
@@ -142,7 +142,7 @@ def section(reader: Reader, query: Query) -> Page:
 
 
 def _first_rows(entries: Sequence[Entry]) -> list[Entry]:
-    """The entries that a page can hold; of a long block as the last one, its beginning."""
+    """The entries that fit on a page; the last one may be a long block, shown in part."""
     shown: list[Entry] = []
     room = markdown.MAX_CHARACTERS
     for entry in entries[:_MOST_ROWS]:
@@ -158,7 +158,7 @@ def _inner(view: SectionView, names: SectionPath) -> list[SectionPath]:
 
 
 def _number(query: Query, name: str) -> int | None:
-    """A whole number of the address, if it is there."""
+    """A whole number from the address, if it is given. Raises UsageProblem."""
     text = query.get(name, "")
     if not text:
         return None
@@ -168,7 +168,7 @@ def _number(query: Query, name: str) -> int | None:
 
 
 def _now(reader: Reader, place: _Place) -> tuple[_Place, SectionView | None]:
-    """The section as it is, the first where several have its name; None: it was removed."""
+    """The current section, the first of several with its name; None if it was removed."""
     try:
         return place, reader.memory.show(place.show())
     except (SectionProblem, PathProblem) as problem:
@@ -181,7 +181,7 @@ def _now(reader: Reader, place: _Place) -> tuple[_Place, SectionView | None]:
 
 
 def _facts_of(reader: Reader, path: str, section: SectionPath, shown: Sequence[Entry]) -> FactList:
-    """The facts among some entries of a section, and others with their ids."""
+    """The facts among some entries of a section, with any others that have their ids."""
     ids = tuple(dict.fromkeys(entry.fact for entry in shown if entry.fact))
     if not ids:
         return FactList(facts=(), total=0)
@@ -233,7 +233,7 @@ def _line_of(hit: Hit) -> SectionLine:
 
 
 def _words(text: str) -> tuple[str | None, str]:
-    """Key and value, without the day until which they hold."""
+    """Key and value, without the day of expiry."""
     return key_and_value(shortened(split_until(text.strip())[0], MAX_CHARACTERS))
 
 

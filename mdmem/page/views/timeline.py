@@ -20,7 +20,7 @@ from mdmem.show.history import changes_json
 from mdmem.startup.records import dataclass, replace
 
 _DAYS, _ROWS = 7, 14
-"""Days of a page, and rows of a day before a link to it."""
+"""Maximum number of days on a page, and of rows of a day."""
 _READ = 2 * _ROWS
 _MOST_WRITERS = 8
 _DAY = timedelta(days=1)
@@ -29,7 +29,7 @@ _WIDER = 4
 
 @dataclass(frozen=True, slots=True)
 class TimelineDay:
-    """The newest changes of a day; `has_more`: it has others."""
+    """The newest changes of a day; `has_more` if there are others."""
 
     day: date
     rows: tuple[ChangeRow, ...]
@@ -40,7 +40,7 @@ class TimelineDay:
 
 
 def timeline(reader: Reader, query: Query) -> Page:
-    """Changes by day, the newest first; raises UsageProblem for a value that is no day."""
+    """Changes by day, newest first. Raises UsageProblem (`before` is not a day)."""
     before = _parse_before(query.get("before"))
     asked = {name: query[name] for name in ("who", "where", "file") if query.get(name)}
     wanted = ShowChanges(
@@ -86,7 +86,7 @@ def _parse_before(text: str | None) -> date | None:
 def _read_days(
     reader: Reader, wanted: ShowChanges, last: date | None
 ) -> tuple[list[TimelineDay], list[FactChange]]:
-    """The newest days with changes up to one, and the changes shown of them."""
+    """The newest days with changes up to `last`, and the changes shown."""
     days: list[TimelineDay] = []
     shown: list[FactChange] = []
     while len(days) < _DAYS:
@@ -95,7 +95,7 @@ def _read_days(
         groups = [(day, list(group)) for day, group in groupby(changes, _day_of)]
         is_all = len(changes) < wanted.limit
         if not is_all and len(groups) > 1:
-            del groups[-1]  # the rest of it is not there
+            del groups[-1]  # not all of its changes were read
         for day, of_day in groups[: _DAYS - len(days)]:
             rows = of_day[:_ROWS]
             days.append(TimelineDay(day, tuple(map(change_row, rows)), len(of_day) > len(rows)))
@@ -169,7 +169,7 @@ def day(reader: Reader, query: Query) -> Page:
 
 
 def _day_before(reader: Reader, shown: date) -> date | None:
-    """The last day with changes before one."""
+    """The last day with changes before `shown`."""
     if shown == date.min:
         return None
     until = (shown - _DAY).isoformat()
@@ -178,7 +178,7 @@ def _day_before(reader: Reader, shown: date) -> date | None:
 
 
 def _day_after(reader: Reader, shown: date) -> date | None:
-    """The first day with changes after one; it is looked for in ever longer spans."""
+    """The first day with changes after `shown`, searched in ever longer spans."""
     if shown == date.max:
         return None
     first = shown + _DAY
@@ -193,7 +193,7 @@ def _day_after(reader: Reader, shown: date) -> date | None:
 
 
 def _first_day(reader: Reader, first: date, last: date) -> date | None:
-    """The first of some days that has changes: a day may have too many to read them all."""
+    """The first day of a span with changes, read one at a time: a day may have very many."""
     found = None
     while last >= first:
         span = ShowChanges(since=first.isoformat(), until=last.isoformat(), limit=1)

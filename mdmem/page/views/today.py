@@ -1,4 +1,4 @@
-"""The first page: what waits, what changed today, what expires soon."""
+"""The first page: decisions that wait, changes of today, facts that expire soon."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OPS = {"delete": "to remove", "retract": "to retract", "confirm": "to confirm"}
 
 @dataclass(frozen=True, slots=True)
 class WaitingRow:
-    """Something that a person is to decide or to know, on one line."""
+    """Something for the reader to decide or to know, on one line."""
 
     tag: str
     tone: str
@@ -50,7 +50,7 @@ class WaitingRow:
 
 
 def today(reader: Reader, query: Query) -> Page:
-    """The state of memory, and what happened today."""
+    """The state of memory, and the changes of today."""
     memory, now = reader.memory, reader.now()
     curated, logged = (changes_of_day(reader, now.date(), where) for where in (CURATED, LOGS))
     activity = memory.activity(ShowTrends(BARS))
@@ -111,7 +111,7 @@ def day_json(curated: ChangeList, logged: ChangeList) -> dict[str, Any]:
 
 
 def _all_of(reader: Reader, listed: ChangeList) -> str:
-    """The address of the whole day where not all of it is shown."""
+    """The address of the whole day, unless all of it is shown."""
     return reader.links.day(reader.now().date()) if len(listed.changes) > _MOST_ROWS else ""
 
 
@@ -121,11 +121,11 @@ def _count(listed: ChangeList) -> str:
 
 
 def _notes(*notes: Iterable[str]) -> tuple[str, ...]:
-    """The notes of several answers, each once, in words that no command line is needed for."""
+    """The notes of several answers, each once, without commands and flags."""
     return tuple(dict.fromkeys(plain(note) for each in notes for note in each))
 
 
-# What waits.
+# Waiting.
 
 
 def _conflict_row(reader: Reader, conflict: ConflictView) -> WaitingRow:
@@ -145,7 +145,7 @@ def _value(hit: Hit, key: str | None) -> str:
 
 
 def _without_secrets(hit: Hit) -> str:
-    """The text of a fact before it is cut: a secret that is cut is not found any more."""
+    """The text of a fact without secrets, for cutting: one that is cut is not detected."""
     return secrets.redact(hit.text)
 
 
@@ -173,7 +173,7 @@ def _proposed(part: PartView) -> str:
 
 
 def _unsaved_row(reader: Reader, paths: Sequence[str], number: int) -> WaitingRow:
-    """A file with edits that are not saved; the first one has the form, which saves them all."""
+    """A file with unsaved edits; the first one has the form, which saves them all."""
     path = paths[number]
     return WaitingRow(
         tag="not saved",
@@ -194,7 +194,7 @@ def _expired_row(reader: Reader, hit: Hit) -> WaitingRow:
     )
 
 
-# What expires.
+# Expiry.
 
 
 def _expired(reader: Reader) -> list[Hit]:
@@ -211,7 +211,7 @@ def _expired(reader: Reader) -> list[Hit]:
 
 
 def _expiring(reader: Reader) -> FactList:
-    """The facts that will expire, the first of them first."""
+    """The facts that will expire, in order of their days."""
     soon = (reader.now().date() + _SOON).isoformat()
     listed = reader.memory.facts(ListFacts(expiring=soon, limit=MOST_COUNTED))
     return replace(listed, facts=tuple(sorted(listed.facts, key=_last_day)[:_MOST_ROWS]))

@@ -1,4 +1,4 @@
-"""Figures of history: facts over days, who writes, what lasts; and those of searches over weeks."""
+"""Figures of history: facts over days, writers and survival; and of searches over weeks."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from mdmem.wording import number_of
 
 _DAYS, _WEEKS = 42, 12
 _MOST_ROWS = 8
-"""Writers and kinds that have a row."""
+"""Maximum number of rows for writers, and for kinds."""
 _CURVE_ROWS = 12
-"""Rows of the table of survival."""
+"""Maximum number of rows in the table of survival, besides the last one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart, what it says in a line, and its table. `number` is written large."""
+    """A chart with a caption and a table. `number` is written large."""
 
     title: str
     number: str
@@ -40,7 +40,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A row with a small chart: a writer or a kind, and how many."""
+    """A row with a small chart: a writer or a kind, and its count."""
 
     name: str
     chart: Markup
@@ -48,7 +48,7 @@ class Share:
 
 
 def trends(reader: Reader, query: Query) -> Page:
-    """The figures of history, from the trail and the events alone."""
+    """The figures of history, from the trail and the events only."""
     memory = reader.memory
     facts = memory.trends(ShowTrends(_DAYS))
     searches = memory.figures.of_searches(ShowFigures(_WEEKS))
