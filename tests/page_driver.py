@@ -1,4 +1,4 @@
-"""Requests to an ASGI application, in process, as a server would hand them on."""
+"""Requests to an ASGI application, in process, as a server would pass them on."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ POLICY = {
 
 @dataclass(frozen=True)
 class Response:
-    """An answer; names of headers are in lower case, those that stand twice are joined."""
+    """An answer. Header names are in lower case; repeated headers are joined."""
 
     status: int
     headers: Mapping[str, str]
@@ -46,8 +46,8 @@ def ask(
 ) -> Response:
     """Send one request. `body` may be the fields of a form.
 
-    A mapping of headers is added to `host`, and to the content type of a form; None leaves one out.
-    Pairs are all that is sent. A failure of the application is raised once it has answered.
+    A mapping of headers is added to `host`, and to the content type of a form; None omits one.
+    Pairs of headers are sent as they are. A failure of the application is raised after its answer.
     """
     if isinstance(body, Mapping):
         body, usual = urlencode(body).encode(), {"host": HOST, "content-type": FORM}
@@ -107,6 +107,6 @@ def _response(sent: list[dict[str, Any]]) -> Response:
 
 
 def check_policy(response: Response) -> None:
-    """An answer has the headers of the guard, and none that opens it to other sites."""
+    """Assert that an answer has the headers of the guard, and none that opens it to other sites."""
     assert {name: response.headers.get(name) for name in POLICY} == POLICY
     assert not any(name.startswith("access-control-") for name in response.headers)

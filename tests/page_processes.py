@@ -35,7 +35,7 @@ mdmem.page.app.build_app = build_app
 from mdmem.__main__ import run
 run()
 """
-"""The program with another application: for a test of the process, which needs no pages."""
+"""The program with a small application, for tests of the process that need no pages."""
 
 
 class PageProcess:
@@ -67,7 +67,7 @@ class PageProcess:
         self.cookie = f"mdmem-{self.port}={self.key}"
 
     def ask(self, method: str, path: str, body: str | None = None, **headers: str) -> Response:
-        """The answer to a request with the cookie, or with another."""
+        """Send a request with the cookie, or with another one."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIME_LIMIT)
         try:
             form = {} if body is None else {"content-type": FORM}
@@ -79,7 +79,7 @@ class PageProcess:
             connection.close()
 
     def end(self, number: signal.Signals | None = None) -> tuple[int, str, str]:
-        """Its status when it has ended, by a signal or by itself, and what else it has printed."""
+        """Wait for its end, after a signal or by itself; the status, and any other output."""
         if number is not None:
             self.process.send_signal(number)
         out, err = self.process.communicate(timeout=TIME_LIMIT)
@@ -95,7 +95,7 @@ def page_process(
     command: Sequence[str] = (sys.executable, "-c", STAND_IN),
     **environment: str,
 ) -> Iterator[PageProcess]:
-    """A page for a while."""
+    """A page that ends with the block."""
     page = PageProcess(world, folder, *options, command=command, **environment)
     try:
         yield page

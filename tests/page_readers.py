@@ -1,6 +1,4 @@
-"""The pages as a reader sees them: asked for in process, with their words and links; and a memory
-of some months to read, made once.
-"""
+"""Read pages in process, with their words and links; and a memory of some months, made once."""
 
 import re
 import shutil
@@ -47,7 +45,7 @@ def words(answer: Response) -> str:
 
 
 def addresses(answer: Response) -> list[str]:
-    """Where the links of a page lead."""
+    """The addresses of the links on a page."""
     return [
         address.replace("&amp;", "&") for address in re.findall(r'href="([^"]+)"', main(answer))
     ]
@@ -73,7 +71,7 @@ def shown(answer: Response) -> str:
 
 
 def harm(answer: Response) -> list[str]:
-    """What could act, or hide, in a page; a script is one of the frame's."""
+    """Active elements, attributes and hidden characters of a page, except the frame's script."""
     parser = _Harm()
     parser.feed(answer.text)
     hidden = [hex(ord(sign)) for sign in shown(answer) if sign in "\u200b\u202e\u2066\u2069"]
@@ -89,7 +87,7 @@ def commit_on(at: Desk, day: str, message: str = "by hand") -> str:
 
 @pytest.fixture(scope="session")
 def months(tmp_path_factory: pytest.TempPathFactory, empty_repository: Path) -> Path:
-    """What `paged` is a copy of."""
+    """The repository that `paged` copies."""
     folder = tmp_path_factory.mktemp("months")
     repository = Path(shutil.copytree(empty_repository, folder / "repository"))
     with pytest.MonkeyPatch.context() as patch:
@@ -103,7 +101,7 @@ def months(tmp_path_factory: pytest.TempPathFactory, empty_repository: Path) -> 
 
 
 def _live_some_months(dated: DatedMemory) -> None:
-    """Four employers, one a month; labels, a contradiction, what is over, and a digest."""
+    """Four employers, one a month; labels, a contradiction, ended facts, and a digest."""
     change_employers(dated)
     remember: dict[str, dict[str, Any]] = {
         "badge is blue": {"tags": ("badge",), "until": "2026-04-30"},

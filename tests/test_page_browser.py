@@ -1,5 +1,5 @@
-"""The pages in a real Chromium, against a served workspace: what axe says of each, keys, typing,
-presses, and what git says afterwards. Run by `make test-page`.
+"""The pages in a real Chromium, against a served workspace: axe, keys, typing, buttons, and the
+commits they make. Run by `make test-page`.
 """
 
 import json
@@ -54,7 +54,7 @@ class Notes:
         return self.url.partition("/?")[0]
 
     def mdmem(self, *words: str, now: str = NOW, stated: bool = True) -> dict[str, Any]:
-        """Run a command; `stated` is by the person, else by an agent that infers."""
+        """Run a command as the person, or as an agent unless `stated`."""
         agent = [] if stated else ["--actor", "assistant", "--source", "auto"]
         command = [sys.executable, "-m", "mdmem", *words, *agent, "--json"]
         done = self.world.run(self.root, command, environment=_at(now))
@@ -160,7 +160,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def page(chromium: Any, notes: Notes, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """A tab with the page open. Nothing in it asks another machine, or is stopped by the policy."""
+    """A tab with the page open; it must not ask other machines, or violate the policy."""
     width, scheme = getattr(request, "param", LOOKS[0])
     context = chromium.new_context(
         viewport={"width": width, "height": 850}, color_scheme=scheme, bypass_csp=False
@@ -182,7 +182,7 @@ def go(page: Any, notes: Notes, path: str) -> None:
 
 
 def press(page: Any, name: str) -> None:
-    """Press the first button whose name begins so, and wait for the page that follows."""
+    """Press the first button whose name matches, and wait for the next page."""
     with page.expect_navigation():
         page.get_by_role("button", name=re.compile(f"^{name}")).first.click()
 

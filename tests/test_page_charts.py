@@ -1,4 +1,4 @@
-"""Charts: what they draw, say and link to, with hostile words in them."""
+"""Charts: shapes, labels and links, with hostile words in them."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta

@@ -1,4 +1,4 @@
-"""The forms of the page, as the pages have them: each does one thing, and a stale press nothing."""
+"""The forms of the pages: each does one thing, and a stale one changes nothing."""
 
 import json
 import os
@@ -36,7 +36,7 @@ SEED = (
 
 @dataclass
 class Button:
-    """A button of a form: its accessible name, and the form's fields if it is pressed."""
+    """A button of a form: its accessible name, and the fields that it sends."""
 
     name: str
     address: str
@@ -102,7 +102,7 @@ def buttons(text: str) -> list[Button]:
 
 @dataclass(frozen=True)
 class Tab:
-    """A page in a browser, and the memory that it is of."""
+    """A page in a browser, and its memory."""
 
     at: Desk
     memory: Memory
@@ -123,11 +123,11 @@ class Tab:
         return ask(self.app, "POST", button.address, body={**button.fields, **typed})
 
     def form(self, verb: str, **fields: str) -> Button:
-        """A form that another page has."""
+        """A form of another page."""
         return Button(verb, f"/do/{verb}", {"token": SECRET, "back": "/review", **fields})
 
     def press(self, button: Button, **typed: str) -> str:
-        """Press a button, and return the line of the page that follows."""
+        """Press a button, and return the line of the next page."""
         answer = self.send(button, **typed)
         assert answer.status == 303, answer.text
         followed = self.get(answer.headers["location"])
@@ -204,7 +204,7 @@ def proposal_of(tab: Tab, text: str) -> str:
 
 
 def stays(tab: Tab, button: Button, status: int = 409, **typed: str) -> str:
-    """A press that changes nothing, and says so; the page that it answers with."""
+    """Assert that a press changes nothing, and return the page that says so."""
     before, state = tab.at.head(), tab.at.tree_state()
     refs = tab.at.git("for-each-ref")
     answer = tab.send(button, **typed)

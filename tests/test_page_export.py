@@ -1,4 +1,4 @@
-"""The pages as files: what is committed, nothing of the machine, and a folder whole or untouched."""
+"""Pages as files: only committed memory, nothing of the machine; a folder whole or untouched."""
 
 import json
 import os
@@ -88,7 +88,7 @@ def words(page: str) -> str:
 
 @pytest.fixture
 def memory(dated: DatedMemory) -> Memory:
-    """Days of a person and an agent, two notes, a contradiction, and what is not committed."""
+    """Days of a person and an agent, two notes, and a contradiction."""
     stated = WriteOptions(source=Source.USER_STATED)
     dated.at.write("memory/house.md", HOUSE)
     dated.at.write("memory/people.md", "# People\n\n- Lena: has the key\n- pet: cat\n- pet: dog\n")

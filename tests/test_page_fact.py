@@ -1,4 +1,4 @@
-"""The page of a fact: its values over time, where it was said, and what can be done with it."""
+"""The page of a fact: its values over time, its citations, and its forms."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The guard of the page: each rule of it, and each combination of what a browser says."""
+"""The guard of the page: each rule, and each combination of a browser's headers."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ COOKIE = f"mdmem-{PORT}={KEYS.key}"
 
 
 class Pages:
-    """An application that keeps what it is asked, and answers with what it is told to."""
+    """An application that records its requests, and gives one answer."""
 
     def __init__(self, status: int = 200, **headers: str) -> None:
         self.asked: list[str] = []
@@ -56,7 +56,7 @@ def guard(pages: Pages) -> Guard:
 
 
 def get(guard: Guard, path: str = "/", **headers: str | None) -> Response:
-    """Ask as the user's browser, but for these headers."""
+    """Ask as the user's browser, except for these headers."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return ask(guard, "GET", path, {"cookie": COOKIE, **named})
 
@@ -131,9 +131,7 @@ def test_who_may_ask(guard: Guard, pages: Pages):
         ("sec-fetch-site", "cross-site", 403),
     ],
 )
-def test_a_header_that_stands_twice_cannot_hide_one(
-    guard: Guard, name: str, value: str, status: int
-):
+def test_a_repeated_header_cannot_hide_one(guard: Guard, name: str, value: str, status: int):
     right = [("host", HOST), ("origin", f"http://{HOST}"), ("sec-fetch-site", "same-origin")]
     asking = [*right, ("cookie", COOKIE)]
     assert ask(guard, "GET", "/", asking).status == 200
@@ -148,7 +146,7 @@ def test_the_same_for_files_that_pages_load(guard: Guard, pages: Pages):
     assert pages.asked == []
 
 
-def test_the_headers_stand_on_every_answer(guard: Guard):
+def test_every_answer_has_the_headers(guard: Guard):
     answers = {
         200: get(guard),
         303: get(guard, f"/?key={KEYS.key}"),
@@ -168,7 +166,7 @@ def test_the_headers_stand_on_every_answer(guard: Guard):
 
 
 @pytest.mark.parametrize("status", [200, 303, 404, 409, 500])
-def test_the_headers_stand_on_what_the_pages_answer(status: int):
+def test_every_answer_of_the_pages_has_the_headers(status: int):
     loose = Pages(
         status,
         content_security_policy="default-src *",
@@ -313,7 +311,7 @@ def test_a_forged_form(
     assert pages.asked == []
 
 
-def test_a_token_that_stands_twice_or_in_the_address_is_none(guard: Guard, pages: Pages):
+def test_a_token_given_twice_or_in_the_address_is_refused(guard: Guard, pages: Pages):
     asking = {"cookie": COOKIE, "content-type": FORM}
     twice = f"token={KEYS.token}&token={KEYS.token}".encode()
     assert ask(guard, "POST", "/do/forget", asking, twice).status == 403

@@ -1,4 +1,4 @@
-"""What others have written, in each field that reaches a page, is words of that page and no more."""
+"""Hostile text, in each field that reaches a page, is shown as text and does nothing."""
 
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -34,7 +34,7 @@ def hostile(field: str) -> str:
 
 
 class Strange(HTMLParser):
-    """The elements and attributes of a page that hostile values have made."""
+    """The elements and attributes of a page that come from hostile values."""
 
     def __init__(self, answer: Response) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ def write_memory(dated: DatedMemory) -> Memory:
 
 
 def addresses(memory: Memory) -> Iterator[str]:
-    """The pages that show them, and those of failures that quote them."""
+    """The pages that show hostile values, and failures that quote them."""
     links, query, error = Links(), quote(hostile("query")), quote(hostile("error"))
     path = f"memory/{hostile('path')}.md"
     section = ("Top", hostile("heading"))

@@ -1,4 +1,4 @@
-"""The secrets of the page, as they are kept between its starts."""
+"""The secrets of the page, as they are kept between starts."""
 
 import json
 import stat

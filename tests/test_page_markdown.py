@@ -1,4 +1,4 @@
-"""Markdown of strangers as HTML: nothing of it acts, and what memory has beside it is read."""
+"""Untrusted Markdown as HTML: nothing in it is active, and the markup of memory is rendered."""
 
 import html
 import re
@@ -44,7 +44,7 @@ def shown(source: str) -> str:
 
 
 class Reading(HTMLParser):
-    """What a browser would make of some HTML: its elements, addresses and words."""
+    """The elements, addresses and words of some HTML, as a browser reads it."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class Reading(HTMLParser):
 
     @property
     def acts(self) -> list[str]:
-        """Elements that are not ours, and addresses that leave for anything but the web."""
+        """Unexpected elements and attributes, and addresses of other schemes."""
         leaving = [
             address
             for address in self.addresses

@@ -1,4 +1,4 @@
-"""The pages that search: results, memory as it was, and what an agent would be given."""
+"""The search page and the agent view: results, memory as of a past day, and blocks."""
 
 import re
 from urllib.parse import quote
@@ -20,7 +20,7 @@ HOSTILE = '<svg onload=alert(1)> "x" \u202ey'
 
 
 def hits(path: str, memory: Memory) -> str:
-    """The words of the element that a script replaces."""
+    """The words of the element that the script replaces."""
     page = main(read(memory, path))
     assert page.count('<div id="hits" aria-live="polite">') == 1
     return " ".join(re.sub(r"<[^>]+>", " ", page.partition('id="hits"')[2]).split())

@@ -1,4 +1,4 @@
-"""The page of a section: its facts, its versions, and one of these against now."""
+"""The page of a section: its facts, its versions, and one compared with now."""
 
 import re
 
