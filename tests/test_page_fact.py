@@ -58,7 +58,7 @@ def test_what_no_longer_holds_leads_to_what_does(memory: Memory) -> None:
     answer = read(memory, f"/fact/{fact_of(memory, 'Stripe')}", token="t")
     assert '<h1 class="fact"><del>employer: works at Stripe</del></h1>' in main(answer)
     assert "superseded" in words(answer)
-    assert "What holds now: employer: works at Notion" in words(answer)
+    assert "Current value: employer: works at Notion" in words(answer)
     assert f"/fact/{fact_of(memory, 'Notion')}" in addresses(answer)
     assert "/do/" not in answer.text.replace("/do/log", "").replace("/do/remember", "")
 
@@ -67,7 +67,7 @@ def test_one_that_was_forgotten(memory: Memory) -> None:
     text = words(read(memory, f"/fact/{fact_of(memory, 'lives in Oslo')}"))
     assert "lives in Oslo forgotten" in text
     assert "Forgotten by assistant, 13 Apr , “moved”" in text
-    assert "What holds now" not in text
+    assert "Current value" not in text
 
 
 def test_what_an_agent_says_that_the_user_said(memory: Memory) -> None:
