@@ -34,9 +34,8 @@ from mdmem.model.writes import (
     WriteResult,
 )
 from mdmem.page.items import Card, ReviewItem, ReviewValue, cards
-from mdmem.page.links import own_path
+from mdmem.page.links import COMMIT, own_path
 from mdmem.page.pages import Done, Page, Reader
-from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.text.addresses import join_path
 from mdmem.text.facts import shortened
@@ -47,7 +46,6 @@ Fields: TypeAlias = Mapping[str, str]
 MAX_LINES = 32
 """Maximum number of result lines kept until a page shows them."""
 _MAX_QUOTED = 80
-_COMMIT = late.pattern(r"[0-9a-f]{7,64}")
 _STALE = (FactProblem, HistoryProblem, ProposalProblem, RefusedChange, SectionProblem)
 """Failures that mean that memory is not, or no longer, as the page showed it."""
 _ADDING = ("log", "remember")
@@ -308,7 +306,7 @@ def _current(memory: Memory, name: str) -> Hit:
 
 def _undo(reader: Reader, fields: Fields) -> Done:
     commit = _need(fields, "commit")
-    if not _COMMIT.fullmatch(commit):
+    if not COMMIT.fullmatch(commit):
         raise UsageProblem("a change is named by its commit")
     result = reader.memory.apply(Revert(commit))
     if not result.changed:

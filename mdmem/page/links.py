@@ -17,6 +17,8 @@ from mdmem.text.addresses import join_path
 
 SECTION_TOP = "top"
 """The value of `part` for the text before the first heading."""
+COMMIT = late.pattern(r"[0-9a-f]{7,64}")
+"""The id of a commit, whole or abbreviated, as addresses and forms have it."""
 _BYTES = "surrogateescape"
 """File names need not be UTF-8."""
 

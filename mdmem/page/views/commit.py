@@ -6,12 +6,11 @@ from typing import Any
 
 from mdmem.errors import HistoryProblem
 from mdmem.model.history import ShowChanges
+from mdmem.page.links import COMMIT
 from mdmem.page.pages import Page, Query, Reader
 from mdmem.page.rows import change_row
 from mdmem.show.history import changes_json
-from mdmem.startup import late
 
-_ID = late.pattern(r"[0-9a-f]{7,64}")
 _MOST_ROWS = 200
 _SHORT = 10
 
@@ -22,7 +21,7 @@ def commit(reader: Reader, query: Query) -> Page:
     Raises HistoryProblem (`commit-not-found`).
     """
     name = query["commit"]
-    if not _ID.fullmatch(name):
+    if not COMMIT.fullmatch(name):
         raise HistoryProblem("commit-not-found", f"{name[:80]!r} is not a commit", "")
     listed = reader.memory.changes(ShowChanges(commit=name, limit=_MOST_ROWS + 1))
     first = listed.changes[0] if listed.changes else None
