@@ -59,10 +59,10 @@ class TestNow:
     def test_the_text_before_the_first_heading(self, paged: DatedMemory) -> None:
         paged.at.write("memory/plain.md", "- keys are with Mats\n\n# Later\n")
         commit_on(paged.at, "2026-04-01")
-        answer = read(paged.on("2026-04-02"), "/s/memory/plain.md?part=top")
+        answer = read(paged.on("2026-04-02"), "/s/memory/plain.md")
         assert (answer.status, "keys are with Mats" in words(answer)) == (200, True)
         assert "Before the first heading. 1 fact, 1 version" in words(answer)
-        assert read(paged.on("2026-04-02"), "/s/MEMORY.md?part=top").status == 404
+        assert read(paged.on("2026-04-02"), "/s/MEMORY.md").status == 404
 
     def test_programs_are_told_what_the_verbs_tell(self, memory: Memory) -> None:
         answer = read(memory, WORK, accept="application/json").json
@@ -108,8 +108,8 @@ class TestNow:
         paged.at.write("memory/long.md", f"- first\n\n# A\n\n- own\n\n## B\n\n{lines}")
         commit_on(paged.at, "2026-05-01")
         memory = paged.on(TODAY)
-        for query in ("part=top", "section=A"):
-            text = words(read(memory, f"/s/memory/long.md?{query}"))
+        for query in ("", "?section=A"):
+            text = words(read(memory, f"/s/memory/long.md{query}"))
             assert "1 fact, 1 version" in text
             assert "no longer current" not in text
         answer = read(memory, "/s/memory/long.md?section=A+%3E+B")

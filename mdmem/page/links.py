@@ -15,8 +15,6 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.addresses import join_path
 
-SECTION_TOP = "top"
-"""The value of `part` for the text before the first heading."""
 COMMIT = late.pattern(r"[0-9a-f]{7,64}")
 """The id of a commit, whole or abbreviated, as addresses and forms have it."""
 _BYTES = "surrogateescape"
@@ -55,8 +53,7 @@ class Links:
 
     def section(self, path: str, section: SectionPath, **query: Any) -> str:
         """A section, or the text before the first heading; `at` is the number of a version."""
-        named = {"section": join_path(section)} if section else {"part": SECTION_TOP}
-        return _address(f"/s/{_quoted(path)}", {**named, **query})
+        return _address(f"/s/{_quoted(path)}", {"section": join_path(section), **query})
 
     def fact(self, fact: str) -> str:
         """A fact by its id."""
@@ -158,8 +155,7 @@ class ExportLinks(Links):
         given = _given(query)
         if given.keys() - {"nth"}:
             return ""
-        named = {"section": join_path(section)} if section else {"part": SECTION_TOP}
-        values = {"path": path, **named, **given}
+        values = {"path": path, **_given({"section": join_path(section)}), **given}
         name = f"section/{_slug(' '.join((path, *section)), tuple(values.items()))}"
         return self._page("section", (path, section), name, **values)
 
