@@ -166,7 +166,7 @@ def test_twice_gives_the_same_bytes_whatever_is_not_committed(
 
 @pytest.mark.costly
 def test_from_a_day_on(memory: Memory, tmp_path: Path):
-    export(memory, tmp_path / "out", "2026-02-03")
+    export(memory, tmp_path / "out", " 2026-02-03")
     pages = pages_of(tmp_path / "out")
     assert {name for name in pages if name.startswith("day/")} >= {
         "day/2026-02-03.html",

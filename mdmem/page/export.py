@@ -142,8 +142,8 @@ def _first_day(memory: Memory, since: str | None) -> str | None:
     if since is None:
         return None
     day = memory.changes(ShowChanges(since=since, limit=1)).since
-    # `changes` tells the day only where it was given in words
-    return day.isoformat() if day else since[: len("2026-03-05")]
+    # `changes` names the day only if it was given in words
+    return day.isoformat() if day else since.strip()
 
 
 # Its pages.
