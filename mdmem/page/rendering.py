@@ -52,7 +52,7 @@ def html(reader: Reader, page: Page, frame: Frame) -> str:
 
 
 def _document(reader: Reader, source: str, path: str) -> tuple[Markup, bool]:
-    """As much of a file as fits on a page, as HTML, and whether that is all of it."""
+    """A file as HTML, as far as it fits on a page, and whether that is all of it."""
     source = _readable(reader, source)
     shown, is_whole = markdown.html_in_part(source, Places(reader, path).address)
     return Markup(shown), is_whole
