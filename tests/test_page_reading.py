@@ -302,6 +302,7 @@ class TestFiles:
         rest = read(memory, "/files?after=20")
         assert main(rest).count('<li class="row') == 2
         assert "/files" in addresses(rest)
+        assert "No more files." in words(read(memory, "/files?after=40"))
         assert read(memory, "/files?after=-1").status == 200
         assert read(memory, "/files?after=99999999999999999999").status in (200, 400)
 
