@@ -87,6 +87,14 @@ def test_an_entry_without_a_word_of_the_question(at: Desk, server: VectorServer)
     assert server.texts == [CAR]
 
 
+def test_a_memory_of_two_entries_has_none_above_chance(at: Desk, server: VectorServer):
+    at.write("MEMORY.md", "# Memory\n\n- one\n- two\n")
+    filled(at)
+    found = search(at, CAR)
+    assert (found.hits, found.vectors) == ((), None)
+    assert server.texts[-1] == CAR
+
+
 def test_behind_what_words_found(at: Desk):
     found = search(at, "rope hangs in the attic above the grey boxes of the sawbones", limit=12)
     places = [number for number, hit in enumerate(found.hits, 1) if hit.like]

@@ -41,16 +41,22 @@ class Likeness:
 
     def shares(self, keys: Sequence[int]) -> list[float]:
         """Each candidate's likeness from 0 to 1; one without a vector has the median."""
-        known = sorted(map(self.of_candidates.__getitem__, filter(self.of_candidates.get, keys)))
+        known = sorted(self.of_candidates[key] for key in keys if key in self.of_candidates)
         if not known:
             return [0.0] * len(keys)
         median = known[len(known) // 2]
-        return [self.share(self.of_candidates.get(key, median)) for key in keys]
+        return self._as_shares([self.of_candidates.get(key, median) for key in keys])
 
     def share(self, likeness: float) -> float:
         """A likeness as a share of the way from `low` to the best, or to `high`."""
-        top = max(*self.of_candidates.values(), self.high, *(each for _, each in self.nearest[:1]))
-        return min(1.0, max(0.0, (likeness - self.low) / (top - self.low))) if top > self.low else 0
+        return self._as_shares([likeness])[0]
+
+    def _as_shares(self, values: Sequence[float]) -> list[float]:
+        best_other = (value for _, value in self.nearest[:1])
+        top = max([self.high, *self.of_candidates.values(), *best_other])
+        if top <= self.low:
+            return [0.0] * len(values)
+        return [min(1.0, max(0.0, (value - self.low) / (top - self.low))) for value in values]
 
 
 class Meaning(Protocol):
