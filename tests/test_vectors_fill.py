@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import World
+from test_secrets import EVERYTHING
 from vector_models import VectorServer, answer, vector_server
 from workspaces import Desk, desk
 
@@ -16,6 +17,7 @@ from mdmem.folder import files
 from mdmem.llm.asking import read_records
 from mdmem.memory import Memory
 from mdmem.model.writes import Purge
+from mdmem.secrets import find
 from mdmem.show.reads import status_json, status_text
 from mdmem.vectors import fill
 from mdmem.vectors.store import FOLDER_NAME, ROWS_NAME, TABLE_NAME, opened_store
@@ -82,6 +84,77 @@ def test_sent_texts(at: Desk, server: VectorServer):
     sent = "".join(server.texts)
     assert "garden" not in sent
     assert TOKEN not in sent
+
+
+PRIVATE_LOG = """# 2026-03-04
+
+- before <private> some
+- garden gate
+- the garden </private>
+- yes
+- no <Private >garden</private>
+- perhaps
+
+<PRIVATE>
+
+## Garden
+
+- garden wall
+
+</PRIVATE>
+
+- of the heading
+
+## Evening
+
+- done
+"""
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_private_text_is_not_sent_with_what_is_beside_it(at: Desk, server: VectorServer, end: str):
+    at.write("memory/2026-03-04.md", PRIVATE_LOG.replace("\n", end))
+    filled(at)
+    assert {each for each in server.texts if each.startswith("2026")} == {
+        "2026-03-04\nyes",
+        "2026-03-04\nperhaps",
+        "2026-03-04 > Evening\ndone",
+    }
+    assert "garden" not in "".join(server.texts).casefold()
+
+
+def test_a_file_that_changed_since_it_was_indexed(at: Desk, server: VectorServer):
+    at.write("MEMORY.md", CURATED)
+    workspace = at.workspace
+    fresh_index(workspace, lambda _: None)
+    at.write("MEMORY.md", f"- first\n\n- second\n\n{CURATED}")
+    fill.fill_store(workspace, lambda: index_unchecked(workspace))
+    assert "Memory > Home\nopen again" in server.texts
+    assert "second" not in server.texts
+    assert "garden" not in "".join(server.texts)
+
+
+def test_no_kind_of_secret_is_sent(at: Desk, server: VectorServer):
+    lines = "".join(f"- of {kind}: {text}\n" for kind, text in EVERYTHING if "\n" not in text)
+    fences = "".join(f"```\n{text}\n```\n\n" for _, text in EVERYTHING if "\n" in text)
+    at.write("MEMORY.md", f"# Memory\n\n{lines}\n{fences}")
+    filled(at)
+    sent = "\n".join(server.texts)
+    assert sent.count("[REDACTED:") >= len(EVERYTHING)
+    assert not find(sent, strict=True)
+
+
+@pytest.mark.parametrize("shown", [4, 20, 39])
+def test_a_secret_that_is_cut_off_is_not_sent(at: Desk, server: VectorServer, shown: int):
+    text = "x" * (2000 - len("Memory > Home\n ") - shown)
+    heading = "x" * (240 - len("Memory >  ") - shown)
+    at.write(
+        "MEMORY.md",
+        f"# Memory\n\n## Home\n\n- {text} {TOKEN}\n\n## {heading} {TOKEN}\n\n- yes\n",
+    )
+    filled(at)
+    assert len(server.texts) == 2
+    assert not any(TOKEN[:4] in sent for sent in server.texts)
 
 
 def test_filled_once_newest_first(at: Desk, server: VectorServer, monkeypatch: pytest.MonkeyPatch):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import World
-from test_vectors_fill import filled, set_up
+from test_vectors_fill import TOKEN, filled, set_up
 from vector_models import VectorServer, answer, vector_server
 from workspaces import Desk, desk
 
@@ -160,6 +160,12 @@ def test_no_word_of_a_question_is_kept(at: Desk):
         if path.is_file() and "index" not in path.parts:
             assert b"zyzzyva" not in path.read_bytes(), path
     assert "embed" in (at.workspace.state / LOG_NAME).read_text()
+
+
+def test_a_question_is_sent_without_secrets(at: Desk, server: VectorServer):
+    search(at, f"who mended our jalopy with {TOKEN} <private>at the old mill</private>")
+    search(at, "<private>who mended our jalopy</private>")
+    assert server.texts == ["who mended our jalopy with [REDACTED:github-token]"]
 
 
 def test_what_is_not_current_is_never_brought_in(at: Desk):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 
 from mdmem.model.trail import Entry
@@ -14,13 +14,20 @@ _SHORT_CHARS = 80
 _KEY_BYTES = 8
 
 
-def passage(entries: Sequence[Entry], position: int, is_log: bool) -> str:
-    """The text of one of a file's entries: headings, a short log entry's predecessor, its own."""
-    entry = entries[position]
-    parts = [" > ".join(entry.section)[:_HEADING_CHARS], entry.text]
-    if is_log and position and len(entry.text) < _SHORT_CHARS:
-        parts.insert(1, entries[position - 1].text)
-    return "\n".join(filter(None, parts))[:_MOST_CHARS]
+def passage_entries(entries: Sequence[Entry], position: int, is_log: bool) -> Sequence[Entry]:
+    """The entries whose text is in a passage: one of a file's, and the one before it, if needed."""
+    needs_other = is_log and position > 0 and len(entries[position].text) < _SHORT_CHARS
+    return entries[position - needs_other : position + 1]
+
+
+def passage(entries: Sequence[Entry], clean: Callable[[str], str] = str) -> str:
+    """The text of `passage_entries`, below the headings of the last one.
+
+    `clean` takes out what is not to be sent, before a cut can hide it.
+    """
+    headings = clean(" > ".join(entries[-1].section))[:_HEADING_CHARS]
+    texts = filter(None, (headings, *(entry.text for entry in entries)))
+    return clean("\n".join(texts))[:_MOST_CHARS]
 
 
 def passage_key(text: str) -> int:

@@ -44,7 +44,7 @@ from mdmem.search.labels import (
     origin_labels,
     place_labels,
 )
-from mdmem.search.passages import passage, passage_key
+from mdmem.search.passages import passage, passage_entries, passage_key
 from mdmem.search.terms import grams, split_scripts, terms
 from mdmem.startup.records import dataclass, field, replace
 
@@ -315,7 +315,7 @@ def text_fields(file: FileText, language: str, owner: str) -> Iterator[dict[str,
             ),
             "heading_length": _length(words_above),
             "row": _dump(entry, about, section_fields),
-            "passage": passage_key(passage(entries, position, is_log)),
+            "passage": passage_key(passage(passage_entries(entries, position, is_log))),
         }
         if entry.until is not None:
             fields["until"] = entry.until.toordinal()

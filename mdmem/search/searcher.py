@@ -21,7 +21,7 @@ from mdmem.search.blend import Likeness
 from mdmem.search.cues import QuestionCues
 from mdmem.search.engine import call_engine
 from mdmem.search.overlay import Overlay, OverlayEntry, PoolCounts, Scorer, TermStatistics
-from mdmem.search.passages import passage, passage_key
+from mdmem.search.passages import passage, passage_entries, passage_key
 from mdmem.search.query import Clause, Filter, IndexQuery, Lexicon
 from mdmem.search.ranking import Candidates, Decay
 from mdmem.search.results import CandidateRow, FirstHits, Match
@@ -132,14 +132,15 @@ class IndexSearcher:
         """The file of an entry."""
         return self._row(address).entry.path
 
-    def passages_of(self, path: FilePath) -> Iterator[tuple[int, str, Entry]]:
-        """Key and text of the passages of a file's entries."""
+    def passages_of(self, path: FilePath) -> Iterator[tuple[int, str, Sequence[Entry]]]:
+        """Key and text of the passages of a file's entries, and the entries in each."""
         rows = map(self._row, self._of_file(path, self._searcher.num_docs))
         live = schema.in_file_order(row for row in rows if row.lifetime.is_live)
         entries = [row.entry for row in live]
         for position, row in enumerate(live):
-            text = passage(entries, position, row.kind is FileKind.DAILY)
-            yield passage_key(text), text, row.entry
+            held = passage_entries(entries, position, row.kind is FileKind.DAILY)
+            text = passage(held)
+            yield passage_key(text), text, held
 
     def with_overlay(
         self, paths: Collection[str], current_files: Iterable[tuple[FilePath, Sequence[IndexRow]]]

@@ -105,15 +105,19 @@ def _is_hidden(character: str) -> bool:
 def strip_blocks(text: str, tags: Collection[str] = TAGS) -> str:
     """A text without blocks in these tags, nested and escaped ones too."""
     for _ in range(_MOST_ROUNDS):
-        if not any(beginning in text for beginning in _BEGINNINGS):
-            return text
-        pattern = _tag_pattern(frozenset(tags))
-        spans = list(_block_spans(text, pattern))
+        spans = block_spans(text, tags)
         if not spans:
             return text
         text = "".join(_parts_between(text, spans))
     tag = _tag_pattern(frozenset(tags)).search(text)
     return text[: tag.start()] if tag else text
+
+
+def block_spans(text: str, tags: Collection[str]) -> Sequence[tuple[int, int]]:
+    """Start and end of each block in these tags, nested and escaped ones too."""
+    if not any(beginning in text for beginning in _BEGINNINGS):
+        return ()
+    return list(_block_spans(text, _tag_pattern(frozenset(tags))))
 
 
 def _parts_between(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[str]:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import islice
 
-from mdmem import secrets
-from mdmem.errors import RepositoryProblem
+from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files
 from mdmem.llm.endpoints import ModelFailure
-from mdmem.model import FilePath
+from mdmem.model import FileKind, FilePath
 from mdmem.model.reads import VectorStatus
 from mdmem.model.trail import Entry
 from mdmem.search.indexer import SearchIndex
+from mdmem.search.passages import passage, passage_entries, passage_key
 from mdmem.search.searcher import Address
-from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.transcripts.tags import strip_blocks
-from mdmem.vectors.source import Embedder, embedding_model, open_source
+from mdmem.text.document import Document, parse_bytes, with_line_end
+from mdmem.text.entries import entries
+from mdmem.transcripts.tags import block_spans
+from mdmem.vectors.source import (
+    PRIVATE_TAGS,
+    Embedder,
+    embedding_model,
+    open_source,
+    without_secrets,
+)
 from mdmem.vectors.store import (
     FOLDER_NAME,
     TABLE_NAME,
@@ -34,10 +40,6 @@ from mdmem.workspace import Workspace
 BATCH = 64
 FILL_LOCK = "vectors-fill.lock"
 _LOCK_SECONDS = 30.0
-_TOLD_CHARS = 100
-"""By so much of its text an entry is found in the passage of the next one."""
-_PRIVATE = frozenset({"private"})
-_PRIVATE_BLOCK = late.pattern(r"(?is)<private\b[^>]*>.*?(?:</private\s*>|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ def keep_passages(
     Args:
         workspace: its lock of vectors is held.
         index: as it is.
-        is_kept: judges a passage with the entries whose text may be in it.
+        is_kept: judges a passage with the entries in it.
 
     Raises sqlite3.Error, OSError.
     """
@@ -95,12 +97,9 @@ def keep_passages(
     if index.finder is not None:
         listed = index.finder.passages(workspace.now().date())
         for path in {index.finder.path_at(address) for _, _, address in listed}:
-            before: tuple[Entry, ...] = ()
-            for key, text, entry in index.finder.passages_of(path):
-                held = [each for each in before if each.text[:_TOLD_CHARS] in text]
-                if is_kept(text, (*held, entry)):
+            for key, text, held in index.finder.passages_of(path):
+                if is_kept(text, held):
                     keys.add(key)
-                before = (entry,)
     _keep_only(workspace, keys)
 
 
@@ -160,34 +159,48 @@ def _waiting(workspace: Workspace, index: SearchIndex, store: VectorStore) -> It
         if path not in of_files:
             if len(of_files) >= BATCH:
                 of_files.clear()
-            of_files[path] = _sent_texts(workspace, index, path)
+            of_files[path] = _sent_texts(workspace, path)
         if key in of_files[path]:
             yield _Passage(key, day, of_files[path][key])
 
 
-def _sent_texts(workspace: Workspace, index: SearchIndex, path: FilePath) -> dict[int, str]:
-    """By key: a file's passages as they are sent, without secrets; private ones are empty."""
-    assert index.finder is not None
-    private = _private_lines(workspace, path)
+def _sent_texts(workspace: Workspace, path: FilePath) -> dict[int, str]:
+    """By key: a file's passages as they are sent, without secrets; private ones are empty.
+
+    They are read from the file as it is now: its lines in the index may be those of before.
+    """
+    try:
+        data = files.read(files.path_on_disk(workspace.root, path)) or b""
+        document = parse_bytes(data)
+    except PathProblem:  # the next catch-up takes it out of the index
+        return {}
+    listed, is_private = entries(document, path, daily=workspace.daily), _private_entries(document)
+    is_log = workspace.kind_of(path) is FileKind.DAILY
     texts = {}
-    for key, text, entry in index.finder.passages_of(path):
-        is_private = not private.isdisjoint(range(entry.start_line, entry.end_line + 1))
-        redacted = "" if is_private else secrets.redact(strip_blocks(text, _PRIVATE)).strip()
-        texts[key] = redacted
+    for position, entry in enumerate(listed):
+        held = passage_entries(listed, position, is_log)
+        public = [each for each in held if not is_private(each)]
+        texts[passage_key(passage(held))] = (
+            passage(public, without_secrets) if entry in public else ""
+        )
     return texts
 
 
-def _private_lines(workspace: Workspace, path: FilePath) -> set[int]:
-    """The numbers of lines that are within a `<private>` block."""
-    data = files.read(files.path_on_disk(workspace.root, path)) or b""
-    text = data.decode("utf-8", "replace")
-    spans: Iterator[re.Match[str]] = (
-        _PRIVATE_BLOCK.finditer(text) if "<private" in text else iter(())
-    )
-    return {
+def _private_entries(document: Document) -> Callable[[Entry], bool]:
+    """A check of a file's entries: True if one, or a heading above, is in a `<private>` block."""
+    text = with_line_end(document.text, "\n")
+    lines = {
         line
-        for span in spans
-        for line in range(
-            text.count("\n", 0, span.start()) + 1, text.count("\n", 0, span.end()) + 2
-        )
+        for start, end in block_spans(text, PRIVATE_TAGS)
+        for line in range(text.count("\n", 0, start) + 1, text.count("\n", 0, end) + 2)
     }
+    headings = {section.path for section in document.sections if section.start + 1 in lines}
+
+    def is_private(entry: Entry) -> bool:
+        above = (entry.section[:depth] for depth in range(1, len(entry.section) + 1))
+        return not (
+            lines.isdisjoint(range(entry.start_line, entry.end_line + 1))
+            and headings.isdisjoint(above)
+        )
+
+    return is_private

@@ -15,7 +15,14 @@ from mdmem.errors import WorkspaceProblem
 from mdmem.folder import files, installed
 from mdmem.llm.endpoints import ModelFailure
 from mdmem.search.blend import Likeness
-from mdmem.vectors.source import Embedder, EmbeddingModel, Vector, embedding_model, open_source
+from mdmem.vectors.source import (
+    Embedder,
+    EmbeddingModel,
+    Vector,
+    embedding_model,
+    open_source,
+    without_secrets,
+)
 from mdmem.vectors.store import (
     ROWS_NAME,
     SCALE_BYTES,
@@ -140,7 +147,7 @@ class AskedMeaning:
 
     def __init__(self, workspace: Workspace, question: str, wait: float, is_kept: bool) -> None:
         """Prepare to ask for at most `wait` seconds; `is_kept`: the vector is kept on disk."""
-        self._workspace, self._question = workspace, question
+        self._workspace, self._question = workspace, without_secrets(question)
         self._wait, self._is_kept = wait, is_kept
         self.state: str | None = None
         self.note: str | None = None
@@ -162,6 +169,8 @@ class AskedMeaning:
         return None
 
     def _likeness(self, keys: Sequence[int]) -> Likeness | None:
+        if not self._question:
+            return None
         workspace = self._workspace
         model = embedding_model(workspace.settings, workspace.environment)
         if find_spec("numpy") is None:

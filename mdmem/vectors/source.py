@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
-from mdmem import repo
+from mdmem import repo, secrets
 from mdmem.errors import WorkspaceProblem
 from mdmem.folder import config
 from mdmem.folder.config import Settings
@@ -38,6 +38,7 @@ from mdmem.llm.endpoints import (
     answer_in_time,
 )
 from mdmem.startup.records import dataclass
+from mdmem.transcripts.tags import strip_blocks
 
 Purpose = Literal["query", "passage"]
 Vector: TypeAlias = "array[float]"
@@ -46,6 +47,7 @@ MOST_ANSWER_BYTES = 16_000_000
 """64 vectors of 4,096 numbers as text have 6 MB."""
 _CHUNK_BYTES = 65_536
 _TASK = "embed"
+PRIVATE_TAGS = frozenset({"private"})
 _ENVIRONMENT = {"MDMEM_RUN": "1", "MDMEM_CONTEXT": "off"}
 
 
@@ -119,6 +121,11 @@ def embedding_model(settings: Settings, environment: Mapping[str, str]) -> Embed
 
 def _no_model(message: str, hint: str) -> WorkspaceProblem:
     return WorkspaceProblem("no-model", message, hint)
+
+
+def without_secrets(text: str) -> str:
+    """A text as it may be sent: without secrets and `<private>` blocks."""
+    return secrets.redact(strip_blocks(text, PRIVATE_TAGS), strict=True).strip()
 
 
 def open_source(model: EmbeddingModel) -> VectorSource:
