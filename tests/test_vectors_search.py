@@ -19,7 +19,7 @@ from mdmem.model.searches import Search, SearchResult
 from mdmem.model.writes import Forget, Remember
 from mdmem.show.hits import search_json, search_text
 from mdmem.vectors import questions
-from mdmem.vectors.store import FOLDER_NAME, TABLE_NAME
+from mdmem.vectors.store import FOLDER_NAME, ROWS_NAME, TABLE_NAME
 
 OTHERS = """
     rope hangs in the attic above grey boxes
@@ -271,6 +271,16 @@ def test_a_store_that_is_damaged(at: Desk, server: VectorServer):
     (folder,) = (at.workspace.state / FOLDER_NAME).iterdir()
     (folder / TABLE_NAME).write_bytes(b"no table" * 1000)
     assert search(at, CAR).vectors == "behind"
+    filled(at)
+    assert search(at, CAR).hits[0].like
+
+
+@pytest.mark.parametrize("kept", [0, 1, 100])
+def test_rows_that_were_cut_off(at: Desk, server: VectorServer, kept: int):
+    (folder,) = (at.workspace.state / FOLDER_NAME).iterdir()
+    rows = folder / ROWS_NAME
+    rows.write_bytes(rows.read_bytes()[:kept])
+    assert search(at, CAR).vectors == ("behind" if kept < 100 else None)
     filled(at)
     assert search(at, CAR).hits[0].like
 

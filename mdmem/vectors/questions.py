@@ -79,15 +79,13 @@ class ComparedRows:
     def __init__(self, store: VectorStore, dimensions: int) -> None:
         import numpy  # noqa: PLC0415 - an extra, and 160 ms of CPU
 
-        path, size = store.folder / ROWS_NAME, SCALE_BYTES + dimensions
-        count = path.stat().st_size // size
-        rows = numpy.memmap(path, numpy.uint8, "r", shape=(count, size))
-        self.count = count
+        self.count = store.whole_rows
+        shape = self.count, SCALE_BYTES + dimensions
+        rows = numpy.memmap(store.folder / ROWS_NAME, numpy.uint8, "r", shape=shape)
         self._scales = rows[:, :SCALE_BYTES].copy().view("<f4").ravel()
         self._bytes = rows[:, SCALE_BYTES:].view(numpy.int8)
-        self._compared = (
-            None if store.count <= _MOST_COMPARED else store.newest_rows(_MOST_COMPARED)
-        )
+        # not the rows that a purge has left empty
+        self._compared = numpy.array(store.newest_rows(_MOST_COMPARED), "i8")
 
     def _floats(self, rows: Any) -> numpy.ndarray[Any, Any]:
         floats: numpy.ndarray[Any, Any] = self._bytes[rows].astype("f4")
@@ -101,10 +99,9 @@ class ComparedRows:
 
     def nearest(self, vector: Vector) -> tuple[float, float, list[tuple[int, float]]]:
         """The mean likeness of rows, what a row of chance seldom has, and the rows above that."""
-        import numpy  # noqa: PLC0415
+        import numpy  # noqa: PLC0415 - as above
 
-        chosen: Any = numpy.arange(self.count) if self._compared is None else self._compared
-        question = numpy.array(vector, "f4")
+        chosen, question = self._compared, numpy.array(vector, "f4")
         values = numpy.concatenate(
             [
                 (self._bytes[chosen[start : start + _BLOCK]].astype("f4") @ question)
@@ -183,7 +180,7 @@ class AskedMeaning:
             return None
         with opened_store(folder) as store:
             dimensions = store.dimensions
-            if dimensions is None or not store.count:
+            if dimensions is None or not store.newest_rows(1):
                 self.state, self.is_incomplete = BEHIND, True
                 return None
             vector = self._vector(model, store)

@@ -88,6 +88,15 @@ class VectorStore:
         """The number of texts with a vector."""
         return int(self._table.execute("SELECT count(row) FROM texts").fetchone()[0])
 
+    @property
+    def whole_rows(self) -> int:
+        """The number of rows in the file: fewer than the table names, if somebody has cut it."""
+        dimensions = self.dimensions
+        if dimensions is not None:
+            with suppress(FileNotFoundError):
+                return (self.folder / ROWS_NAME).stat().st_size // (SCALE_BYTES + dimensions)
+        return 0
+
     def missing(self, keys: Sequence[int]) -> list[int]:
         """Those texts that are neither embedded nor skipped, in their order."""
         known = self.rows(keys)
@@ -116,19 +125,14 @@ class VectorStore:
 
     def newest_rows(self, most: int) -> list[int]:
         """The rows of the curated texts and the newest logs, up to a number, in order."""
-        newest = "SELECT row FROM texts WHERE row >= 0 ORDER BY day DESC, row DESC LIMIT ?"
-        return sorted(row for (row,) in self._table.execute(newest, (most,)))
+        newest = "SELECT row FROM texts WHERE row >= 0 AND row < ? ORDER BY day DESC, row DESC"
+        values = (self.whole_rows, most)
+        return sorted(row for (row,) in self._table.execute(f"{newest} LIMIT ?", values))
 
     def drop_lost_rows(self) -> None:
-        """Forget texts whose row is not in the file: somebody has cut it."""
-        dimensions, size = self.dimensions, 0
-        if dimensions is None:
-            return
-        with suppress(FileNotFoundError):
-            size = (self.folder / ROWS_NAME).stat().st_size
+        """Forget texts whose row is not in the file."""
         with self._table:
-            whole = size // (SCALE_BYTES + dimensions)
-            self._table.execute("DELETE FROM texts WHERE row >= ?", (whole,))
+            self._table.execute("DELETE FROM texts WHERE row >= ?", (self.whole_rows,))
 
     def add(self, embedded: Sequence[EmbeddedText]) -> None:
         """Add vectors of texts that have none. Raises ModelFailure: another length than before."""
