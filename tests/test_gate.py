@@ -6,6 +6,7 @@ from test_search_curated import index as index  # the fixture
 
 from mdmem.search.indexer import SearchIndex
 from mdmem.search.query import Filter, IndexQuery
+from mdmem.text.follow_ups import made_things
 
 MISSED = ("home city", "What is the user allergic to?", "How much did the desk cost?")
 """Memory has an answer to these, and more of their words are unknown to it than known."""
@@ -55,7 +56,8 @@ def test_prompts_that_need_no_memory_do_not(index: SearchIndex, prompt: str):
 )
 def test_tasks_get_the_lines_on_what_they_make(index: SearchIndex, prompt: str, line: str):
     hits = [match.hit for match in index.search(IndexQuery(prompt, 8, Filter(), TODAY))]
-    assert [line in hit.text for hit in index.lines_for_task(prompt, hits)] == [True]
+    lines = index.lines_for_task(prompt, made_things(prompt), hits)
+    assert [line in hit.text for hit in lines] == [True]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +65,7 @@ def test_tasks_get_the_lines_on_what_they_make(index: SearchIndex, prompt: str, 
 )
 def test_other_prompts_get_no_such_lines(index: SearchIndex, prompt: str):
     hits = [match.hit for match in index.search(IndexQuery(prompt, 8, Filter(), TODAY))]
-    assert index.lines_for_task(prompt, hits) == ()
+    assert index.lines_for_task(prompt, made_things(prompt), hits) == ()
 
 
 @pytest.mark.parametrize("prompt", ["35", "16 more", "does it match 2023?", "the first two"])

@@ -42,7 +42,6 @@ from mdmem.search.terms import (
 )
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.text.follow_ups import made_things
 
 CONSTANT = 0.3
 SCORE_WEIGHT = 1.01
@@ -222,18 +221,20 @@ def _names_a_date(prompt: str) -> bool:
     return named is not None and named.month is not None
 
 
-def lines_for_task(prompt: str, hits: Sequence[Hit], language: str = ENGLISH) -> tuple[Hit, ...]:
+def lines_for_task(
+    prompt: str, things: Sequence[str], hits: Sequence[Hit], language: str = ENGLISH
+) -> tuple[Hit, ...]:
     """The hits that begin with a thing that a prompt asks to make, or share two neighbouring words.
 
     To be asked with curated hits, in which these tell the subject: `commit messages: imperative`.
     """
     pairs = _pairs(prompt, language)
-    things = {stem(word, language) for word in indexed_words(" ".join(made_things(prompt)))}
+    made = {stem(word, language) for word in indexed_words(" ".join(things))}
     return tuple(
         hit
         for hit in hits
         if pairs & _pairs(text := hit.text[:_MOST_CHARS], language)
-        or _first_term(text, language) in things
+        or _first_term(text, language) in made
     )
 
 

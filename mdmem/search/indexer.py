@@ -223,9 +223,11 @@ class SearchIndex:
         words = gate.prompt_words(prompt, self._finder.lexicon, self._language)
         return gate.stands_alone(words, hits, self._language)
 
-    def lines_for_task(self, prompt: str, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    def lines_for_task(
+        self, prompt: str, things: Sequence[str], hits: Sequence[Hit]
+    ) -> tuple[Hit, ...]:
         """See `gate.lines_for_task`."""
-        return gate.lines_for_task(prompt, hits, self._language)
+        return gate.lines_for_task(prompt, things, hits, self._language)
 
     def holds(self, passing_filter: Filter) -> bool:
         """See `IndexSearcher.holds`."""

@@ -8,7 +8,7 @@ from mdmem.model import FileKind
 from mdmem.model.searches import Hit
 from mdmem.search.gate import is_question
 from mdmem.search.indexer import SearchIndex
-from mdmem.text.follow_ups import is_follow_up
+from mdmem.text.follow_ups import is_follow_up, made_things
 
 _CURATED_KINDS = (FileKind.EVERGREEN, FileKind.PROFILE)
 _MOST_CURATED = 8
@@ -45,6 +45,6 @@ def carried_hits(
         if index.carries(second, other_hits):
             return (ask_meaning(second) if ask_meaning else other_hits), True
     curated = [hit for hit in hits if not hit.near and kind_of(hit) in _CURATED_KINDS]
-    lines = index.lines_for_task(prompt, curated[:_MOST_CURATED])
+    lines = index.lines_for_task(prompt, made_things(prompt), curated[:_MOST_CURATED])
     corrections = {line.later for line in lines} - {None}
     return tuple(hit for hit in hits if hit in lines or hit.fact in corrections), bool(lines)
