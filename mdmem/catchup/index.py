@@ -327,8 +327,7 @@ def rebuild_index(
             boundary.forget_boundary(workspace)
         fresh = _bring_up_to_date(workspace, full, progress)
     if full and workspace.settings.vectors != "off":
-        # only with vectors
-        from mdmem.vectors.fill import drop_unknown  # noqa: PLC0415
+        from mdmem.vectors.fill import drop_unknown  # noqa: PLC0415 - only with vectors
 
         drop_unknown(workspace, fresh.index)
     return fresh
@@ -450,8 +449,7 @@ def catch_up_workspace(root: Path, environment: Mapping[str, str]) -> None:
                     break
     commits.maintain(workspace.repository)
     if workspace.settings.vectors != "off":
-        # only with vectors
-        from mdmem.vectors.fill import fill_store  # noqa: PLC0415
+        from mdmem.vectors.fill import fill_store  # noqa: PLC0415 - only with vectors
 
         fill_store(workspace, lambda: index_unchecked(workspace))
 

@@ -141,8 +141,7 @@ def _purge_vectors(workspace: Workspace, target: PurgeTarget) -> Path | None:
     folder = workspace.state / _VECTORS_NAME
     if not folder.is_dir() or workspace.settings.vectors == "off":
         return None
-    # only with vectors
-    from mdmem.vectors.fill import keep_passages  # noqa: PLC0415
+    from mdmem.vectors.fill import keep_passages  # noqa: PLC0415 - only with vectors
 
     rules = purge_rules(target)
 

@@ -79,8 +79,7 @@ def _meaning(
         or not blend.may_be_asked(request.query)
     ):
         return None
-    # only with vectors
-    from mdmem.vectors.questions import AskedMeaning  # noqa: PLC0415
+    from mdmem.vectors.questions import AskedMeaning  # noqa: PLC0415 - only with vectors
 
     wait = workspace.settings.vectors_wait / 1000 if seconds is None else seconds
     return AskedMeaning(workspace, request.query, wait, is_kept=seconds is None)

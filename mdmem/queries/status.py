@@ -77,8 +77,7 @@ def _vectors(
     """The entries with vectors, and a note where the settings name no model for them."""
     if workspace.settings.vectors == "off":
         return None, ()
-    # only with vectors
-    from mdmem.vectors.fill import vector_status  # noqa: PLC0415
+    from mdmem.vectors.fill import vector_status  # noqa: PLC0415 - only with vectors
 
     try:
         return vector_status(workspace, index), ()
