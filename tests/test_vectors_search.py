@@ -230,6 +230,17 @@ def test_a_late_answer_is_kept_for_the_next(at: Desk, server: VectorServer):
     assert len(server.requests) == 1
 
 
+def test_a_question_waits_for_the_one_before(at: Desk, server: VectorServer):
+    server.wait = 0.15
+    workspace = at.workspace
+    first = questions.AskedMeaning(workspace, CAR, 0.01, is_kept=False)
+    assert (first.likeness([]), first.state) == (None, "late")
+    second = questions.AskedMeaning(workspace, "who is the sawbones?", 5, is_kept=False)
+    assert second.likeness([]) is not None
+    assert second.state is None
+    assert server.texts == [CAR, "who is the sawbones?"]
+
+
 def test_without_numpy(at: Desk, server: VectorServer, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(questions, "find_spec", lambda name: None)
     found = search(at, CAR)

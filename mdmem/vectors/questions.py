@@ -220,15 +220,19 @@ class AskedMeaning:
         if self._is_paused():
             self.state = DOWN
             return None
-        if kept.asking is None or not kept.asking.is_alive():
-            kept.asking = threading.Thread(
+        asked, end = (model, self._question), time.monotonic() + self._wait
+        asking = kept.asking
+        if asking is not None:
+            asking.join(self._wait)  # maybe for another question: the source answers one at a time
+        if asked not in kept.vectors and (asking is None or not asking.is_alive()):
+            asking = kept.asking = threading.Thread(
                 target=self._ask, args=(kept, model), name="mdmem vectors", daemon=True
             )
-            kept.asking.start()
-        kept.asking.join(self._wait)
-        vector = kept.vectors.get((model, self._question))
+            asking.start()
+            asking.join(max(0.0, end - time.monotonic()))
+        vector = kept.vectors.get(asked)
         if vector is None:
-            self.state = LATE if kept.asking.is_alive() else DOWN
+            self.state = LATE if asking is not None and asking.is_alive() else DOWN
             self._count_failure()
         else:
             with suppress(FileNotFoundError):
