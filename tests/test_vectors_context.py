@@ -1,14 +1,11 @@
 """A prompt's block with a model of vectors: what it brings in, and what stays silent."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from conftest import World
-from test_vectors_fill import filled, set_up
-from test_vectors_search import CURATED
-from vector_models import VectorServer, vector_server
-from workspaces import Desk, desk
+from test_vectors_fill import set_up
+from test_vectors_search import at as at
+from test_vectors_source import server as server
+from vector_models import VectorServer
+from workspaces import Desk
 
 from mdmem.memory import Memory
 from mdmem.model.prompts import BuildContext, Purpose
@@ -17,21 +14,9 @@ from mdmem.vectors.store import FOLDER_NAME
 PROMPT = "does rope hang in the attic above grey boxes, or has the sawbones taken it?"
 
 
-@pytest.fixture
-def server() -> Iterator[VectorServer]:
-    with vector_server() as serving:
-        yield serving
-
-
-@pytest.fixture
-def at(world: World, repository: Path, server: VectorServer) -> Desk:
-    at = desk(world, repository)
-    set_up(world, server.url, vectors="always")
-    at.write("MEMORY.md", CURATED)
-    at.commit()
-    filled(at)
-    server.requests.clear()
-    return at
+@pytest.fixture(autouse=True)
+def always(at: Desk, server: VectorServer) -> None:
+    set_up(at.world, server.url, vectors="always")
 
 
 def block(at: Desk, prompt: str | None, purpose: Purpose = Purpose.PROMPT) -> str:

@@ -2,14 +2,14 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import World
 from test_secrets import EVERYTHING
-from vector_models import VectorServer, answer, vector_server
+from test_vectors_source import server as server
+from vector_models import VectorServer, answer
 from workspaces import Desk, desk
 
 from mdmem.catchup.index import catch_up_workspace, fresh_index, index_unchecked
@@ -45,12 +45,6 @@ def set_up(world: World, url: str, **more: str) -> None:
     own.parent.mkdir(parents=True, exist_ok=True)
     values = {"vectors": "always", "vectors_url": url, "vectors_name": "words", **more}
     own.write_text("".join(f'{name} = "{value}"\n' for name, value in values.items()))
-
-
-@pytest.fixture
-def server() -> Iterator[VectorServer]:
-    with vector_server() as serving:
-        yield serving
 
 
 @pytest.fixture

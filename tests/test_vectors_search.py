@@ -4,13 +4,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import World
 from test_vectors_fill import TOKEN, filled, set_up
-from vector_models import VectorServer, answer, vector_server
+from test_vectors_source import server as server
+from vector_models import VectorServer, answer
 from workspaces import Desk, desk
 
 from mdmem.llm.asking import LOG_NAME
@@ -49,12 +49,6 @@ CURATED = f"""# Memory
 - the ticket for the old bus is lost
 {MANY}"""
 CAR = "who mended our jalopy"
-
-
-@pytest.fixture
-def server() -> Iterator[VectorServer]:
-    with vector_server() as serving:
-        yield serving
 
 
 @pytest.fixture
