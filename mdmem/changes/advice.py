@@ -194,8 +194,6 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class _LocatedFact:
-    """A fact with its file, list item and section."""
-
     file: CuratedFile
     item: Item
     section: Section | None

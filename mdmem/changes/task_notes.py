@@ -218,7 +218,6 @@ def _line(text: str, now: datetime, day: date | None) -> str:
 
 
 def _last_day(document: Document, section: Section) -> date | None:
-    """The last day that a note of the task names."""
     days = [
         match[1]
         for item in section_items(document, section)

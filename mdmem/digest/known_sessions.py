@@ -378,7 +378,6 @@ class KnownSessions:
         return (exact or fitting)[0]
 
     def _local(self, moment: datetime | None) -> datetime | None:
-        """A time in the user's zone."""
         return moment.astimezone(self._zone) if moment else None
 
 

@@ -269,8 +269,6 @@ class _Zones:
 
 
 class _Notes:
-    """Notes of commits, cached."""
-
     def __init__(self, trail: Trail) -> None:
         self._trail = trail
         self._notes: dict[CommitId, ParsedNote | None] = {}

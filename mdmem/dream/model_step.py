@@ -393,7 +393,6 @@ class NightModel:
         self.message = ""
         self.tokens = self.requests = self.request_bytes = 0
         self.refused = 0
-        """The number of refused suggestions."""
 
     def merged(
         self,

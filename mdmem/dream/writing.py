@@ -20,7 +20,6 @@ from mdmem.text.facts import normalise_key, parse_item, shortened
 from mdmem.workspace import Workspace
 
 ACTOR = "dream"
-"""One of mdmem's own actors."""
 
 
 class WaitingParts:

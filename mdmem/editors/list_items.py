@@ -56,7 +56,6 @@ class LabelledText:
         return cls(words.rstrip() if until else words, until, tags, text[marks:])
 
     def __str__(self) -> str:
-        """The text."""
         holds_tags = self.until is not None or before_tags(self.words, len(self.words))[0] > 0
         return add_labels(self.words, self.until, self.tags if holds_tags else ()) + self.marks
 

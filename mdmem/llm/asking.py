@@ -37,7 +37,6 @@ _KEEP_SECONDS = 30 * 24 * 3600
 
 
 def _request_hash(model_name: str, request: ModelRequest) -> str:
-    """The name of the answer to a request."""
     return sha256(f"{model_name}\0{request.text}".encode()).hexdigest()
 
 
@@ -151,7 +150,6 @@ _MIN_ASCII_PER_TOKEN = 2
 
 
 def _open_model(endpoint: ModelServer | ModelCommand) -> Model:
-    """The model at an endpoint."""
     if isinstance(endpoint, ModelServer):
         # 600 ms with the package
         from mdmem.llm.server import ServerModel  # noqa: PLC0415

@@ -25,7 +25,6 @@ from mdmem.text.document import split_lines
 from mdmem.workspace import Workspace
 
 DRIVER_NAME = "mdmem"
-"""The name of the driver in settings and attributes."""
 _SECTION = f"merge.{DRIVER_NAME}"
 _DESCRIPTION = "memory files by section and fact (mdmem)"
 _WORDS = ("-P", "-m", "mdmem", "merge-driver", "%O", "%A", "%B", "%P")

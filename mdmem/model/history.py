@@ -36,7 +36,6 @@ class ShowChanges:
     limit: int = 20
 
     def __post_init__(self) -> None:
-        """Refuse a limit out of its range, and an unknown sort of files."""
         require_range("limit", self.limit, 0, _MAX_LISTED)
         if self.where not in (None, CURATED, LOGS):
             raise UsageProblem(f"{field('where')} is {CURATED} or {LOGS}, not {self.where!r}")
@@ -130,7 +129,6 @@ class ShowHistory:
     by_id: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse numbers out of their range, and a name together with the preamble."""
         require_range("limit", self.limit, 1, _MAX_SHOWN)
         require_range("upto", self.upto, 1, _MAX_LISTED)
         if self.target is not None and self.preamble:
@@ -147,7 +145,6 @@ class ShowBlame:
     preamble: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse both, and neither."""
         if (self.section is None) is not self.preamble:
             raise UsageProblem(f"name a section, or give {field('preamble')}")
 

@@ -166,7 +166,6 @@ class Dream:
     dry_run: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse an impossible day."""
         for day in self.days:
             require_possible_day(day)
 
@@ -308,7 +307,6 @@ class Schedule:
     uninstall: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse another system, and installing and removing at once."""
         if self.system not in (SYSTEMD, CRON):
             raise UsageProblem(
                 f"no schedule for {self.system[:80]!r}", f"It is {SYSTEMD} or {CRON}."

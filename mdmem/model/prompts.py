@@ -77,7 +77,6 @@ class BuildContext:
     preview: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse unknown words, numbers out of their range, and fields that do not go together."""
         require_choice("purpose", self.purpose, tuple(Purpose))
         require_choice("profile", self.profile, tuple(_WINDOW_SHARES))
         for part in self.without:
@@ -203,7 +202,6 @@ class Flush:
     silent: str = SILENT
 
     def __post_init__(self) -> None:
-        """Refuse numbers out of their range, and anything but a transcript or both figures."""
         require_range("window", self.window, 1, _MOST)
         for name, value in (
             ("tokens", self.tokens),

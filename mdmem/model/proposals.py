@@ -206,7 +206,6 @@ class ProposeBranch:
     allow: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Refuse a reason that reads as a trailer."""
         require_no_trailer("reason", self.reason)
 
 

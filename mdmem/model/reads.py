@@ -33,7 +33,6 @@ class Initialise:
     project: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse to put the instructions in and to take them out at once."""
         if self.agents is not None and self.no_agents is not None:
             raise UsageProblem(f"{field('agents')} and {field('no_agents')} exclude each other")
 
@@ -86,7 +85,6 @@ class Show:
     preamble: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a section together with the preamble."""
         if self.section is not None and self.preamble:
             raise UsageProblem(f"show takes a section or {field('preamble')}")
 
@@ -98,7 +96,6 @@ class ShowFigures:
     weeks: int = 12
 
     def __post_init__(self) -> None:
-        """Refuse a number of weeks out of its range."""
         require_range("weeks", self.weeks, 1, _MAX_WEEKS)
 
 
@@ -181,7 +178,6 @@ class ListFiles:
     first: FilePath | None = None
 
     def __post_init__(self) -> None:
-        """Refuse numbers out of their range."""
         require_range("limit", self.limit, 1, _MAX_FILES)
         require_range("offset", self.offset, 0, _MAX_OFFSET)
 

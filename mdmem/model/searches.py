@@ -125,7 +125,6 @@ class ListFacts:
     expiring: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse several tags in one, and a number below 0."""
         require_single_tags((*self.tags, *self.any_tags))
         require_range("limit", self.limit, 0, _MAX_LISTED)
         require_range("offset", self.offset, 0, _MAX_LISTED)

@@ -69,7 +69,6 @@ class ShowTrends:
     days: int = 42
 
     def __post_init__(self) -> None:
-        """Refuse a number of days out of its range."""
         require_range("days", self.days, 1, MOST_DAYS)
 
 

@@ -99,7 +99,6 @@ class EditSection:
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:
-        """Refuse arguments that do not go together."""
         creates = self.create or self.after is not None
         if creates and self.action not in _PLACING:
             names = ("create", "after", *(action.value for action in _PLACING))
@@ -191,7 +190,6 @@ class Log:
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:
-        """Refuse what is no time or an impossible day."""
         require_possible_day(self.day)
         if self.time is not None and not _MINUTE.fullmatch(self.time):
             raise UsageProblem(f"{self.time!r} is not a time", "Write it as 14:05.")
@@ -217,7 +215,6 @@ class Remember:
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:
-        """Refuse an impossible day."""
         require_possible_day(self.until)
 
 
@@ -296,7 +293,6 @@ class Revert:
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:
-        """Refuse what only a run can be undone with."""
         if (self.skip or self.take_out) and not self.may_be_run:
             raise UsageProblem(
                 f"{wording.field('skip' if self.skip else 'take_out')} is only for runs",
@@ -341,7 +337,6 @@ class Purge:
     allow: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Refuse a reason that reads as a trailer, and what cannot be allowed."""
         require_no_trailer("reason", self.reason)
         require_allowances(wording.field("allow"), self.allow)
 
@@ -355,7 +350,6 @@ class Save:
     actor: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a message that reads as one of mdmem's, and what cannot be allowed."""
         require_no_trailer("message", self.message)
         require_allowances(wording.field("allow"), self.allow)
 
@@ -433,7 +427,6 @@ class ReplaceText:
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:
-        """Refuse to look for nothing."""
         if not self.text:
             raise UsageProblem("the text to find is empty")
 
@@ -457,7 +450,6 @@ class MovePath:
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:
-        """Refuse to move a folder into itself."""
         if self.target is not None and self.target.startswith(f"{self.path}/"):
             raise UsageProblem(f"{self.path} cannot be moved into itself")
 

@@ -19,7 +19,6 @@ _UNIT_MARKER = (
 _EARLIER_MARKER = "# Placed by mdmem schedule, which replaces it."
 _PLAIN = frozenset((string.ascii_letters + string.digits + ":_.").encode())
 _MOST_NAME = 255
-"""The maximum of characters in a unit's name."""
 _ENV = "/usr/bin/env"
 _NOT_IN_PROGRAMS = frozenset("\"'\\")
 """Characters that systemd takes in arguments, and not in the path of the program."""

@@ -27,7 +27,6 @@ MAX_BYTES = 2_000_000
 
 _MOST_SECONDS = 60
 _LINE_BYTES = 4096
-"""The maximum length of a line."""
 _KEYS = (
     "time",
     "run",
@@ -114,7 +113,6 @@ def new_name(state: Path, step: str) -> str:
 
 
 def _last_name(state: Path) -> str | None:
-    """The name of the step recorded last, or None."""
     try:
         with (state / RUNS_NAME).open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _LINE_BYTES))

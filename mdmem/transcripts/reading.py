@@ -222,6 +222,5 @@ def line_hash(data: bytes) -> str:
 
 
 def _mark_of(time: datetime | None, speaker: Speaker, text: str) -> str:
-    """12 hex digits of the SHA-256 of time, speaker, and text before cleaning."""
     marked = f"{time.isoformat() if time else ''}\0{speaker.value}\0{text}"
     return line_hash(marked.encode("utf-8", "surrogatepass"))

@@ -95,7 +95,6 @@ _MODULES = {
     "ReplaceText": "whole_file",
     "InsertText": "whole_file",
 }
-"""The module of each record of arguments."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from mdmem.verbs import EditedText, Verb
 from mdmem.workspace import Workspace
 
 ACTOR = "digest"
-"""One of mdmem's own actors."""
 
 
 def edit(document: Document, change: DigestDay) -> EditResult:

@@ -260,7 +260,6 @@ class _AtomMatcher:
                 self.of_sides[side][number] = into
 
     def _equal(self, olds: Sequence[Any], news: Sequence[Any]) -> Iterator[tuple[int, int]]:
-        """Pairs of equal names."""
         pairs = matching_items(olds, news)
         if not self._kind.may_move:
             pairs = slid_down(pairs, olds, news)

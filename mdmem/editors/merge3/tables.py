@@ -38,7 +38,6 @@ class TableLine:
         return tuple(cell.strip() for cell in self.cells)
 
     def __str__(self) -> str:
-        """The line."""
         return f"{self.start}{'|'.join(self.cells)}{self.end}"
 
 

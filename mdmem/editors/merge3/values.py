@@ -100,7 +100,6 @@ class ItemText:
         )
 
     def __str__(self) -> str:
-        """The item."""
         return "".join(
             (
                 self.marker,

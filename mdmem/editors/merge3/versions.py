@@ -285,7 +285,6 @@ class Version:
         self.line_of.append(start)
 
     def _add_item(self, unit: Unit, section: int, start: int, end: int) -> None:
-        """Add a list item, and those beneath it."""
         document, first = self.tree.document, len(self.units)
         items = read_nested_items(unit.text, document.lines[start:end])
         units = list[Unit]()
