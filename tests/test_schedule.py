@@ -14,8 +14,8 @@ import pytest
 from commandline import Shell
 from conftest import World
 
+from mdmem import schedule
 from mdmem.errors import RepositoryProblem
-from mdmem.schedule import texts
 
 PROGRAM = (sys.executable, "-P", "-m", "mdmem")
 ODD_PATHS = [
@@ -53,7 +53,7 @@ class TestUnits:
         ],
     )
     def test_a_path_in_a_name(self, path: str, name: str):
-        assert texts.escape_path(path) == name
+        assert schedule.escape_path(path) == name
 
     @pytest.mark.skipif(
         shutil.which("systemd-escape") is None, reason="there is no systemd-escape here"
@@ -65,13 +65,13 @@ class TestUnits:
             capture_output=True,
             check=True,
         )
-        assert texts.escape_path(path).encode() == done.stdout.strip()
+        assert schedule.escape_path(path).encode() == done.stdout.strip()
 
     def test_a_path_that_is_too_long_for_a_name(self):
         with pytest.raises(RepositoryProblem) as problem:
-            texts.timer_of("/home/" + "日" * 30)
+            schedule.timer_of("/home/" + "日" * 30)
         assert problem.value.code == "cannot-schedule"
-        assert len(texts.timer_of("/home/" + "日" * 15)) < 255
+        assert len(schedule.timer_of("/home/" + "日" * 15)) < 255
 
     @pytest.mark.skipif(
         shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze here"
@@ -83,9 +83,11 @@ class TestUnits:
         python = tmp_path / name / "python"
         python.parent.mkdir()
         python.symlink_to(sys.executable)
-        (tmp_path / texts.SERVICE_NAME).write_text(texts.service((str(python), *PROGRAM[1:])))
-        (tmp_path / texts.TIMER_NAME).write_text(texts.timer())
-        paths = [str(tmp_path / unit) for unit in (texts.SERVICE_NAME, texts.TIMER_NAME)]
+        (tmp_path / schedule.SERVICE_NAME).write_text(
+            schedule.service_text((str(python), *PROGRAM[1:]))
+        )
+        (tmp_path / schedule.TIMER_NAME).write_text(schedule.timer_text())
+        paths = [str(tmp_path / unit) for unit in (schedule.SERVICE_NAME, schedule.TIMER_NAME)]
         environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
         done = subprocess.run(
             ["systemd-analyze", "--user", "verify", *paths],
@@ -101,7 +103,7 @@ class TestCrontab:
     @pytest.mark.parametrize("doubled", [True, False], ids=["\\\\ is one", "\\\\ is two"])
     @pytest.mark.parametrize("path", ODD_PATHS)
     def test_cron_and_its_shell_give_the_words_back(self, path: str, doubled: bool):
-        line = texts.cron_line(("printf", "%s|"), path)
+        line = schedule.cron_line(("printf", "%s|"), path)
         times, command = line[: len("*/5 * * * *")], line[len("*/5 * * * * ") :]
         assert times == "*/5 * * * *"
         read = re.sub(
@@ -114,7 +116,7 @@ class TestCrontab:
 
     def test_a_line_end_in_a_path(self):
         with pytest.raises(RepositoryProblem) as problem:
-            texts.cron_line(PROGRAM, "/home/a\nb")
+            schedule.cron_line(PROGRAM, "/home/a\nb")
         assert problem.value.code == "cannot-schedule"
 
     @pytest.mark.parametrize(
@@ -122,27 +124,29 @@ class TestCrontab:
     )
     def test_the_lines_of_others_stay_as_they_are(self, others: bytes):
         first, second = (
-            texts.cron_line(PROGRAM, "/home/ada/a"),
-            texts.cron_line(PROGRAM, "/home/ada/a b"),
+            schedule.cron_line(PROGRAM, "/home/ada/a"),
+            schedule.cron_line(PROGRAM, "/home/ada/a b"),
         )
-        both = texts.with_line(
-            texts.with_line(others, "/home/ada/a", first), "/home/ada/a b", second
+        both = schedule.with_line(
+            schedule.with_line(others, "/home/ada/a", first), "/home/ada/a b", second
         )
         assert both.startswith(others)
-        assert texts.with_line(both, "/home/ada/a", first) == both
-        assert texts.without_line(both, "/home/ada/a").endswith(second.encode() + b"\n")
-        assert texts.without_line(texts.without_line(both, "/home/ada/a"), "/home/ada/a b") in (
+        assert schedule.with_line(both, "/home/ada/a", first) == both
+        assert schedule.without_line(both, "/home/ada/a").endswith(second.encode() + b"\n")
+        assert schedule.without_line(
+            schedule.without_line(both, "/home/ada/a"), "/home/ada/a b"
+        ) in (
             others,
             others + b"\n",
         )
 
     def test_a_line_is_renewed_where_it_stands(self):
         old, new = (
-            texts.cron_line(("/old/python",), "/home/ada"),
-            texts.cron_line(("/new/python",), "/home/ada"),
+            schedule.cron_line(("/old/python",), "/home/ada"),
+            schedule.cron_line(("/new/python",), "/home/ada"),
         )
         assert (
-            texts.with_line(f"{old}\n# mine\n{old}\n".encode(), "/home/ada", new)
+            schedule.with_line(f"{old}\n# mine\n{old}\n".encode(), "/home/ada", new)
             == f"{new}\n# mine\n".encode()
         )
 
@@ -187,7 +191,7 @@ class TestSystemd:
         done = shell.run("schedule", "systemd")
         folder = shell.world.home / ".config" / "systemd" / "user"
         assert done.out == (
-            f"# {folder}/mdmem-run@.service\n{texts.service(PROGRAM)}\n# {folder}/mdmem-run@.timer\n{texts.timer()}".rstrip()
+            f"# {folder}/mdmem-run@.service\n{schedule.service_text(PROGRAM)}\n# {folder}/mdmem-run@.timer\n{schedule.timer_text()}".rstrip()
             + "\n"
         )
         assert "To install it: mdmem schedule --install\n" in done.err
@@ -197,8 +201,8 @@ class TestSystemd:
 
     def test_the_words_that_matter(self):
         service, timer = (
-            texts.service(("/opt/my python", "-m", "mdmem")).splitlines(),
-            texts.timer().splitlines(),
+            schedule.service_text(("/opt/my python", "-m", "mdmem")).splitlines(),
+            schedule.timer_text().splitlines(),
         )
         assert {"Type=oneshot", "Nice=10", "TimeoutStartSec=15min"} < set(service)
         assert 'ExecStart=":/opt/my python" -m mdmem -C %f run --quiet' in service
@@ -210,7 +214,7 @@ class TestSystemd:
         } < set(timer)
 
     def test_in_and_out(self, shell: Shell, system: Path):
-        name = texts.timer_of(str(shell.folder))
+        name = schedule.timer_of(str(shell.folder))
         first = shell.run("schedule", "systemd", "--install", "--json").answer
         assert (first["timer"], first["changed"], first["active"], first["next"]) == (
             name,
@@ -269,7 +273,7 @@ class TestSystemd:
             ["mdmem-run@.service", "mdmem-run@.timer"],
         )
         assert answer["next"] == [
-            f"systemctl --user enable --now {shlex.quote(texts.timer_of(str(shell.folder)))}"
+            f"systemctl --user enable --now {shlex.quote(schedule.timer_of(str(shell.folder)))}"
         ]
         assert shell.run("schedule", "systemd", "--uninstall").status == 0
         assert placed(shell) == []
@@ -282,7 +286,7 @@ class TestSystemd:
             " --user edit mdmem-run@INSTANCE.service\n[Service]\nExecStart=/bin/true\n"
         )
         assert shell.run("schedule", "systemd", "--install").status == 0
-        assert unit.read_text() == texts.service(PROGRAM)
+        assert unit.read_text() == schedule.service_text(PROGRAM)
 
     def test_a_unit_of_somebody_else_stays(self, shell: Shell, system: Path):
         unit = shell.world.home / ".config" / "systemd" / "user" / "mdmem-run@.service"
@@ -297,7 +301,7 @@ class TestCron:
     def test_in_and_out(self, shell: Shell, system: Path):
         mine, table = b"# mine\n0 5 * * * x\n", shell.world.home / "crontab"
         table.write_bytes(mine)
-        line = texts.cron_line(PROGRAM, str(shell.folder))
+        line = schedule.cron_line(PROGRAM, str(shell.folder))
         assert shell.run("schedule", "cron").out == f"{line}\n"
         assert table.read_bytes() == mine
         for changed in (True, False):

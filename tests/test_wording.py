@@ -15,7 +15,7 @@ from mdmem.errors import UsageProblem, report
 from mdmem.wording import field, plain, verb
 
 _DOORS = ("cli", "mcp", "page", "show")
-_SCRIPTS = ("folder/hook_files.py", "folder/installed.py", "schedule/texts.py")
+_SCRIPTS = ("folder/hook_files.py", "folder/installed.py", "schedule.py")
 CORE = [
     path
     for path in PATHS

@@ -140,6 +140,6 @@ class Pipelines:
     def schedule(self, request: Schedule) -> ScheduleResult:
         """Tell, start or end the calls of `run`. Raises RepositoryProblem (`cannot-schedule`)."""
         with self.record_event("schedule") as event:
-            result = module("schedule.placing").schedule(self.workspace, request)
+            result = module("schedule").schedule(self.workspace, request)
             event.done(result.changed)
         return result

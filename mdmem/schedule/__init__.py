@@ -1,4 +1,0 @@
-"""Schedules: systemd or cron calls `run` every few minutes.
-
-`texts` is pure, `placing` installs and removes.
-"""
