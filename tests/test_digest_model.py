@@ -36,7 +36,7 @@ from mdmem.model.pipelines import Digest, DigestResult, RunResult
 from mdmem.model.reads import ShowFigures
 from mdmem.model.writes import Log, Purge
 from mdmem.show.pipelines import digest_json, digest_text
-from mdmem.steps.run_log import RUNS_NAME
+from mdmem.steps import RUNS_NAME
 
 ONE = fact([3], "The pipes behind wall 2 drip slowly", "drip slowly")
 OTHER = fact([4], "The damp cellar has old shelves under the stairs, by wall 3", "damp cellar")

@@ -24,6 +24,7 @@ from dreams import (
 )
 from workspaces import Desk, desk
 
+from mdmem import steps
 from mdmem.changes import joined
 from mdmem.changes.file_write import Plan
 from mdmem.errors import MdmemError, RefusedChange
@@ -36,7 +37,6 @@ from mdmem.model.pipelines import DreamOp
 from mdmem.model.proposals import Accept, Reject
 from mdmem.model.writes import Forget, Remember, Revert, WriteOptions
 from mdmem.show.reads import status_text
-from mdmem.steps import run_log
 from mdmem.text.facts import parse_item
 from mdmem.trail import Trail
 from mdmem.workspace import Workspace
@@ -743,7 +743,7 @@ class TestNights:
             Said("the pump hums at night", source=INFERRED, line=4),
         )
         result = dream(at)
-        (record,) = run_log.read_steps(at.workspace.state)
+        (record,) = steps.read_steps(at.workspace.state)
         assert (record.step, record.run, record.outcome) == ("dream", "dream/2026-03-06", "done")
         commits = at.git(
             "log", "--all", "--format=%H", "--grep=Mdmem-Run: dream/2026-03-06"

@@ -12,9 +12,9 @@ import pytest
 from commandline import Shell
 from pi_sessions import write_session
 
+from mdmem import steps
 from mdmem.model.pipelines import StepRecord
 from mdmem.stats import run_figures
-from mdmem.steps import run_log
 
 DAY = 24 * 3600
 
@@ -52,8 +52,8 @@ def record(days: float, **figures: Any) -> StepRecord:
 def recorded(shell: Shell, *records: StepRecord) -> None:
     state = shell.folder / ".git" / "mdmem" / "root"
     state.mkdir(parents=True, exist_ok=True)
-    (state / run_log.RUNS_NAME).write_text(
-        "".join(json.dumps(run_log.record_json(each)) + "\n" for each in records)
+    (state / steps.RUNS_NAME).write_text(
+        "".join(json.dumps(steps.record_json(each)) + "\n" for each in records)
     )
 
 
@@ -111,7 +111,7 @@ class TestStatus:
         assert (skipped["lines"], skipped["first"]) == (3, 3)
         assert f"skipped    {path}: 3 lines, the first is line 3 (" in shell.run("status").out
         state = shell.folder / ".git" / "mdmem" / "root"
-        assert [each.skipped for each in run_log.read_steps(state)] == [1, 2]
+        assert [each.skipped for each in steps.read_steps(state)] == [1, 2]
         path.unlink()
         assert status(shell)["skipped"] == []
 

@@ -15,8 +15,8 @@ import pytest
 from commandline import NOW, Shell, mdmem, on_terminal
 from pi_sessions import START, write_session
 
+from mdmem import steps
 from mdmem.memory import Memory
-from mdmem.steps import run_log
 
 OFTEN = """
 import os, signal, sys
@@ -106,7 +106,7 @@ def test_an_interruption_keeps_what_is_done(shell: Shell, days: int, number: sig
     _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (130, b"mdmem: interrupted\n")
     (step,) = json.loads(shell.run("run", "--json").out)["steps"]
-    first, second = run_log.read_steps(shell.folder / ".git" / "mdmem" / "root")
+    first, second = steps.read_steps(shell.folder / ".git" / "mdmem" / "root")
     assert (first.outcome, second.outcome) == ("interrupted", "done")
     assert 0 < step["sessions"] < days
     assert len(list(entries(shell))) == len(set(entries(shell))) == days

@@ -12,10 +12,10 @@ from commandline import Shell, mdmem
 from conftest import World
 from pi_sessions import write_session
 
+from mdmem import steps
 from mdmem.errors import RepositoryProblem
 from mdmem.folder import files
-from mdmem.steps import run_log
-from mdmem.steps.turns import in_turn
+from mdmem.steps import in_turn
 
 KEYS = [
     *(
@@ -58,12 +58,10 @@ def state(shell: Shell) -> Path:
 
 
 def lines(shell: Shell) -> list[dict[str, Any]]:
-    return [
-        json.loads(line) for line in (state(shell) / run_log.RUNS_NAME).read_text().splitlines()
-    ]
+    return [json.loads(line) for line in (state(shell) / steps.RUNS_NAME).read_text().splitlines()]
 
 
-def steps(shell: Shell) -> list[dict[str, Any]]:
+def run_steps(shell: Shell) -> list[dict[str, Any]]:
     answer: dict[str, list[dict[str, Any]]] = json.loads(shell.run("run", "--json").out)
     return answer["steps"]
 
@@ -77,16 +75,16 @@ class TestRun:
             done.status,
             [(step["step"], step["outcome"]) for step in done.answer["steps"]],
         ) == (0, [("digest", "nothing-to-do")])
-        assert not (state(shell) / run_log.RUNS_NAME).exists()
+        assert not (state(shell) / steps.RUNS_NAME).exists()
 
     def test_below_another_run_nothing_is_to_be_done(self, shell: Shell, sessions: Path):
         write_session(sessions, *TALK)
         shell.patch.setenv("MDMEM_RUN", "1")
-        assert [step["outcome"] for step in steps(shell)] == ["nothing-to-do"]
+        assert [step["outcome"] for step in run_steps(shell)] == ["nothing-to-do"]
 
     def test_what_is_new_is_digested(self, shell: Shell, sessions: Path):
         write_session(sessions, *TALK)
-        first, second = steps(shell), steps(shell)
+        first, second = run_steps(shell), run_steps(shell)
         assert [
             (step["outcome"], step["entries"], step["messages"]) for step in (*first, *second)
         ] == [("done", 2, 3), ("unchanged", 0, 0)]
@@ -115,7 +113,7 @@ class TestRun:
         done = shell.run("run", "--quiet")
         assert (done.status, done.out.startswith("digest: repository-busy: ")) == (1, True)
         merge.unlink()
-        assert [step["outcome"] for step in steps(shell)] == ["done"]
+        assert [step["outcome"] for step in run_steps(shell)] == ["done"]
         assert [line["outcome"] for line in lines(shell)] == ["repository-busy", "done"]
 
     def test_a_transcript_that_cannot_be_read_fails_it_and_the_others_are_done(
@@ -137,27 +135,27 @@ class TestRun:
     def test_a_digest_by_hand_is_recorded_too(self, shell: Shell, tmp_path: Path):
         path = write_session(tmp_path, *TALK)
         shell.run("digest", str(path), "--dry-run")
-        assert not (state(shell) / run_log.RUNS_NAME).exists()
+        assert not (state(shell) / steps.RUNS_NAME).exists()
         shell.run("digest", str(path))
         assert [(line["step"], line["entries"]) for line in lines(shell)] == [("digest", 2)]
 
     def test_records_have_a_bound(
         self, shell: Shell, sessions: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setattr(run_log, "MAX_BYTES", 1_000)
+        monkeypatch.setattr(steps, "MAX_BYTES", 1_000)
         write_session(sessions, *TALK)
         for _ in range(8):
-            steps(shell)
-        assert (state(shell) / run_log.RUNS_NAME).stat().st_size <= 1_000
-        assert 2 <= len(run_log.read_steps(state(shell))) <= 6
+            run_steps(shell)
+        assert (state(shell) / steps.RUNS_NAME).stat().st_size <= 1_000
+        assert 2 <= len(steps.read_steps(state(shell))) <= 6
 
     def test_a_damaged_record_is_left_out(self, shell: Shell, sessions: Path):
         write_session(sessions, *TALK)
-        steps(shell)
-        with (state(shell) / run_log.RUNS_NAME).open("a") as file:
+        run_steps(shell)
+        with (state(shell) / steps.RUNS_NAME).open("a") as file:
             file.write('{"time": 3}\n[]\n{"half')
-        steps(shell)
-        assert [record.outcome for record in run_log.read_steps(state(shell))] == [
+        run_steps(shell)
+        assert [record.outcome for record in steps.read_steps(state(shell))] == [
             "done",
             "unchanged",
         ]
@@ -166,8 +164,8 @@ class TestRun:
 def test_each_run_has_a_name_of_its_own(tmp_path: Path):
     names = []
     for _ in range(5):  # in one second
-        with run_log.StepRecorder(tmp_path, "digest") as step:
-            step.run = run_log.new_name(tmp_path, "digest")
+        with steps.StepRecorder(tmp_path, "digest") as step:
+            step.run = steps.new_name(tmp_path, "digest")
             names.append(step.run)
     assert len(set(names)) == 5
     assert names == sorted(names)
@@ -182,7 +180,7 @@ class TestTurns:
         with files.lock(state(shell) / "run.lock", 0):
             done = shell.run("run", "--json")
         assert (done.status, json.loads(done.err)["error"]) == (1, "running")
-        assert [step["entries"] for step in steps(shell)] == [2]
+        assert [step["entries"] for step in run_steps(shell)] == [2]
 
     def test_eight_at_once(self, world: World, shell: Shell, sessions: Path):
         for number in range(6):
@@ -276,7 +274,7 @@ class TestTurns:
             lambda: talk_on(state_folder),
             lambda transcripts: False,
         )
-        step, again = steps(shell)
+        step, again = run_steps(shell)
         assert (step["entries"], again["entries"], again["messages"]) == (3, 0, 0)
         assert [line["step"] for line in lines(shell)] == ["digest", "digest"]
         assert first.exists()

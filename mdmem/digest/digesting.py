@@ -13,8 +13,7 @@ from mdmem.model.pipelines import Digest, DigestResult
 from mdmem.model.rules import is_iso_day
 from mdmem.queries import dates
 from mdmem.startup.records import replace
-from mdmem.steps.run_log import StepRecorder, new_name
-from mdmem.steps.turns import BELOW_RUN, in_turn
+from mdmem.steps import BELOW_RUN, StepRecorder, in_turn, new_name
 from mdmem.transcripts.files import (
     TranscriptFile,
     find_files,

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from mdmem import steps
 from mdmem.digest import cursors
 from mdmem.digest.cursors import Cursors
 from mdmem.folder import config
 from mdmem.llm import asking
 from mdmem.model.pipelines import StepRecord
 from mdmem.model.reads import ModelStatus, PipelineStatus, SilentStep, SkippedPart
-from mdmem.steps import run_log
 from mdmem.transcripts.files import TranscriptFile, find_files
 from mdmem.workspace import Workspace
 
@@ -24,7 +24,7 @@ _SILENT_AGE = timedelta(days=3)
 def pipeline_status(workspace: Workspace) -> PipelineStatus:
     """By cursors, step records and files; no transcript is read. Raises: OSError."""
     records, kept, now = (
-        run_log.read_steps(workspace.state),
+        steps.read_steps(workspace.state),
         cursors.read_cursors(workspace.state),
         datetime.now(UTC),
     )

@@ -25,7 +25,7 @@ from mdmem.model.writes import Purge, PurgePlan, PurgeResult
 from mdmem.queries import cited_sessions
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.steps.turns import LOCK_NAME
+from mdmem.steps import LOCK_NAME
 from mdmem.text.facts import fact_id, normalise
 from mdmem.transcripts.files import find_files, read_head, stat_file
 from mdmem.transcripts.reading import line_hash

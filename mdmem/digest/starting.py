@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from mdmem import repo
-from mdmem.steps.turns import BELOW_RUN
+from mdmem.steps import BELOW_RUN
 from mdmem.transcripts.files import find_files
 from mdmem.workspace import Workspace
 

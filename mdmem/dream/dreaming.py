@@ -11,8 +11,7 @@ from mdmem.llm import endpoints
 from mdmem.model.pipelines import DONE, DOUBLED, UNCHANGED, Dream, DreamOp, DreamResult
 from mdmem.model.rules import is_iso_day, parse_day
 from mdmem.queries import dates
-from mdmem.steps.run_log import StepRecorder
-from mdmem.steps.turns import in_turn
+from mdmem.steps import StepRecorder, in_turn
 from mdmem.wording import field
 from mdmem.workspace import Say, Workspace
 

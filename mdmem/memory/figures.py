@@ -7,7 +7,7 @@ from datetime import date, datetime, tzinfo
 from pathlib import Path
 from typing import TypeVar
 
-from mdmem import events, repo, stats
+from mdmem import events, repo, stats, steps
 from mdmem.events import Event
 from mdmem.folder import config, listing
 from mdmem.model.pipelines import StepRecord
@@ -15,7 +15,6 @@ from mdmem.model.reads import ShowFigures
 from mdmem.model.trends import ShowTrends
 from mdmem.startup.records import dataclass, replace
 from mdmem.stats import ContextFigures, Figures, RunFigures, SearchFigures
-from mdmem.steps import run_log
 from mdmem.workspace import Workspace, open_in, was_used
 
 T = TypeVar("T")
@@ -72,5 +71,5 @@ def days_of(workspace: Workspace, request: ShowFigures) -> ShowTrends:
 def of_runs(workspace: Workspace, request: ShowFigures) -> RunFigures:
     """Sum up the steps of pipelines. Raises OSError (unreadable records)."""
     zone, now = config.zone(workspace.settings.timezone), workspace.now()
-    steps = _not_later(run_log.read_steps(workspace.state), now)
-    return stats.run_figures(steps, now.date(), zone, request.weeks)
+    records = _not_later(steps.read_steps(workspace.state), now)
+    return stats.run_figures(records, now.date(), zone, request.weeks)

@@ -10,8 +10,7 @@ from mdmem.dream import dreaming, due
 from mdmem.errors import MdmemError
 from mdmem.model.pipelines import UNCHANGED, DigestResult, DreamResult, RunResult, StepResult
 from mdmem.model.syncing import SyncResult
-from mdmem.steps.run_log import StepRecorder, unrecorded
-from mdmem.steps.turns import BELOW_RUN, in_turn
+from mdmem.steps import BELOW_RUN, StepRecorder, in_turn, unrecorded
 from mdmem.workspace import Progress, Say, Workspace, refresh
 
 _DIGEST, _DREAM, _SYNC = "digest", "dream", "sync"

@@ -24,7 +24,7 @@ from mdmem.model.pipelines import (
     StepResult,
 )
 from mdmem.show.formatting import one_line
-from mdmem.steps.run_log import record_json
+from mdmem.steps import record_json
 from mdmem.text.addresses import join_path
 from mdmem.wording import number_of, verb
 

@@ -1,1 +1,0 @@
-"""Steps of pipelines: one runs at a time (`turns`), and each leaves a record (`run_log`)."""
