@@ -9,7 +9,7 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk
 
-from mdmem.changes import task_notes
+from mdmem.changes import tasks
 from mdmem.errors import MdmemError
 from mdmem.folder.layout import TASKS_PATH
 from mdmem.memory import Memory
@@ -33,7 +33,7 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 
 def tasks_file(at: Desk) -> Document | None:
-    return parse(at.read(TASKS_PATH)) if (at.root / task_notes.TASKS_PATH).exists() else None
+    return parse(at.read(TASKS_PATH)) if (at.root / tasks.TASKS_PATH).exists() else None
 
 
 def carry_out(at: Desk, changes: tuple[Change, ...]) -> list[bool]:
@@ -41,18 +41,18 @@ def carry_out(at: Desk, changes: tuple[Change, ...]) -> list[bool]:
 
 
 def begin(at: Desk, name: str, goal: str, now: datetime = AT) -> list[bool]:
-    return carry_out(at, task_notes.start_edits(tasks_file(at), name, goal, now, OPTIONS))
+    return carry_out(at, tasks.start_edits(tasks_file(at), name, goal, now, OPTIONS))
 
 
 def add_note(at: Desk, name: str, text: str, now: datetime = AT) -> list[bool]:
-    return carry_out(at, task_notes.note_edits(tasks_file(at), name, text, now, OPTIONS))
+    return carry_out(at, tasks.note_edits(tasks_file(at), name, text, now, OPTIONS))
 
 
 # In a repository.
 
 
 def test_a_task_from_start_to_done(at: Desk) -> None:
-    at.write(TASKS_PATH, task_notes.NEW_TASKS)
+    at.write(TASKS_PATH, tasks.NEW_TASKS)
     assert begin(at, "Move it", "sessions live in Redis") == [True]
     assert add_note(at, "move IT", "the migration is written", AT + timedelta(minutes=12)) == [True]
     assert add_note(at, "Move it", "all tests pass", AT + timedelta(days=1)) == [True]
@@ -67,7 +67,7 @@ def test_a_task_from_start_to_done(at: Desk) -> None:
         "- 10:01 # not a heading\n  \\```\n  nor a fence\n"
     )
     assert carry_out(
-        at, task_notes.finish_edits(tasks_file(at), "Move it", "moved,\nand faster", OPTIONS)
+        at, tasks.finish_edits(tasks_file(at), "Move it", "moved,\nand faster", OPTIONS)
     ) == [True, True]
     assert at.read(TASKS_PATH) == "# Tasks\n\n"
     assert at.read(LOG).endswith("\n\n## 10:00\n\n- [task] Move it: moved, and faster\n")
@@ -75,7 +75,7 @@ def test_a_task_from_start_to_done(at: Desk) -> None:
 
 def test_a_task_in_a_file_that_is_not_there(at: Desk) -> None:
     assert begin(at, "Move it", "Redis") == [True]
-    assert task_notes.open_task_names(tasks_file(at)) == ("Move it",)
+    assert tasks.open_task_names(tasks_file(at)) == ("Move it",)
     assert add_note(at, "Move it", "begun") == [True]
 
 
@@ -87,8 +87,8 @@ def test_a_task_that_is_there_is_gone_on_with(at: Desk) -> None:
 
 
 def test_who_begins_the_same_task_at_the_same_moment_loses_nothing(at: Desk) -> None:
-    first = task_notes.start_edits(None, "Move it", "Redis", AT, OPTIONS)
-    second = task_notes.start_edits(None, "Move it", "Postgres", AT, OPTIONS)
+    first = tasks.start_edits(None, "Move it", "Redis", AT, OPTIONS)
+    second = tasks.start_edits(None, "Move it", "Postgres", AT, OPTIONS)
     assert carry_out(at, (*first, *first, *second)) == [True, False, True]
     assert at.read(TASKS_PATH).endswith(
         "- 2026-03-05 10:00 goal: Redis\n- 2026-03-05 10:00 goal: Postgres\n"
@@ -105,17 +105,17 @@ def test_a_note_that_is_given_again_is_written_once(at: Desk) -> None:
 def test_an_interruption_loses_nothing(at: Desk, interrupted_after: int) -> None:
     at.write(TASKS_PATH, FILE)
     carry_out(
-        at, task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS)[:interrupted_after]
+        at, tasks.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS)[:interrupted_after]
     )
-    assert "Move it" in task_notes.open_task_names(tasks_file(at))
-    carry_out(at, task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS))
-    assert task_notes.open_task_names(tasks_file(at)) == ("Other one",)
+    assert "Move it" in tasks.open_task_names(tasks_file(at))
+    carry_out(at, tasks.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS))
+    assert tasks.open_task_names(tasks_file(at)) == ("Other one",)
     assert at.read(LOG).count("moved") == 1
 
 
 def test_what_is_gone_on_with_answers_as_what_was_not_interrupted(at: Desk) -> None:
     at.write(TASKS_PATH, FILE)
-    carry_out(at, task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS)[:1])
+    carry_out(at, tasks.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS)[:1])
     done = Memory(at.workspace).tasks.end("Move it", "moved", OPTIONS)
     assert (done.changed, done.op, done.commit) == (
         True,
@@ -171,7 +171,7 @@ def test_the_outcome_is_logged_again_unless_it_was_since_the_task_began(
     prepare(at)
     done = Memory(at.workspace).tasks.end("Move it", "moved", OPTIONS)
     assert at.read(LOG).count("- [task] Move it: moved\n") == times
-    assert (done.changed, done.op, task_notes.open_task_names(tasks_file(at))) == (True, Op.LOG, ())
+    assert (done.changed, done.op, tasks.open_task_names(tasks_file(at))) == (True, Op.LOG, ())
 
 
 def test_the_answer_says_what_both_changes_came_with(at: Desk) -> None:
@@ -211,7 +211,7 @@ def test_done_shown_beforehand_changes_nothing(at: Desk) -> None:
 
 def test_done_takes_out_only_what_it_has_seen(at: Desk) -> None:
     at.write(TASKS_PATH, FILE)
-    logged, taken_out = task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS)
+    logged, taken_out = tasks.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS)
     add_note(at, "Move it", "not quite")
     with pytest.raises(MdmemError) as failure:
         at.apply(taken_out)
@@ -228,9 +228,9 @@ def test_notes_with_headings_of_their_own_go_with_their_task(at: Desk) -> None:
     assert add_note(at, "Move it", "begun") == [True]
     assert "- 2026-03-05 09:58 goal: Redis\n- 10:00 begun\n" in at.read(TASKS_PATH)
     assert begin(at, "Plan", "another task") == [True]
-    assert task_notes.open_task_names(tasks_file(at)) == ("Move it", "Other one", "Plan")
-    carry_out(at, task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS))
-    assert task_notes.open_task_names(tasks_file(at)) == ("Other one", "Plan")
+    assert tasks.open_task_names(tasks_file(at)) == ("Move it", "Other one", "Plan")
+    carry_out(at, tasks.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS))
+    assert tasks.open_task_names(tasks_file(at)) == ("Other one", "Plan")
     assert "by hand" not in at.read(TASKS_PATH)
 
 
@@ -239,12 +239,12 @@ def test_notes_with_headings_of_their_own_go_with_their_task(at: Desk) -> None:
 
 def test_what_is_given() -> None:
     document = parse(FILE)
-    (change,) = task_notes.start_edits(document, "New", "x", AT, OPTIONS)
+    (change,) = tasks.start_edits(document, "New", "x", AT, OPTIONS)
     line = "- 2026-03-05 10:00 goal: x"
     assert change == EditSection(
         "Tasks > New", Action.APPEND, line, file="memory/tasks.md", create=True, options=OPTIONS
     )
-    (note,) = task_notes.note_edits(document, "other one", "y", AT, OPTIONS)
+    (note,) = tasks.note_edits(document, "other one", "y", AT, OPTIONS)
     assert note == EditSection(
         "Tasks > Other `one`",
         Action.APPEND,
@@ -252,7 +252,7 @@ def test_what_is_given() -> None:
         file="memory/tasks.md",
         options=OPTIONS,
     )
-    logged, taken_out = task_notes.finish_edits(document, "other one", "y", OPTIONS)
+    logged, taken_out = tasks.finish_edits(document, "other one", "y", OPTIONS)
     assert logged == Log("Other one: y", kind="task", options=OPTIONS)
     section = document.sections[2]
     where = {
@@ -261,21 +261,19 @@ def test_what_is_given() -> None:
         "expect": tree_etag(document, section),
     }
     assert taken_out == EditSection(action=Action.DELETE, subtree=True, options=OPTIONS, **where)
-    assert task_notes.show_arguments(document, "move it") == Show(
-        "memory/tasks.md", "Tasks > Move it"
-    )
-    (change,) = task_notes.start_edits(parse("## A\n"), "New", "x", AT, OPTIONS)
+    assert tasks.show_arguments(document, "move it") == Show("memory/tasks.md", "Tasks > Move it")
+    (change,) = tasks.start_edits(parse("## A\n"), "New", "x", AT, OPTIONS)
     assert change.section == "New"
-    assert task_notes.tasks_named(document, "None") == []
-    assert task_notes.show_arguments(parse("## A\n\n## B\n"), "b") == Show("memory/tasks.md", "B")
-    assert task_notes.open_task_names(document) == ("Move it", "Other one")
-    assert task_notes.open_task_names(None) == ()
+    assert tasks.tasks_named(document, "None") == []
+    assert tasks.show_arguments(parse("## A\n\n## B\n"), "b") == Show("memory/tasks.md", "B")
+    assert tasks.open_task_names(document) == ("Move it", "Other one")
+    assert tasks.open_task_names(None) == ()
 
 
 def test_a_task_with_a_section_of_its_path_above_it_is_named_by_its_number() -> None:
     document = parse("# Tasks\n\n### A\n\n- deep\n\n## A\n\n- x\n")
-    (note,) = task_notes.note_edits(document, "A", "y", AT, OPTIONS)
-    _, taken_out = task_notes.finish_edits(document, "A", "y", OPTIONS)
+    (note,) = tasks.note_edits(document, "A", "y", AT, OPTIONS)
+    _, taken_out = tasks.finish_edits(document, "A", "y", OPTIONS)
     assert (note.section, note.nth, taken_out.section, taken_out.nth) == (
         "Tasks > A",
         2,
@@ -295,9 +293,7 @@ def test_a_task_with_a_section_of_its_path_above_it_is_named_by_its_number() -> 
     ],
 )
 def test_a_note_has_the_day_where_it_is_another(last: str, stamp: str) -> None:
-    (change,) = task_notes.note_edits(
-        parse(f"# Tasks\n\n## A\n\n- {last}\n"), "A", "text", AT, OPTIONS
-    )
+    (change,) = tasks.note_edits(parse(f"# Tasks\n\n## A\n\n- {last}\n"), "A", "text", AT, OPTIONS)
     assert change.text == f"- {stamp} text"
 
 
@@ -311,7 +307,7 @@ FUNCTIONS = {
 
 def code(verb: str, *arguments: object) -> str:
     with pytest.raises(MdmemError) as failure:
-        getattr(task_notes, FUNCTIONS[verb])(*arguments)
+        getattr(tasks, FUNCTIONS[verb])(*arguments)
     return failure.value.code
 
 
@@ -355,27 +351,27 @@ def test_the_field_that_is_empty_is_named(
     verb: str, arguments: tuple[object, ...], field: str
 ) -> None:
     with pytest.raises(MdmemError, match=f"the {field} is empty"):
-        getattr(task_notes, FUNCTIONS[verb])(*arguments)
+        getattr(tasks, FUNCTIONS[verb])(*arguments)
 
 
 def test_the_nearest_names_are_told() -> None:
     with pytest.raises(MdmemError) as failure:
-        task_notes.show_arguments(parse(FILE), "Move itt")
+        tasks.show_arguments(parse(FILE), "Move itt")
     assert (failure.value.hint, failure.value.details["near"]) == (
         "Did you mean Move it?",
         ["Move it"],
     )
     with pytest.raises(MdmemError) as failure:
-        task_notes.show_arguments(parse(FILE), "zzz")
+        tasks.show_arguments(parse(FILE), "zzz")
     assert failure.value.hint == "Its tasks are: Move it; Other one"
     with pytest.raises(MdmemError) as failure:
-        task_notes.show_arguments(None, "zzz")
+        tasks.show_arguments(None, "zzz")
     assert plain(failure.value.hint) == "To start one: task start NAME"
 
 
 def test_tasks_of_one_name_are_relevant_cues_their_lines() -> None:
     with pytest.raises(MdmemError) as caught:
-        task_notes.show_arguments(parse("# Tasks\n\n## A\n\n## B\n\n## A\n"), "a")
+        tasks.show_arguments(parse("# Tasks\n\n## A\n\n## B\n\n## A\n"), "a")
     assert caught.value.details["sections"] == [
         {"section": "Tasks > A", "line": 3},
         {"section": "Tasks > A", "line": 7},

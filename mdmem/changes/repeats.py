@@ -7,11 +7,10 @@ still there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mdmem.catchup import trails
-from mdmem.changes import task_notes
 from mdmem.editors import EditResult
 from mdmem.errors import MdmemError
 from mdmem.folder import files, layout
@@ -28,6 +27,7 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.text.addresses import join_path, matching_sections
 from mdmem.text.document import (
     Document,
+    Section,
     decode,
     parse,
     parse_bytes,
@@ -296,11 +296,15 @@ def _last_end(
 
 
 def find_finished_task(
-    workspace: Workspace, name: str, outcome: str, options: WriteOptions
+    workspace: Workspace,
+    tasks_in: Callable[[Document], Sequence[Section]],
+    outcome_of: Callable[[Section], Log],
+    options: WriteOptions,
 ) -> WriteResult | None:
     """The answer to a repeated `task done` (options complete), else None.
 
-    The same actor ended the task with this outcome, and nothing was done to it since.
+    The same actor ended the task with this outcome, and nothing was done to it since. `tasks_in`:
+    the tasks of its name in a file; `outcome_of`: the log line of the outcome.
     """
 
     def is_ours(note: ParsedNote) -> bool:
@@ -308,14 +312,13 @@ def find_finished_task(
 
     for change in _newest_changes(workspace, layout.TASKS_PATH, is_ours):
         before, after = (
-            [] if each is None else task_notes.tasks_named(each, name)
-            for each in (change.before, change.after)
+            [] if each is None else tasks_in(each) for each in (change.before, change.after)
         )
         if before and not after and is_ours(change.note) and change.commit.parents:
             return _outcome_in(
                 workspace,
                 change.commit.parents[0],
-                task_notes.outcome_entry(before[0], outcome, options),
+                outcome_of(before[0]),
                 options,
             )
         if len(before) != len(after):
