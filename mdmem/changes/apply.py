@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mdmem import history
-from mdmem.changes import fact_places, repeats
+from mdmem.changes import repeats
 from mdmem.changes.commit_notes import commit_note, complete_options, with_pipeline, with_provenance
 from mdmem.changes.file_write import Plan, WrittenChange, write_plan
 from mdmem.changes.plan import plan_edit
@@ -13,8 +13,9 @@ from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.errors import MdmemError, RepositoryProblem
 from mdmem.model import CommitId, FilePath, Op, Provenance
 from mdmem.model.writes import DigestDay, Forget, Log, Remember, WriteOptions, WriteResult
-from mdmem.queries import likes
+from mdmem.queries import likes, lookup
 from mdmem.startup.records import replace
+from mdmem.text.addresses import join_path
 from mdmem.text.common_ends import common_ends
 from mdmem.text.document import Section, preamble_etag, section_etag
 from mdmem.verbs import FileEdit, target_path, verb_of
@@ -91,12 +92,10 @@ def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
     edit = verb.with_entry(workspace, dated)
     try:
         edits = (
-            fact_places.every_line(workspace, edit)
-            if isinstance(edit, Forget) and edit.everywhere
-            else [edit]
+            _every_line(workspace, edit) if isinstance(edit, Forget) and edit.everywhere else [edit]
         )
         results = apply_all(workspace, edits, edit.options, say)
-        result = results[0] if len(results) == 1 else fact_places.joined_answer(results)
+        result = results[0] if len(results) == 1 else _joined_answer(results)
     except MdmemError as problem:
         complete = replace(edit, options=complete_options(workspace, edit.options))
         if (repeat := repeats.find_repeat(workspace, complete, problem)) is None:
@@ -113,6 +112,34 @@ def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
             if isinstance(edit, Remember)
             else None
         ),
+    )
+
+
+def _every_line(workspace: Workspace, edit: Forget) -> list[Forget]:
+    """Edits that forget a fact in every editable file; the edit itself where none has it.
+
+    Raises: WorkspaceProblem (`not-allowed`: an agent asks).
+    """
+    workspace.require_person(workspace.given_actor(edit.options.actor), "forget every line at once")
+    lines = [
+        each
+        for each in lookup.locations_to_forget(workspace, edit, lookup.EDITABLE)
+        if edit.file in (None, each.path)
+    ]
+    sections = ((each, each.document.path_at(each.item.start)) for each in lines)
+    every = [
+        replace(edit, fact=each.item.fact.id, file=each.path, section=join_path(at) if at else None)
+        for each, at in sections
+    ]
+    return every or [edit]
+
+
+def _joined_answer(results: Sequence[WriteResult]) -> WriteResult:
+    forgotten = tuple(dict.fromkeys(place for each in results for place in each.forgotten))
+    return replace(
+        results[-1],
+        forgotten=forgotten,
+        removed=tuple(fact for each in results for fact in each.removed),
     )
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from mdmem.changes import fact_places
 from mdmem.changes.file_write import Plan
 from mdmem.editors import facts as fact_editor
 from mdmem.editors.fact_difference import FactDifference, fact_difference
@@ -15,9 +15,10 @@ from mdmem.folder.layout import guarded_kind, is_markdown
 from mdmem.model import FactId, FileKind, FilePath, Op, Source, Supersession
 from mdmem.model.writes import Forget, WriteOptions
 from mdmem.queries import lookup
+from mdmem.queries.lookup import FactLocation
 from mdmem.startup.records import replace
 from mdmem.text import check
-from mdmem.text.document import decode, parse, parse_bytes
+from mdmem.text.document import Document, decode, parse, parse_bytes
 from mdmem.text.facts import Item
 from mdmem.verbs import (
     AcceptEdit,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from mdmem.editors.list_items import Foundation, Foundations
 
 
-_QUOTED, _MOST_NAMED = 60, 3
+_MOST_FACTS, _MOST_NAMED, _QUOTED = 20, 3, 60
 _SOURCE_WORDS = {
     Source.INFERRED: "an inferred",
     Source.AUTO: "an automatic",
@@ -108,7 +109,7 @@ def _with_places(workspace: Workspace, edit: FileEdit, plan: Plan) -> tuple[Plan
     if workspace.contents is not None or isinstance(edit, RevertEdit):
         return plan, []
     if isinstance(edit, Forget):
-        forgotten, also, notes = fact_places.forgotten_places(
+        forgotten, also, notes = _forgotten_places(
             workspace, edit, plan.path, plan.old, plan.new, (*plan.removed, *plan.retracts)
         )
         return replace(plan, forgotten=forgotten, also=also), notes
@@ -116,7 +117,76 @@ def _with_places(workspace: Workspace, edit: FileEdit, plan: Plan) -> tuple[Plan
     gone = [fact for fact in plan.removed if fact not in over]
     if not gone or workspace.kind_of(plan.path) is FileKind.DAILY:
         return plan, []
-    return plan, fact_places.still_logged(workspace, gone)
+    return plan, _still_logged(workspace, gone)
+
+
+def _forgotten_places(
+    workspace: Workspace,
+    edit: Forget,
+    path: FilePath,
+    before: Document | None,
+    after: Document,
+    facts: Sequence[FactId],
+) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
+    """The PATH:LINEs of a forgotten line and its log copies, and of lines that still state it.
+
+    With notes on the latter.
+    """
+    assert before is not None  # it contains the fact
+    if not facts:
+        return (), (), []
+    fact = facts[0]
+    is_log = workspace.kind_of(path) is FileKind.DAILY
+    logs = lookup.log_copies(workspace, fact)
+    own = (
+        logs[:1]
+        if is_log
+        else [FactLocation(path, before, item) for item in fact_difference(before, after).removed]
+    )
+    if is_log and edit.is_of_copy:
+        own = [each for each in logs if each.path == path][:1]
+    elsewhere = [
+        each for each in lookup.locate_fact(workspace, fact, lookup.EDITABLE) if each.path != path
+    ]
+    elsewhere += [] if is_log else lookup.locate_in(path, after, fact)
+    copies = [each for each in logs if all(each is not one for one in own)]
+    kept = copies if edit.is_of_copy else []
+    forgotten = own if edit.is_of_copy else [*own, *copies]
+    notes = [f"the fact is still in {_listed(map(_named_place, elsewhere))}"] if elsewhere else []
+    notes += [_unchanged_note(kept)] if kept else []
+    return (
+        tuple(map(_place, forgotten)),
+        tuple(map(_named_place, [*elsewhere, *kept])),
+        notes,
+    )
+
+
+def _still_logged(workspace: Workspace, facts: Sequence[FactId]) -> list[str]:
+    """Notes on the log entries that still state some facts, one a fact."""
+    copies = (lookup.log_copies(workspace, fact) for fact in facts[:_MOST_FACTS])
+    return [
+        _unchanged_note(logs, f' "{" ".join(logs[0].item.fact.text.split())[:_QUOTED]}"')
+        for logs in islice(filter(None, copies), _MOST_NAMED)
+    ]
+
+
+def _unchanged_note(logs: Sequence[FactLocation], name: str = "") -> str:
+    entry = f"entry{name} is" if len(logs) == 1 else f"entries{name} are"
+    return f"the log {entry} unchanged and still current: {_listed(map(_place, logs))}"
+
+
+def _listed(places: Iterable[str]) -> str:
+    first, rest = (every := list(places))[:_MOST_NAMED], len(every) - _MOST_NAMED
+    return "; ".join([*first, f"{rest} more"] if rest > 0 else first)
+
+
+def _place(location: FactLocation) -> str:
+    return f"{location.path}:{location.item.start + 1}"
+
+
+def _named_place(location: FactLocation) -> str:
+    section = location.document.path_at(location.item.start)
+    return f"{_place(location)}, {section[-1]}" if section else _place(location)
 
 
 def _find_better_founded(
