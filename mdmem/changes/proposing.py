@@ -9,6 +9,7 @@ from mdmem.catchup import trails
 from mdmem.changes.apply import change_note, plan_diff, write_result
 from mdmem.changes.commit_notes import complete_options, with_provenance
 from mdmem.changes.file_write import Plan
+from mdmem.changes.moves import require_possible
 from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.editors import sameness
@@ -23,8 +24,19 @@ from mdmem.model.proposals import (
     ProposeBranch,
     ProposedWrite,
 )
-from mdmem.model.writes import WriteOptions
-from mdmem.proposals import branches, origins, pieces, reading, rewriting
+from mdmem.model.writes import (
+    CreateFile,
+    EditSection,
+    Forget,
+    InsertText,
+    Log,
+    Remember,
+    ReplaceText,
+    WholeFileEdit,
+    WriteOptions,
+    WriteResult,
+)
+from mdmem.proposals import branches, origins, own_files, pieces, reading, rewriting
 from mdmem.proposals.branches import ProposalRef
 from mdmem.proposals.origins import DecidedPart
 from mdmem.proposals.own_files import OwnFiles
@@ -87,6 +99,21 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
             if branches.move(workspace, own.proposal.ref if own.proposal else None, ref):
                 return ProposedWrite(write_result(plan, ref.tip), ref.id)
     raise _moved_again()
+
+
+def propose_as_write(
+    workspace: Workspace, edit: EditSection | Log | Remember | Forget | WholeFileEdit, say: Say
+) -> WriteResult:
+    """Propose an agent's edit; files, index and HEAD stay. Raises: MdmemError as `propose`."""
+    if isinstance(edit, CreateFile | ReplaceText | InsertText):
+        actor = workspace.given_actor(edit.options.actor)
+        require_possible(own_files.seen_by(workspace, actor), edit)
+    done = propose(workspace, Propose(edit=edit), say)
+    return replace(
+        done.result,
+        proposed=done.proposal is not None or done.result.changed,
+        proposal=done.proposal,
+    )
 
 
 def _plan(workspace: Workspace, edit: FileEdit, own: OwnFiles) -> tuple[Plan, bool]:

@@ -201,7 +201,7 @@ class Memory:
     ) -> WriteResult:
         with self._record_event(verb, options) as event, self._beside_pool(change):
             result = (
-                module("changes.agent_proposals").propose(self.workspace, change, self._say)
+                module("changes.proposing").propose_as_write(self.workspace, change, self._say)
                 if self._is_proposed(options, change)
                 else work()
             )
