@@ -13,7 +13,7 @@ from pathlib import Path
 from mdmem import events, repo, secrets
 from mdmem.folder import hook_files, layout
 from mdmem.merge import again
-from mdmem.merge.trailers import merge_trailers
+from mdmem.merge.again import merge_trailers
 from mdmem.model import CommitId, FileKind, FilePath, Problem
 from mdmem.repo import Repository, git_files
 from mdmem.repo.worktree import StagedFile

@@ -1,14 +1,19 @@
-"""Merges of two commits, made again file by file: nothing is stored of a merge."""
+"""Merges of two commits, made again file by file: nothing is stored of a merge.
+
+The trailers for the message of one come from this too: contradictions, and what was kept.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from mdmem.merge import merge_by_section
-from mdmem.model import CommitId, FilePath
+from mdmem.folder import layout
+from mdmem.merge import ids_in, merge_by_section
+from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.repo import Repository
 from mdmem.repo.first_parent import changed_files, merge_bases
 from mdmem.startup.records import dataclass
+from mdmem.workspace import Workspace, workspaces_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +77,50 @@ def base_text(repository: Repository, bases: Sequence[CommitId], path: FilePath)
             return None
         text = merged
     return text
+
+
+def merge_trailers(
+    repository: Repository,
+    merged: Iterable[MergedFile],
+    text_of: Callable[[FilePath], bytes | None],
+    environment: Mapping[str, str],
+) -> tuple[str, ...]:
+    """The trailers for files that both sides changed; only of facts that are in the result.
+
+    `repository` is seen from its root, `text_of` gives a file's text in the result.
+    """
+    files = list(merged)
+    workspaces = workspaces_of(
+        repository, {(repository.root / file.path).parent for file in files}, environment
+    )
+    trailers: list[str] = []
+    for file in files:
+        workspace = workspaces.get((repository.root / file.path).parent)
+        kind = merged_kind(workspace, file.path) if workspace else None
+        if kind is not None:
+            trailers += _trailers_of_file(file, kind, text_of(file.path) or b"")
+    return tuple(dict.fromkeys(trailers))
+
+
+def merged_kind(workspace: Workspace, path: FilePath) -> FileKind | None:
+    """The kind of a memory file by its path from the root; None for one not merged by section."""
+    inner = FilePath(path.removeprefix(workspace.repository.prefix))
+    kind = workspace.kind_of(inner)
+    is_merged = (
+        kind.is_memory
+        and kind is not FileKind.BOOTSTRAP
+        and not layout.within(inner, workspace.settings.extra_paths)
+    )
+    return kind if is_merged else None
+
+
+def _trailers_of_file(file: MergedFile, kind: FileKind, result: bytes) -> Iterator[str]:
+    """The trailers for one file; values of one key contradict each other without any."""
+    notes = merge_by_section(file.base, file.ours, file.theirs, kind).notes
+    standing = ids_in(result) if notes.contradictions or notes.kept else frozenset()
+    for first, second, key in notes.contradictions:
+        if key is None and {first, second} <= standing:
+            yield f"Mdmem-Contradicts: {first} {second}"
+    for fact in notes.kept:
+        if fact in standing:
+            yield f"Mdmem-Kept: {fact}"

@@ -11,7 +11,7 @@ from mdmem.folder.layout import WORKSPACE_MARKS
 from mdmem.folder.listing import is_marked
 from mdmem.folder.machine import machine_name, safe_name
 from mdmem.merge import again, setup
-from mdmem.merge.trailers import merge_trailers
+from mdmem.merge.again import merge_trailers
 from mdmem.model import CommitId, FactId, FilePath, Op
 from mdmem.model.syncing import SetAside
 from mdmem.repo import Repository, branch_commits
