@@ -15,7 +15,7 @@ from mdmem import repo, wording
 from mdmem.errors import RepositoryProblem, WorkspaceProblem
 from mdmem.folder import config, files, layout, listing, trust
 from mdmem.folder.config import Settings
-from mdmem.model import CommitId, FileKind, FilePath, actors
+from mdmem.model import CommitId, FileKind, FilePath, rules
 from mdmem.model.rules import parse_allowances
 from mdmem.repo import Identity, Repository, discovery, git_files, ignored
 from mdmem.repo.runner import FETCH_VERSIONS, LACKS_VERSIONS
@@ -146,14 +146,14 @@ class Workspace:
         shell).
         """
         actor = self._in_shell(named, self.environment.get("MDMEM_ACTOR"), self.settings.actor)
-        if named and actors.fold_actor(named) and actor != named.strip():
+        if named and rules.fold_actor(named) and actor != named.strip():
             raise WorkspaceProblem(
                 "not-allowed",
                 f"{named.strip()!r} is a person, and this is the shell of an agent's host",
                 f"Leave the actor out to write as {actor}.",
             )
         if actor is not None:
-            actors.require_unreserved(actor)
+            rules.require_unreserved(actor)
         return actor
 
     def is_agent(self, actor: str | None) -> bool:
@@ -309,7 +309,7 @@ def actor_in_shell(
     environment: Mapping[str, str],
 ) -> str | None:
     """The first non-empty name; in a host's shell its agent instead of a person (None)."""
-    actor = next((name.strip() for name in names if name and actors.fold_actor(name)), None)
+    actor = next((name.strip() for name in names if name and rules.fold_actor(name)), None)
     host = trust.host_of(environment)
     if host is None or trust.origin_of_actor(actor, people) is trust.TextOrigin.AGENT:
         return actor

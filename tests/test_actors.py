@@ -7,7 +7,7 @@ from workspaces import Desk, append, desk, refused
 from mdmem.changes import pending
 from mdmem.errors import WorkspaceProblem
 from mdmem.model import Source
-from mdmem.model.actors import RESERVED_ACTORS, fold_actor, is_person, require_unreserved
+from mdmem.model.rules import RESERVED_ACTORS, fold_actor, is_person, require_unreserved
 
 
 @pytest.mark.parametrize(

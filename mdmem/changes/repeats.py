@@ -17,7 +17,7 @@ from mdmem.folder import files, layout
 from mdmem.history import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath
-from mdmem.model.actors import fold_actor
+from mdmem.model.rules import fold_actor
 from mdmem.model.trail import MarkKind
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions, WriteResult
 from mdmem.queries import lookup

@@ -18,7 +18,7 @@ from typing import Any
 
 from mdmem.errors import UsageProblem, WorkspaceProblem
 from mdmem.folder import layout, trust
-from mdmem.model import SETTINGS_NAME, actors
+from mdmem.model import SETTINGS_NAME, rules
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.wording import near_names
@@ -435,13 +435,13 @@ def _with_actors(
         return _checked(values, file_name), {}
     by_actor = {}
     for actor, table in tables.items():
-        if not isinstance(table, dict) or table.keys() != {"write"} or not actors.fold_actor(actor):
+        if not isinstance(table, dict) or table.keys() != {"write"} or not rules.fold_actor(actor):
             raise WorkspaceProblem(
                 "bad-settings",
                 f"{file_name}: [{_BY_ACTOR}.{_quoted(actor)}] must be a table with write alone",
                 f'Write [{_BY_ACTOR}."claude-code"], and below it write = "propose".',
             )
-        by_actor[actors.fold_actor(actor)] = _check_value("write", table["write"], file_name)
+        by_actor[rules.fold_actor(actor)] = _check_value("write", table["write"], file_name)
     return _checked({k: v for k, v in values.items() if k != _BY_ACTOR}, file_name), by_actor
 
 
@@ -452,7 +452,7 @@ def must_propose(settings: Settings, names: Iterable[str | None]) -> bool:
     """
     if settings.agents_propose or EVERY_AGENT in settings.write:
         return True
-    folded = [actors.fold_actor(name) for name in names if name]
+    folded = [rules.fold_actor(name) for name in names if name]
     return any(
         name in settings.write or name.rpartition("/")[2] in settings.write for name in folded
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 
-from mdmem.model import Source, actors
+from mdmem.model import Source, rules
 from mdmem.startup.records import dataclass
 
 HOST_MARKS: Mapping[str, str] = {
@@ -185,5 +185,5 @@ def other_author(author: str, addresses: Collection[str]) -> str | None:
 
 def origin_of_actor(actor: str | None, people: Iterable[str]) -> TextOrigin:
     """The origin of what an actor does; None is a person at the keyboard."""
-    is_person = actor is None or actors.is_person(actor, people)
+    is_person = actor is None or rules.is_person(actor, people)
     return TextOrigin.PERSON if is_person else TextOrigin.AGENT

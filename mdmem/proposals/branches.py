@@ -15,9 +15,9 @@ from mdmem.folder import layout
 from mdmem.folder.layout import is_markdown
 from mdmem.folder.machine import host_name, make_user_key, user_key
 from mdmem.model import CommitId, FilePath
-from mdmem.model.actors import RESERVED_ACTORS
 from mdmem.model.proposals import KEPT_DAYS, MOST_PROPOSALS
 from mdmem.model.reads import UnreadableProposal, Waiting
+from mdmem.model.rules import RESERVED_ACTORS
 from mdmem.repo import Repository, branch_commits
 from mdmem.repo.branch_commits import BlobChange, BranchCommit
 from mdmem.startup import late

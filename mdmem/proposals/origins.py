@@ -13,8 +13,8 @@ from mdmem.folder.trust import TextOrigin
 from mdmem.history.messages import ParsedNote, quoted_line
 from mdmem.history.notes import parse_message, parse_notes
 from mdmem.model import CommitId, FactId, FilePath, Source, Supersession
-from mdmem.model.actors import RESERVED_ACTORS, fold_actor
 from mdmem.model.proposals import PartName, PartOrigin, PartState
+from mdmem.model.rules import RESERVED_ACTORS, fold_actor
 from mdmem.proposals.branches import ProposedBranch, safe_actor
 from mdmem.repo import Repository, branch_commits
 from mdmem.repo.branch_commits import BlobChange, BranchCommit

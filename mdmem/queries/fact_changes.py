@@ -16,7 +16,6 @@ from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.history.sources import line_notes
 from mdmem.model import FactId, FileKind, FilePath
-from mdmem.model.actors import fold_actor
 from mdmem.model.history import (
     LOGS,
     ChangeKind,
@@ -25,6 +24,7 @@ from mdmem.model.history import (
     ReplacedFact,
     ShowChanges,
 )
+from mdmem.model.rules import fold_actor
 from mdmem.model.trail import Entry, Fate, Mark, MarkKind, Occurrence, TrailCommit
 from mdmem.queries import dates
 from mdmem.queries.blame import shallow_notes, statement_of

@@ -13,8 +13,8 @@ from mdmem.catchup import kept, trails
 from mdmem.folder import config
 from mdmem.history import figures
 from mdmem.model import FactId, FileKind, FilePath, Source
-from mdmem.model.actors import fold_actor
 from mdmem.model.history import ChangeKind, FactChange
+from mdmem.model.rules import fold_actor
 from mdmem.model.trail import FactSpan, MarkKind
 from mdmem.model.trends import (
     ActiveDay,

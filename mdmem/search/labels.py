@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from mdmem.model import PATH_SEPARATOR, FactId, FileKind, FilePath, SectionPath, actors
+from mdmem.model import PATH_SEPARATOR, FactId, FileKind, FilePath, SectionPath, rules
 from mdmem.model.searches import Hit, TagCount
 from mdmem.model.trail import Entry, Origin
 from mdmem.search.terms import encodable
@@ -97,7 +97,7 @@ def origin_labels(origin: Origin) -> Iterator[str]:
 @lru_cache(maxsize=_KEPT)
 def actor_label(name: str) -> str:
     """An actor as indexed: as actors are compared."""
-    return encodable(actors.fold_actor(name))
+    return encodable(rules.fold_actor(name))
 
 
 def session_label(name: str) -> str:

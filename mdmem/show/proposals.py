@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Any
 
 from mdmem.history.differences import DiffKind, word_difference
-from mdmem.model.actors import BLANK
 from mdmem.model.proposals import (
     DecidedItem,
     Decision,
@@ -25,6 +24,7 @@ from mdmem.model.proposals import (
     ProposedHit,
     ProposedWrite,
 )
+from mdmem.model.rules import BLANK
 from mdmem.show.formatting import iso, named_commit, unreadable_json
 from mdmem.show.writes import proposed_line, write_json, write_text
 from mdmem.text.addresses import join_path
