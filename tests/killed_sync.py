@@ -16,7 +16,7 @@ from killed_write import WRITING_GITS, is_step
 from mdmem.catchup import background
 from mdmem.folder import files
 from mdmem.memory import Memory
-from mdmem.model.syncing import Sync
+from mdmem.model.pipelines import Sync
 
 if TYPE_CHECKING:
     from conftest import World

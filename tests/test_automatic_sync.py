@@ -22,7 +22,7 @@ from mdmem.errors import MdmemError
 from mdmem.folder import files
 from mdmem.githooks import hooks
 from mdmem.memory import Memory
-from mdmem.model.syncing import SyncResult
+from mdmem.model.pipelines import SyncResult
 from mdmem.model.writes import Log
 from mdmem.sync import automatic, syncing
 from mdmem.sync.sync_state import load_state

@@ -14,7 +14,7 @@ from workspaces import Desk
 from mdmem.folder import files
 from mdmem.memory import Memory
 from mdmem.model import Source
-from mdmem.model.syncing import Sync
+from mdmem.model.pipelines import Sync
 from mdmem.model.writes import Log, Remember, Save, WriteOptions
 from mdmem.proposals import reading
 

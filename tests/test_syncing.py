@@ -18,9 +18,9 @@ from mdmem.errors import MdmemError, RefusedChange, SyncProblem
 from mdmem.folder import files
 from mdmem.memory import Memory
 from mdmem.model import Source
+from mdmem.model.pipelines import Sync, SyncResult
 from mdmem.model.proposals import ProposeBranch
 from mdmem.model.searches import ListFacts
-from mdmem.model.syncing import Sync, SyncResult
 from mdmem.model.writes import Log, Purge, Remember, WriteOptions
 from mdmem.proposals import branches, reading
 from mdmem.repo import remotes, runner

@@ -17,9 +17,9 @@ from mdmem.cli.flags import in_flags
 from mdmem.cli.progress import count, shown
 from mdmem.errors import UsageProblem
 from mdmem.folder import installed
+from mdmem.model.pipelines import Sync
 from mdmem.model.reads import FoundWorkspace, Initialise
 from mdmem.model.rules import parse_allowances
-from mdmem.model.syncing import Sync
 from mdmem.show import maintenance, reads, syncs
 from mdmem.show.formatting import VerbatimText
 from mdmem.startup.records import replace

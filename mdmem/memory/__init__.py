@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         ShowHistory,
         TextHistory,
     )
+    from mdmem.model.pipelines import Sync, SyncResult
     from mdmem.model.prompts import BuildContext, ContextBlock, Flush, FlushPrompts, FlushResult
     from mdmem.model.proposals import ReviewResult
     from mdmem.model.reads import (
@@ -70,7 +71,6 @@ if TYPE_CHECKING:
         SearchResult,
         TagCatalogue,
     )
-    from mdmem.model.syncing import Sync, SyncResult
     from mdmem.model.trends import FactActivity, FactTrends, MarkdownTrends, ShowTrends
     from mdmem.queries.folders import FolderView
     from mdmem.repo import Repository

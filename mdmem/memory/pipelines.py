@@ -24,7 +24,7 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
-    from mdmem.model.syncing import SyncResult
+    from mdmem.model.pipelines import SyncResult
     from mdmem.stats import RunFigures
 
 

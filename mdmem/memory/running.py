@@ -8,8 +8,14 @@ from functools import partial
 from mdmem.digest import digesting
 from mdmem.dream import dreaming, due
 from mdmem.errors import MdmemError
-from mdmem.model.pipelines import UNCHANGED, DigestResult, DreamResult, RunResult, StepResult
-from mdmem.model.syncing import SyncResult
+from mdmem.model.pipelines import (
+    UNCHANGED,
+    DigestResult,
+    DreamResult,
+    RunResult,
+    StepResult,
+    SyncResult,
+)
 from mdmem.steps import BELOW_RUN, StepRecorder, in_turn, unrecorded
 from mdmem.workspace import Progress, Say, Workspace, refresh
 

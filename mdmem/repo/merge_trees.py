@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
-from mdmem.model.syncing import SetAside
+from mdmem.model.pipelines import SetAside
 from mdmem.repo.runner import run
 from mdmem.repo.worktree import Repository
 from mdmem.startup.records import dataclass, field

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mdmem.model.syncing import SyncResult
+from mdmem.model.pipelines import SyncResult
 from mdmem.wording import number_of
 
 

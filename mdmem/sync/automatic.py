@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from mdmem.errors import RepositoryProblem, SyncProblem
 from mdmem.folder import files
-from mdmem.model.syncing import Sync
+from mdmem.model.pipelines import Sync
 from mdmem.repo import Repository
 from mdmem.repo.remotes import Remote, find_remote
 from mdmem.sync.sync_state import SyncState, state_of

@@ -13,7 +13,7 @@ from mdmem.folder.machine import machine_name, safe_name
 from mdmem.merge import again, setup
 from mdmem.merge.again import merge_trailers
 from mdmem.model import CommitId, FactId, FilePath, Op
-from mdmem.model.syncing import SetAside
+from mdmem.model.pipelines import SetAside
 from mdmem.repo import Repository, branch_commits
 from mdmem.repo.first_parent import reaches
 from mdmem.repo.merge_trees import merge_trees

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 
 from mdmem.errors import MdmemError
+from mdmem.model.pipelines import BLOCKED, FAILING, PASSING_FAILURES, QUEUED, SYNCED
 from mdmem.model.reads import WorkspaceStatus
-from mdmem.model.syncing import BLOCKED, FAILING, PASSING_FAILURES, QUEUED, SYNCED
 from mdmem.repo.remotes import find_remote
 from mdmem.startup.records import replace
 from mdmem.sync.pulled_secrets import secret_notes

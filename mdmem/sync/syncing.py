@@ -15,7 +15,7 @@ from mdmem.changes.recover import lock_workspace, recover
 from mdmem.errors import MdmemError, RepositoryProblem, SyncProblem
 from mdmem.folder import files
 from mdmem.model import CommitId
-from mdmem.model.syncing import QUEUED, SYNCED, Sync, SyncResult
+from mdmem.model.pipelines import QUEUED, SYNCED, Sync, SyncResult
 from mdmem.repo import Repository
 from mdmem.repo.remotes import Remote, find_remote
 from mdmem.startup.records import dataclass, replace
