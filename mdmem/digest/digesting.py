@@ -9,11 +9,12 @@ from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from time import monotonic, time_ns
-from typing import TYPE_CHECKING
 
-from mdmem.digest import cursors, known_sessions, model_step, news, writing
+from mdmem.digest import cursors, known_sessions, model_step, news
 from mdmem.digest.cursors import OTHER_PROJECT, Cursor, Marks, ReadState
-from mdmem.digest.tally import Tally
+from mdmem.digest.model_step import ModelNews, ModelStep
+from mdmem.digest.news import News
+from mdmem.digest.writing import EntryWriter, Tally
 from mdmem.errors import TranscriptProblem, WorkspaceProblem
 from mdmem.folder import config
 from mdmem.llm import endpoints
@@ -32,12 +33,6 @@ from mdmem.transcripts.files import (
     stat_file,
 )
 from mdmem.workspace import Progress, Say, Workspace, projects_of, session_folders
-
-if TYPE_CHECKING:
-    from mdmem.digest.model_step import ModelNews, ModelStep
-    from mdmem.digest.news import News
-    from mdmem.digest.writing import EntryWriter
-
 
 _IDLE_NS = 24 * 3600 * 10**9
 """A session without messages for so long has ended."""
@@ -82,7 +77,7 @@ class _DigestRun:
         if (workspace.settings.digest == "model" or request.model) and model_step.is_wanted(
             workspace.settings, request
         ):
-            self._model = model_step.ModelStep(workspace, request, run, self._zone, self.tally, say)
+            self._model = ModelStep(workspace, request, run, self._zone, self.tally, say)
             self.tally.asks_model = request.model is not False
 
     @cached_property
@@ -91,7 +86,7 @@ class _DigestRun:
 
     @cached_property
     def _writer(self) -> EntryWriter:
-        return writing.EntryWriter(
+        return EntryWriter(
             self._workspace, self._request, self._run, self._zone, self.tally, self._say
         )
 

@@ -18,7 +18,7 @@ from mdmem.catchup.session_messages import purged_texts
 from mdmem.digest import cursors
 from mdmem.digest.cursors import MOST_TRIES, DueLines
 from mdmem.digest.news import News
-from mdmem.digest.tally import Tally
+from mdmem.digest.writing import Tally
 from mdmem.errors import MdmemError, TranscriptProblem
 from mdmem.extract.drafts import MODEL_RULE, Draft, DraftRules, draw, unsettled
 from mdmem.folder import config, trust
