@@ -7,13 +7,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from mdmem.editors.merge3.nested_items import indented
 from mdmem.editors.merge3.section_matches import SectionMatches
 from mdmem.editors.merge3.sections import MergedSection
 from mdmem.editors.merge3.unit_matches import UnitMatches, UnitTriple
 from mdmem.editors.merge3.units import MergedUnit
 from mdmem.editors.merge3.values import choices
-from mdmem.editors.merge3.versions import Unit, Version
+from mdmem.editors.merge3.versions import Unit, Version, indented
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.document import BOM, parse, with_line_end
