@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from mdmem.editors.merge3.sentences import read_sentences
+from mdmem.editors.merge3.blocks import Quote, read_sentences
 from mdmem.editors.merge3.tables import Table
 from mdmem.model import Fact
 from mdmem.startup import late
@@ -212,6 +212,35 @@ class Unit:
     def table(self) -> Table | None:
         """The table that it is."""
         return Table.read(self.text) if self.kind is BlockKind.PARAGRAPH else None
+
+
+def atoms_of(unit: Unit) -> Iterator[tuple[str, int]]:
+    """The parts of a unit that a merge may name, and the line of each in it.
+
+    An item, rows, sentences, a title, lines.
+    """
+    if unit.fact:
+        yield unit.fact.text, 0
+        return
+    yield unit.words, 0
+    if unit.table:
+        yield from ((" | ".join(row.words), line) for line, row in enumerate(unit.table.rows, 2))
+    else:
+        quote = Quote.read(unit.text) if unit.kind is BlockKind.QUOTE else None
+        text, line, start = (
+            (quote.prose.text, int(quote.head is not None), 0) if quote else (unit.text, 0, 0)
+        )
+        yield fold_space(text), line
+        for sentence, end in read_sentences(text):
+            before = text[start:end]
+            blank = before[: len(before) - len(before.lstrip())]
+            yield sentence, line + text.count("\n", 0, start) + blank.count("\n")
+            start = end
+        yield from (
+            (words, number) for number, words in enumerate(unit.text.split("\n")) if words.strip()
+        )
+        if quote and quote.head:
+            yield quote.head[2], 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
