@@ -9,8 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from page_driver import FORM, HOST, PORT, Response, ask, check_policy
 
-from mdmem.page.guard import Guard
-from mdmem.page.keys import PageKeys
+from mdmem.page.guard import Guard, PageKeys
 from mdmem.page.links import own_path
 
 KEYS = PageKeys("the-key-of-this-page-22", "the-token-of-its-forms")

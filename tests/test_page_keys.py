@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mdmem.page.keys import LIFETIME_SECONDS, new_keys, stored_keys
+from mdmem.page.guard import LIFETIME_SECONDS, new_keys, stored_keys
 
 
 def test_keys_are_kept_for_their_owner_alone(tmp_path: Path):

@@ -20,7 +20,7 @@ from workspaces import STATE, Desk, desk
 
 from mdmem.cli import main
 from mdmem.folder import installed
-from mdmem.page import peers, serving
+from mdmem.page import guard, serving
 
 pytestmark = pytest.mark.costly
 STATUS_LINE = re.compile(r"HTTP/1\.1 (\d+)")
@@ -323,7 +323,7 @@ def test_the_user_of_a_connection_is_known(monkeypatch: pytest.MonkeyPatch, othe
         connection = open_ends.enter_context(listener.accept()[0])
         user = os.getuid() + other
         monkeypatch.setattr(os, "getuid", lambda: user)
-        assert peers.is_of_another_user(connection) is bool(other)
+        assert guard.is_of_another_user(connection) is bool(other)
 
 
 def test_a_web_socket_is_a_request_like_any_other(at: Desk):

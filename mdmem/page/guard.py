@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import os
+import socket
+import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from hmac import compare_digest
+from pathlib import Path
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote_plus
 
 from mdmem.errors import json_line
-from mdmem.page.keys import LIFETIME_SECONDS, PageKeys
+from mdmem.folder import files
 from mdmem.page.links import has_controls, own_path
 from mdmem.startup.records import dataclass
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 
 MAX_QUERY_CHARACTERS = 1000
 MAX_BODY_BYTES = 1024 * 1024
@@ -297,3 +304,89 @@ def _guarded(headers: Iterable[tuple[bytes, bytes]], may_keep: bool) -> list[tup
     own = [(name, value) for name, value in headers if name.lower() not in owned]
     caching = () if may_keep and any(name == _CACHE_CONTROL for name, _ in own) else (_NO_STORE,)
     return [*own, *HEADERS, *caching]
+
+
+# The two secrets of a page: the key of its address and cookie, and the token of its forms.
+
+
+LIFETIME_SECONDS = 30 * 24 * 3600
+_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class PageKeys:
+    """The secrets of a page; `is_kept` is True if an earlier start has printed this key."""
+
+    key: str
+    token: str
+    is_kept: bool = False
+
+
+def new_keys() -> PageKeys:
+    """Secrets for this process alone."""
+    return PageKeys(token_urlsafe(_BYTES), token_urlsafe(_BYTES))
+
+
+def stored_keys(path: Path, renew: bool = False) -> PageKeys:
+    """The secrets in a file, or new ones written to it.
+
+    `renew` replaces them; so do 30 days, a file that is damaged, and one that others can read.
+    """
+    keys = None if renew else _read(path)
+    if keys is None:
+        keys = new_keys()
+        record = {"key": keys.key, "token": keys.token, "made": int(time.time())}
+        files.write_record(path, json.dumps(record))
+    return keys
+
+
+def _read(path: Path) -> PageKeys | None:
+    data = files.read(path)
+    if data is None or path.stat().st_mode & 0o077:
+        return None
+    try:
+        record = json.loads(data)
+    except ValueError:
+        return None
+    match record:
+        case {"key": str(key), "token": str(token), "made": int(made)} if key and token:
+            is_current = 0 <= time.time() - made < LIFETIME_SECONDS
+            return PageKeys(key, token, is_kept=True) if is_current else None
+    return None
+
+
+# The user at the other end of a connection, on systems that tell: Linux does.
+
+
+_TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+"""The second one has clients that connect over IPv6 to an IPv4 address."""
+_ROOT = 0
+
+
+def is_of_another_user(connection: socket.socket) -> bool:
+    """True if the system says that neither this user nor root is at the client's end.
+
+    Other users can read the single-use key on a browser's command line, and have received the
+    cookie if they listened on the same port before, or on another one.
+    """
+    user = _user_of(connection)
+    return user is not None and user not in (os.getuid(), _ROOT)
+
+
+def _user_of(connection: socket.socket) -> int | None:
+    try:
+        ends = [_as_listed(end) for end in (connection.getpeername(), connection.getsockname())]
+    except OSError:  # it is closed
+        return None
+    for table in _TABLES:
+        with suppress(OSError):  # another system
+            for row in table.read_text(encoding="ascii").splitlines()[1:]:
+                fields = row.split()
+                if [field[-len(ends[0]) :] for field in fields[1:3]] == ends:
+                    return int(fields[7])
+    return None
+
+
+def _as_listed(end: tuple[str, int]) -> str:
+    address = int.from_bytes(socket.inet_aton(end[0]), sys.byteorder)
+    return f"{address:08X}:{end[1]:04X}"

@@ -14,8 +14,13 @@ import h11
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from mdmem.page.guard import BAD_REQUEST, MAX_HEADER_BYTES, Guard, refused_headers
-from mdmem.page.peers import is_of_another_user
+from mdmem.page.guard import (
+    BAD_REQUEST,
+    MAX_HEADER_BYTES,
+    Guard,
+    is_of_another_user,
+    refused_headers,
+)
 from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
 
 _MAX_CONNECTIONS = 32

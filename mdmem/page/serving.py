@@ -15,8 +15,7 @@ from threading import Thread
 from mdmem.errors import PackageProblem, UsageProblem, json_line
 from mdmem.folder import installed
 from mdmem.memory import Memory
-from mdmem.page.guard import Guard
-from mdmem.page.keys import PageKeys, new_keys, stored_keys
+from mdmem.page.guard import Guard, PageKeys, new_keys, stored_keys
 from mdmem.page.links import Links
 from mdmem.page.pages import Reader
 from mdmem.startup.records import dataclass
