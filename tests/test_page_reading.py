@@ -22,7 +22,7 @@ from mdmem.model import Source
 from mdmem.model.history import ShowChanges
 from mdmem.model.proposals import Propose
 from mdmem.model.writes import Forget, Log, Remember, WriteOptions
-from mdmem.page import routes
+from mdmem.page import app
 from mdmem.page.app import build_app
 from mdmem.page.links import Links
 from mdmem.page.pages import Page, Reader
@@ -420,7 +420,7 @@ def test_a_bug_is_a_page_and_an_event_without_words(
         raise ZeroDivisionError("porridge")
 
     # a mapping that is not to be changed, but for this test
-    monkeypatch.setitem(routes.ROUTES, "/", broken)  # type: ignore[arg-type]
+    monkeypatch.setitem(app.ROUTES, "/", broken)  # type: ignore[arg-type]
     answer = read(memory, "/")
     assert (answer.status, "This is a bug in mdmem" in words(answer)) == (500, True)
     (event,) = (each for each in read_log(memory.workspace.state).events if each.verb == "page")

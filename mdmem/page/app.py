@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from urllib.parse import parse_qsl
 
@@ -17,8 +17,37 @@ from mdmem.errors import MdmemError, UsageProblem, as_failure, json_line, outcom
 from mdmem.page import assets, doing, rendering
 from mdmem.page.frame import error_page, frame_of
 from mdmem.page.pages import Page, Reader, View
-from mdmem.page.routes import ROUTES
+from mdmem.page.views import (
+    commit,
+    context,
+    fact,
+    files,
+    health,
+    review,
+    searching,
+    section,
+    timeline,
+    today,
+    trends,
+)
 
+ROUTES: Mapping[str, View] = {
+    "/": today.today,
+    "/days": timeline.timeline,
+    "/day/{day:path}": timeline.day,
+    "/files": files.files,
+    "/f/{path:path}": files.file,
+    "/s/{path:path}": section.section,
+    "/fact/{id:path}": fact.fact,
+    "/search": searching.search,
+    "/review": review.review,
+    "/review/{proposal:path}": review.proposal,
+    "/context": context.context,
+    "/trends": trends.trends,
+    "/health": health.health,
+    "/commit/{commit:path}": commit.commit,
+}
+"""The addresses of the pages, with their views."""
 _JSON = "application/json"
 _BUG = 500
 
