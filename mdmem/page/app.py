@@ -15,8 +15,7 @@ from starlette.routing import Route
 
 from mdmem.errors import MdmemError, UsageProblem, as_failure, json_line, outcome_of
 from mdmem.page import assets, doing, rendering
-from mdmem.page.frame import error_page, frame_of
-from mdmem.page.pages import Page, Reader, View
+from mdmem.page.pages import Page, Reader, View, error_page, frame_of
 from mdmem.page.views import (
     commit,
     context,

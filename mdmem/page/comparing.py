@@ -8,7 +8,7 @@ from typing import TypeAlias
 from mdmem.history.differences import DiffKind, word_difference
 from mdmem.model import FactId, FilePath
 from mdmem.model.trail import Entry
-from mdmem.page.rows import MAX_CHARACTERS, Piece, difference
+from mdmem.page.pages import MAX_CHARACTERS, Piece, difference
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.common_ends import common_ends

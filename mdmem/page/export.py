@@ -19,9 +19,8 @@ from mdmem.memory import Memory
 from mdmem.model.history import ChangeList, ShowChanges
 from mdmem.model.searches import ConflictList
 from mdmem.page import assets, rendering
-from mdmem.page.frame import Frame, error_page, frame_of
 from mdmem.page.links import START, ExportLinks
-from mdmem.page.pages import Reader, View
+from mdmem.page.pages import Frame, Reader, View, error_page, frame_of
 from mdmem.page.views import commit, fact, section, timeline, today, trends
 from mdmem.page.views import files as file_views
 from mdmem.repo import Repository

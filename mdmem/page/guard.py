@@ -306,7 +306,7 @@ def _guarded(headers: Iterable[tuple[bytes, bytes]], may_keep: bool) -> list[tup
     return [*own, *HEADERS, *caching]
 
 
-# The two secrets of a page: the key of its address and cookie, and the token of its forms.
+# The secrets of a page.
 
 
 LIFETIME_SECONDS = 30 * 24 * 3600

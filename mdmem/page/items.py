@@ -19,7 +19,7 @@ from mdmem.model.proposals import (
     ProposalList,
     ProposalView,
 )
-from mdmem.page.rows import Piece, SourceMark, difference, source_mark
+from mdmem.page.pages import Piece, SourceMark, difference, source_mark
 from mdmem.startup.records import dataclass
 from mdmem.text.facts import before_marks, key_and_value, split_kind
 

@@ -1,4 +1,4 @@
-"""A page before it is rendered as HTML, and the inputs of every page."""
+"""A page before it is rendered as HTML: its inputs, its frame, and rows that several pages show."""
 
 from __future__ import annotations
 
@@ -6,9 +6,17 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from mdmem.errors import MdmemError, failure_json
+from mdmem.folder import layout
+from mdmem.history.differences import DiffKind, word_difference
 from mdmem.memory import Memory
+from mdmem.model import FilePath, SectionPath, Source
+from mdmem.model.history import ChangeKind, FactChange
+from mdmem.model.reads import FileRow, ListFiles
 from mdmem.page.links import Links
 from mdmem.startup.records import dataclass, field
+from mdmem.text.facts import key_and_value, shortened
+from mdmem.workspace import Workspace
 
 Query: TypeAlias = Mapping[str, str]
 """The parameters of an address, from its path and its query."""
@@ -66,3 +74,143 @@ class Page:
 
 
 View: TypeAlias = Callable[[Reader, Query], Page]
+
+
+# Rows of lists, and links of filters.
+
+
+Piece = tuple[DiffKind, str]
+"""A piece of a difference by words."""
+MAX_CHARACTERS = 4_000
+"""Maximum length of a text in a list; texts to decide on are never cut."""
+_MOST_PLACES = 2
+"""Lines that differ in more places are shown as a whole, old and new."""
+_SIGNS = {ChangeKind.ADDED: "+", ChangeKind.REPLACED: "~", ChangeKind.REMOVED: "−"}
+_MARKS = {Source.USER_STATED: "●", Source.INFERRED: "◐", Source.AUTO: "○"}
+_SOURCES = {Source.USER_STATED: "stated", Source.INFERRED: "inferred", Source.AUTO: "automatic"}
+
+
+@dataclass(frozen=True, slots=True)
+class SourceMark:
+    """The sign and word of a source. `by`: the actor who says that the user stated it."""
+
+    sign: str
+    word: str
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """A change to a fact on one line."""
+
+    sign: str
+    kind: str
+    fact: str
+    key: str | None
+    pieces: tuple[Piece, ...]
+    source: SourceMark
+    who: str
+    time: datetime
+    path: FilePath
+    section: SectionPath
+    reason: str | None
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilterLink:
+    """A value of a filter, the address that sets it, and whether it is set."""
+
+    words: str
+    address: str
+    is_set: bool
+
+
+def change_row(change: FactChange) -> ChangeRow:
+    """A change for reading; a replaced fact is one row, with removed and added words."""
+    key, new = key_and_value(shortened(change.text, MAX_CHARACTERS))
+    if change.kind is ChangeKind.REMOVED:
+        shown: tuple[Piece, ...] = ((DiffKind.OUT, new),)
+    elif change.replaced:
+        replaced = shortened(change.replaced.text, MAX_CHARACTERS)
+        old_key, old = key_and_value(replaced)
+        shown = difference(old, new) if old_key == key else difference(replaced, new)
+    else:
+        shown = ((DiffKind.KEPT, new),)
+    return ChangeRow(
+        sign=_SIGNS[change.kind],
+        kind=change.kind.value,
+        fact=change.fact,
+        key=key,
+        pieces=shown,
+        source=source_mark(change.source, change.claimed_by),
+        who=change.actor or change.author,
+        time=change.time,
+        path=change.path,
+        section=change.section,
+        reason=change.reason,
+        commit=change.commit,
+    )
+
+
+def source_mark(source: Source, claimed_by: str | None = None) -> SourceMark:
+    """The sign and word of a source."""
+    return SourceMark(_MARKS[source], _SOURCES[source], claimed_by)
+
+
+def place_of(workspace: Workspace, path: str, section: SectionPath) -> str:
+    """The name of a fact's section or file; empty for a daily log, whose sections are times."""
+    if layout.log_day(path, workspace.daily):
+        return ""
+    return section[-1] if section else path
+
+
+def difference(old: str, new: str) -> tuple[Piece, ...]:
+    """Two values by words, or each as a whole if they differ in more than two places."""
+    pieces = word_difference(old, new)
+    changed = sum(
+        kind is not DiffKind.KEPT and (number == 0 or pieces[number - 1][0] is DiffKind.KEPT)
+        for number, (kind, _) in enumerate(pieces)
+    )
+    return pieces if changed <= _MOST_PLACES else ((DiffKind.OUT, old), (DiffKind.IN, new))
+
+
+# The frame of every page.
+
+
+_MOST_FILES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The frame of a page. `waiting` is the number of things waiting for the reader."""
+
+    name: str
+    waiting: int
+    files: tuple[FileRow, ...]
+    done: Done | None
+
+
+def frame_of(reader: Reader, done: str | None = None) -> Frame:
+    """The frame of a page; `done` names the result of a form, which is shown once."""
+    memory = reader.memory
+    curated = memory.workspace.curated
+    listed = memory.files(ListFiles(limit=_MOST_FILES, without_logs=True, first=curated))
+    return Frame(
+        name=memory.workspace.root.name,
+        waiting=len(memory.conflicts().conflicts) + len(memory.proposals.standing().numbered.items),
+        files=listed.files,
+        done=reader.done.pop(done, None) if done else None,
+    )
+
+
+def error_page(problem: MdmemError, status: int, query: str = "") -> Page:
+    """The page for a failure; `query` stays in the search field."""
+    titles = {404: "Not here", 409: "It has changed since", 500: "This is a bug in mdmem"}
+    return Page(
+        template="error",
+        title=titles.get(status, "This cannot be done"),
+        values={"message": problem.message, "hint": problem.hint, "query": query},
+        data=failure_json(problem),
+        status=status,
+    )

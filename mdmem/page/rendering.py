@@ -12,10 +12,8 @@ from mdmem import secrets
 from mdmem.folder import installed
 from mdmem.history.differences import DiffKind
 from mdmem.page import assets, charts, markdown
-from mdmem.page.frame import Frame
-from mdmem.page.pages import Page, Reader
+from mdmem.page.pages import Frame, Page, Piece, Reader, difference, place_of
 from mdmem.page.places import Places
-from mdmem.page.rows import Piece, difference, place_of
 from mdmem.show.proposals import visible
 from mdmem.text.addresses import join_path
 from mdmem.wording import number_of, typed

@@ -7,8 +7,7 @@ from typing import Any
 from mdmem.errors import HistoryProblem
 from mdmem.model.history import ShowChanges
 from mdmem.page.links import COMMIT
-from mdmem.page.pages import Page, Query, Reader
-from mdmem.page.rows import change_row
+from mdmem.page.pages import Page, Query, Reader, change_row
 from mdmem.show.history import changes_json
 
 _MOST_ROWS = 200

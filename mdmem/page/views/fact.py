@@ -17,8 +17,7 @@ from mdmem.model.searches import Hit
 from mdmem.model.sessions import ShownMessage, ShowSessions
 from mdmem.page import charts
 from mdmem.page.charts import Period, short_day
-from mdmem.page.pages import Page, Query, Reader
-from mdmem.page.rows import SourceMark, source_mark
+from mdmem.page.pages import Page, Query, Reader, SourceMark, source_mark
 from mdmem.show.history import history_json
 from mdmem.startup.records import dataclass
 from mdmem.text.facts import key_and_value, parse_item, shortened

@@ -11,8 +11,7 @@ from mdmem.model import FactId, SectionPath
 from mdmem.model.proposals import Advice, AdviceKind, ProposalView, ReviewResult
 from mdmem.model.searches import ConflictView, Hit
 from mdmem.page.items import Card, PartRow, ReviewItem, cards, part_row
-from mdmem.page.pages import Page, Query, Reader
-from mdmem.page.rows import SourceMark, source_mark
+from mdmem.page.pages import Page, Query, Reader, SourceMark, source_mark
 from mdmem.show.hits import conflicts_json
 from mdmem.show.maintenance import reviewed_json
 from mdmem.show.proposals import proposal_json, proposals_json

@@ -9,8 +9,7 @@ from typing import Any
 from mdmem.model import FactId, SectionPath, Source, Status
 from mdmem.model.rules import is_iso_day
 from mdmem.model.searches import Hit, Search
-from mdmem.page.pages import Page, Query, Reader
-from mdmem.page.rows import FilterLink, SourceMark, source_mark
+from mdmem.page.pages import FilterLink, Page, Query, Reader, SourceMark, source_mark
 from mdmem.show.formatting import days_notes
 from mdmem.show.hits import marked_words, search_json
 from mdmem.startup.records import dataclass

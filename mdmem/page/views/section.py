@@ -15,8 +15,7 @@ from mdmem.model.searches import FactList, Hit, ListFacts
 from mdmem.model.trail import Entry
 from mdmem.page import markdown
 from mdmem.page.comparing import ComparedLine, compare, differing_parts, read_entries
-from mdmem.page.pages import Page, Query, Reader
-from mdmem.page.rows import MAX_CHARACTERS, SourceMark, source_mark
+from mdmem.page.pages import MAX_CHARACTERS, Page, Query, Reader, SourceMark, source_mark
 from mdmem.show.history import history_json
 from mdmem.show.hits import facts_json
 from mdmem.show.reads import section_json

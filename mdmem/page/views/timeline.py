@@ -12,9 +12,7 @@ from mdmem.model.history import CURATED, LOGS, ChangeList, FactChange, ShowChang
 from mdmem.model.rules import is_iso_day
 from mdmem.model.trends import ShowTrends
 from mdmem.page import charts
-from mdmem.page.frame import error_page
-from mdmem.page.pages import Page, Query, Reader
-from mdmem.page.rows import ChangeRow, FilterLink, change_row
+from mdmem.page.pages import ChangeRow, FilterLink, Page, Query, Reader, change_row, error_page
 from mdmem.page.views.today import BARS, MOST_COUNTED, changes_of_day, day_json
 from mdmem.show.history import changes_json
 from mdmem.startup.records import dataclass, replace

@@ -13,8 +13,7 @@ from mdmem.model.proposals import PartView, ProposalView
 from mdmem.model.searches import ConflictView, FactList, Hit, ListFacts
 from mdmem.model.trends import ShowTrends
 from mdmem.page import charts
-from mdmem.page.pages import Page, Query, Reader
-from mdmem.page.rows import change_row
+from mdmem.page.pages import Page, Query, Reader, change_row
 from mdmem.show.history import changes_json
 from mdmem.show.hits import conflicts_json, facts_json
 from mdmem.show.proposals import proposals_json
