@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from mdmem.errors import MdmemError, UsageProblem, as_failure, json_line, outcome_of
-from mdmem.page import assets, doing, rendering
+from mdmem.page import doing, rendering
 from mdmem.page.pages import Page, Reader, View, error_page, frame_of
 from mdmem.page.views import (
     commit,
@@ -159,7 +159,7 @@ def _no_icon(request: Request) -> Response:
 
 
 def _static(request: Request) -> Response:
-    found = assets.find(request.path_params["hash"], request.path_params["name"])
+    found = rendering.find_asset(request.path_params["hash"], request.path_params["name"])
     if found is None:
         return Response("not found", 404, media_type="text/plain")
     content, media_type = found

@@ -18,7 +18,7 @@ from mdmem.folder import files, layout
 from mdmem.memory import Memory
 from mdmem.model.history import ChangeList, ShowChanges
 from mdmem.model.searches import ConflictList
-from mdmem.page import assets, rendering
+from mdmem.page import rendering
 from mdmem.page.links import START, ExportLinks
 from mdmem.page.pages import Frame, Reader, View, error_page, frame_of
 from mdmem.page.views import commit, fact, section, timeline, today, trends
@@ -155,7 +155,7 @@ def _write(memory: _CommittedMemory, folder: Path) -> int:
     frame = frame_of(reader)
     small = replace(frame, files=tuple(replace(row, sections=()) for row in frame.files))
     folder.mkdir()
-    (folder / _STYLES).write_bytes(assets.content(_STYLES))
+    (folder / _STYLES).write_bytes(rendering.asset(_STYLES)[0])
     names, written = [START], 0
     queued = {START, _STYLES}
     while written < len(names):

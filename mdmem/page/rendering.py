@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import date, datetime, timedelta
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
+from posixpath import dirname, join, normpath
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from mdmem import secrets
+from mdmem.errors import PathProblem
 from mdmem.folder import installed
 from mdmem.history.differences import DiffKind
-from mdmem.page import assets, charts, markdown
+from mdmem.model import FilePath, SectionPath
+from mdmem.model.reads import FileNames
+from mdmem.page import charts, markdown
 from mdmem.page.pages import Frame, Page, Piece, Reader, difference, place_of
-from mdmem.page.places import Places
 from mdmem.show.proposals import visible
 from mdmem.text.addresses import join_path
 from mdmem.wording import number_of, typed
 
+_MEDIA_TYPES = {
+    "page.css": "text/css; charset=utf-8",
+    "page.js": "text/javascript; charset=utf-8",
+}
 _MARKS = {
     DiffKind.OUT: (Markup("<del>"), Markup("</del>")),
     DiffKind.IN: (Markup("<ins>"), Markup("</ins>")),
@@ -79,7 +87,7 @@ def _environment(is_served: bool) -> Environment:
         section=join_path,
     )
     environment.globals.update(
-        number_of=number_of, static=assets.address, short_day=charts.short_day
+        number_of=number_of, static=asset_address, short_day=charts.short_day
     )
     return environment
 
@@ -184,3 +192,64 @@ def _day_words(moment: date, now: datetime) -> str:
 def _short_date(moment: date, now: datetime) -> str:
     year = "" if moment.year == now.year else f" {moment.year}"
     return f"{charts.short_day(moment)}{year}"
+
+
+# Links within memory.
+
+
+class Places:
+    """Finds the pages of notes that a text links to; names are read at the first link."""
+
+    def __init__(self, reader: Reader, path: str = "") -> None:
+        self._reader = reader
+        self._folder = dirname(path)
+        self._path = path
+
+    @cached_property
+    def _names(self) -> FileNames:
+        return self._reader.memory.file_names()
+
+    def address(self, name: str, heading: str) -> str:
+        """The page of a note, by name or by path from the text's folder; empty if there is none."""
+        path: FilePath | str | None = self._path
+        if name:
+            beside = normpath(join(self._folder, name)) if self._folder else name
+            path = self._names.find(beside) or self._names.find(name)
+        if not path:
+            return ""
+        section = self._section(path, heading)
+        links = self._reader.links
+        return links.section(path, section) if section else links.file(path)
+
+    def _section(self, path: str, heading: str) -> SectionPath | None:
+        title = heading.rpartition("#")[2].strip().casefold()
+        if not title or title.startswith("^"):
+            return None
+        try:
+            rows = self._reader.memory.outline(path).sections
+        except PathProblem:  # a link to the file then says why it cannot be read
+            return None
+        return next((row.section for row in rows if row.section[-1].casefold() == title), None)
+
+
+# The files that pages load: one style sheet and one script.
+
+
+def asset_address(name: str) -> str:
+    """The name of a file below `/static/`, with the hash of its content."""
+    return f"{asset(name)[1]}/{name}"
+
+
+def find_asset(digest: str, name: str) -> tuple[bytes, str] | None:
+    """The content and media type of a file; None if there is none of that name and hash."""
+    if name not in _MEDIA_TYPES:
+        return None
+    content, actual = asset(name)
+    return (content, _MEDIA_TYPES[name]) if digest == actual else None
+
+
+@cache
+def asset(name: str) -> tuple[bytes, str]:
+    """The content of a file that pages load, and its hash."""
+    content = installed.path("templates", f"page/{name}").read_bytes()
+    return content, hashlib.sha256(content).hexdigest()[:16]
