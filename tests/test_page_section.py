@@ -14,8 +14,8 @@ from mdmem.model.history import SectionHistory, ShowHistory
 from mdmem.model.reads import Show
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Forget, Remember, WriteOptions
-from mdmem.page.comparing import compare, differing_parts, read_entries
 from mdmem.page.links import Links
+from mdmem.page.views.section import compare, differing_parts, read_entries
 from mdmem.show.history import history_json
 from mdmem.show.reads import section_json
 
