@@ -33,9 +33,9 @@ from mdmem.model.writes import (
     WriteOptions,
     WriteResult,
 )
-from mdmem.page.items import Card, ReviewItem, ReviewValue, cards
 from mdmem.page.links import COMMIT, own_path
 from mdmem.page.pages import Done, Page, Reader
+from mdmem.page.views.review import Card, ReviewItem, ReviewValue, cards
 from mdmem.startup.records import replace
 from mdmem.text.addresses import join_path
 from mdmem.text.facts import shortened
