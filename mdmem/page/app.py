@@ -17,7 +17,6 @@ from mdmem.errors import MdmemError, UsageProblem, as_failure, json_line, outcom
 from mdmem.page import doing, rendering
 from mdmem.page.pages import Page, Reader, View, error_page, frame_of
 from mdmem.page.views import (
-    commit,
     context,
     fact,
     files,
@@ -44,7 +43,7 @@ ROUTES: Mapping[str, View] = {
     "/context": context.context,
     "/trends": trends.trends,
     "/health": health.health,
-    "/commit/{commit:path}": commit.commit,
+    "/commit/{commit:path}": timeline.commit,
 }
 """The addresses of the pages, with their views."""
 _JSON = "application/json"

@@ -21,7 +21,7 @@ from mdmem.model.searches import ConflictList
 from mdmem.page import rendering
 from mdmem.page.links import START, ExportLinks
 from mdmem.page.pages import Frame, Reader, View, error_page, frame_of
-from mdmem.page.views import commit, fact, section, timeline, today, trends
+from mdmem.page.views import fact, section, timeline, today, trends
 from mdmem.page.views import files as file_views
 from mdmem.repo import Repository
 from mdmem.repo.snapshots import create_snapshot
@@ -40,7 +40,7 @@ _VIEWS: Mapping[str, View] = {
     "file": file_views.file,
     "section": section.section,
     "fact": fact.fact,
-    "commit": commit.commit,
+    "commit": timeline.commit,
     "trends": trends.trends,
 }
 """The views of an export, by the kinds of its links."""

@@ -1,4 +1,4 @@
-"""The timeline of changes by day, and one day of it."""
+"""The timeline of changes by day, one day of it, and one commit."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from datetime import date, timedelta
 from itertools import groupby
 from typing import Any
 
-from mdmem.errors import UsageProblem
+from mdmem.errors import HistoryProblem, UsageProblem
 from mdmem.model.history import CURATED, LOGS, ChangeList, FactChange, ShowChanges
 from mdmem.model.rules import is_iso_day
 from mdmem.model.trends import ShowTrends
 from mdmem.page import charts
+from mdmem.page.links import COMMIT
 from mdmem.page.pages import ChangeRow, FilterLink, Page, Query, Reader, change_row, error_page
 from mdmem.page.views.today import BARS, MOST_COUNTED, changes_of_day, day_json
 from mdmem.show.history import changes_json
@@ -209,3 +210,37 @@ def _ends_of_spans(first: date, end: date) -> Iterator[date]:
         last = min(end, first + timedelta(days=length - 1))
         yield last
         first, length = last + _DAY, length * _WIDER
+
+
+# One commit.
+
+
+_MOST_IN_COMMIT = 200
+_SHORT = 10
+
+
+def commit(reader: Reader, query: Query) -> Page:
+    """The changes of a commit, with its author, time and reason.
+
+    Raises HistoryProblem (`commit-not-found`).
+    """
+    name = query["commit"]
+    if not COMMIT.fullmatch(name):
+        raise HistoryProblem("commit-not-found", f"{name[:80]!r} is not a commit", "")
+    listed = reader.memory.changes(ShowChanges(commit=name, limit=_MOST_IN_COMMIT + 1))
+    first = listed.changes[0] if listed.changes else None
+    values: dict[str, Any] = {
+        "commit": first.commit if first else name,
+        "first": first,
+        "rows": [change_row(change) for change in listed.changes[:_MOST_IN_COMMIT]],
+        "has_more": len(listed.changes) > _MOST_IN_COMMIT,
+        "proposal": reader.links.review(first.proposal) if first and first.proposal else "",
+    }
+    return Page(
+        template="commit",
+        title=f"Change {name[:_SHORT]}",
+        values=values,
+        data=changes_json(listed),
+        tab="timeline",
+        back=reader.links.commit(name),
+    )
