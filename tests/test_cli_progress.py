@@ -7,8 +7,8 @@ import threading
 import pytest
 from commandline import Shell
 
-from mdmem.cli import progress
-from mdmem.cli.progress import Progress
+from mdmem.cli import messages
+from mdmem.cli.messages import Progress
 
 
 class Terminal(io.StringIO):
@@ -31,7 +31,7 @@ def test_says_how_far_it_is_and_goes():
     terminal = Terminal()
     with Progress("reindex", terminal, patience=0, interval=0.001):
         assert terminal.written.wait(60)
-        progress.count(1200, 6000)
+        messages.count(1200, 6000)
         while "1,200 of 6,000, 0 s" not in terminal.getvalue():
             terminal.written.wait(60)
     assert terminal.getvalue().startswith("\r\x1b[Kmdmem reindex: 0 s")
@@ -50,18 +50,18 @@ def test_a_message_comes_on_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stderr", terminal)
     with Progress("doctor", terminal, patience=0, interval=None):
         assert terminal.written.wait(60)
-        progress.say("something")
+        messages.say("something")
     assert terminal.getvalue() == "\r\x1b[Kmdmem doctor: 0 s\r\x1b[Kmdmem: something\n"
 
 
 def test_nothing_of_a_command_that_is_quick():
     terminal = Terminal()
     with Progress("facts", terminal):
-        progress.count(1, 2)
+        messages.count(1, 2)
     assert terminal.getvalue() == ""
 
 
 def test_nothing_on_a_pipe(shell: Shell, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(progress, "_FIRST_MESSAGE_SECONDS", 0)
+    monkeypatch.setattr(messages, "_FIRST_MESSAGE_SECONDS", 0)
     assert shell.run("doctor").err == ""
-    assert not isinstance(progress.shown("doctor"), Progress)
+    assert not isinstance(messages.shown("doctor"), Progress)

@@ -20,7 +20,7 @@ from dreams import (
 )
 from workspaces import Desk, desk
 
-from mdmem.cli.flags import in_flags
+from mdmem.cli.messages import in_flags
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory
 from mdmem.model import Source

@@ -9,7 +9,7 @@ import pytest
 from program_source import PACKAGE, PATHS, nodes
 
 from mdmem.cli.commands import COMMANDS
-from mdmem.cli.flags import command_line, flag, in_flags
+from mdmem.cli.messages import command_line, flag, in_flags
 from mdmem.cli.parameter_table import TABLE
 from mdmem.errors import UsageProblem, report
 from mdmem.wording import field, plain, verb

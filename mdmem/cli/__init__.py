@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, cast
 
 from mdmem.cli import fast_parser, terminal
 from mdmem.cli.commands import command
-from mdmem.cli.flags import in_flags
+from mdmem.cli.messages import fitted, in_flags, say, shown
 from mdmem.cli.parameter_table import TABLE
-from mdmem.cli.progress import fitted, say, shown
 from mdmem.errors import json_line, report
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mdmem.cli.progress import count, say
+from mdmem.cli.messages import count, say
 from mdmem.errors import TextProblem, UsageProblem
 from mdmem.memory import Memory
 from mdmem.model import MAX_FILE_BYTES

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem import memory, secrets
 from mdmem.cli.call import Answer, Call, open_memory, read_argument
-from mdmem.cli.flags import in_flags
-from mdmem.cli.progress import count, shown
+from mdmem.cli.messages import count, in_flags, shown
 from mdmem.errors import UsageProblem
 from mdmem.folder import installed
 from mdmem.model.pipelines import Sync

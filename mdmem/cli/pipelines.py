@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, open_memory, use_colour
-from mdmem.cli.flags import in_flags
+from mdmem.cli.messages import in_flags
 from mdmem.errors import UsageProblem
 from mdmem.model.pipelines import FACTS, PASSING, Digest, Dream, Schedule
 from mdmem.model.sessions import ShowSessions

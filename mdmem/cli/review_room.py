@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from mdmem.cli import proposal_list, terminal
 from mdmem.cli.call import Answer
-from mdmem.cli.flags import in_flags
+from mdmem.cli.messages import in_flags
 from mdmem.errors import MdmemError, outcome_of
 from mdmem.memory import Memory
 from mdmem.model import FilePath, SectionPath

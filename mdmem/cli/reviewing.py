@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli import review_room
 from mdmem.cli.call import Answer, Call, open_memory
-from mdmem.cli.progress import shown
+from mdmem.cli.messages import shown
 from mdmem.errors import UsageProblem
 from mdmem.model.writes import WriteOptions
 from mdmem.show import maintenance

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mdmem.cli.call import Answer
-from mdmem.cli.flags import in_flags
+from mdmem.cli.messages import in_flags
 from mdmem.model import FactId
 from mdmem.model.writes import WriteOptions, WriteResult
 from mdmem.show import writes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli import terminal
 from mdmem.cli.call import Answer, Call, open_memory, read_argument
-from mdmem.cli.progress import shown
+from mdmem.cli.messages import shown
 from mdmem.cli.write_options import write_answer, write_options
 from mdmem.errors import UsageProblem
 from mdmem.model import Source

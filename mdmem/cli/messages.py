@@ -1,20 +1,50 @@
-"""Messages on standard error while a command is at work."""
+"""Messages in the words of the command line, and on standard error while a command is at work."""
 
 from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from time import monotonic
 from typing import TextIO
 
+from mdmem import wording
 from mdmem.cli import terminal
-from mdmem.cli.flags import in_flags
+from mdmem.cli.parameter_table import TABLE
 from mdmem.errors import printable
 
 _FIRST_MESSAGE_SECONDS = 1.5
 _INTERVAL = 0.5
 _CLEAR = "\r\x1b[K"
+
+
+def in_flags(text: str) -> str:
+    """A message of the core in the words of the command line."""
+    return wording.translate(text, flag, command_line)
+
+
+def flag(field: str) -> str:
+    """The flag of a field; if it is only an argument, its name in capitals, as in the help."""
+    return _flags().get(field, field)
+
+
+def command_line(verb: str, fields: Sequence[str] = ()) -> str:
+    """A verb as a user types it."""
+    return " ".join(("mdmem", verb, *map(flag, fields)))
+
+
+@cache
+def _flags() -> dict[str, str]:
+    """The flag of each field, from all commands and -C. A test ensures that no field has two."""
+    flags = {"workspace": "-C DIR"}
+    for rows in TABLE.values():
+        for name, (*names,), *_ in rows:
+            field = name.removesuffix("_")
+            if names or field not in flags:
+                flags[field] = names[0] if names else field.upper()
+    return flags
 
 
 def say(line: str) -> None:
