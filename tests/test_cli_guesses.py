@@ -11,7 +11,7 @@ import pytest
 from commandline import Shell
 from test_docs import all_commands
 
-from mdmem.cli import app, command_help, guesses
+from mdmem.cli import app, guesses
 from mdmem.cli.commands import COMMANDS, GROUPS
 
 READING = [
@@ -31,9 +31,9 @@ READING = [
     "info",
 ]
 OPTIONS = {
-    option for _, command in all_commands() for option in command_help.parameters(command)[0]
+    option for _, command in all_commands() for option in app.parameter_names(command)[0]
 } | {"--help", "--version"}
-ARGUMENTS = {name for _, command in all_commands() for name in command_help.parameters(command)[1]}
+ARGUMENTS = {name for _, command in all_commands() for name in app.parameter_names(command)[1]}
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ class TestHelp:
         shell.patch.setenv("COLUMNS", str(columns))
         for words in ((), *(name.split() for name in COMMANDS)):
             lines = shell.run(*words, "--help").out.partition("\nExample:")[0].splitlines()
-            assert max(map(len, lines)) <= min(columns, command_help.WIDEST)
+            assert max(map(len, lines)) <= min(columns, app.WIDEST)
 
 
 class TestCompletion:

@@ -1,21 +1,159 @@
-"""The command line in Typer, made from the signatures of the commands."""
+"""The command line in Typer, made from the signatures of the commands, and its help."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Annotated, Any, cast, get_args, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from mdmem import __version__
-from mdmem.cli import command_help, commands, guesses, options
+from mdmem.cli import commands, guesses, options, terminal
 from mdmem.cli.call import Answer, Call
+from mdmem.cli.commands import COMMANDS
 from mdmem.cli.parameter_table import TABLE
-from mdmem.cli.parameters import texts_last
+from mdmem.cli.parameters import OPTIONAL_VALUES, texts_last, with_values
 from mdmem.errors import UsageProblem
+from mdmem.wording import number_of
+
+WIDEST = 100  # columns
+
+
+def width() -> int:
+    """The columns that help may take."""
+    return max(20, min(WIDEST, shutil.get_terminal_size().columns) - 1)
+
+
+class CommandHelp(TyperCommand):
+    """A command whose help shows no Python types, and ends in its example."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The arguments, then the options, as they are typed."""
+        return [
+            *(
+                _argument(parameter)
+                for parameter in self.params
+                if parameter.param_type_name == "argument"
+            ),
+            "[OPTIONS]",
+        ]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Raises UsageProblem for too many words; it quotes none behind a text (maybe a secret)."""
+        ctx.allow_extra_args = True
+        flags, _ = parameter_names(self)
+        rest = super().parse_args(
+            ctx, with_values(args) if OPTIONAL_VALUES.keys() & flags else args
+        )
+        if rest and not ctx.resilient_parsing:
+            raise UsageProblem(_unexpected(self, rest), _argument_hint(self, ctx.command_path))
+        return rest
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments by their names, options, the example."""
+        records: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
+        parameters: list[Any] = self.get_params(ctx)
+        for parameter in parameters:
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                is_argument = parameter.param_type_name == "argument"
+                records[parameter.param_type_name].append(
+                    (_argument(parameter), parameter.help or "") if is_argument else record
+                )
+        for title, rows in (("Arguments", records["argument"]), ("Options", records["option"])):
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+        with formatter.section("Example"):
+            example = COMMANDS[ctx.command_path.partition(" ")[2]].example
+            example = f"{' ' * formatter.current_indent}{example}"
+            formatter.write(f"{terminal.fitted(example, formatter.width)}\n")
+
+
+def parameter_names(command: Any) -> tuple[Sequence[str], Sequence[str]]:
+    """The flags of a command, and the names of its arguments."""
+    flags = [
+        flag
+        for parameter in command.params
+        if parameter.param_type_name == "option"
+        for flag in parameter.opts
+    ]
+    return flags, [
+        str(parameter.metavar)
+        for parameter in command.params
+        if parameter.param_type_name == "argument"
+    ]
+
+
+def _unexpected(command: Any, rest: Sequence[str]) -> str:
+    _, arguments = parameter_names(command)
+    if "TEXT" in arguments or len(rest) > 1:
+        return number_of(len(rest), "unexpected argument")
+    return f"unexpected argument {rest[0]!r}"
+
+
+def _argument_hint(command: Any, path: str) -> str:
+    if command.name in guesses.WORDS_TOO_MANY:
+        return f"{guesses.WORDS_TOO_MANY[command.name]} See {path} --help"
+    _, arguments = parameter_names(command)
+    if not arguments:
+        return "It takes no arguments"
+    return f"It takes {' '.join(arguments)}; quote text that has spaces. See {path} --help"
+
+
+def _argument(parameter: Any) -> str:
+    name = f"{parameter.metavar}{'…' if parameter.nargs == -1 else ''}"
+    return name if parameter.required else f"[{name}]"
+
+
+class GroupHelp(TyperGroup):
+    """A group of commands, under headings where there are many."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """A command, and its own words."""
+        return ["[OPTIONS]", "COMMAND", "…"]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Raises UsageProblem for an unknown word; the hint names the command that may be meant."""
+        word = args[0]
+        if word in self.commands or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        group = "" if ctx.parent is None else str(ctx.info_name)
+        meant = guesses.meant_command(word, self.commands, group)
+        use = f"Did you mean {meant}?" if meant.startswith("mdmem ") else meant
+        raise UsageProblem(
+            f"no such command {word!r}", use or f"All commands: {ctx.command_path} --help"
+        )
+
+    def _by_heading(self, is_root: bool) -> Mapping[str, Sequence[str]]:
+        if not is_root:
+            return {"Commands": tuple(self.commands)}
+        found: dict[str, list[str]] = {}
+        for name, entry in COMMANDS.items():
+            found.setdefault(entry.heading, []).append(name.split()[0])
+        return {heading: tuple(dict.fromkeys(names)) for heading, names in found.items()}
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The commands, each with the first line of its help."""
+        is_root = ctx.parent is None
+        for heading, names in self._by_heading(is_root).items():
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [(name, str(self.commands[name].help).splitlines()[0]) for name in names],
+                    col_max=14,
+                )
+        if is_root:
+            formatter.write_paragraph()
+            formatter.write_text(
+                "For details and an example: mdmem COMMAND --help. -C, -q and --json may also"
+                " follow the command."
+            )
+
 
 _Workspace = Annotated[
     str | None,
@@ -130,22 +268,20 @@ def _build() -> typer.Typer:
         help="An agent's long-term memory in Markdown files, with git as its history.",
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        cls=command_help.GroupHelp,
+        cls=GroupHelp,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     root.callback()(_before)
     groups = {
-        name: typer.Typer(
-            help=about, rich_markup_mode=None, callback=_between, cls=command_help.GroupHelp
-        )
+        name: typer.Typer(help=about, rich_markup_mode=None, callback=_between, cls=GroupHelp)
         for name, about in commands.GROUPS.items()
     }
-    for name in commands.COMMANDS:
+    for name in COMMANDS:
         function = commands.command(name)
         group, _, word = name.rpartition(" ")
-        (groups[group] if group else root).command(
-            word, help=function.__doc__, cls=command_help.CommandHelp
-        )(_parser(name, function))
+        (groups[group] if group else root).command(word, help=function.__doc__, cls=CommandHelp)(
+            _parser(name, function)
+        )
     for name, typed in groups.items():
         root.add_typer(typed, name=name)
     return root
@@ -158,7 +294,7 @@ def parse(words: Sequence[str]) -> Call | None:
     """The call; None if help, the version or completions were printed. Raises UsageProblem."""
     try:
         with get_command(app).make_context(
-            "mdmem", texts_last(words, TABLE) or ["--help"], terminal_width=command_help.width()
+            "mdmem", texts_last(words, TABLE) or ["--help"], terminal_width=width()
         ) as context:
             call: Call = context.command.invoke(context)
             return call
@@ -178,7 +314,7 @@ def help_text(words: Sequence[str]) -> str:
     """The help of a command or a group."""
     command: Any = get_command(app)
     context = command.context_class(
-        command, info_name="mdmem", terminal_width=command_help.width(), **command.context_settings
+        command, info_name="mdmem", terminal_width=width(), **command.context_settings
     )
     for word in words:
         command = command.commands[word]
@@ -200,7 +336,7 @@ def _usage_problem(problem: typer.TyperException, words: Sequence[str]) -> Usage
     for technical, plain in _NUMBERS.items():
         message = message.replace(technical, plain)
     context: Any = getattr(problem, "ctx", None)
-    command = next((word for word in words if word in commands.COMMANDS), "")
+    command = next((word for word in words if word in COMMANDS), "")
     path = context.command_path if context else f"{app.info.name} {command}".rstrip()
     see = f"see {path} --help"
     hint = f"S{see[1:]}"
@@ -212,12 +348,12 @@ def _usage_problem(problem: typer.TyperException, words: Sequence[str]) -> Usage
         hint += "; put a text that begins with a dash after --, or on standard input"
     elif hasattr(problem, "possibilities"):  # no such option
         message = problem.message
-        meant = guesses.meant_option(path, option, *command_help.parameters(context.command))
+        meant = guesses.meant_option(path, option, *parameter_names(context.command))
         hint = meant or hint
     elif message == "Missing command" and context.parent is not None:
         hint = f"Use one of {', '.join(context.command.commands)}. {hint}"
     elif message.startswith("Missing ") and (
-        entry := commands.COMMANDS.get(path.partition(" ")[2])
+        entry := COMMANDS.get(path.partition(" ")[2])
     ):
         hint = f"Example: {entry.example} ({see})"
     return UsageProblem(message[:1].lower() + message[1:], hint)
