@@ -112,10 +112,10 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "proposals", "propose", "Decide", 'mdmem propose kitchen -m "what the fitter said"'
     ),
     "page": CommandEntry("pages", "page", "Decide", "mdmem page --open"),
-    "history": CommandEntry("history", "history", "Look back", "mdmem history Preferences -p"),
-    "changes": CommandEntry("history", "changes", "Look back", "mdmem changes --since yesterday"),
-    "blame": CommandEntry("history", "blame", "Look back", "mdmem blame Preferences"),
-    "when": CommandEntry("history", "when", "Look back", 'mdmem when "black tea"'),
+    "history": CommandEntry("reading", "history", "Look back", "mdmem history Preferences -p"),
+    "changes": CommandEntry("reading", "changes", "Look back", "mdmem changes --since yesterday"),
+    "blame": CommandEntry("reading", "blame", "Look back", "mdmem blame Preferences"),
+    "when": CommandEntry("reading", "when", "Look back", 'mdmem when "black tea"'),
     "conflicts": CommandEntry(
         "contradictions", "conflicts", "Tidy", "mdmem conflicts --resolve 75d0be72 5ddd57db"
     ),

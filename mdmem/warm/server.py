@@ -31,7 +31,7 @@ _LOADED = (
     *("mdmem.agenthooks", "mdmem.githooks.hooks", "mdmem.mergedriver"),
     *("mdmem.catchup.changed_files", "mdmem.catchup.trail_update", "mdmem.changes.apply"),
     *("mdmem.changes.repeats", "mdmem.cli", "mdmem.cli.contexts", "mdmem.cli.contradictions"),
-    *("mdmem.cli.history", "mdmem.cli.maintenance", "mdmem.cli.reading"),
+    *("mdmem.cli.maintenance", "mdmem.cli.reading"),
     *("mdmem.cli.searching", "mdmem.cli.writing", "mdmem.editors.corrections"),
     *("mdmem.memory.commit_hooks", "mdmem.memory.contexts", "mdmem.queries.history"),
     *("mdmem.queries.correctable", "mdmem.queries.likes", "mdmem.queries.past_questions"),
