@@ -76,7 +76,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "recall": CommandEntry("searching", "recall", "Read", "mdmem recall --tag ops --tag deploy"),
     "tags": CommandEntry("searching", "tags", "Read", "mdmem tags"),
     "context": CommandEntry(
-        "contexts", "context", "Brief an agent", 'mdmem context "where is the staging server"'
+        "hosting", "context", "Brief an agent", 'mdmem context "where is the staging server"'
     ),
     "sessions": CommandEntry(
         "pipelines", "sessions", "Brief an agent", "mdmem sessions claude/5a1e0000#214"
@@ -89,18 +89,18 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "dream": CommandEntry("pipelines", "dream", "Brief an agent", "mdmem dream --dry-run"),
     "flush": CommandEntry(
-        "contexts",
+        "hosting",
         "flush",
         "Brief an agent",
         "mdmem flush --transcript session.jsonl --window 200000",
     ),
-    "mcp": CommandEntry("contexts", "mcp", "Brief an agent", "mdmem -C ~/notes mcp"),
+    "mcp": CommandEntry("hosting", "mcp", "Brief an agent", "mdmem -C ~/notes mcp"),
     "memory-tool": CommandEntry(
-        "contexts", "memory_tool", "Brief an agent", "mdmem memory-tool < commands.jsonl"
+        "hosting", "memory_tool", "Brief an agent", "mdmem memory-tool < commands.jsonl"
     ),
     "plugin": CommandEntry("maintenance", "plugin", "Brief an agent", "mdmem plugin"),
     "agent-hook": CommandEntry(
-        "contexts", "agent_hook", "Brief an agent", "mdmem agent-hook < event.json"
+        "hosting", "agent_hook", "Brief an agent", "mdmem agent-hook < event.json"
     ),
     "review": CommandEntry("reviewing", "review", "Decide", "mdmem review"),
     "proposals": CommandEntry("proposals", "proposals", "Decide", "mdmem proposals 5f2c0a11"),
@@ -111,7 +111,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "propose": CommandEntry(
         "proposals", "propose", "Decide", 'mdmem propose kitchen -m "what the fitter said"'
     ),
-    "page": CommandEntry("pages", "page", "Decide", "mdmem page --open"),
+    "page": CommandEntry("hosting", "page", "Decide", "mdmem page --open"),
     "history": CommandEntry("reading", "history", "Look back", "mdmem history Preferences -p"),
     "changes": CommandEntry("reading", "changes", "Look back", "mdmem changes --since yesterday"),
     "blame": CommandEntry("reading", "blame", "Look back", "mdmem blame Preferences"),
@@ -137,8 +137,8 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "maintenance", "hooks_uninstall", "Maintain", "mdmem hooks uninstall"
     ),
     "hooks status": CommandEntry("maintenance", "hooks_status", "Maintain", "mdmem hooks status"),
-    "server status": CommandEntry("server", "server_status", "Maintain", "mdmem server status"),
-    "server stop": CommandEntry("server", "server_stop", "Maintain", "mdmem server stop"),
+    "server status": CommandEntry("hosting", "server_status", "Maintain", "mdmem server status"),
+    "server stop": CommandEntry("hosting", "server_stop", "Maintain", "mdmem server stop"),
     "merge-driver": CommandEntry(
         "maintenance",
         "merge_driver",

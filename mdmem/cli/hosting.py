@@ -1,20 +1,35 @@
-"""Commands for agents' hosts: the block of a prompt, prompts before a compaction, servers."""
+"""Commands for agents' hosts (prompts, tools), the web page, and the server behind commands."""
 
 from __future__ import annotations
 
 import os
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, open_memory, read_argument
 from mdmem.errors import UsageProblem
+from mdmem.memory import Memory
 from mdmem.model.prompts import BuildContext, Flush
 from mdmem.show import contexts
+from mdmem.startup.records import asdict
+from mdmem.warm import running
+from mdmem.wording import number_of
 
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli.options import Alone, BlockWindow, Budget, Json, Profile, With, Without
+    from mdmem.cli.options import (
+        Alone,
+        BlockWindow,
+        Budget,
+        ExportFolder,
+        ExportSince,
+        Json,
+        Profile,
+        With,
+        Without,
+    )
 
 
 def context(
@@ -168,3 +183,95 @@ def memory_tool(call: Call, as_json: Json = False) -> Answer:
     return Answer(
         {}, "", status=import_module("mdmem.memtool.serving").serve(call.workspace, os.environ)
     )
+
+
+# The web page.
+
+
+def page(
+    call: Call,
+    port: Annotated[
+        int,
+        typer.Option(
+            "--port", metavar="N", help="The port; 0 is the workspace's own, or any free one."
+        ),
+    ] = 0,
+    opens_browser: Annotated[
+        bool, typer.Option("--open", help="Open the page in the browser of this machine.")
+    ] = False,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Show pages only: no forms, no changes.")
+    ] = False,
+    new_key: Annotated[
+        bool, typer.Option("--new-key", help="Replace the key; open pages need the new address.")
+    ] = False,
+    export: ExportFolder = None,
+    since: ExportSince = None,
+    as_json: Json = False,
+) -> Answer:
+    """Serve memory as a web page on this machine.
+
+    It prints the address with the key that opens it, and listens on 127.0.0.1 only. It ends on
+    Ctrl-C, or after two hours without a request. With an actor set it is read-only. It needs the
+    extra page (mdmem help install).
+
+    With --export it serves nothing: it writes the pages of what is committed as files, which open
+    from a folder or any static host.
+    """
+    serving = import_module("mdmem.page.serving")
+    # without lines for the user: they would tell what was asked
+    memory = Memory.open(Path(call.workspace) if call.workspace else None, os.environ)
+    if export is not None:
+        count = serving.export(memory, Path(export), since)
+        return Answer(
+            {"pages": count, "folder": export},
+            f"Exported {number_of(count, 'page')} to {export}",
+        )
+    if since is not None:
+        raise UsageProblem("--since needs --export")
+    options = serving.PageOptions(
+        port=port,
+        opens_browser=opens_browser,
+        read_only=read_only,
+        new_key=new_key,
+        as_json=as_json,
+    )
+    serving.serve(memory, options)
+    return Answer({}, "")
+
+
+# The server that speeds up commands.
+
+
+def server_status(call: Call, as_json: Json = False) -> Answer:
+    """Show whether a server is running.
+
+    It keeps mdmem's modules loaded, so that commands start faster. The first command starts it, and
+    it ends after ten idle minutes. To turn it off: MDMEM_SERVER=off, or server = "off" in your user
+    settings.
+    """
+    try:
+        server = running.find()
+    except PermissionError as problem:
+        return Answer({"server": None, "problem": str(problem)}, f"No server: {problem}")
+    if server is None:
+        why = " (MDMEM_SERVER=off)" if running.is_off(os.environ) else ""
+        return Answer({"server": None, "problem": None}, f"No server is running{why}")
+    text = (
+        f"A server is running: process {server.process}, {server.memory >> 20} MiB, {server.socket}"
+    )
+    return Answer({"server": asdict(server), "problem": None}, text)
+
+
+def server_stop(call: Call, as_json: Json = False) -> Answer:
+    """Stop the server.
+
+    Commands that have begun are finished. A later command starts another one.
+    """
+    try:
+        server = running.stop()
+    except PermissionError:
+        server = None
+    if server is None:
+        return Answer({"stopped": None}, "No server is running")
+    return Answer({"stopped": asdict(server)}, f"Stopped the server (process {server.process})")
