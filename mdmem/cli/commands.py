@@ -102,14 +102,14 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "agent-hook": CommandEntry(
         "hosting", "agent_hook", "Brief an agent", "mdmem agent-hook < event.json"
     ),
-    "review": CommandEntry("reviewing", "review", "Decide", "mdmem review"),
-    "proposals": CommandEntry("proposals", "proposals", "Decide", "mdmem proposals 5f2c0a11"),
-    "accept": CommandEntry("proposals", "accept", "Decide", "mdmem accept 1 4-9"),
+    "review": CommandEntry("deciding", "review", "Decide", "mdmem review"),
+    "proposals": CommandEntry("deciding", "proposals", "Decide", "mdmem proposals 5f2c0a11"),
+    "accept": CommandEntry("deciding", "accept", "Decide", "mdmem accept 1 4-9"),
     "reject": CommandEntry(
-        "proposals", "reject", "Decide", 'mdmem reject 1b --reason "only a trial"'
+        "deciding", "reject", "Decide", 'mdmem reject 1b --reason "only a trial"'
     ),
     "propose": CommandEntry(
-        "proposals", "propose", "Decide", 'mdmem propose kitchen -m "what the fitter said"'
+        "deciding", "propose", "Decide", 'mdmem propose kitchen -m "what the fitter said"'
     ),
     "page": CommandEntry("hosting", "page", "Decide", "mdmem page --open"),
     "history": CommandEntry("reading", "history", "Look back", "mdmem history Preferences -p"),
@@ -117,10 +117,10 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "blame": CommandEntry("reading", "blame", "Look back", "mdmem blame Preferences"),
     "when": CommandEntry("reading", "when", "Look back", 'mdmem when "black tea"'),
     "conflicts": CommandEntry(
-        "contradictions", "conflicts", "Tidy", "mdmem conflicts --resolve 75d0be72 5ddd57db"
+        "deciding", "conflicts", "Tidy", "mdmem conflicts --resolve 75d0be72 5ddd57db"
     ),
     "contradicts": CommandEntry(
-        "contradictions",
+        "deciding",
         "contradicts",
         "Tidy",
         'mdmem contradicts 75d0be72 5ddd57db --reason "one of them is out of date"',

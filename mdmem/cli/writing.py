@@ -67,7 +67,7 @@ def _propose(
     again: bool,
 ) -> Answer:
     # what shows proposals takes longer to load than an entry to write
-    from mdmem.cli.proposals import propose_write  # noqa: PLC0415
+    from mdmem.cli.deciding import propose_write  # noqa: PLC0415
 
     return propose_write(memory, change, is_asked, again)
 

@@ -30,7 +30,7 @@ _LOADED = (
     *("difflib", "random", "shutil", "sqlite3", "subprocess", "tempfile", "tomllib", "zoneinfo"),
     *("mdmem.agenthooks", "mdmem.githooks.hooks", "mdmem.mergedriver"),
     *("mdmem.catchup.changed_files", "mdmem.catchup.trail_update", "mdmem.changes.apply"),
-    *("mdmem.changes.repeats", "mdmem.cli", "mdmem.cli.hosting", "mdmem.cli.contradictions"),
+    *("mdmem.changes.repeats", "mdmem.cli", "mdmem.cli.hosting", "mdmem.cli.deciding"),
     *("mdmem.cli.maintenance", "mdmem.cli.reading"),
     *("mdmem.cli.searching", "mdmem.cli.writing", "mdmem.editors.corrections"),
     *("mdmem.memory.commit_hooks", "mdmem.memory.contexts", "mdmem.queries.history"),

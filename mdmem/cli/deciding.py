@@ -1,15 +1,17 @@
-"""Commands of proposals: changes by others that a person decides on."""
+"""Commands by which a person decides: on proposals, advice and contradictions."""
 
 from __future__ import annotations
 
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli import proposal_list, terminal
+from mdmem.cli import proposal_list, review_room, terminal
 from mdmem.cli.call import Answer, Call, open_memory
-from mdmem.cli.write_options import write_options
+from mdmem.cli.messages import shown
+from mdmem.cli.write_options import write_answer, write_options
 from mdmem.errors import ProposalProblem, UsageProblem
 from mdmem.memory import Memory
 from mdmem.model.proposals import (
@@ -27,7 +29,8 @@ from mdmem.model.proposals import (
     parse_age,
     parse_numbers,
 )
-from mdmem.model.writes import EditSection, Forget, Log, Remember
+from mdmem.model.writes import Contradict, EditSection, Forget, Log, Remember, Resolve, WriteOptions
+from mdmem.show import hits, maintenance
 from mdmem.show import proposals as show
 from mdmem.show.proposals import proposed_json, proposed_text
 
@@ -47,10 +50,13 @@ if TYPE_CHECKING:
         DecidedSection,
         EditedFirst,
         ExpectedTip,
+        FactArgument,
         Json,
         ListStamp,
+        Reason,
         Session,
         Vouch,
+        Writing,
     )
 
 
@@ -320,3 +326,88 @@ def _edited(text: str, name: str, without: str) -> str:
             f"To reject it: {without.replace('accept', 'reject', 1)}",
         )
     return changed
+
+
+# All that waits, one by one.
+
+
+def review(
+    call: Call,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Apply what is safe, one commit each.")
+    ] = False,
+    actor: Actor = None,
+    session: Session = None,
+    reason: Reason = None,
+    as_json: Json = False,
+) -> Answer:
+    """Go through proposals and suggested cleanups.
+
+    On a terminal: one item at a time, with single-key answers, as in git add -p. Without a
+    terminal, with an actor, or if CI is set: print the list of expired or superseded facts that are
+    still in a file, duplicates, contradictions, sections not changed for months and files over
+    their budget, each with the command that fixes it, or that shows what to decide.
+    """
+    if not apply and (actor or session or reason):
+        raise UsageProblem("--actor, --session and --reason go with --apply")
+    memory = open_memory(call)
+    if apply:
+        options = WriteOptions(actor=actor, session=session, reason=reason)
+        result = memory.apply_advice(options)
+    else:
+        is_open = not call.as_json and not call.quiet and review_room.is_open(memory)
+        with nullcontext() if call.as_json or call.quiet else shown("review"):
+            result = memory.review()
+            numbered = memory.proposals.standing().numbered if is_open else None
+        if numbered is not None and (numbered.items or result.advice):
+            return review_room.review(memory, numbered, result.advice)
+    waits = result.waiting.proposals or result.waiting.unreadable
+    return Answer(
+        maintenance.reviewed_json(result),
+        maintenance.reviewed_text(result),
+        () if result.advice or waits else ("nothing to tidy",),
+    )
+
+
+# Contradictions.
+
+
+def contradicts(
+    call: Call,
+    first: FactArgument,
+    second: FactArgument,
+    **shared: Writing,
+) -> Answer:
+    """Mark two facts as contradicting each other.
+
+    Both stay and can be found; each names the other.
+    """
+    return write_answer(open_memory(call).apply(Contradict(first, second, write_options(shared))))
+
+
+def conflicts(
+    call: Call,
+    resolve: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--resolve",
+            metavar="FACT FACT",
+            help="Mark these two as not, or no longer, contradicting each other.",
+        ),
+    ] = None,
+    **shared: Writing,
+) -> Answer:
+    """List facts that contradict each other, to settle them.
+
+    These are facts with the same key in one section, unless one was written with --also, and facts
+    that were marked. None is hidden.
+    """
+    options = write_options(shared)
+    if resolve is not None:
+        return write_answer(open_memory(call).apply(Resolve(*resolve, options)))
+    if options != WriteOptions():
+        raise UsageProblem("the options of a write go with --resolve")
+    listed = open_memory(call).conflicts()
+    count = len(listed.conflicts)
+    notes, status = hits.answer_notes("conflicts", count, listed), hits.answer_status(count, listed)
+    return Answer(hits.conflicts_json(listed), hits.conflicts_text(listed), notes, status)
