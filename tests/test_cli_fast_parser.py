@@ -20,9 +20,8 @@ from workspaces import desk
 
 import mdmem
 from mdmem.cli import app, commands, fast_parser
-from mdmem.cli.fast_parser import CommandParameter
+from mdmem.cli.fast_parser import ADDED, COMMON, OPTIONAL_VALUES, CommandParameter, texts_last
 from mdmem.cli.parameter_table import TABLE
-from mdmem.cli.parameters import ADDED, COMMON, OPTIONAL_VALUES, texts_last
 from mdmem.errors import UsageProblem
 from mdmem.folder import files
 from mdmem.model import Source

@@ -7,15 +7,15 @@ from typing import Any, get_args, get_origin
 
 from typer.main import get_command
 
-from mdmem.cli import parameters
+from mdmem.cli import fast_parser
 from mdmem.cli.app import app
 from mdmem.model import Source
 
-MODULE = Path(parameters.__file__).with_name("parameter_table.py")
+MODULE = Path(fast_parser.__file__).with_name("parameter_table.py")
 HEAD = '''\
 """The commands of one word and what they take, in the order of the help. Made by `make docs`."""
 
-from mdmem.cli.parameters import ParameterTable
+from mdmem.cli.fast_parser import ParameterTable
 from mdmem.model import Source
 
 # fmt: off

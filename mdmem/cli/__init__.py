@@ -18,7 +18,7 @@ from mdmem.errors import json_line, report
 if TYPE_CHECKING:
     from io import TextIOWrapper
 
-    from mdmem.cli.call import Call
+    from mdmem.cli.fast_parser import Call
 
 
 _COMPLETION = "_MDMEM_COMPLETE"  # set by a shell that asks for completions; the name is Typer's

@@ -14,10 +14,10 @@ from typer.main import get_command
 
 from mdmem import __version__
 from mdmem.cli import commands, guesses, options, terminal
-from mdmem.cli.call import Answer, Call
+from mdmem.cli.answers import Answer
 from mdmem.cli.commands import COMMANDS
+from mdmem.cli.fast_parser import OPTIONAL_VALUES, Call, texts_last, with_values
 from mdmem.cli.parameter_table import TABLE
-from mdmem.cli.parameters import OPTIONAL_VALUES, texts_last, with_values
 from mdmem.errors import UsageProblem
 from mdmem.wording import number_of
 
@@ -352,8 +352,6 @@ def _usage_problem(problem: typer.TyperException, words: Sequence[str]) -> Usage
         hint = meant or hint
     elif message == "Missing command" and context.parent is not None:
         hint = f"Use one of {', '.join(context.command.commands)}. {hint}"
-    elif message.startswith("Missing ") and (
-        entry := COMMANDS.get(path.partition(" ")[2])
-    ):
+    elif message.startswith("Missing ") and (entry := COMMANDS.get(path.partition(" ")[2])):
         hint = f"Example: {entry.example} ({see})"
     return UsageProblem(message[:1].lower() + message[1:], hint)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import NamedTuple
 
-from mdmem.cli.call import Answer
+from mdmem.cli.answers import Answer
 
 
 class CommandEntry(NamedTuple):

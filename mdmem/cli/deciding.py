@@ -9,7 +9,8 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli import proposal_list, review_room, terminal
-from mdmem.cli.call import Answer, Call, open_memory
+from mdmem.cli.answers import Answer, open_memory
+from mdmem.cli.fast_parser import Call
 from mdmem.cli.messages import shown
 from mdmem.cli.write_options import write_answer, write_options
 from mdmem.errors import ProposalProblem, UsageProblem

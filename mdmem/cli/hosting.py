@@ -7,7 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli.call import Answer, Call, open_memory, read_argument
+from mdmem.cli.answers import Answer, open_memory, read_argument
+from mdmem.cli.fast_parser import Call
 from mdmem.errors import UsageProblem
 from mdmem.memory import Memory
 from mdmem.model.prompts import BuildContext, Flush

@@ -1,6 +1,6 @@
 """The commands of one word and what they take, in the order of the help. Made by `make docs`."""
 
-from mdmem.cli.parameters import ParameterTable
+from mdmem.cli.fast_parser import ParameterTable
 from mdmem.model import Source
 
 # fmt: off

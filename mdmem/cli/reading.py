@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mdmem.cli.call import Answer, Call, open_memory, use_colour
+from mdmem.cli.answers import Answer, open_memory, use_colour
+from mdmem.cli.fast_parser import Call
 from mdmem.errors import UsageProblem
 from mdmem.folder.layout import is_markdown
 from mdmem.model.history import ShowBlame, ShowChanges, ShowHistory

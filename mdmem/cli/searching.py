@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli.call import Answer, Call, open_memory, use_colour
+from mdmem.cli.answers import Answer, open_memory, use_colour
+from mdmem.cli.fast_parser import Call
 from mdmem.errors import UsageProblem
 from mdmem.model.searches import COMBINED_DAYS, ListFacts, Search
 from mdmem.show import hits

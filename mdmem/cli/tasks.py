@@ -7,14 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli.call import (
-    Answer,
-    Call,
-    open_memory,
-    read_argument,
-    use_blocks,
-    use_colour,
-)
+from mdmem.cli.answers import Answer, open_memory, read_argument, use_blocks, use_colour
+from mdmem.cli.fast_parser import Call
 from mdmem.cli.write_options import write_answer, write_options
 from mdmem.errors import UsageProblem
 from mdmem.memory import markdown_trends

@@ -1,4 +1,4 @@
-"""Calls and answers of commands, and what all commands need: the memory, standard input, colour."""
+"""Answers of commands, and what all commands need: the memory, standard input, colour."""
 
 from __future__ import annotations
 
@@ -8,26 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mdmem.cli.fast_parser import Call
 from mdmem.cli.messages import count, say
 from mdmem.errors import TextProblem, UsageProblem
 from mdmem.memory import Memory
 from mdmem.model import MAX_FILE_BYTES
 from mdmem.startup.records import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A command as it was called: `workspace` is that of -C, `values` are parameters by name."""
-
-    command: str
-    workspace: str | None
-    quiet: bool
-    values: Mapping[str, Any]
-
-    @property
-    def as_json(self) -> bool:
-        """True if the answer is for a program."""
-        return bool(self.values["as_json"])
 
 
 @dataclass(frozen=True, slots=True)
