@@ -613,7 +613,7 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
 
 def leave(folder: Path, environment: Mapping[str, str]) -> bool:
     """Remove a workspace from the list, if there. Raises WorkspaceProblem (`not-allowed`)."""
-    return module("memory.found").leave(folder, environment)
+    return module("memory.adopting").leave(folder, environment)
 
 
 def find_unadopted(
@@ -621,7 +621,7 @@ def find_unadopted(
     progress: Progress | None = None,
 ) -> tuple[FoundWorkspace, ...]:
     """Find unadopted workspaces below the user's home that mdmem wrote in."""
-    return tuple(module("memory.found").find_unadopted(environment, progress))
+    return tuple(module("memory.adopting").find_unadopted(environment, progress))
 
 
 def adopt_found(
@@ -629,7 +629,7 @@ def adopt_found(
     environment: Mapping[str, str],
 ) -> None:
     """Adopt workspaces that were found. Raises WorkspaceProblem (`not-allowed`: an agent asks)."""
-    module("memory.found").adopt_found(workspaces, environment)
+    module("memory.adopting").adopt_found(workspaces, environment)
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
