@@ -1,4 +1,4 @@
-"""`init`: create a workspace, adopt a folder without altering a file of it, find others, leave one."""
+"""`init`: create a workspace, adopt a folder without altering a file; find others, leave one."""
 
 from __future__ import annotations
 
