@@ -14,7 +14,7 @@ from mdmem.model import FactId, FileKind, Op, Provenance
 from mdmem.model.trail import MarkKind
 from mdmem.model.writes import Contradict, Resolve, WriteResult
 from mdmem.queries import lookup
-from mdmem.queries.named_parts import NamedPart, PartPair, part_pairs
+from mdmem.queries.conflicts import NamedPart, PartPair, part_pairs
 from mdmem.startup.records import dataclass
 from mdmem.text import check
 from mdmem.text.document import preamble_etag, section_etag
