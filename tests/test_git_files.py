@@ -15,7 +15,7 @@ from workspaces import Desk, desk
 from mdmem import repo
 from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import Repository, git_files, git_settings, staged_changes
+from mdmem.repo import Repository, git_files, git_settings
 from mdmem.repo.worktree import PathState
 
 HERE = FilePath("MEMORY.md")
@@ -596,7 +596,7 @@ class TestStaged:
         repository = open_repository(at)
         commit = repository.head()
         assert commit
-        changes = staged_changes.staged_changes(
+        changes = git_files.staged_changes(
             str(repository.git_dir), f"{repository.git_dir}/index", commit
         )
         assert (changes and [os.fsdecode(path) for path, _, _ in changes]) == paths
@@ -640,7 +640,7 @@ class TestStaged:
         STAGING["add"](at)
         repository = open_repository(at)
         assert (
-            staged_changes.staged_changes(
+            git_files.staged_changes(
                 str(repository.git_dir),
                 f"{repository.git_dir}/index",
                 repository.head() or CommitId(""),
@@ -662,7 +662,7 @@ class TestStaged:
         index = at.root / ".git" / "index"
         index.write_bytes(damage(index.read_bytes()))
         assert (
-            staged_changes.staged_changes(
+            git_files.staged_changes(
                 str(repository.git_dir), str(index), repository.head() or CommitId("")
             )
             is None

@@ -461,7 +461,7 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
             0 if closed == "2>&-" else 2,
         )
 
-    @pytest.mark.parametrize("missing", ["text/check", "catchup/background", "repo/staged_changes"])
+    @pytest.mark.parametrize("missing", ["text/check", "catchup/background", "repo/git_files"])
     def test_half_of_mdmem_is_none(
         self, world: World, workspace: Path, tmp_path: Path, missing: str
     ):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mdmem.model import CommitId
-from mdmem.repo.staged_changes import known_paths, staged_changes
+from mdmem.repo.git_files import known_paths, staged_changes
 
 MISSING = "cd" * 20
 """The id of a tree that no file holds."""

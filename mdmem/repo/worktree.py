@@ -11,7 +11,7 @@ from pathlib import Path
 from mdmem.errors import RepositoryProblem
 from mdmem.folder.layout import is_markdown
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import git_files, git_settings, ignored, staged_changes
+from mdmem.repo import git_files, git_settings, ignored
 from mdmem.repo.runner import GitResult, literal_pathspecs, parse_paths, run, setting
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
@@ -395,8 +395,7 @@ class Repository:
         if (
             self.is_simple
             and commit
-            and (staged := staged_changes.staged_changes(str(self.git_dir), index, commit))
-            is not None
+            and (staged := git_files.staged_changes(str(self.git_dir), index, commit)) is not None
         ):
             return [
                 StagedFile(FilePath(os.fsdecode(path)), None, before, after)
@@ -438,7 +437,7 @@ class Repository:
         if (
             self.is_simple
             and commit
-            and (present := staged_changes.known_paths(str(self.git_dir), index, commit, encoded))
+            and (present := git_files.known_paths(str(self.git_dir), index, commit, encoded))
             is not None
         ):
             return {FilePath(os.fsdecode(path)) for path in present}
