@@ -24,7 +24,7 @@ from mdmem.page.pages import Frame, Reader, View, error_page, frame_of
 from mdmem.page.views import fact, section, timeline, today, trends
 from mdmem.page.views import files as file_views
 from mdmem.repo import Repository
-from mdmem.repo.snapshots import create_snapshot
+from mdmem.repo.discovery import create_snapshot
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.workspace import Workspace
