@@ -17,7 +17,7 @@ from mdmem.folder import config, files, layout, listing, trust
 from mdmem.folder.config import Settings
 from mdmem.model import CommitId, FileKind, FilePath, rules
 from mdmem.model.rules import parse_allowances
-from mdmem.repo import Identity, Repository, discovery, git_files, ignored
+from mdmem.repo import Identity, Repository, discovery, git_files, worktree
 from mdmem.repo.runner import FETCH_VERSIONS, LACKS_VERSIONS
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
@@ -252,7 +252,7 @@ class Workspace:
             del listed[path]
         if folders := self.note_folders:
             skipped = {
-                *ignored.ignored_paths(self.root),
+                *worktree.ignored_paths(self.root),
                 *(f"{folder}/" for folder in self.memory_folders),
             }
             notes = listing.note_paths(self.root, folders, skipped, read_status, enter)

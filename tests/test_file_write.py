@@ -23,8 +23,8 @@ from mdmem.history.messages import compose_message
 from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.writes import Action, EditSection, Remember, WriteOptions
 from mdmem.repo import commits
-from mdmem.repo.ignored import ASSUME_UNCHANGED, SKIP_WORKTREE
 from mdmem.repo.runner import GitResult
+from mdmem.repo.worktree import ASSUME_UNCHANGED, SKIP_WORKTREE
 from mdmem.text.document import parse
 from mdmem.verbs import FileEdit, target_path
 from mdmem.workspace import Workspace

@@ -11,8 +11,13 @@ from vault import Vault
 from mdmem import repo
 from mdmem.errors import RepositoryProblem
 from mdmem.repo import history_rewrite
-from mdmem.repo.history_rewrite import KEPT_STASH, LinkedWorktree, RewriteRules, RewrittenHistory
-from mdmem.repo.objects import Objects
+from mdmem.repo.history_rewrite import (
+    KEPT_STASH,
+    LinkedWorktree,
+    Objects,
+    RewriteRules,
+    RewrittenHistory,
+)
 
 RULES = RewriteRules(
     blob=lambda data, markdown: (

@@ -8,8 +8,8 @@ from conftest import World
 from workspaces import gits
 
 from mdmem.errors import RepositoryProblem
-from mdmem.repo import objects
-from mdmem.repo.objects import Objects
+from mdmem.repo import history_rewrite
+from mdmem.repo.history_rewrite import Objects
 
 LONG = bytes(number % 251 for number in range(5000))
 """As long as needs three bytes for its length in a pack."""
@@ -52,7 +52,7 @@ def test_much_is_written_a_part_at_a_time(
     world: World, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A part may be as long as two of these objects, each with two bytes for its length."""
-    monkeypatch.setattr(objects, "_CHUNK_BYTES", 2 * (2 + len(zlib.compress(b"1" * 20, 1))))
+    monkeypatch.setattr(history_rewrite, "_CHUNK_BYTES", 2 * (2 + len(zlib.compress(b"1" * 20, 1))))
     added, written = Objects(repository, keep=True), []
     for number in range(6):
         added.add(b"blob", str(number).encode() * 20)
@@ -66,7 +66,7 @@ def test_much_is_read_a_part_at_a_time(repository: Path, monkeypatch: pytest.Mon
     kept.flush()
     described = kept.describe(names)
     started = gits(monkeypatch)
-    monkeypatch.setattr(objects, "_CHUNK_BYTES", 10)
+    monkeypatch.setattr(history_rewrite, "_CHUNK_BYTES", 10)
     assert [(len(data), len(started)) for _, _, data in kept.read(described)] == [
         (4, 1),
         (6, 1),

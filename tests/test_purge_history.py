@@ -13,7 +13,7 @@ from mdmem.changes import purge
 from mdmem.changes.purge import PurgeNote
 from mdmem.changes.purge_target import PURGED_MARK
 from mdmem.errors import FactProblem, RepositoryProblem
-from mdmem.repo import objects
+from mdmem.repo import history_rewrite
 
 
 def raw(vault: Vault, commit: str) -> tuple[str, ...]:
@@ -547,7 +547,7 @@ def test_the_words_are_in_no_argument(vault: Vault, tmp_path: Path) -> None:
 
 
 def test_objects_in_many_packs(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(objects, "_CHUNK_BYTES", 200)
+    monkeypatch.setattr(history_rewrite, "_CHUNK_BYTES", 200)
     for number in range(5):
         vault.commit(f"{number}", MEMORY=f"{OTHER}- {WORDS}\n- {number}\n")
     vault.purge()

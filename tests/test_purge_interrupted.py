@@ -14,7 +14,7 @@ from vault import vault as vault
 from mdmem.changes import purge
 from mdmem.changes.purge_target import purge_rules, purge_target
 from mdmem.errors import RepositoryProblem
-from mdmem.repo import history_rewrite, objects, ref_rewrite
+from mdmem.repo import history_rewrite, ref_rewrite
 
 
 def test_what_another_git_has_just_written_stays(vault: Vault) -> None:
@@ -40,7 +40,7 @@ def prepared(vault: Vault) -> tuple[history_rewrite.RewrittenHistory, dict[str, 
     """A purge that is cut short before it moves the refs."""
     repository = vault.repository
     rules = purge_rules(purge_target(WORDS, FACT))
-    store = objects.Objects(repository.folder, keep=True)
+    store = history_rewrite.Objects(repository.folder, keep=True)
     rewrite = history_rewrite.rewrite_history(repository, rules, store, ())
     moved = ref_rewrite.add_purge_note(
         repository, rewrite, store, f"note\n\n{purge.PURGE_TRAILER}\n", WHEN, None

@@ -13,7 +13,7 @@ from mdmem.changes.purge import HeldTranscripts, PurgeNote
 from mdmem.changes.purge_target import PURGED_MARK, PurgeTarget, purge_target
 from mdmem.errors import FactProblem
 from mdmem.model.writes import PurgePlan
-from mdmem.repo import objects
+from mdmem.repo import history_rewrite
 
 ALWAYS = (
     "Reflogs are emptied and unreachable objects are deleted, so nothing can be restored by its old id.",
@@ -67,7 +67,7 @@ def test_the_note(vault: Vault) -> None:
 
 
 def test_a_plan_writes_no_objects(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(objects, "_CHUNK_BYTES", 10)
+    monkeypatch.setattr(history_rewrite, "_CHUNK_BYTES", 10)
     before = vault.everything()
     vault.plan()
     assert vault.everything() == before

@@ -11,8 +11,7 @@ from mdmem.changes.purge_target import PURGED_MARK, purge_rules, purge_target
 from mdmem.errors import RepositoryProblem
 from mdmem.folder import files
 from mdmem.repo import history_rewrite, ref_rewrite
-from mdmem.repo.history_rewrite import KEPT_STASH, RewrittenHistory
-from mdmem.repo.objects import Objects
+from mdmem.repo.history_rewrite import KEPT_STASH, Objects, RewrittenHistory
 
 RULES = purge_rules(purge_target(WORDS, FACT))
 

@@ -22,7 +22,7 @@ from workspaces import SEED, Desk, desk
 from mdmem import repo
 from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import Repository, commits, first_parent, ignored, runner
+from mdmem.repo import Repository, commits, first_parent, runner, worktree
 from mdmem.repo.first_parent import FilePatch, parse_patches
 from mdmem.startup.launch import INTERRUPTIONS
 
@@ -746,10 +746,10 @@ class TestIgnored:
         ],
     )
     def test_of_these(self, at: Desk, paths: list[str], expected: set[str]):
-        assert ignored.ignored(at.root, map(FilePath, paths)) == expected
+        assert worktree.ignored(at.root, map(FilePath, paths)) == expected
 
     def test_all(self, at: Desk):
-        assert ignored.ignored_paths(at.root) == {
+        assert worktree.ignored_paths(at.root) == {
             "drafts/",
             "memory/a.tmp.md",
             "above.md",
@@ -758,12 +758,12 @@ class TestIgnored:
 
     def test_what_git_tracks_or_would_take(self, at: Desk):
         expected = {"MEMORY.md", "memory/a.md", "memory/tracked.tmp.md", ":colon.md", "gone.md"}
-        assert ignored.markdown_not_ignored(at.root) == expected
+        assert worktree.markdown_not_ignored(at.root) == expected
 
     def test_where_git_fails(self, tmp_path: Path, world: World):
         for call in (
-            lambda: ignored.ignored(tmp_path, [FilePath("a.md")]),
-            lambda: ignored.ignored_paths(tmp_path),
+            lambda: worktree.ignored(tmp_path, [FilePath("a.md")]),
+            lambda: worktree.ignored_paths(tmp_path),
         ):
             with pytest.raises(
                 MdmemError, match=r"git (check-ignore|ls-files): fatal: not a git repository"
@@ -778,7 +778,7 @@ def test_files_that_git_does_not_look_at(world: World, repository: Path, folder:
     for path in ("a.md", "b.md", "memory/\u00fc [x].md", "memory/x.md"):
         at.write(path, "x\n")
     at.commit("more")
-    assert ignored.read_bits(at.root) == {}
+    assert worktree.read_bits(at.root) == {}
     at.git("update-index", "--assume-unchanged", "a.md", "memory/\u00fc [x].md")
     at.git("update-index", "--skip-worktree", "b.md", "memory/\u00fc [x].md")
     expected = {
@@ -786,15 +786,15 @@ def test_files_that_git_does_not_look_at(world: World, repository: Path, folder:
         "b.md": ("skip-worktree",),
         "memory/\u00fc [x].md": ("assume-unchanged", "skip-worktree"),
     }
-    assert ignored.read_bits(at.root) == expected
+    assert worktree.read_bits(at.root) == expected
     for path in ("a.md", "b.md", "memory/\u00fc [x].md", "memory/x.md", "none.md"):
-        bits = ignored.read_bits(at.root, [FilePath(path)])
+        bits = worktree.read_bits(at.root, [FilePath(path)])
         assert bits == {each: names for each, names in expected.items() if each == path}
         commits.clear_bits(opened(at), FilePath(path), bits.get(FilePath(path), ()))
-    assert ignored.read_bits(at.root) == {}
+    assert worktree.read_bits(at.root) == {}
     for name, names in expected.items():
         commits.set_bits(opened(at), FilePath(name), names)
-    assert ignored.read_bits(at.root) == expected
+    assert worktree.read_bits(at.root) == expected
 
 
 @pytest.mark.parametrize(

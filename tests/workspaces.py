@@ -16,7 +16,7 @@ from conftest import World
 from mdmem.changes import carry_out
 from mdmem.errors import MdmemError
 from mdmem.model.writes import Action, Change, EditSection, WriteOptions, WriteResult
-from mdmem.repo import commits, discovery, objects, worktree
+from mdmem.repo import commits, discovery, history_rewrite, worktree
 from mdmem.workspace import Workspace, open_at
 
 SEED = "# Memory\n\n## Work\n\n- works at Stripe\n\n## Home\n\n- lives in Oslo\n"
@@ -223,7 +223,7 @@ def gits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         )
         return run(folder, arguments, *rest, **named)
 
-    for module in (commits, discovery, objects, worktree):
+    for module in (commits, discovery, history_rewrite, worktree):
         monkeypatch.setattr(module, "run", counted)
     return started
 

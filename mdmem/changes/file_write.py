@@ -16,7 +16,7 @@ from mdmem.editors import EditResult
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem
 from mdmem.folder import files, hook_files, write_ahead
 from mdmem.model import CommitId, FactId, FilePath, Op, Supersession
-from mdmem.repo import PathState, Repository, commits, ignored
+from mdmem.repo import PathState, Repository, commits, worktree
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import Document
 from mdmem.workspace import Workspace, read_committed
@@ -139,7 +139,7 @@ def _refuse_unwritable(plan: Plan, state: PathState) -> None:
     if state.ignored:
         hint = "Remove the rule; memory outside git has no history."
         raise PathProblem("ignored-path", f"{plan.path} is ignored by .gitignore", hint)
-    if state.bits and plan.before is None and ignored.SKIP_WORKTREE in state.bits:
+    if state.bits and plan.before is None and worktree.SKIP_WORKTREE in state.bits:
         hint = (
             "Have git check it out: git sparse-checkout add, or git update-index --no-skip-worktree"
             " and git restore."

@@ -37,7 +37,7 @@ from mdmem.model.writes import (
     WriteResult,
 )
 from mdmem.repo import commits
-from mdmem.repo.ignored import ignored, read_bits
+from mdmem.repo.worktree import ignored, read_bits
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
 from mdmem.text.document import parse_bytes

@@ -22,7 +22,7 @@ from mdmem.history.sources import line_origins
 from mdmem.merge import merge_by_section
 from mdmem.model import CommitId, FilePath, Provenance, Source
 from mdmem.model.trail import Origin
-from mdmem.repo import PathState, Repository, commits, ignored, incoming
+from mdmem.repo import PathState, Repository, commits, incoming, worktree
 from mdmem.repo.incoming import BranchMove
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
@@ -420,7 +420,7 @@ def _put_back(
 def _overlooked(workspace: Workspace) -> Mapping[FilePath, tuple[str, ...]]:
     """Files with pending edits that git ignores by these index bits."""
     repository = workspace.repository
-    bits = ignored.read_bits(repository.folder)
+    bits = worktree.read_bits(repository.folder)
     return {
         path: bits[path]
         for path in bits

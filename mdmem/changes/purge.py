@@ -29,8 +29,7 @@ from mdmem.model.writes import Purge, PurgePlan, PurgeResult
 from mdmem.proposals import branches
 from mdmem.queries import lookup
 from mdmem.repo import Identity, Repository, history_rewrite, ref_rewrite
-from mdmem.repo.history_rewrite import LinkedWorktree, RewriteRules, RewrittenHistory
-from mdmem.repo.objects import Objects, git
+from mdmem.repo.history_rewrite import LinkedWorktree, Objects, RewriteRules, RewrittenHistory, git
 from mdmem.search.engine import BrokenIndex
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check

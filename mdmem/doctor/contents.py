@@ -16,8 +16,8 @@ from mdmem.folder import files, layout
 from mdmem.folder.listing import ListedFile
 from mdmem.model import CommitId, FilePath
 from mdmem.repo.first_parent import HUNK, new_lines
-from mdmem.repo.ignored import ignored
 from mdmem.repo.runner import MARKDOWN, run
+from mdmem.repo.worktree import ignored
 from mdmem.startup import late
 from mdmem.text import check
 from mdmem.wording import number_of, verb

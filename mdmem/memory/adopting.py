@@ -30,8 +30,8 @@ from mdmem.model.reads import FoundWorkspace, Initialise, InitResult
 from mdmem.model.writes import WriteResult
 from mdmem.queries.folders import other_markdown_note
 from mdmem.repo import Repository, commits
-from mdmem.repo.ignored import ignored
 from mdmem.repo.runner import parse_paths
+from mdmem.repo.worktree import ignored
 from mdmem.startup.records import replace
 from mdmem.text import check
 from mdmem.wording import field, verb

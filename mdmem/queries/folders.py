@@ -13,7 +13,7 @@ from mdmem.errors import PathProblem
 from mdmem.folder import files, layout
 from mdmem.folder.listing import is_foreign
 from mdmem.model import FileKind, FilePath
-from mdmem.repo import ignored
+from mdmem.repo import worktree
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.document import decode
@@ -40,7 +40,7 @@ def other_markdown(workspace: Workspace, memory: Container[str] = ()) -> tuple[F
             )
         return kept[folder]
 
-    paths = sorted(map(FilePath, ignored.markdown_not_ignored(workspace.root)))
+    paths = sorted(map(FilePath, worktree.markdown_not_ignored(workspace.root)))
     others = (
         path
         for path in paths

@@ -10,9 +10,8 @@ from pathlib import Path
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import branch_commits, git_files, locks
-from mdmem.repo.ignored import ignored
 from mdmem.repo.runner import READ_SECONDS, GitResult, literal_pathspecs, parse_paths, run
-from mdmem.repo.worktree import Identity, PathState, Repository
+from mdmem.repo.worktree import Identity, PathState, Repository, ignored
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 

@@ -1,4 +1,4 @@
-"""Find the repository that a folder is in, create one or copy a commit, and tell who commits there."""
+"""Find the repository of a folder, create one or copy a commit, and tell who commits there."""
 
 from __future__ import annotations
 

@@ -17,12 +17,14 @@ from mdmem.repo import branch_commits
 from mdmem.repo.history_rewrite import (
     FILE_MODES,
     KEPT_STASH,
+    LONG_SECONDS,
+    Objects,
     RewriteRules,
     RewrittenHistory,
+    git,
     index_entries,
     parse_headers,
 )
-from mdmem.repo.objects import LONG_SECONDS, Objects, git
 from mdmem.repo.runner import run
 from mdmem.repo.worktree import Identity, Repository
 from mdmem.startup import late

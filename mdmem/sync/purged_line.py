@@ -12,7 +12,7 @@ from mdmem.folder.machine import machine_name
 from mdmem.history.purged import PurgedWords, holds_purged, parse_purged
 from mdmem.model import CommitId
 from mdmem.proposals import branches
-from mdmem.repo import Repository, branch_commits, incoming, objects
+from mdmem.repo import Repository, branch_commits, history_rewrite, incoming
 from mdmem.repo.branch_commits import SCRATCH, BranchCommit, NewCommit, StoredFile
 from mdmem.repo.first_parent import reaches
 from mdmem.repo.history_rewrite import KEPT_STASH
@@ -187,8 +187,10 @@ def forget_old(repository: Repository) -> None:
     if (repository.git_dir / "logs" / "HEAD").exists():
         refs.append("HEAD")
     if refs:
-        objects.git(folder, "reflog", "expire", "--expire=all", "--expire-unreachable=all", *refs)
+        history_rewrite.git(
+            folder, "reflog", "expire", "--expire=all", "--expire-unreachable=all", *refs
+        )
     for name in ("FETCH_HEAD", "ORIG_HEAD"):
         (repository.git_dir / name).unlink(missing_ok=True)
-    objects.git(folder, "repack", "-a", "-d", "-l", "-q")
-    objects.git(folder, "prune", "--expire=now")
+    history_rewrite.git(folder, "repack", "-a", "-d", "-l", "-q")
+    history_rewrite.git(folder, "prune", "--expire=now")
