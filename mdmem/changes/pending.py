@@ -22,8 +22,8 @@ from mdmem.history.sources import line_origins
 from mdmem.merge import merge_by_section
 from mdmem.model import CommitId, FilePath, Provenance, Source
 from mdmem.model.trail import Origin
-from mdmem.repo import PathState, Repository, commits, incoming, worktree
-from mdmem.repo.incoming import BranchMove
+from mdmem.repo import PathState, Repository, commits, first_parent, worktree
+from mdmem.repo.first_parent import BranchMove
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
 from mdmem.wording import number_of, verb
@@ -44,10 +44,12 @@ def message_of_pulled_text(
     Each line keeps its own commit's source, but other users' statements become inferred: our commit
     names the user alone.
     """
-    commit = incoming.find_text(workspace.repository, path, data)
+    commit = first_parent.find_text(workspace.repository, path, data)
     if commit is None:
         return None
-    origins = line_origins(incoming.added_lines(workspace.repository, commit, head)).get(path, {})
+    origins = line_origins(first_parent.added_lines(workspace.repository, commit, head)).get(
+        path, {}
+    )
     addresses = workspace.user_addresses
     notes = {
         line: _note(origin, trust.other_author(origin.author, addresses) is None)
@@ -97,7 +99,9 @@ def with_pulled_lines(
     then the removal is intended. `committed` is the file in HEAD, `data` what was saved.
     """
     moves = (
-        incoming.branch_moves(workspace.repository, branch) if branch and is_markdown(path) else []
+        first_parent.branch_moves(workspace.repository, branch)
+        if branch and is_markdown(path)
+        else []
     )
     for move, base, since in _recent_pulls(workspace, path, moves):
         if (
@@ -158,7 +162,7 @@ def _was_saved(workspace: Workspace, path: FilePath, moves: Sequence[BranchMove]
     own = [move.after for move in moves if not move.is_landing]
     return any(
         parse_message(message).is_by_hand
-        for message in incoming.messages_about(workspace.repository, own, path)
+        for message in first_parent.messages_about(workspace.repository, own, path)
     )
 
 
@@ -367,7 +371,7 @@ def _messages_of_pulled_texts(
     pending: Mapping[FilePath, bytes | None],
 ) -> dict[FilePath, str]:
     """Messages for files whose text a stopped pull left there."""
-    if head is None or not incoming.lacks_commits(workspace.repository):
+    if head is None or not first_parent.lacks_commits(workspace.repository):
         return {}
     messages = (
         (path, message_of_pulled_text(workspace, path, head, before[path], data))

@@ -10,7 +10,7 @@ from mdmem.changes.landing import is_safe
 from mdmem.errors import RefusedChange, SyncProblem
 from mdmem.folder import layout, listing
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath
-from mdmem.repo import Repository, incoming
+from mdmem.repo import Repository, first_parent
 from mdmem.wording import number_of, verb
 from mdmem.workspace import Workspace, open_at
 
@@ -135,7 +135,7 @@ def require_no_secrets(workspace: Workspace, theirs: CommitId | None, ours: Comm
     if "secret" in workspace.allowances():
         return
     repository = workspace.repository.at_root()
-    for commit, patches in incoming.added_lines(repository, ours, theirs):
+    for commit, patches in first_parent.added_lines(repository, ours, theirs):
         for patch in patches:
             for text in patch.added:
                 if (found := secrets.find(text)) and not _is_there(

@@ -12,7 +12,7 @@ from mdmem.folder.machine import machine_name
 from mdmem.history.purged import PurgedWords, holds_purged, parse_purged
 from mdmem.model import CommitId
 from mdmem.proposals import branches
-from mdmem.repo import Repository, branch_commits, history_rewrite, incoming
+from mdmem.repo import Repository, branch_commits, first_parent, history_rewrite
 from mdmem.repo.branch_commits import SCRATCH, BranchCommit, NewCommit, StoredFile
 from mdmem.repo.first_parent import reaches
 from mdmem.repo.history_rewrite import KEPT_STASH
@@ -68,7 +68,7 @@ def brings_purged(
     """True if commits that memory lacks bring in a line with purged words."""
     return any(
         _holds(line, each)
-        for _, patches in incoming.added_lines(repository, tip, memory)
+        for _, patches in first_parent.added_lines(repository, tip, memory)
         for patch in patches
         for text in patch.added
         for line in split_lines(text)
