@@ -8,7 +8,7 @@ from workspaces import NOW, Desk, append, code_of, desk
 
 from mdmem import events
 from mdmem.errors import FactProblem, RefusedChange, RepositoryProblem
-from mdmem.history.purged import purged_trailer
+from mdmem.history.notes import purged_trailer
 from mdmem.memory import Memory
 from mdmem.model.history import ShowHistory
 from mdmem.model.writes import Purge

@@ -624,6 +624,5 @@ def test_a_search_of_memory_alone_loads_nothing_of_this(at: Desk):
         "mdmem.search.messages",
         "mdmem.search.seen",
         "mdmem.catchup.session",
-        "mdmem.history.purged",
     )
     assert [name for name in loaded if name.startswith(names)] == []

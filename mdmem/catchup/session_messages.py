@@ -12,7 +12,7 @@ from mdmem.catchup import trails
 from mdmem.errors import RepositoryProblem, StorageProblem, TranscriptProblem
 from mdmem.folder import files
 from mdmem.folder.files import MESSAGES_LOCK
-from mdmem.history import purged
+from mdmem.history.notes import PurgedWords, holds_purged, purged_words
 from mdmem.model.sessions import Message, Transcript
 from mdmem.search.messages import (
     MESSAGES_NAME,
@@ -55,7 +55,7 @@ class FreshMessages:
 class PurgedTexts:
     """The purged texts, which a transcript may still hold; what is read of it does not."""
 
-    def __init__(self, texts: tuple[purged.PurgedWords, ...]) -> None:
+    def __init__(self, texts: tuple[PurgedWords, ...]) -> None:
         self._texts = texts
         self.digest = hashlib.sha256(
             repr(sorted((text.count, text.hash) for text in texts)).encode()
@@ -63,13 +63,13 @@ class PurgedTexts:
 
     def hold(self, message: Message) -> bool:
         """True if a message holds one that was purged after it was said."""
-        return purged.holds_purged(message.text, message.time or _LONG_AGO, self._texts)
+        return holds_purged(message.text, message.time or _LONG_AGO, self._texts)
 
 
 def purged_texts(workspace: Workspace, say: Say) -> PurgedTexts:
     """The texts that were purged, by the commits that led to HEAD."""
     with trails.fresh_trail(workspace, say) as trail:
-        return PurgedTexts(purged.purged_words(trail))
+        return PurgedTexts(purged_words(trail))
 
 
 def fresh_messages(

@@ -10,7 +10,7 @@ from mdmem.catchup import trails
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.errors import FactProblem, HistoryProblem
 from mdmem.history.notes import parse_message
-from mdmem.history.reverts import taken_back
+from mdmem.history.step_marks import taken_back
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
 from mdmem.model.trail import Fate, Occurrence, TrailCommit
 from mdmem.model.writes import Revert

@@ -19,7 +19,7 @@ from mdmem.digest import cursors
 from mdmem.digest.cursors import ReadEnd, ReadState, cursor_of
 from mdmem.errors import RepositoryProblem, TranscriptProblem
 from mdmem.folder import files
-from mdmem.history.purged import purged_trailer, without_meant_days
+from mdmem.history.notes import purged_trailer, without_meant_days
 from mdmem.llm import asking
 from mdmem.model.writes import Purge, PurgePlan, PurgeResult
 from mdmem.queries import cited_sessions

@@ -14,7 +14,7 @@ from typing import Protocol
 from mdmem.history.chains import joined_by_moves
 from mdmem.history.messages import quoted_line
 from mdmem.history.notes import QuotingNote, parse_message, parse_notes
-from mdmem.history.reverts import taken_back
+from mdmem.history.step_marks import taken_back
 from mdmem.model import CommitId, FactId, FilePath, Op
 from mdmem.model.trail import Fate, Mark, MarkKind, Occurrence, StatedRevert, TrailCommit
 from mdmem.startup.records import dataclass, field

@@ -1,13 +1,23 @@
-"""The notes in a commit message: its own, and those of commits squashed into it."""
+"""The notes in a commit message: its own, and those of commits squashed into it.
+
+Of words that were purged from history a note has a short hash: only who has them can tell.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from mdmem.history.messages import ParsedNote, named_path, note_by_hand, parse_note
+from mdmem.history.messages import ParsedNote, named_path, note_by_hand, parse_note, parse_trailers
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
+from mdmem.text.facts import normalise
+
+if TYPE_CHECKING:
+    from mdmem.trail import Trail
 
 _TRAILER = late.pattern(r"[A-Za-z0-9][A-Za-z0-9-]*: ?.*|\(cherry picked from commit [0-9a-f]+\)")
 _APPENDED = late.pattern(
@@ -197,3 +207,70 @@ def _quoting_note(
         and all(each.is_appended for each in paragraphs[position + 1 :]),
         is_formal=paragraph.is_logged or (is_named and paragraph.indent < _CODE_INDENT),
     )
+
+
+# Words purged from history
+
+_PURGED_TRAILER = "Purged"
+_DIGITS = 8
+_WORD = late.pattern(r"\w+")
+_MEANT_DAY = late.pattern(r"\s*\(\d{4}(?:-\d\d(?:-\d\d)?)?(?: to \d{4}-\d\d-\d\d)?\)")
+"""A day in parentheses, as a digest adds it to a relative one."""
+
+
+@dataclass(frozen=True, slots=True)
+class PurgedWords:
+    """The number of words that were purged, their hash, and when."""
+
+    count: int
+    hash: str
+    time: datetime
+
+    def stand_in(self, words: list[str]) -> bool:
+        """True if they occur among words, in sequence."""
+        return any(
+            _hash(words[at : at + self.count]) == self.hash
+            for at in range(len(words) - self.count + 1)
+        )
+
+
+def purged_trailer(text: str) -> str:
+    """The value of `Mdmem-Purged` for words: their number and hash; empty for none."""
+    words = _words(without_meant_days(text))
+    return f"{len(words)} {_hash(words)}" if words else ""
+
+
+def purged_words(trail: Trail) -> tuple[PurgedWords, ...]:
+    """The words that were purged, by the commits that record it."""
+    return tuple(
+        each
+        for commit in trail.commits_stating(f"Mdmem-{_PURGED_TRAILER}: ")
+        for each in parse_purged(commit.message, commit.time)
+    )
+
+
+def parse_purged(message: str, time: int) -> Iterator[PurgedWords]:
+    """The words that a commit records as purged; `time` is in seconds since 1970."""
+    for words in map(str.split, parse_trailers(message).get(_PURGED_TRAILER, ())):
+        if len(words) == 2 and words[0].isdecimal() and int(words[0]):
+            yield PurgedWords(int(words[0]), words[1], datetime.fromtimestamp(time, UTC))
+
+
+def holds_purged(text: str, time: datetime, purged: tuple[PurgedWords, ...]) -> bool:
+    """True if a text has words that were purged after the time at which it was said."""
+    later = [each for each in purged if time <= each.time]
+    words = _words(without_meant_days(text)) if later else []
+    return any(each.stand_in(words) for each in later)
+
+
+def without_meant_days(text: str) -> str:
+    """A text without the days that a digest added to relative ones."""
+    return _MEANT_DAY.sub("", text)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(normalise(text))
+
+
+def _hash(words: list[str]) -> str:
+    return hashlib.sha256(" ".join(words).encode()).hexdigest()[:_DIGITS]

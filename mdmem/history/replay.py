@@ -34,9 +34,15 @@ from mdmem.history.file_changes import (
 )
 from mdmem.history.messages import ParsedNote, quoted_line
 from mdmem.history.notes import parse_message
-from mdmem.history.reverts import StepReverts, read_reverts
 from mdmem.history.sources import ChangedText, Statements, restated
-from mdmem.history.step_marks import CommitClaims, StatedSupersession, StepMarks, entry_location
+from mdmem.history.step_marks import (
+    CommitClaims,
+    StatedSupersession,
+    StepMarks,
+    StepReverts,
+    entry_location,
+    read_reverts,
+)
 from mdmem.model import CommitId, FactId, FilePath, Op, Source
 from mdmem.model.trail import Commit, Entry, Fate, Mark, Occurrence, Origin, TrailCommit
 from mdmem.model.writes import is_night

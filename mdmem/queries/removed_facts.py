@@ -15,8 +15,7 @@ from mdmem.editors.fact_difference import fact_difference
 from mdmem.errors import PathProblem
 from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
-from mdmem.history.notes import parse_message
-from mdmem.history.purged import PurgedWords, holds_purged, purged_words
+from mdmem.history.notes import PurgedWords, holds_purged, parse_message, purged_words
 from mdmem.model import CommitId, FactId
 from mdmem.model.trail import Fate, MarkKind, TrailCommit
 from mdmem.proposals import origins

@@ -11,7 +11,7 @@ from mdmem.catchup import kept, replay, trail_update
 from mdmem.catchup.index import index_and_stamps
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.folder import files, hook_files, layout
-from mdmem.history.purged import holds_purged, parse_purged
+from mdmem.history.notes import holds_purged, parse_purged
 from mdmem.merge import setup
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.reads import (

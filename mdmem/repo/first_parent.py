@@ -1,4 +1,4 @@
-"""Read commits with their changes to Markdown files: those that HEAD reaches, and those it lacks."""
+"""Read commits: those that HEAD reaches with their changes to Markdown, and those it lacks."""
 
 from __future__ import annotations
 

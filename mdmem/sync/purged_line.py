@@ -9,7 +9,7 @@ from mdmem.changes.placing import changes_between
 from mdmem.changes.purge import PURGE_TRAILER, empty_state
 from mdmem.folder.layout import is_markdown
 from mdmem.folder.machine import machine_name
-from mdmem.history.purged import PurgedWords, holds_purged, parse_purged
+from mdmem.history.notes import PurgedWords, holds_purged, parse_purged
 from mdmem.model import CommitId
 from mdmem.proposals import branches
 from mdmem.repo import Repository, branch_commits, first_parent, history_rewrite
