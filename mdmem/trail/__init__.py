@@ -5,12 +5,12 @@ empty and is replaced at the first write. Each call that reads costs what it ret
 the trail holds, except `revisions_containing`, `tips` and, with a commit in the future, `moments`.
 """
 
+from mdmem.trail.ends import verify_trail
 from mdmem.trail.line import LineTrail, past_of, side_of
 from mdmem.trail.schema import TRAIL_VERSION
 from mdmem.trail.steps import Ending, Step, with_past
 from mdmem.trail.storage import TRAIL_NAME, BrokenTrail, discard
 from mdmem.trail.table import Moments, Trail
-from mdmem.trail.verification import verify_trail
 
 __all__ = [
     "TRAIL_NAME",

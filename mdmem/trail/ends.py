@@ -1,4 +1,4 @@
-"""Parts of the trail's tables: marks of copies, texts of revisions, and contested ends.
+"""Parts of the trail's tables: marks of copies, texts of revisions, contested ends; all read once.
 
 Of a section's revisions only the newest is stored whole, so that a long section that changes often
 costs what changes. Ends are contested where several lines of history had a say.
@@ -9,20 +9,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from pathlib import Path
 
 from mdmem.model import FactId, ranges
 from mdmem.model.ranges import Ranges, holds
 from mdmem.model.trail import Fate, Mark
 from mdmem.startup.records import dataclass
 from mdmem.text.common_ends import common_ends
-from mdmem.trail.rows import SqlRow, blob, copy_mark_row, decoded, parse_mark
+from mdmem.trail.rows import (
+    SqlRow,
+    blob,
+    copy_mark_row,
+    decoded,
+    parse_commit,
+    parse_dropped,
+    parse_mark,
+    parse_occurrence,
+    parse_revert,
+    parse_revision,
+)
 from mdmem.trail.schema import (
     END_COLUMNS,
+    SELECT_COMMITS,
     SELECT_COPY_MARKS,
+    SELECT_EVERY_MARK,
     SELECT_FACTS_CHANGED_AFTER,
+    SELECT_OCCURRENCES,
+    SELECT_REVERTS,
     SELECT_REVISIONS,
 )
-from mdmem.trail.storage import Store, broken_trail
+from mdmem.trail.storage import Store, broken_trail, parse_rows
 
 _HAS_ENDS = """
 SELECT EXISTS (SELECT 1 FROM occurrences WHERE ended IS NOT NULL)
@@ -273,3 +289,41 @@ def _missing(store: Store) -> Callable[[int], Ranges]:
         return ranges.parse(text)
 
     return of
+
+
+def verify_trail(folder: Path) -> int | None:
+    """Read all of a folder's trail, for any settings; its number of commits, None without one.
+
+    Raises:
+        BrokenTrail: it cannot be used, or what it holds is not what was written.
+        StorageProblem: the disk does not give the file.
+    """
+    store = Store.open_any(folder)
+    if store is None:
+        return None
+    try:
+        return _verify(store)
+    finally:
+        store.close()
+
+
+def _verify(store: Store) -> int:
+    ((report,),) = store.rows("PRAGMA integrity_check(1)")
+    if report != "ok":
+        raise broken_trail(" ".join(report.split()))
+    rows_of: tuple[tuple[Callable[[SqlRow], object], str], ...] = (
+        (parse_commit, SELECT_COMMITS),
+        (parse_occurrence, SELECT_OCCURRENCES),
+        (parse_mark, SELECT_EVERY_MARK),
+        (parse_revert, SELECT_REVERTS),
+        (lambda row: decoded(row[0]), "SELECT path FROM touched"),
+        (parse_dropped, "SELECT id, number, paths FROM dropped"),
+    )
+    for parse, statement in rows_of:
+        for row in store.each(statement):
+            parse_rows(parse, [row])
+    for (lineage,) in store.rows("SELECT DISTINCT lineage FROM revisions"):
+        for row in lineage_rows(store, lineage):
+            parse_rows(parse_revision, [row])
+    ((count,),) = store.rows("SELECT coalesce(max(number), 0) FROM commits")
+    return int(count)
