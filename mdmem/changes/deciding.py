@@ -17,10 +17,10 @@ from mdmem.model import CommitId, FilePath, Op, Provenance, SectionPath, Source
 from mdmem.model.proposals import Accept, Decision, PartName, PartState, PartView, Reject
 from mdmem.model.writes import WriteOptions, WriteResult, is_night
 from mdmem.proposals import branches, reading, rewriting
+from mdmem.proposals.listings import OpenPart
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import FactPiece
 from mdmem.proposals.reading import Proposal
-from mdmem.proposals.rivals import OpenPart
 from mdmem.repo import branch_commits, commits
 from mdmem.repo.branch_commits import NewCommit
 from mdmem.startup.records import replace

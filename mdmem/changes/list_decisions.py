@@ -28,9 +28,8 @@ from mdmem.model.proposals import (
     Selection,
 )
 from mdmem.model.writes import WriteOptions, WriteResult
-from mdmem.proposals import listings, reading, rewriting, rivals
-from mdmem.proposals.listings import Shown, ShownItem, shown_part
-from mdmem.proposals.rivals import OpenPart, Values
+from mdmem.proposals import listings, reading, rewriting
+from mdmem.proposals.listings import OpenPart, Shown, ShownItem, Values, shown_part
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.text import check
 from mdmem.text.addresses import is_named
@@ -100,7 +99,7 @@ def decide(workspace: Workspace, request: Decide, say: Say) -> ListDecision:
         for proposal, tip in request.expect:
             require_tip(proposal, tips.get(proposal), tip)
         shown = listings.find_shown(workspace, request.stamp)
-        items = rivals.open_items(proposals, workspace.curated)
+        items = listings.open_items(proposals, workspace.curated)
         try:
             if request.selection is not None:
                 work = _selected(workspace, request.selection, request, shown, items)
@@ -121,7 +120,9 @@ class _Board:
 
     def __init__(self, shown: Sequence[ShownItem], items: Sequence[Values]) -> None:
         self.shown = shown
-        self._items = [{shown_part(each).change: each for each in rivals.places(i)} for i in items]
+        self._items = [
+            {shown_part(each).change: each for each in listings.places(i)} for i in items
+        ]
         self.standing = {
             part.change: part.standing for item in shown for value in item for part in value
         }
@@ -179,7 +180,7 @@ def _choose(request: Decide, choice: ItemChoice, stamp: str, board: _Board, work
         work.takings += _takings(choice, values, board.standing, request)
         return
     named = values if choice.value is None else values[choice.value : choice.value + 1]
-    if not (parts := rivals.places(named)):
+    if not (parts := listings.places(named)):
         raise _Moved
     listed = {id(each) for _, each in work.rejects}
     work.rejects += [(choice.number, each) for each in parts if id(each) not in listed]
@@ -264,7 +265,7 @@ def item_text(workspace: Workspace, choice: ItemChoice, stamp: str | None) -> st
     Raises: ProposalProblem (`list-not-found`, `part-not-found`, `proposals-moved`).
     """
     proposals, _ = reading.read_standing(workspace)
-    items = rivals.open_items(proposals, workspace.curated)
+    items = listings.open_items(proposals, workspace.curated)
     shown = listings.find_shown(workspace, stamp)
     try:
         work = _chosen(Decide(choices=(choice,), anyway=True), shown, items)
@@ -297,7 +298,7 @@ def _selected(
     work = _Work()
     for number, item in enumerate(board.shown, 1):
         values = board.values(item)
-        chosen = [each for each in rivals.places(values) if _matches(workspace, selection, each)]
+        chosen = [each for each in listings.places(values) if _matches(workspace, selection, each)]
         if not chosen:
             continue
         is_exact = selection != Selection() and not request.accepts
