@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from mdmem.doctor import contents, hosts, merging, remote, repository, state
+from mdmem.doctor import contents, hosts, repository, state
 from mdmem.doctor.inspection import Finding, Inspection, Level
 from mdmem.errors import MdmemError
 from mdmem.search.indexer import SearchIndex
@@ -24,8 +24,8 @@ _CHECKS: Mapping[str, Callable[[Inspection], Iterator[Finding]]] = {
     "locks": repository.check_locks,
     "fsck": repository.check_fsck,
     "hooks": repository.check_hooks,
-    "merge-driver": merging.check_merge_driver,
-    "sync": remote.check_sync,
+    "merge-driver": repository.check_merge_driver,
+    "sync": repository.check_sync,
     "state": state.check_state,
     "record": state.check_record,
     "temporary": state.check_temporary,

@@ -1,4 +1,4 @@
-"""Checks of git and the repository: version, settings, identity, locks, objects, hooks."""
+"""Checks of git and the repository: settings, locks, objects, hooks, the merge driver, the sync."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mdmem.doctor.inspection import DAY_SECONDS, Finding, Inspection, Level
-from mdmem.errors import RepositoryProblem
+from mdmem.errors import RepositoryProblem, SyncProblem
 from mdmem.folder import config, files, hook_files
+from mdmem.merge import setup as merge_setup
+from mdmem.merge.setup import MergeSetup
 from mdmem.model import SETTINGS_NAME
 from mdmem.queries import dates
 from mdmem.repo import locks
+from mdmem.repo.remotes import find_remote
 from mdmem.repo.runner import run
 from mdmem.startup import late
+from mdmem.sync import status
+from mdmem.sync.sync_state import load_state
 from mdmem.wording import verb
 
 _OLDEST_GIT = (2, 36)  # has `core.fsync`, which makes a commit survive a power cut
@@ -293,3 +298,92 @@ def _install_hooks(folder: Path, not_installed: str) -> Iterator[Finding]:
         yield Finding(
             check="hooks", level=Level.WARNING, message=f"installed ({not_installed})", fixed=True
         )
+
+
+def check_sync(inspection: Inspection) -> Iterator[Finding]:
+    """A sync that fails, that cannot begin, or after which a person may want to look."""
+    workspace = inspection.workspace
+    if workspace.settings.sync == "auto":
+        branch, named = workspace.repository.branch() or "", workspace.settings.sync_remote
+        try:
+            find_remote(workspace.repository, branch, 1, named)
+        except SyncProblem as problem:
+            yield Finding(
+                check="sync",
+                level=Level.WARNING,
+                message=f'sync = "auto", and {problem.message}',
+                hint=problem.hint,
+            )
+    state = load_state(workspace)
+    if state is None:
+        return
+    yield Finding(
+        check="sync",
+        level=Level.WARNING if state.error else Level.OK,
+        message=status.describe(workspace, state),
+        hint=f"To try again: {verb('sync')}" if state.error else "",
+    )
+    for note in status.notes(workspace, state):
+        yield Finding(check="sync", level=Level.NOTE, message=note)
+
+
+_MOST_ATTRIBUTES = 3
+_MISSING, _BROKEN = "merge-driver-missing", "merge-driver-broken"
+
+
+def check_merge_driver(inspection: Inspection) -> Iterator[Finding]:
+    """A merge driver that is missing or does not run: git then silently merges by lines."""
+    setup = merge_setup.inspect(inspection.workspace)
+    if setup.state != "installed":
+        yield _fixed_driver(inspection, setup) if inspection.fix else _driver_problem(setup)
+        return
+    yield Finding(
+        check="merge-driver", level=Level.OK, message="memory files are merged by section and fact"
+    )
+    if setup.elsewhere:
+        named = ", ".join(f"{path} ({value})" for path, value in setup.elsewhere[:_MOST_ATTRIBUTES])
+        more = (
+            f" and {len(setup.elsewhere) - _MOST_ATTRIBUTES} more"
+            if len(setup.elsewhere) > _MOST_ATTRIBUTES
+            else ""
+        )
+        yield Finding(
+            check="merge-driver",
+            level=Level.NOTE,
+            message=f"other attributes control how these are merged: {named}{more}",
+        )
+
+
+def _fixed_driver(inspection: Inspection, setup: MergeSetup) -> Finding:
+    with inspection.locked():
+        merge_setup.install(inspection.workspace, sys.executable)
+    problem = _driver_problem(setup)
+    return Finding(
+        check=problem.check,
+        level=problem.level,
+        message=f"installed ({problem.message})",
+        fixed=True,
+    )
+
+
+def _driver_problem(setup: MergeSetup) -> Finding:
+    if setup.command is None and setup.named:
+        message = (
+            "attributes name the driver mdmem, which git's settings here do not define: git"
+            " silently merges memory by lines"
+        )
+    elif setup.command is None:
+        message = "git merges memory by lines: two branches that write on one day conflict"
+    elif not setup.works:
+        message = f"the merge driver is gone, fails, or is not mdmem: {setup.command}"
+    else:
+        message = (
+            "no attributes name the merge driver for some memory files: git merges these by lines"
+        )
+    broken = setup.command is not None and not setup.works
+    return Finding(
+        check=_BROKEN if broken else _MISSING,
+        level=Level.WARNING,
+        message=message,
+        hint=f"To install it: {verb('doctor', 'fix')}",
+    )

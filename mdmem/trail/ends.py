@@ -1,4 +1,4 @@
-"""Parts of the trail's tables: marks of copies, texts of revisions, contested ends; all read once.
+"""Parts of the trail's tables: marks of copies, texts of revisions, ends; and a check of them all.
 
 Of a section's revisions only the newest is stored whole, so that a long section that changes often
 costs what changes. Ends are contested where several lines of history had a say.
