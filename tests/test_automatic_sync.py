@@ -24,7 +24,7 @@ from mdmem.githooks import hooks
 from mdmem.memory import Memory
 from mdmem.model.pipelines import SyncResult
 from mdmem.model.writes import Log
-from mdmem.sync import automatic, syncing
+from mdmem.sync import sync_state, syncing
 from mdmem.sync.sync_state import load_state
 
 MINUTE = 60.0
@@ -51,7 +51,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    for module in (automatic, syncing):
+    for module in (sync_state, syncing):
         monkeypatch.setattr(module, "time", made)
     return made
 

@@ -311,7 +311,7 @@ class Memory:
         `only_unsent`: only with commits to push. `when_quiet`: wait for a moment without writes.
         Raises: as `sync`.
         """
-        due = module("sync.automatic").find_due(self.workspace, only_unsent, when_quiet)
+        due = module("sync.sync_state").find_due(self.workspace, only_unsent, when_quiet)
         return self.sync(due) if due else None
 
     def show(self, request: Show) -> SectionView:

@@ -1,12 +1,16 @@
-"""Compare the two sides, and merge them into the commit that both are to have."""
+"""Compare the two sides, and merge them into the commit that both are to have.
+
+Proposals are exchanged, so that they can be decided on any machine.
+"""
 
 from __future__ import annotations
 
 import sys
 
 from mdmem import repo
+from mdmem.changes import deciding
 from mdmem.changes.purge import PURGE_TRAILER
-from mdmem.errors import SyncProblem
+from mdmem.errors import RefusedChange, SectionProblem, SyncProblem
 from mdmem.folder.layout import WORKSPACE_MARKS
 from mdmem.folder.listing import is_marked
 from mdmem.folder.machine import machine_name, safe_name
@@ -14,16 +18,25 @@ from mdmem.merge import again, setup
 from mdmem.merge.again import merge_trailers
 from mdmem.model import CommitId, FactId, FilePath, Op
 from mdmem.model.pipelines import SetAside
+from mdmem.model.proposals import MOST_PARTS, MOST_PROPOSALS, PartName
+from mdmem.proposals import branches, reading, rewriting
+from mdmem.proposals.branches import ProposalRef
+from mdmem.proposals.reading import Proposal
 from mdmem.repo import Repository, branch_commits
 from mdmem.repo.first_parent import reaches
 from mdmem.repo.merge_trees import merge_trees
-from mdmem.repo.remotes import Remote
+from mdmem.repo.remotes import DEVICES, Remote
 from mdmem.startup.records import dataclass, replace
-from mdmem.sync.outgoing import require_memory_alone, require_no_conflict
+from mdmem.sync.outgoing import (
+    foreign_paths,
+    require_memory_alone,
+    require_no_conflict,
+    require_no_secrets,
+)
 from mdmem.sync.purged_line import brings_purged, make_again, purged_words
 from mdmem.sync.sync_state import SyncState
-from mdmem.wording import verb
-from mdmem.workspace import Workspace, open_at
+from mdmem.wording import number_of, verb
+from mdmem.workspace import Say, Workspace, open_at
 
 _DEEPENINGS, _FIRST_DEPTH = 5, 50
 
@@ -265,3 +278,234 @@ def set_up(workspace: Workspace, again: bool = False) -> None:
                 workspace if root == workspace.root else open_at(root, workspace.environment),
                 sys.executable,
             )
+
+
+# Proposals
+
+Tips = dict[str, CommitId]
+"""Commits by the full names of branches."""
+
+
+def exchange(
+    workspace: Workspace, remote: Remote, head: CommitId, seen: Tips, say: Say
+) -> Tips | None:
+    """Bring the proposals of both sides together; None where somebody else was faster.
+
+    `seen`: the commits that both had last; `head`: the commit of memory that both have now. One
+    that is decided is deleted on both sides, and one that moved on both is merged by its parts.
+
+    Returns: what both have now. Raises SyncProblem (as `Remote.fetch`).
+    """
+    there = remote.proposals()
+    devices = {f"refs/heads/{DEVICES}{name}": tip for name, tip in remote.devices().items()}
+    if not (there or devices or branches.open_proposals(workspace)):
+        return {}
+    work = _Exchange(workspace, head, seen, there, say)
+    for name in sorted({*work.local, *work.there}):
+        work.bring(name)
+    work.close_decided()
+    # What such a branch brought is in memory by now, without that text.
+    wanted = work.wanted | dict.fromkeys(
+        name for name, tip in devices.items() if work.is_purged(tip) and work.is_related(tip)
+    )
+    updates = {
+        name: (
+            tip,
+            None if tip and (old is None or reaches(workspace.repository, tip, old)) else old,
+        )
+        for name, tip in wanted.items()
+        if tip != (old := (there | devices).get(name))
+    }
+    try:
+        is_done = not work.is_late and (not updates or remote.update(updates))
+    except SyncProblem as problem:
+        if problem.code != "remote-refused":
+            raise
+        say(f"proposals stay where they are: {problem.message}")
+        return seen
+    if not is_done:
+        return None
+    kept = {name: tip for name, tip in seen.items() if name in work.local or name in there}
+    return {name: tip for name, tip in (kept | wanted).items() if tip}
+
+
+class _Exchange:
+    """The proposals of both sides, and in `wanted` the commits that both are to have (None: none).
+
+    What is not in `wanted` stays as it is on both sides.
+    """
+
+    def __init__(
+        self, workspace: Workspace, head: CommitId, seen: Tips, there: Tips, say: Say
+    ) -> None:
+        self._workspace, self._head, self._seen, self._say = workspace, head, seen, say
+        self._repository = workspace.repository
+        self._words = purged_words(self._repository, head)
+        refs = (branches.parse_ref(name, tip) for name, tip in there.items())
+        self.wanted: dict[str, CommitId | None] = {}
+        self.is_late = False
+        self.there = {ref.name: self._without_purged(ref) for ref in refs if ref}
+        self.local = {
+            ref.name: self._without_purged(ref, is_here=True)
+            for ref in branches.open_proposals(self._workspace).values()
+        }
+        self._decided: list[Proposal] = []
+        self._read = self._read_all()
+
+    def is_purged(self, tip: CommitId) -> bool:
+        """True if commits bring in text that was purged from memory."""
+        return bool(self._words) and brings_purged(self._repository, tip, self._head, self._words)
+
+    def is_related(self, tip: CommitId) -> bool:
+        """True if a commit has a common past with memory."""
+        return branch_commits.merge_base(self._repository, tip, self._head) is not None
+
+    def _without_purged(self, ref: ProposalRef, is_here: bool = False) -> ProposalRef:
+        if not self.is_purged(ref.tip):
+            return ref
+        tip = make_again(self._workspace, self._head, ref.tip, self._head, self._say)
+        after = replace(ref, tip=tip)
+        if is_here and not branches.move(self._workspace, ref, after):
+            self.is_late = True
+        return after
+
+    def _read_all(self) -> dict[tuple[str, CommitId], Proposal]:
+        """The proposals of both sides, and as both had them; not those that are too long."""
+        refs = [ref for ref in (*self.local.values(), *self.there.values()) if self._is_short(ref)]
+        refs += [
+            replace(ref, tip=seen)
+            for ref in self.local.values()
+            if (seen := self._seen.get(ref.name)) and self._repository.has(seen)
+        ]
+        distinct = list({(ref.name, ref.tip): ref for ref in reversed(refs)}.values())
+        read, _ = branches.read_each(
+            distinct, lambda some: reading.read_proposals(self._workspace, some)
+        )
+        return {(each.ref.name, each.ref.tip): each for each in read}
+
+    def _is_short(self, ref: ProposalRef) -> bool:
+        if ref.tip == self._seen.get(ref.name):
+            return True
+        command = ("rev-list", "--count", f"--max-count={MOST_PARTS + 1}", ref.tip, "--not", "HEAD")
+        is_short = int(self._repository.git(*command)) <= MOST_PARTS
+        if not is_short:
+            self._say(f"proposal {ref.id} is not synced: more than {MOST_PARTS:,} commits")
+        return is_short
+
+    def bring(self, name: str) -> None:
+        """Bring both sides of a proposal together."""
+        refs = [side[name] for side in (self.local, self.there) if name in side]
+        read = [each for ref in refs if (each := self._read.get((name, ref.tip)))]
+        if len(read) < len(refs):
+            return
+        ours = read[0] if name in self.local else None
+        theirs = read[-1] if name in self.there else None
+        seen = self._seen.get(name)
+        if all(map(self._is_decided, read)):
+            self._decided += [ours] if ours else []
+            self.wanted[name] = None
+        elif ours is None or theirs is None:
+            self._send(ours) if ours else self._take(None, read[0])
+        elif ours.ref.tip == theirs.ref.tip:
+            self.wanted[name] = ours.ref.tip
+        elif seen == theirs.ref.tip or self._reaches(ours, theirs):
+            self._send(ours)
+        elif not ours.ref.is_own and (seen == ours.ref.tip or self._reaches(theirs, ours)):
+            self._take(ours, theirs)
+        else:
+            self._merge(ours, theirs)
+
+    def _reaches(self, one: Proposal, other: Proposal) -> bool:
+        return reaches(self._repository, one.ref.tip, other.ref.tip)
+
+    def _is_decided(self, proposal: Proposal) -> bool:
+        """True if memory has all of it, or says of each part what became of it."""
+        return deciding.is_decided(self._workspace, proposal) and (
+            not proposal.branch.commits
+            or (bool(proposal.view.parts) and not self._foreign(proposal))
+        )
+
+    def close_decided(self) -> None:
+        """Close the decided proposals here."""
+        if self._decided:
+            deciding.settle(self._workspace, self._decided)
+
+    def _foreign(self, proposal: Proposal) -> list[str]:
+        return foreign_paths(self._workspace, proposal.ref.tip, self._head)
+
+    def _may_move(self, proposal: Proposal) -> bool:
+        if paths := self._foreign(proposal):
+            files = number_of(len(paths), "file")
+            self._say(
+                f"proposal {proposal.ref.id} is not synced: it changes {files} outside memory"
+            )
+        return not paths
+
+    def _send(self, ours: Proposal) -> None:
+        """Send a proposal, unless the remote's memory lacks its base."""
+        base = ours.view.base
+        is_there = base is None or reaches(self._repository, self._head, base)
+        if not is_there or not self._may_move(ours):
+            return
+        try:
+            require_no_secrets(self._workspace, self._head, ours.ref.tip)
+        except RefusedChange as problem:
+            self._say(f"proposal {ours.ref.id} is not synced: {problem.message}")
+            return
+        self.wanted[ours.ref.name] = ours.ref.tip
+
+    def _take(self, ours: Proposal | None, theirs: Proposal) -> None:
+        """Take a proposal as the remote has it."""
+        if ours is None and len(self.local) >= MOST_PROPOSALS:
+            self._say(f"proposal {theirs.ref.id} is not synced: {MOST_PROPOSALS} are open here")
+        elif self._may_move(theirs) and (ours is None or self._is_movable(ours)):
+            before, after = ours.ref if ours else None, theirs.ref
+            if branches.adopt(self._workspace, before, after):
+                self.local[after.name] = after
+                self.wanted[after.name] = after.tip
+            elif self._repository.commit_named(after.name) != (before.tip if before else None):
+                self.is_late = True
+            else:
+                self._say(f"proposal {after.id} is not synced: git cannot name a branch so")
+
+    def _is_movable(self, ours: Proposal) -> bool:
+        is_checked_out = branch_commits.checked_out_in(self._repository, ours.ref.name) is not None
+        if is_checked_out:
+            self._say(f"proposal {ours.ref.id} is not synced: its branch is checked out")
+        return not is_checked_out
+
+    def _merge(self, ours: Proposal, theirs: Proposal) -> None:
+        """Keep the parts that both have, and those that one has added.
+
+        A proposal that was made here stays so, unless the other side has added to it.
+        """
+        ref = ours.ref
+        base = self._read.get((ref.name, self._seen.get(ref.name, CommitId(""))))
+        old = _waiting(base) if base else set()
+        mine, others = _waiting(ours), _waiting(theirs)
+        names = (mine & others) | ((mine | others) - old)
+        is_this_alone = not (ours.branch.shared_with or theirs.branch.shared_with)
+        is_ours = ref.is_own and names <= mine
+        if names == others and is_this_alone and not is_ours:
+            self._take(ours, theirs)
+        elif is_this_alone and names == {part.name for part in ours.parts}:
+            self._send(ours)
+        elif self._may_move(theirs) and self._is_movable(ours):
+            tip = self._head
+            try:
+                for proposal, kept in ((ours, names & mine), (theirs, names - mine)):
+                    parts = [part for part in proposal.parts if part.name in kept]
+                    tip = rewriting.rebuild(self._workspace, proposal, parts, tip) or tip
+            except SectionProblem as problem:
+                self._say(f"proposal {ref.id} is not synced: {problem.message}")
+                return
+            merged = replace(ref, tip=tip)
+            move = branches.move if is_ours else branches.adopt
+            if move(self._workspace, ref, merged):
+                self._send(replace(ours, branch=replace(ours.branch, ref=merged)))
+            else:
+                self.is_late = True
+
+
+def _waiting(proposal: Proposal) -> set[PartName]:
+    return {part.name for part in proposal.parts if part.view.state.waits}

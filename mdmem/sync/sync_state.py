@@ -1,12 +1,17 @@
-"""The state between two syncs; losing it costs one fetch."""
+"""The state between two syncs, of which losing it costs one fetch; and whether one is due."""
 
 from __future__ import annotations
 
 import json
+import time
+from contextlib import suppress
 
+from mdmem.errors import RepositoryProblem, SyncProblem
 from mdmem.folder import files
 from mdmem.model import CommitId, FilePath
-from mdmem.repo.remotes import Remote
+from mdmem.model.pipelines import Sync
+from mdmem.repo import Repository
+from mdmem.repo.remotes import Remote, find_remote
 from mdmem.startup.records import asdict, dataclass, field
 from mdmem.workspace import Workspace
 
@@ -73,3 +78,72 @@ def save_state(workspace: Workspace, state: SyncState) -> None:
     """Store a state."""
     fields = asdict(state) | {"error": asdict(state.error) if state.error else None}
     files.write_cache(workspace.state / STATE_NAME, json.dumps(fields))
+
+
+# With `sync = "auto"`: whether a sync is due, and the quiet moment after writes
+
+_QUIET_SECONDS, _LONGEST_WAIT_SECONDS, _LOOK_SECONDS = 10.0, 60.0, 0.5
+_BY_HAND = frozenset({"remote-rewound", "remote-purged", "purge-unpushed", "remote-unrelated"})
+"""Failures that wait for a person; those without a time are otherwise retried when HEAD or the
+remote's branch moves."""
+
+
+def find_due(workspace: Workspace, only_unsent: bool, when_quiet: bool) -> Sync | None:
+    """The sync to make now by itself; None if none is due.
+
+    `only_unsent`: only where HEAD is not what the remote has. `when_quiet`: wait until nobody has
+    written for a moment, which is left to another process that waits already.
+    """
+    if workspace.settings.sync != "auto":
+        return None
+    request, repository = Sync(automatic=True), workspace.repository
+    try:
+        branch, named = repository.branch() or "", workspace.settings.sync_remote
+        remote = find_remote(repository, branch, request.wait, named)
+    except SyncProblem:  # `doctor` says that there is no remote
+        return None
+    workspace.ensure_state()
+    if only_unsent and not _is_unsent(repository, state_of(workspace, remote)):
+        return None
+    if when_quiet and not _wait_until_quiet(workspace):
+        return None
+    return request if _is_due(repository, remote, state_of(workspace, remote)) else None
+
+
+def _is_unsent(repository: Repository, state: SyncState) -> bool:
+    """True if HEAD is neither at the remote nor what it could not be synced with."""
+    head = repository.head()
+    is_blocked = state.error is not None and state.next is None and state.error.head == head
+    return head != state.seen and not is_blocked
+
+
+def _wait_until_quiet(workspace: Workspace) -> bool:
+    """Wait until HEAD has not moved for a moment; False if another process waits for that."""
+    try:
+        with files.lock(workspace.state / files.SYNC_QUEUE_LOCK, 0):
+            began = moved = time.monotonic()
+            head = workspace.repository.head()
+            while time.monotonic() < min(moved + _QUIET_SECONDS, began + _LONGEST_WAIT_SECONDS):
+                time.sleep(_LOOK_SECONDS)  # nobody tells of a commit, and HEAD is read in no time
+                if (current := workspace.repository.head()) != head:
+                    head, moved = current, time.monotonic()
+    except RepositoryProblem as problem:
+        if problem.code != "busy":
+            raise
+        return False
+    return True
+
+
+def _is_due(repository: Repository, remote: Remote, state: SyncState) -> bool:
+    error = state.error
+    if error is None:
+        return True
+    if state.next is not None:
+        return not (state.tried or 0) <= time.time() < state.next
+    if error.code in _BY_HAND:
+        return False
+    if repository.head() != error.head:
+        return True
+    with suppress(SyncProblem):
+        return remote.tip() != error.theirs
+    return False

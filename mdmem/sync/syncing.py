@@ -22,15 +22,15 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.sync.combining import (
     Combined,
     combine,
+    exchange,
     is_purge_unsent,
     is_purged_there,
     is_reached,
     set_up,
 )
 from mdmem.sync.outgoing import require_memory_alone, require_no_secrets
-from mdmem.sync.pulled_secrets import pulled_secrets
 from mdmem.sync.purged_line import branches_again, forget_old, make_again, own_refs_again
-from mdmem.sync.shared_proposals import exchange
+from mdmem.sync.status import pulled_secrets
 from mdmem.sync.sync_state import SyncError, SyncState, save_state, state_of
 from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace
