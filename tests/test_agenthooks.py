@@ -20,7 +20,7 @@ from workspaces import STATE
 
 from mdmem import agenthooks, events
 from mdmem.folder import files, installed
-from mdmem.given.sessions import read_record
+from mdmem.given import read_record
 from mdmem.model.prompts import BLOCK_CLOSING, BLOCK_OPENING
 
 PROGRAM = str(Path(sys.executable).with_name("mdmem"))

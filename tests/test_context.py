@@ -16,7 +16,7 @@ from workspaces import STATE
 
 from mdmem import events
 from mdmem.folder import files
-from mdmem.given.sessions import read_record, update_record
+from mdmem.given import read_record, update_record
 from mdmem.memory import Memory
 from mdmem.model.prompts import BuildContext, ContextPart, count_tokens
 from mdmem.queries.context.gather import is_typed

@@ -16,8 +16,8 @@ from conftest import World
 from pi_sessions import START, Transcript, digest, texts, write_session
 from workspaces import NOW, Desk, desk
 
+from mdmem import given
 from mdmem.digest import writing
-from mdmem.given import guard, sessions
 from mdmem.memory import Memory
 from mdmem.model.writes import Forget, Remember, Revert
 from mdmem.workspace import Say, Workspace
@@ -182,12 +182,12 @@ class TestOfAnAgentsWords:
         state = at.workspace.state
         state.mkdir(parents=True, exist_ok=True)
         record = (
-            sessions.read_record(state, "5a1e0000")
-            .with_given([guard.text_id(LESSON)])
+            given.read_record(state, "5a1e0000")
+            .with_given([given.text_id(LESSON)])
             .in_next_cycle()
             .after_summary()
         )
-        sessions.update_record(state, "5a1e0000", lambda _: record)
+        given.update_record(state, "5a1e0000", lambda _: record)
         result = digest(
             at,
             transcript(

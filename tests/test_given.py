@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given as examples
 from hypothesis import strategies as st
 
-from mdmem.given import guard, sessions
-from mdmem.given.sessions import SessionRecord, read_record, update_record
+from mdmem import given
+from mdmem.given import SessionRecord, read_record, update_record
 
 BLOCK = "<mdmem-context>\nLong-term memory, for reference.\n## Memory · MEMORY.md\n- :9 drink: tea\n</mdmem-context>"
 
@@ -31,7 +31,7 @@ class TestBlocks:
         ],
     )
     def test_stripped(self, text: str, left: str):
-        assert guard.strip_blocks(text) == left
+        assert given.strip_blocks(text) == left
 
     @examples(
         st.lists(st.sampled_from(["<mdmem-context>", "</mdmem-context>", "word", "\n"])).map(
@@ -39,7 +39,7 @@ class TestBlocks:
         )
     )
     def test_no_mark_is_left(self, text: str):
-        assert "mdmem-context" not in guard.strip_blocks(text)
+        assert "mdmem-context" not in given.strip_blocks(text)
 
 
 class TestRestated:
@@ -67,7 +67,7 @@ class TestRestated:
         ],
     )
     def test_says_the_same(self, text: str, entry: str, same: bool):
-        assert guard.restates(text, entry) is same
+        assert given.restates(text, entry) is same
 
     def test_dropped_and_counted(self):
         texts = [
@@ -75,8 +75,8 @@ class TestRestated:
             ("the heating was mended", []),
             ("a new desk", ["an old chair"]),
         ]
-        ids = {guard.text_id("the heating was mended")}
-        assert guard.drop_given(texts, ids) == guard.GuardedTexts(("a new desk",), 2)
+        ids = {given.text_id("the heating was mended")}
+        assert given.drop_given(texts, ids) == given.GuardedTexts(("a new desk",), 2)
 
 
 class TestRecords:
@@ -184,6 +184,6 @@ class TestTranscript:
         ],
     )
     def test_how_far_it_is(self, lines: list[bytes], tokens: int, cycle: int):
-        progress = sessions.read_progress(lines)
+        progress = given.read_progress(lines)
         assert (progress.tokens, progress.cycle) == (tokens, cycle)
         assert progress.session == ("5a" if lines else None)

@@ -11,7 +11,7 @@ from mdmem.catchup.index import FreshIndex, fresh_index
 from mdmem.editors.sameness import StatementIndex
 from mdmem.extract.drafts import MODEL_RULE, Draft
 from mdmem.folder import files
-from mdmem.given import guard
+from mdmem.given import drop_given, restates, text_id
 from mdmem.model import CommitId, FactId, Source
 from mdmem.model.sessions import Speaker
 from mdmem.model.writes import DayEntry, DigestDay, WriteOptions, WriteResult
@@ -163,14 +163,14 @@ class _NewEntries:
         self._statements = StatementIndex()
 
     def add(self, text: str) -> None:
-        self._facts.add(guard.text_id(text))
+        self._facts.add(text_id(text))
         self._texts.append(text)
         self._statements.add(text)
 
     def holds(self, text: str) -> bool:
-        """True if an entry restates the text (see `guard.restates`)."""
-        return guard.text_id(text) in self._facts or any(
-            guard.restates(text, self._texts[at]) for at in self._statements.find(text)
+        """True if an entry restates the text (see `restates`)."""
+        return text_id(text) in self._facts or any(
+            restates(text, self._texts[at]) for at in self._statements.find(text)
         )
 
 
@@ -281,13 +281,13 @@ class EntryJudge:
 
     def _restates(self, text: str) -> bool:
         """True if an agent repeats what its session was given, earlier entries, or memory."""
-        return guard.text_id(text) in self._given or self._new.holds(text) or self._is_current(text)
+        return text_id(text) in self._given or self._new.holds(text) or self._is_current(text)
 
     def _is_current(self, text: str) -> bool:
         if self._memory is None:
             self._memory = fresh_index(self._workspace, self._say, current=True)
         nearest = nearest_in(self._workspace, self._memory, text, self._say)
-        return bool(guard.drop_given([(text, nearest)], ()).dropped)
+        return bool(drop_given([(text, nearest)], ()).dropped)
 
     def _read_log(self, day: date) -> bytes | None:
         return files.read(files.path_on_disk(self._workspace.root, self._workspace.log_path(day)))

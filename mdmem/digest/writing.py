@@ -13,7 +13,7 @@ from mdmem.digest.judging import EntryJudge, HeldSession, Verdict, day_changes
 from mdmem.digest.news import News
 from mdmem.errors import MdmemError, PathProblem, RefusedChange, SectionProblem, TextProblem
 from mdmem.extract.drafts import Draft
-from mdmem.given.sessions import read_record
+from mdmem.given import read_record
 from mdmem.model import CommitId
 from mdmem.model.pipelines import (
     DONE,

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from mdmem import adoption, secrets
 from mdmem.errors import PathProblem, UsageProblem, attempt
-from mdmem.given import guard
+from mdmem.given import restates
 from mdmem.mcp import arguments, calls, texts, tools
 from mdmem.mcp.arguments import in_arguments
 from mdmem.mcp.calls import require_memory_file
@@ -98,7 +98,7 @@ def _not_curated(memory: Memory) -> Iterator[Hit]:
         near = (
             text for text, others in words if 2 * len(own & others) >= min(len(own), len(others))
         )
-        if not any(guard.restates(hit.text, text) for text in near):
+        if not any(restates(hit.text, text) for text in near):
             yield hit
 
 

@@ -29,7 +29,7 @@ from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, o
 
 if TYPE_CHECKING:
     from mdmem.doctor import Finding
-    from mdmem.given.guard import GuardedTexts
+    from mdmem.given import GuardedTexts
     from mdmem.memory.figures import EventFigures
     from mdmem.memory.hooks import Hooks
     from mdmem.memory.pipelines import Pipelines

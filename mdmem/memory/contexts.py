@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from mdmem import given
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import installed
-from mdmem.given import guard, sessions
-from mdmem.given.sessions import SessionRecord
+from mdmem.given import SessionRecord
 from mdmem.model.prompts import (
     SILENT,
     BuildContext,
@@ -49,13 +49,13 @@ def give_context(
     session = request.session if request.preview else session_of(workspace, request.session)
     if session and request.compacted and not request.preview:
         _update(workspace, session, SessionRecord.in_next_cycle)
-    record = sessions.read_record(workspace.state, session) if session else None
+    record = given.read_record(workspace.state, session) if session else None
     block = gather.build_context(
         workspace, request, frozenset(record.given if record else ()), say, progress, without_pool
     )
     if session and record and block.text and not request.preview:
         starts = request.block_purpose is Purpose.SESSION
-        block = replace(block, unchanged=starts and record.block == sessions.block_hash(block.text))
+        block = replace(block, unchanged=starts and record.block == given.block_hash(block.text))
         _update(
             workspace,
             session,
@@ -71,7 +71,7 @@ def _update(
 ) -> None:
     with suppress(OSError, RepositoryProblem):
         workspace.ensure_state()
-        sessions.update_record(workspace.state, session, change)
+        given.update_record(workspace.state, session, change)
 
 
 def note_compaction(workspace: Workspace, session: str) -> None:
@@ -96,16 +96,16 @@ def context_figures(request: BuildContext, block: ContextBlock) -> Mapping[str, 
 
 def drop_given(
     workspace: Workspace, texts: Sequence[str], session: str | None, is_summary: bool, say: Say
-) -> guard.GuardedTexts:
+) -> given.GuardedTexts:
     """The texts with anything new to this session and to memory, without blocks.
 
     After the summary of a compaction, what the session was given in the cycle before is forgotten.
     """
     named = session_of(workspace, session)
-    record = sessions.read_record(workspace.state, named) if named else None
+    record = given.read_record(workspace.state, named) if named else None
     given_ids = frozenset((*record.given, *record.before)) if record else frozenset()
-    stripped = [text for text in map(guard.strip_blocks, texts) if text.strip()]
-    guarded = guard.drop_given(search.nearest_entries(workspace, stripped, say), given_ids)
+    stripped = [text for text in map(given.strip_blocks, texts) if text.strip()]
+    guarded = given.drop_given(search.nearest_entries(workspace, stripped, say), given_ids)
     if named and is_summary:
         _update(workspace, named, SessionRecord.after_summary)
     return replace(guarded, dropped=guarded.dropped + len(texts) - len(stripped))
@@ -117,7 +117,7 @@ def flush(workspace: Workspace, request: Flush) -> FlushResult:
     Raises PathProblem (`file-not-found`: there is no such transcript).
     """
     session, tokens, cycle = _measure(request, workspace.environment.get("MDMEM_SESSION"))
-    record = sessions.read_record(workspace.state, session)
+    record = given.read_record(workspace.state, session)
     result = FlushResult(
         due=request.is_due(tokens, cycle, record.flushed),
         tokens=tokens,
@@ -138,7 +138,7 @@ def flush(workspace: Workspace, request: Flush) -> FlushResult:
 
     try:
         workspace.ensure_state()
-        record = sessions.update_record(workspace.state, session, mark)
+        record = given.update_record(workspace.state, session, mark)
     except (OSError, RepositoryProblem):
         return replace(result, due=False)
     return replace(
@@ -164,7 +164,7 @@ def _measure(request: Flush, default_session: str | None) -> tuple[str, int, int
         return request.session or default_session or "", request.tokens or 0, request.cycle or 0
     try:
         with Path(request.transcript).open("rb") as lines:
-            progress = sessions.read_progress(lines)
+            progress = given.read_progress(lines)
     except OSError as problem:
         raise PathProblem(
             "file-not-found", f"{request.transcript[:200]!r} cannot be read: {problem.strerror}"

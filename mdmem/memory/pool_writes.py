@@ -5,8 +5,7 @@ from __future__ import annotations
 import shlex
 
 from mdmem.errors import FactProblem, TextProblem, WorkspaceProblem
-from mdmem.given import guard
-from mdmem.given.sessions import read_record
+from mdmem.given import read_record, text_id
 from mdmem.memory.contexts import session_of
 from mdmem.model import FileKind, Source
 from mdmem.model.writes import Change, Contradict, Forget, Log, Purge, Remember
@@ -73,7 +72,7 @@ def refuse_given(workspace: Workspace, change: Change, say: Say, target: str | N
     texts = [change.text, *(change.more if isinstance(change, Log) else ())]
     if isinstance(change, Remember) and change.key:
         texts.append(f"{change.key}: {change.text}")
-    repeated = {fact for fact in map(guard.text_id, texts) if fact in given}
+    repeated = {fact for fact in map(text_id, texts) if fact in given}
     if not repeated:
         return
     today = workspace.now().date()

@@ -11,7 +11,7 @@ from mdmem.catchup.index import FreshIndex, PoolMember
 from mdmem.errors import PathProblem
 from mdmem.folder import files, layout
 from mdmem.folder.layout import TASKS_PATH
-from mdmem.given import guard
+from mdmem.given import strip_blocks
 from mdmem.model import FileKind, FilePath
 from mdmem.model.prompts import (
     BuildContext,
@@ -85,7 +85,7 @@ def build_context(
     """
     prompt = request.prompt
     if prompt is not None and _BLOCK_NAME in prompt.casefold():
-        prompt = guard.strip_blocks(prompt)
+        prompt = strip_blocks(prompt)
     if request.block_purpose is Purpose.PROMPT and (prompt is None or not is_typed(prompt)):
         return ContextBlock(
             text="",
