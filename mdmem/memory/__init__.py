@@ -450,12 +450,12 @@ class Memory:
     def trends(self, request: ShowTrends) -> FactTrends:
         """Show how facts changed over the last days, from history alone."""
         with self._record_event("trends"):
-            return module("queries.fact_trends").fact_trends(self.workspace, request, self._say)
+            return module("queries.trends").fact_trends(self.workspace, request, self._say)
 
     def activity(self, request: ShowTrends) -> FactActivity:
         """Show who changed facts over the last days; cheap, also after a write."""
         with self._record_event("activity"):
-            return module("queries.fact_trends").activity(self.workspace, request, self._say)
+            return module("queries.trends").activity(self.workspace, request, self._say)
 
     def blame(self, request: ShowBlame) -> Blame:
         """Name the commit that brought in each line of a section, a fact or a file.

@@ -1,16 +1,329 @@
-"""Trends of the Markdown in any repository, from git alone; nothing is written there."""
+"""Trends over days and weeks: of facts, from the trail alone; of Markdown, from git alone."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from heapq import nlargest
+from itertools import accumulate
 from pathlib import Path
+from typing import TypeVar
 
+from mdmem.catchup import kept, trails
 from mdmem.folder import config
 from mdmem.folder.config import Settings
+from mdmem.history import figures
 from mdmem.history.figures import LOG_FORMAT, LineCounter
+from mdmem.model import FactId, FileKind, FilePath, Source
+from mdmem.model.history import ChangeKind, FactChange
 from mdmem.model.reads import ShowFigures
-from mdmem.model.trends import MarkdownTrends
+from mdmem.model.rules import fold_actor
+from mdmem.model.trail import FactSpan, MarkKind
+from mdmem.model.trends import (
+    ActiveDay,
+    FactActivity,
+    FactDay,
+    FactTrends,
+    MarkdownTrends,
+    ShowTrends,
+    TrendKind,
+    TrendSection,
+    TrendWriter,
+)
+from mdmem.queries import dates
+from mdmem.queries.blame import shallow_notes
+from mdmem.queries.fact_changes import changes_between
 from mdmem.repo import discovery, runner
+from mdmem.startup.records import dataclass, replace
+from mdmem.trail import Trail
+from mdmem.workspace import Say, Workspace
+
+T = TypeVar("T")
+_MOST_SECTIONS = 10
+_HOUR, _HOURS_A_DAY = 3600, 24
+_QUARTER = 900
+"""No zone has its midnight between quarters of an hour of UTC."""
+_EPOCH = date(1970, 1, 2)
+_CURATED = (FileKind.EVERGREEN, FileKind.PROFILE)
+
+
+def fact_trends(workspace: Workspace, request: ShowTrends, say: Say) -> FactTrends:
+    """The facts of a workspace over the last days; the answer is kept while history is the same."""
+
+    def make() -> FactTrends:
+        with trails.fresh_trail(workspace, say) as trail:
+            return _TrendReader(workspace, trail, request).trends()
+
+    return kept.answer(workspace, ("trends", request), (), make)
+
+
+def activity(workspace: Workspace, request: ShowTrends, say: Say) -> FactActivity:
+    """The part of the trends that needs only the changes of the period; kept in the same way."""
+
+    def make() -> FactActivity:
+        with trails.fresh_trail(workspace, say) as trail:
+            return _TrendReader(workspace, trail, request).activity()
+
+    return kept.answer(workspace, ("activity", request), (), make)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stay:
+    """The time in which a fact was current in a place (`end` None: it is), in epoch seconds."""
+
+    begin: int
+    end: int | None
+    source: Source
+    kind: str
+    is_curated: bool
+
+    def holds(self, moment: int) -> bool:
+        return self.begin <= moment and (self.end is None or moment < self.end)
+
+
+class _TrendReader:
+    """Reads the trends of a period; what counts as later than now counts as now."""
+
+    def __init__(self, workspace: Workspace, trail: Trail, request: ShowTrends) -> None:
+        self._workspace, self._trail = workspace, trail
+        self._zone = config.zone(workspace.settings.timezone)
+        now = workspace.now()
+        self._now, today = int(now.timestamp()), now.date()
+        self._days = [today - timedelta(days=back) for back in reversed(range(request.days))]
+        self._first = self._days[0].toordinal()
+        moments = trail.moments(dates.end_of_today(workspace)).newest(None)
+        self._moments = {number: min(each, self._now) for number, each in moments.items()}
+        self._day_numbers: dict[int, int] = {}
+        self._is_curated: dict[FilePath, bool | None] = {}
+
+    def _changes(self) -> Sequence[FactChange]:
+        return changes_between(self._workspace, self._trail, self._days[0], None)
+
+    def activity(self) -> FactActivity:
+        changes = self._changes()
+        people, agents = self._makers(changes)
+        first = self._index_of(min(self._moments.values(), default=self._now))
+        return FactActivity(
+            days=tuple(
+                ActiveDay(day=day, people=people[at], agents=agents[at])
+                for at, day in enumerate(self._days)
+                if at >= first
+            ),
+            writers=self._writers(changes),
+            notes=shallow_notes(self._workspace, self._trail),
+        )
+
+    def trends(self) -> FactTrends:
+        changes = self._changes()
+        stays = self._stays()
+        ended, living = self._curated_lives(stays.values())
+        half_life = figures.half_life(ended, living)
+        current = list(_current_stays(stays))
+        by_source = self._counted(current, lambda stay: stay.source)
+        kinds = self._counted(current, lambda stay: stay.kind)
+        changed, untouched = self._sections()
+        return FactTrends(
+            days=self._fact_days(changes, by_source),
+            writers=self._writers(changes),
+            kinds=tuple(
+                TrendKind(kind, days[-1], tuple(days))
+                for kind, days in sorted(kinds.items(), key=lambda item: (-item[1][-1], item[0]))
+            ),
+            survival=tuple(
+                {
+                    -(-age // _HOURS_A_DAY): share for age, share in figures.survival(ended, living)
+                }.items()
+            ),
+            half_life_days=None if half_life is None else half_life / _HOURS_A_DAY,
+            changed_most=changed,
+            untouched=untouched,
+            current=sum(days[-1] for days in by_source.values()),
+            notes=shallow_notes(self._workspace, self._trail),
+        )
+
+    # Days and writers.
+
+    def _fact_days(
+        self, changes: Sequence[FactChange], by_source: Mapping[Source, Sequence[int]]
+    ) -> tuple[FactDay, ...]:
+        none = [0] * len(self._days)
+        kinds = Counter((self._index(change), change.kind) for change in changes)
+        people, agents = self._makers(changes)
+        contradicted = Counter(
+            self._index_of(self._moments[mark.begun])
+            for mark in self._trail.pair_marks()
+            if mark.kind is MarkKind.CONTRADICTS and mark.begun in self._moments
+        )
+        return tuple(
+            FactDay(
+                day=day,
+                added=kinds[at, ChangeKind.ADDED],
+                replaced=kinds[at, ChangeKind.REPLACED],
+                removed=kinds[at, ChangeKind.REMOVED],
+                people=people[at],
+                agents=agents[at],
+                stated=by_source.get(Source.USER_STATED, none)[at],
+                inferred=by_source.get(Source.INFERRED, none)[at],
+                automatic=by_source.get(Source.AUTO, none)[at],
+                contradicted=contradicted[at],
+            )
+            for at, day in enumerate(self._days)
+        )
+
+    def _makers(self, changes: Sequence[FactChange]) -> tuple[Counter[int], Counter[int]]:
+        """The changes of each day by people, and those by agents."""
+        people, agents = Counter[int](), Counter[int]()
+        for change in changes:
+            is_agent = self._workspace.is_agent(change.actor)
+            (agents if is_agent else people)[self._index(change)] += 1
+        return people, agents
+
+    def _writers(self, changes: Sequence[FactChange]) -> tuple[TrendWriter, ...]:
+        names: dict[tuple[str, bool], str] = {}
+        days: dict[tuple[str, bool], list[int]] = defaultdict(lambda: [0] * len(self._days))
+        for change in changes:
+            name, is_agent = (
+                change.actor or change.author,
+                self._workspace.is_agent(change.actor),
+            )
+            writer = fold_actor(name), is_agent
+            names.setdefault(writer, name)
+            days[writer][self._index(change)] += 1
+        writers = [
+            TrendWriter(names[writer], writer[1], sum(counts), tuple(counts))
+            for writer, counts in days.items()
+        ]
+        return tuple(sorted(writers, key=lambda writer: (-writer.count, writer.name)))
+
+    def _index(self, change: FactChange) -> int:
+        return min(change.time.date().toordinal() - self._first, len(self._days) - 1)
+
+    def _index_of(self, moment: int) -> int:
+        """The place of a time among the days; below 0 before them."""
+        quarter = moment // _QUARTER
+        if quarter not in self._day_numbers:
+            day = datetime.fromtimestamp(moment, self._zone).date()
+            self._day_numbers[quarter] = day.toordinal() - self._first
+        return self._day_numbers[quarter]
+
+    # Facts.
+
+    def _stays(self) -> dict[FactId, list[_Stay]]:
+        stays: dict[FactId, list[_Stay]] = defaultdict(list)
+        for span in self._trail.fact_spans():
+            is_curated = self._curated(span.path)
+            if is_curated is not None and span.begun in self._moments:
+                stays[span.fact].append(self._stay(span, is_curated))
+        return stays
+
+    def _stay(self, span: FactSpan, is_curated: bool) -> _Stay:
+        begin = self._moments[span.begun]
+        end = None if span.ended is None else self._moments.get(span.ended)
+        if span.until is not None and (over := self._end_of(span.until)) < self._now:
+            end = over if end is None else min(end, over)
+        return _Stay(
+            begin=begin,
+            end=None if end is None else max(begin, end),
+            source=span.source,
+            kind=span.kind or "",
+            is_curated=is_curated,
+        )
+
+    def _end_of(self, day: date) -> int:
+        """The time at which a fact until a day expires; now or later: it has not."""
+        if day >= self._days[-1]:
+            return self._now
+        return self._start_of(max(day, _EPOCH) + timedelta(days=1))
+
+    def _start_of(self, day: date) -> int:
+        return int(datetime.combine(day, time.min, self._zone).timestamp())
+
+    def _curated(self, path: FilePath) -> bool | None:
+        """True for a curated file, False for a log; None: it has no facts."""
+        if path not in self._is_curated:
+            kind = self._workspace.kind_of(path)
+            has_facts = kind.is_memory and kind is not FileKind.BOOTSTRAP
+            self._is_curated[path] = kind in _CURATED if has_facts else None
+        return self._is_curated[path]
+
+    def _counted(self, stays: Iterable[_Stay], key: Callable[[_Stay], T]) -> dict[T, list[int]]:
+        """The stays at the end of each day, by a key of theirs that any has in the period."""
+        steps: dict[T, list[int]] = defaultdict(lambda: [0] * (len(self._days) + 1))
+        for stay in stays:
+            end = len(self._days) if stay.end is None else self._index_of(stay.end)
+            begin = max(0, self._index_of(stay.begin))
+            if begin < end:
+                steps[key(stay)][begin] += 1
+                steps[key(stay)][end] -= 1
+        return {each: list(accumulate(counts[:-1])) for each, counts in steps.items()}
+
+    def _curated_lives(self, facts: Iterable[Sequence[_Stay]]) -> tuple[Counter[int], Counter[int]]:
+        """The curated facts that have ended, and those that are current, by their ages in hours."""
+        ended, living = Counter[int](), Counter[int]()
+        for stays in facts:
+            curated = [stay for stay in stays if stay.is_curated]
+            for begin, end in _joined(curated):
+                age = ((self._now if end is None else end) - begin) // _HOUR
+                (living if end is None else ended)[age] += 1
+        return ended, living
+
+    # Sections.
+
+    def _sections(self) -> tuple[tuple[TrendSection, ...], tuple[TrendSection, ...]]:
+        """The curated sections that changed most in the period, and those untouched longest."""
+        start = self._start_of(self._days[0])
+        counts: list[tuple[int, int, int]] = []
+        for lineage, (path, numbers) in self._trail.versions_of_sections().items():
+            times = [self._moments[number] for number in numbers if number in self._moments]
+            if times and self._curated(path):
+                counts.append((sum(each >= start for each in times), max(times), lineage))
+        most = nlargest(_MOST_SECTIONS, (each for each in counts if each[0]))
+        longest = sorted(counts, key=lambda each: (each[1], each[2]))[:_MOST_SECTIONS]
+        return tuple(map(self._section, most)), tuple(map(self._section, longest))
+
+    def _section(self, counted: tuple[int, int, int]) -> TrendSection:
+        count, last, lineage = counted
+        (newest,) = self._trail.revisions(lineage, limit=1, include_unchanged=True)
+        return TrendSection(
+            path=newest.path,
+            section=newest.section,
+            count=count,
+            last=self._workspace.local_time(last),
+        )
+
+
+def _current_stays(facts: Mapping[FactId, Sequence[_Stay]]) -> Iterator[_Stay]:
+    """The stays of facts without overlaps: of several at a time, that with the strongest source."""
+    for stays in facts.values():
+        if len(stays) == 1:
+            yield stays[0]
+            continue
+        ends = {stay.end for stay in stays if stay.end is not None}
+        times = sorted({stay.begin for stay in stays} | ends)
+        for begin, end in zip(times, [*times[1:], None], strict=True):
+            holding = [stay for stay in stays if stay.holds(begin)]
+            if holding:
+                strongest = max(holding, key=lambda stay: stay.source.strength)
+                yield replace(strongest, begin=begin, end=end)
+
+
+def _joined(stays: Iterable[_Stay]) -> Iterator[tuple[int, int | None]]:
+    """The times of stays that touch or overlap, as one; where it moved, a fact goes on."""
+    begin, end = None, None
+    for stay in sorted(stays, key=lambda stay: stay.begin):
+        if begin is not None and (end is None or stay.begin <= end):
+            end = None if end is None or stay.end is None else max(end, stay.end)
+            continue
+        if begin is not None:
+            yield begin, end
+        begin, end = stay.begin, stay.end
+    if begin is not None:
+        yield begin, end
+
+
+# Markdown, of any repository; nothing is written there.
+
 
 _MARKDOWN = "*.md"
 """The pathspec of `git ls-files`: below the folder, case counts."""
