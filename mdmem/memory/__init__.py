@@ -349,7 +349,7 @@ class Memory:
 
     def file_names(self) -> FileNames:
         """The names by which links can mean memory files."""
-        return module("queries.file_names").file_names(self.workspace)
+        return module("queries.file_list").file_names(self.workspace)
 
     def files(self, request: ListFiles) -> FileList:
         """List the files of memory, the last changed first, with their sections and facts."""

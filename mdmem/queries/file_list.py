@@ -1,8 +1,10 @@
-"""The files of memory, with numbers of sections and facts; only those asked for are read."""
+"""The files of memory: a list with numbers of sections and facts, and the names of the files."""
 
 from __future__ import annotations
 
-from collections import Counter
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from datetime import datetime
 
 from mdmem.catchup import kept, trails
@@ -10,14 +12,15 @@ from mdmem.catchup.index import FreshIndex, fresh_index
 from mdmem.catchup.kept import memory_files
 from mdmem.errors import PathProblem
 from mdmem.folder import config, files, layout
+from mdmem.folder.listing import ListedFile
 from mdmem.model import FileKind, FilePath
-from mdmem.model.reads import FileList, FileRow, ListFiles, SectionCount
+from mdmem.model.reads import FileList, FileNames, FileRow, ListFiles, SectionCount, fold_name
 from mdmem.model.searches import ListFacts
 from mdmem.queries import dates, own_hits
 from mdmem.queries.lookup import read_file
 from mdmem.queries.search import facts_in
 from mdmem.queries.status import unsaved_files
-from mdmem.search.snapshot import stamp_time
+from mdmem.search.snapshot import stamp_text, stamp_time
 from mdmem.startup.records import dataclass
 from mdmem.text import frontmatter
 from mdmem.text.document import parse_bytes
@@ -27,7 +30,10 @@ from mdmem.workspace import Progress, Say, Workspace
 def list_files(
     workspace: Workspace, request: ListFiles, say: Say, progress: Progress | None = None
 ) -> FileList:
-    """The files of memory, the last changed first; the answer is kept while nothing moves."""
+    """The files of memory, the last changed first; only those asked for are read.
+
+    The answer is kept while nothing moves.
+    """
 
     def make() -> FileList:
         index = fresh_index(workspace, say, progress)
@@ -99,3 +105,62 @@ class _FileReader:
         if self.workspace.contents is not None:
             listed = own_hits.in_facts(self.workspace, request, listed)
         return [hit.start_line - 1 for hit in listed.facts if hit.path == path]
+
+
+# Names by which a text can mean a file.
+
+
+_ALIASES = ("title", "aliases")
+_FRONT = b"---"
+
+
+class _KnownAliases:
+    """The titles and aliases of files, each as it was read last."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.of_file: dict[FilePath, tuple[str, tuple[str, ...]]] = {}
+
+
+def file_names(workspace: Workspace) -> FileNames:
+    """The names of the memory files; those that have not changed are not read again."""
+    listed = {
+        path: file for path, file in workspace.memory_files().items() if not layout.is_outside(path)
+    }
+    stems = {path: fold_name(path) for path in listed}
+    names = _unique((stem.rpartition("/")[2], path) for path, stem in stems.items())
+    known = workspace.resources.get(_KnownAliases)
+    with known.lock:
+        known.of_file = {
+            path: _aliases(file, known.of_file.get(path)) for path, file in listed.items()
+        }
+        aliases = [
+            (fold_name(name), path)
+            for path, (_, of_file) in known.of_file.items()
+            for name in of_file
+        ]
+    return FileNames(names | {stem: path for path, stem in stems.items()}, _unique(aliases))
+
+
+def _aliases(
+    file: ListedFile, known: tuple[str, tuple[str, ...]] | None
+) -> tuple[str, tuple[str, ...]]:
+    stamp = stamp_text(file.status)
+    if known and known[0] == stamp:
+        return known
+    try:
+        data = files.read(file.full_path) or b""
+        values = frontmatter.values(parse_bytes(data)) if data.startswith(_FRONT) else {}
+    except PathProblem:
+        values = {}
+    by_name = {name.casefold(): value for name, value in values.items()}
+    given = [by_name.get(name) for name in _ALIASES]
+    names = [name for each in given for name in (each if isinstance(each, list) else [each])]
+    return stamp, tuple(name for name in names if isinstance(name, str) and name.strip())
+
+
+def _unique(names: Iterable[tuple[str, FilePath]]) -> dict[str, FilePath]:
+    found: dict[str, set[FilePath]] = defaultdict(set)
+    for name, path in names:
+        found[name].add(path)
+    return {name: next(iter(paths)) for name, paths in found.items() if len(paths) == 1}
