@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 
 from mdmem.catchup import trails
-from mdmem.changes import apply, joined, proposing, revert
+from mdmem.changes import apply, proposing, revert
 from mdmem.changes.commit_notes import complete_options
-from mdmem.changes.joined import PlannedEdit
 from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.dream import cases, due, policy, writing
 from mdmem.dream.candidates import (
@@ -21,7 +20,7 @@ from mdmem.dream.candidates import (
 from mdmem.dream.curated import CuratedMemory, SaidTimes, read_curated
 from mdmem.dream.model_step import NightModel
 from mdmem.dream.policy import Decided, Limits, Suggestion, leave
-from mdmem.dream.writing import edit_of
+from mdmem.dream.writing import PlannedEdit, edit_of
 from mdmem.errors import (
     FactProblem,
     MdmemError,
@@ -261,7 +260,7 @@ class _NightWork:
                     done = self._plan_file(path, head, suggestions)
                     if not done:
                         continue
-                    written = joined.write_edits(
+                    written = writing.write_edits(
                         self._workspace,
                         [each for _, each in done],
                         writing.subject_of([suggestion for suggestion, _ in done]),
@@ -292,7 +291,7 @@ class _NightWork:
     ) -> list[tuple[Suggestion, PlannedEdit]]:
         """Plan a file's changes in turn; those that are refused, or change nothing, are noted."""
         edits = [edit_of(suggestion, self.run) for suggestion in suggestions]
-        planned = joined.plan_edits(self._workspace, path, head, edits, _REFUSALS)
+        planned = writing.plan_edits(self._workspace, path, head, edits, _REFUSALS)
         done = []
         for suggestion, each in zip(suggestions, planned, strict=True):
             if each.problem is not None:
