@@ -46,10 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print_line("git runs this: merge-driver BASE OURS THEIRS PATH")
         return _CONFLICT
     base, ours, theirs, path = words
-    return merge_versions(Versions(Path(base), Path(ours), Path(theirs), path))
+    return _merge_versions(Versions(Path(base), Path(ours), Path(theirs), path))
 
 
-def merge_versions(versions: Versions) -> int:
+def _merge_versions(versions: Versions) -> int:
     """Merge by section and fact, else as git merges texts; return the exit status."""
     try:
         result = outcome_of(lambda: _merge_by_section(versions))

@@ -126,7 +126,7 @@ def _address(document: Document, section: Section | None) -> _Address | None:
     return _Address(*address) if address else None
 
 
-def show_command(document: Document, path: FilePath, section: Section | None) -> tuple[str, ...]:
+def _show_command(document: Document, path: FilePath, section: Section | None) -> tuple[str, ...]:
     """The command that shows a section, or the whole file where the section cannot be named."""
     address = _address(document, section)
     return ("mdmem", "show", path, *(_address_words(address) if address else ()))
@@ -138,8 +138,7 @@ def _address_words(address: _Address) -> tuple[str, ...]:
     return (address.section, *_option("--nth", str(address.nth) if address.nth else None))
 
 
-def removal_command(change: Forget | EditSection) -> tuple[str, ...]:
-    """The command line of a change that takes something out."""
+def _removal_command(change: Forget | EditSection) -> tuple[str, ...]:
     match change:
         case Forget():
             return (
@@ -257,7 +256,7 @@ def _with_removals(advice: Iterable[Advice], located: Iterable[_LocatedFact]) ->
             each,
             safe=each.safe and change is not None,
             change=change,
-            command=removal_command(change) if change else each.command,
+            command=_removal_command(change) if change else each.command,
         )
 
 
@@ -329,7 +328,7 @@ def _removal_advice(
         line=fact.line,
         facts=(fact.item.fact.id, *related),
         message=message,
-        command=show_command(file.document, file.path, section),
+        command=_show_command(file.document, file.path, section),
         safe=safe,
     )
 
@@ -470,7 +469,7 @@ def _untouched(file: CuratedFile, today: date) -> Iterator[Advice]:
                     f"{text.title} was last changed on {text.changed}, {age} days ago: is it still"
                     " true?"
                 ),
-                command=show_command(file.document, file.path, text.section),
+                command=_show_command(file.document, file.path, text.section),
             )
 
 

@@ -24,7 +24,7 @@ from mdmem.workspace import Say, Workspace
 
 
 @dataclass(frozen=True, slots=True)
-class MarkPlan:
+class _MarkPlan:
     """A mark to make; `changes` is False if it is in force. `etag`: the first fact's section."""
 
     note: history.CommitNote
@@ -37,7 +37,7 @@ def apply(workspace: Workspace, change: Contradict | Resolve, say: Say) -> Write
     options = complete_options(workspace, change.options)
     with lock_workspace(workspace, say):
         recover(workspace, say)
-        plan = plan_mark(workspace, change)
+        plan = _plan_mark(workspace, change)
         check.refuse_errors(check.secrets_in_options(options), options.allow)
         writes = plan.changes and not options.dry_run
         commit = (
@@ -56,7 +56,7 @@ def apply(workspace: Workspace, change: Contradict | Resolve, say: Say) -> Write
     )
 
 
-def plan_mark(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
+def _plan_mark(workspace: Workspace, change: Contradict | Resolve) -> _MarkPlan:
     """Plan a mark of two facts; nothing is written.
 
     Raises: FactProblem (`fact-not-found`, `fact-ambiguous`, `same-fact`).
@@ -102,7 +102,7 @@ def _mark_plan(
     place: lookup.FactLocation | NamedPart,
     pair: tuple[FactId, FactId],
     resolves: bool,
-) -> MarkPlan:
+) -> _MarkPlan:
     document = place.document
     line = place.line if isinstance(place, NamedPart) else place.item.start
     note = history.CommitNote(
@@ -116,7 +116,7 @@ def _mark_plan(
     kind = MarkKind.RESOLVED if resolves else MarkKind.CONTRADICTS
     section = document.section_at(line)
     etag = section_etag(document, section) if section else preamble_etag(document)
-    return MarkPlan(note, etag, _mark_in_force(workspace, pair) is not kind)
+    return _MarkPlan(note, etag, _mark_in_force(workspace, pair) is not kind)
 
 
 def _mark_in_force(workspace: Workspace, pair: tuple[FactId, FactId]) -> MarkKind | None:

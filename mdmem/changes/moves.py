@@ -49,7 +49,7 @@ _LINES_AROUND = 2
 
 
 @dataclass(frozen=True, slots=True)
-class MovePlan:
+class _MovePlan:
     """A move of `source` to `target` (None: a removal), with its contents."""
 
     path: FilePath
@@ -86,7 +86,7 @@ def move(workspace: Workspace, change: MovePath, say: Say) -> WriteResult:
     )
 
 
-def _plan(workspace: Workspace, change: MovePath, options: WriteOptions) -> MovePlan:
+def _plan(workspace: Workspace, change: MovePath, options: WriteOptions) -> _MovePlan:
     root, path = workspace.root, layout.parse_any_path(change.path)
     target = layout.parse_any_path(change.target) if change.target is not None else None
     if target is not None and files.identity(str(root / target)):
@@ -96,12 +96,12 @@ def _plan(workspace: Workspace, change: MovePath, options: WriteOptions) -> Move
     for each in (path, *([target] if target else [])):
         files.path_on_disk(root, each, may_be_folder=True)
         require_writable(workspace, each)
-    plan = MovePlan(path, target, read_contents(root, path))
+    plan = _MovePlan(path, target, read_contents(root, path))
     _refuse_unmovable(workspace, plan, options)
     return plan
 
 
-def _refuse_unmovable(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> None:
+def _refuse_unmovable(workspace: Workspace, plan: _MovePlan, options: WriteOptions) -> None:
     """Refuse daily logs, ignored files, workspace marks, hosts' files, names with secrets."""
     olds = plan.below(plan.path)
     news = plan.below(plan.target) if plan.target is not None else olds
@@ -134,7 +134,7 @@ def _refuse_unmovable(workspace: Workspace, plan: MovePlan, options: WriteOption
     check.refuse_errors(problems, options.allow)
 
 
-def _warnings(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> tuple[str, ...]:
+def _warnings(workspace: Workspace, plan: _MovePlan, options: WriteOptions) -> tuple[str, ...]:
     """`weaker-source` where a removal removes a better founded fact."""
     if plan.target is not None or not foundations.own_foundation(workspace, options).may_be_weaker:
         return ()
@@ -153,7 +153,7 @@ class _Move:
     """One move and its commit; each step registers its undo."""
 
     def __init__(
-        self, workspace: Workspace, plan: MovePlan, options: WriteOptions, steps: WriteSteps
+        self, workspace: Workspace, plan: _MovePlan, options: WriteOptions, steps: WriteSteps
     ) -> None:
         self._workspace = workspace
         self._plan = plan
@@ -264,7 +264,7 @@ class _Move:
         )
 
 
-def _message(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> str:
+def _message(workspace: Workspace, plan: _MovePlan, options: WriteOptions) -> str:
     note = history.CommitNote(
         op=Op.MEMORY_TOOL, path=plan.target or plan.path, section=(), provenance=Provenance()
     )

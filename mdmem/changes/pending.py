@@ -36,7 +36,7 @@ _PULL_WINDOW_SECONDS = 86_400
 # A pull that was killed.
 
 
-def message_of_pulled_text(
+def _message_of_pulled_text(
     workspace: Workspace, path: FilePath, head: CommitId, committed: bytes | None, data: bytes
 ) -> str | None:
     """The message for the commit of a text that no person typed; None where one did.
@@ -221,7 +221,7 @@ def commit_pending_edits(
     entry = commits.index_entry(workspace.repository, path)
     pulled = None
     if data is not None and state.commit is not None:
-        pulled = message_of_pulled_text(workspace, path, state.commit, committed, data)
+        pulled = _message_of_pulled_text(workspace, path, state.commit, committed, data)
     by_hand = f"{path}: {'removed' if data is None else 'edited'} by hand"
     message = pulled or saved_message(workspace, by_hand, [(committed, data)], actor)
     try:
@@ -374,7 +374,7 @@ def _messages_of_pulled_texts(
     if head is None or not first_parent.lacks_commits(workspace.repository):
         return {}
     messages = (
-        (path, message_of_pulled_text(workspace, path, head, before[path], data))
+        (path, _message_of_pulled_text(workspace, path, head, before[path], data))
         for path, data in pending.items()
         if data is not None
     )

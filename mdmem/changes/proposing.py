@@ -277,7 +277,7 @@ def _refuse_parts(workspace: Workspace, texts: dict[FactId, str], gone: frozense
     with trails.fresh_trail(workspace) as trail:
         for part in rejected:
             fact = _same(part, texts, gone)
-            if fact is not None and not is_said_anew(trail, part, texts.get(fact)):
+            if fact is not None and not _is_said_anew(trail, part, texts.get(fact)):
                 when = workspace.local_time(int(part.time.timestamp())).date()
                 message = f"{fact} was rejected on {when} in {part.proposal}"
                 raise ProposalProblem(
@@ -296,7 +296,7 @@ def _same(part: DecidedPart, texts: dict[FactId, str], gone: frozenset[FactId]) 
     )
 
 
-def is_said_anew(trail: Trail, part: DecidedPart, text: str | None) -> bool:
+def _is_said_anew(trail: Trail, part: DecidedPart, text: str | None) -> bool:
     """True if the user stated a rejected part since; `text` None is a removal."""
     commit = trail.commit_with_id(part.commit)
     facts = {FactId(part.name)} | {

@@ -307,7 +307,7 @@ def _plan(
             *_id_notices(repository, target),
         ),
     )
-    if not plan.has_changes and not has_purge_note(repository):
+    if not plan.has_changes and not _has_purge_note(repository):
         raise _not_found(target, outside + len(holding_files) + len(holding_objects))
     return plan, rewrite
 
@@ -470,7 +470,7 @@ def _move_refs(
 ) -> CommitId | None:
     """Move the refs, with the note on HEAD unless a killed earlier run left one."""
     repository = workspace.repository
-    has_note = not rewrite.moved and has_purge_note(repository)
+    has_note = not rewrite.moved and _has_purge_note(repository)
     tips = (
         {}
         if has_note
@@ -495,7 +495,7 @@ def _note_message(note: PurgeNote, target: PurgeTarget, transcripts: HeldTranscr
     return "\n".join(["Purged a text from history", "", *trailers, ""])
 
 
-def has_purge_note(repository: Repository) -> bool:
+def _has_purge_note(repository: Repository) -> bool:
     """True if HEAD is a purge's note: running it again completes an interrupted one."""
     head = repository.head()
     return (

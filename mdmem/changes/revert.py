@@ -35,7 +35,7 @@ _MOST_NAMED, _QUOTED = 8, 80
 
 
 @dataclass(frozen=True, slots=True)
-class RunPlan:
+class _RunPlan:
     """Plans that revert a run's commits, newest first. `held`: what later edits block."""
 
     plans: tuple[RevertPlan, ...]
@@ -43,18 +43,17 @@ class RunPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class RunCommits:
+class _RunCommits:
     """A run's commits in HEAD, newest first; `squashed` ones include other work."""
 
     ids: tuple[CommitId, ...]
     squashed: tuple[CommitId, ...]
 
 
-def run_commits(workspace: Workspace, run: str) -> RunCommits:
-    """Find the commits of a run."""
+def _run_commits(workspace: Workspace, run: str) -> _RunCommits:
     repository = workspace.repository
     if repository.head() is None:
-        return RunCommits((), ())
+        return _RunCommits((), ())
     command = ("log", "-z", "--topo-order", "--format=%H%n%B", "--fixed-strings")
     output = repository.git(*command, f"--grep=Mdmem-Run: {run}", "HEAD").decode("utf-8", "replace")
     messages = {
@@ -67,18 +66,18 @@ def run_commits(workspace: Workspace, run: str) -> RunCommits:
         for commit, message in messages.items()
         if any(each.note.run == run for each in parse_notes(message))
     ]
-    return RunCommits(tuple(ids), tuple(commit for commit in stating if commit not in ids))
+    return _RunCommits(tuple(ids), tuple(commit for commit in stating if commit not in ids))
 
 
 def changes_of_run(workspace: Workspace, run: str) -> int:
     """The number of changes that the commits of a night made."""
-    ids = run_commits(workspace, run).ids
+    ids = _run_commits(workspace, run).ids
     commits = first_parent.read_commits(workspace.repository, ids) if ids else []
     notes = (parse_message(each.commit.message) for each in commits)
     return sum(max(1, len(note.promotes)) for note in notes)
 
 
-def plan_run(workspace: Workspace, commits: RunCommits, change: Revert) -> RunPlan:
+def _plan_run(workspace: Workspace, commits: _RunCommits, change: Revert) -> _RunPlan:
     """Plan the revert of a run's commits; nothing is written.
 
     Raises: HistoryProblem (`cannot-revert`), SectionProblem (`revert-conflict`, unless skipped).
@@ -107,7 +106,7 @@ def plan_run(workspace: Workspace, commits: RunCommits, change: Revert) -> RunPl
         plans += [plan] if plan.does_something else []
     if held and not change.skip:
         raise _conflict(change.reference, held)
-    return RunPlan(tuple(plans), tuple(held))
+    return _RunPlan(tuple(plans), tuple(held))
 
 
 def _free_part(
@@ -148,7 +147,7 @@ def _first_line(problem: SectionProblem) -> str:
 
 
 def _conflict(run: str, held: Sequence[HeldChange]) -> SectionProblem:
-    named = "\n".join(held_lines(held))
+    named = "\n".join(_held_lines(held))
     details = [{"commit": each.commit, "path": each.path, **each.details} for each in held]
     hint = f"{named}\nTo keep these and undo the rest, use {field('skip')}."
     return SectionProblem(
@@ -159,7 +158,7 @@ def _conflict(run: str, held: Sequence[HeldChange]) -> SectionProblem:
     )
 
 
-def held_lines(held: Sequence[HeldChange]) -> list[str]:
+def _held_lines(held: Sequence[HeldChange]) -> list[str]:
     """A line for each of the first changes that later edits block."""
     lines = [
         f"{each.path or each.commit[:10]}: {' '.join(each.what.split())[:_QUOTED]}" for each in held
@@ -176,7 +175,7 @@ def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:
     options = complete_options(workspace, change.options)
     change = replace(change, options=options)
     if change.may_be_run:
-        run = run_commits(workspace, change.reference)
+        run = _run_commits(workspace, change.reference)
         if run.ids or run.squashed:
             return _apply_run(workspace, change, run, say)
     plan = plan_revert(workspace, change)
@@ -228,7 +227,7 @@ def _note_result(note: history.CommitNote, commit: CommitId | None) -> WriteResu
     )
 
 
-def _apply_run(workspace: Workspace, change: Revert, run: RunCommits, say: Say) -> WriteResult:
+def _apply_run(workspace: Workspace, change: Revert, run: _RunCommits, say: Say) -> WriteResult:
     """Revert a run's commits as far as their changes are current."""
     if is_commit_or_fact(workspace, change.reference):
         message = f"{change.reference[:80]!r} is both a run and a fact or commit"
@@ -237,7 +236,7 @@ def _apply_run(workspace: Workspace, change: Revert, run: RunCommits, say: Say) 
         with lock_workspace(workspace, say):
             # A killed revert may have changed a file; the commits tell what is left to undo.
             recover(workspace, say)
-    plan = plan_run(workspace, run, change)
+    plan = _plan_run(workspace, run, change)
     results = _carry_out(workspace, plan.plans, change.options, say)
     whole = RevertPlan(
         path=FilePath(results[-1].path) if results else workspace.curated, edits=(), note=None
@@ -247,7 +246,7 @@ def _apply_run(workspace: Workspace, change: Revert, run: RunCommits, say: Say) 
         notices.append(
             f"{change.reference}: {number_of(len(plan.plans), 'commit')} of {len(run.ids)} undone"
         )
-    notices += [f"kept: {line}" for line in held_lines(plan.held)]
+    notices += [f"kept: {line}" for line in _held_lines(plan.held)]
     combined = _combine(whole, results, change.options.dry_run)
     return replace(
         combined,

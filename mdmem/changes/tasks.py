@@ -105,7 +105,7 @@ def finish_edits(
     address, nth = _address(tasks, section)
     etag = tree_etag(tasks, section)
     return (
-        outcome_entry(section, outcome, options),
+        _outcome_entry(section, outcome, options),
         EditSection(
             section=address,
             action=Action.DELETE,
@@ -118,7 +118,7 @@ def finish_edits(
     )
 
 
-def outcome_entry(section: Section, outcome: str, options: WriteOptions) -> Log:
+def _outcome_entry(section: Section, outcome: str, options: WriteOptions) -> Log:
     """The log line of a task's outcome. Raises: TextProblem (`empty-text`)."""
     text = f"{plain_title(section.title)}: {fold_space(_clean(outcome, 'outcome'))}"
     return Log(text=text, kind="task", options=options)
@@ -294,7 +294,7 @@ def finish_task(
             repeats.find_finished_task(
                 workspace,
                 lambda tasks: tasks_named(tasks, name),
-                lambda task: outcome_entry(task, outcome, complete),
+                lambda task: _outcome_entry(task, outcome, complete),
                 complete,
             )
             if problem.code == "task-not-found"

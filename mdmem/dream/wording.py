@@ -149,7 +149,7 @@ def key_of(text: str) -> str | None:
     return key if is_name else None
 
 
-def fold_key(key: str) -> frozenset[str]:
+def _fold_key(key: str) -> frozenset[str]:
     """The words of a key, in any order: `deadline of the report` is `report deadline`."""
     folded = normalise(key)
     words = set(_KEY_WORD.findall(folded.replace("'s", "").replace("’s", "")))
@@ -160,7 +160,7 @@ def fold_key(key: str) -> frozenset[str]:
 _KEY_STOPS = frozenset(("the", "our", "my", "a", "an", "of", "for", "new", "current"))
 
 
-def value_of(text: str) -> str:
+def _value_of(text: str) -> str:
     """The value alone: without what it is not, what follows, and `now`."""
     value, before = text.strip(), ""
     value = _CONTRAST_FIRST.sub("", value)
@@ -194,20 +194,20 @@ def _keyed(text: str, attribute: str | None, keys: Collection[str]) -> tuple[str
     """The key and value that a sentence states, by its own form or for a current key."""
     match, own = _KEY.match(text), key_of(text)
     if match and own and (standing := _standing(own, keys)):
-        return standing, value_of(match["value"])
+        return standing, _value_of(match["value"])
     for key, value in _stated(text, attribute):
         if (standing := _standing(key, keys)) is not None:
             return standing, value
     if match and own and _IDENTIFIER.fullmatch(own):
-        return own, value_of(match["value"])
-    return _user_attribute(text, attribute) or thing_attribute(text)
+        return own, _value_of(match["value"])
+    return _user_attribute(text, attribute) or _thing_attribute(text)
 
 
 def _user_attribute(text: str, attribute: str | None) -> tuple[str, str] | None:
     """The attribute of the user that a sentence states, with its whole value."""
     stated = stated_attribute(Sentence.of(text))
     if stated is None and attribute is not None and (meant := _MEANT.match(text)):
-        return attribute, value_of(meant["value"])
+        return attribute, _value_of(meant["value"])
     if stated is None or attribute not in (None, stated.key):
         return None
     value = stated.value
@@ -216,38 +216,38 @@ def _user_attribute(text: str, attribute: str | None) -> tuple[str, str] | None:
         more = _NAME_BEHIND.match(behind)
         first = _NAME_BEFORE.search(before)
         value = f"{first[0] if first else ''}{value}{more[0] if more else ''}"
-    return stated.name, _VALUE_LEAD.sub("", value_of(value))
+    return stated.name, _VALUE_LEAD.sub("", _value_of(value))
 
 
 def _stated(text: str, attribute: str | None) -> Iterator[tuple[str, str]]:
     """Keys that a sentence may be about, in any words, with their values."""
     if (stated := _user_attribute(text, attribute)) is not None:
         yield stated
-    if (thing := thing_attribute(text)) is not None:
+    if (thing := _thing_attribute(text)) is not None:
         yield thing
     for pattern in (_SUBJECT_FIRST, _SUBJECT_LAST):
         match = pattern.match(text)
         if match is not None:
             subject = _ARTICLE.sub("", _BY_NOW_LAST.sub("", match["subject"]).strip())
-            value = _VALUE_LEAD.sub("", value_of(match["value"]))
+            value = _VALUE_LEAD.sub("", _value_of(match["value"]))
             if pattern is _SUBJECT_LAST:
-                subject = value_of(subject)
+                subject = _value_of(subject)
             if value:
                 yield subject, value
 
 
-def thing_attribute(text: str) -> tuple[str, str] | None:
+def _thing_attribute(text: str) -> tuple[str, str] | None:
     """The attribute of a thing that a sentence states, with its value: `billing service port`."""
     for pattern, key in _THINGS:
         if match := pattern.match(text):
             thing = _ARTICLE.sub("", match["thing"].strip())
-            return key.format(thing=thing), value_of(match["value"])
+            return key.format(thing=thing), _value_of(match["value"])
     return None
 
 
 def _standing(key: str, keys: Collection[str]) -> str | None:
-    wanted = fold_key(key)
-    return next((each for each in keys if wanted and fold_key(each) == wanted), None)
+    wanted = _fold_key(key)
+    return next((each for each in keys if wanted and _fold_key(each) == wanted), None)
 
 
 def _decision(text: str, kind: str | None) -> PlainForm | None:
@@ -265,7 +265,7 @@ def _decision(text: str, kind: str | None) -> PlainForm | None:
     behind = f" ({': '.join(told)})" if told else ""
     chosen = _CHOSEN.match(words) if frame or _CHOOSING.match(words) else None
     if chosen:
-        key, value = value_of(chosen["topic"]), value_of(chosen["value"])
+        key, value = _value_of(chosen["topic"]), _value_of(chosen["value"])
         return PlainForm(f"{value}{behind}", DECISION, key)
     return PlainForm(f"{_without_owner(words)}{behind}", DECISION)
 

@@ -127,7 +127,7 @@ def fold(word: str) -> str:
 
 
 @cache
-def change_groups() -> dict[str, set[int]]:
+def _change_groups() -> dict[str, set[int]]:
     """The numbers of the `_CHANGE_VERBS` groups that hold each word."""
     groups: dict[str, set[int]] = defaultdict(set)
     for number, words in enumerate(_CHANGE_VERBS):
@@ -143,7 +143,7 @@ def change_verbs_like(word: str) -> list[str]:
     """Verbs for the same kind of change as a folded word, itself included, if it is one."""
     return [
         verb
-        for number in sorted(change_groups().get(word, _NO_GROUPS))
+        for number in sorted(_change_groups().get(word, _NO_GROUPS))
         for verb in _CHANGE_VERBS[number].split()
     ]
 
@@ -154,7 +154,7 @@ def _character_pairs(run: str) -> Iterator[ContentWord]:
             pair,
             (
                 _LOOSE_PAIR_WEIGHT
-                if _PARTICLES.search(pair) and pair not in change_groups()
+                if _PARTICLES.search(pair) and pair not in _change_groups()
                 else _PAIR_WEIGHT
             ),
         )
@@ -216,7 +216,7 @@ def kinship(left: str, right: str) -> float:
             return 2 * shared / (len(left) + len(right))
     return (
         _SAME_CHANGE
-        if change_groups().get(left, _NO_GROUPS) & change_groups().get(right, _NO_GROUPS)
+        if _change_groups().get(left, _NO_GROUPS) & _change_groups().get(right, _NO_GROUPS)
         else 0.0
     )
 
@@ -224,7 +224,7 @@ def kinship(left: str, right: str) -> float:
 def stems(word: str) -> Iterator[str]:
     """All kin of a word share one of these: its first letters and change verbs."""
     yield word[:_MIN_STEM]
-    yield from (f"\0{group}" for group in change_groups().get(word, _NO_GROUPS))
+    yield from (f"\0{group}" for group in _change_groups().get(word, _NO_GROUPS))
 
 
 Matches = Mapping[int, tuple[int, float]]

@@ -52,7 +52,7 @@ def driver_command(repository: Repository) -> str | None:
     return repository.setting(f"{_SECTION}.driver")
 
 
-def may_try(repository: Repository, command: str) -> bool:
+def _may_try(repository: Repository, command: str) -> bool:
     """True if a driver's command line is mdmem's, or set outside of the repository.
 
     Settings of a repository may come from a stranger, and so may programs in its folders.
@@ -152,7 +152,7 @@ class MergeSetup:
 def inspect(workspace: Workspace) -> MergeSetup:
     """Tell how git is set up; the driver is tried, where it is not a stranger's."""
     command = driver_command(workspace.repository)
-    may_be_tried = command and may_try(workspace.repository, command)
+    may_be_tried = command and _may_try(workspace.repository, command)
     values = merge_attributes(workspace.repository, _merged_paths(workspace))
     elsewhere = tuple((path, value) for path, value in values.items() if value != DRIVER_NAME)
     return MergeSetup(

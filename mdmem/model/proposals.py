@@ -228,10 +228,10 @@ class Accept:
     def __post_init__(self) -> None:
         if self.anyway and not (self.parts or self.edited):
             raise UsageProblem(f"{field_name('anyway')} needs named parts")
-        require_own_source(self.options)
+        _require_own_source(self.options)
 
 
-def require_own_source(options: WriteOptions) -> None:
+def _require_own_source(options: WriteOptions) -> None:
     """Refuse a source for what has its own. Raises: UsageProblem."""
     if options.source is not Source.INFERRED or options.confidence is not None:
         raise UsageProblem(
@@ -333,7 +333,7 @@ class Decide:
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:
-        require_own_source(self.options)
+        _require_own_source(self.options)
         if bool(self.choices) is (self.selection is not None):
             raise UsageProblem("name items by their numbers, or select them, not both")
         if self.anyway and not self.choices:

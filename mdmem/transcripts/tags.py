@@ -193,14 +193,14 @@ def clean(text: str) -> str:
     Control characters go first: they could hide a tag or a secret. Allow comments are ignored,
     since their author was not asked about storing.
     """
-    plain = remove_control_characters(text)
+    plain = _remove_control_characters(text)
     joined = plain if plain.isascii() else _JOINER.sub("", plain)
     without = redact(strip_blocks(joined), strict=True)
     # Joiners stay where they hide nothing.
     return (plain if without == joined else without).strip()
 
 
-def remove_control_characters(text: str) -> str:
+def _remove_control_characters(text: str) -> str:
     """A text whose characters are all shown; every line ends at a line feed."""
     spaced = text.replace("\n", " ").replace("\t", " ") if text.isascii() else text
     if spaced.isprintable():

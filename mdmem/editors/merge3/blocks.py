@@ -82,7 +82,7 @@ class Prose:
         return max(map(len, self.text.split("\n")))
 
 
-def merge_prose(base: Prose, ours: Prose, theirs: Prose) -> MergedText:
+def _merge_prose(base: Prose, ours: Prose, theirs: Prose) -> MergedText:
     """The paragraph with both sides' sentences, in the form of the side that changed it."""
     versions = (base, ours, theirs)
     merged = merge_atoms((base.sentences, ours.sentences, theirs.sentences), _SENTENCE_KIND)
@@ -176,9 +176,9 @@ class Quote:
         return cls(head, prose) if prose else None
 
 
-def merge_quotes(base: Quote, ours: Quote, theirs: Quote) -> MergedText | None:
+def _merge_quotes(base: Quote, ours: Quote, theirs: Quote) -> MergedText | None:
     """The quote with both sides' sentences; twice for two titles, None for a changed sort."""
-    merged = merge_prose(base.prose, ours.prose, theirs.prose)
+    merged = _merge_prose(base.prose, ours.prose, theirs.prose)
     if base.head is None or ours.head is None or theirs.head is None:
         if base.head or ours.head or theirs.head:
             return None
@@ -229,11 +229,11 @@ def _merge_as(kind: BlockKind | None, base: str, ours: str, theirs: str) -> Merg
                 return merge_tables(o, a, b)
             p, q, r = (Prose.read(text) for text in (base, ours, theirs))
             if p and q and r and not (o or a or b):
-                return merge_prose(p, q, r)
+                return _merge_prose(p, q, r)
         case BlockKind.QUOTE:
             x, y, z = (Quote.read(text) for text in (base, ours, theirs))
             if x and y and z:
-                return merge_quotes(x, y, z)
+                return _merge_quotes(x, y, z)
     return None
 
 

@@ -51,8 +51,7 @@ class MergeNotes:
     two_names: tuple[tuple[str, str], ...] = ()
 
 
-def collect_notes(units: Iterable[MergedUnit], sections: Iterable[MergedSection]) -> MergeNotes:
-    """The notes on the result."""
+def _collect_notes(units: Iterable[MergedUnit], sections: Iterable[MergedSection]) -> MergeNotes:
     contradictions: list[Contradiction] = []
     labels, kept, moved = list[FactId](), list[FactId](), list[FactId]()
     for unit in units:
@@ -206,7 +205,7 @@ def _plan(trees: _Trees, is_daily: bool, line_end: str) -> _Plan:
         text=front + gaps.text(elements),
         front=front,
         elements=elements,
-        notes=collect_notes([unit for unit in merged.values() if unit], sections),
+        notes=_collect_notes([unit for unit in merged.values() if unit], sections),
         combinations=tuple(
             Combination(text, *unit.made_of)
             for unit in merged.values()

@@ -15,7 +15,7 @@ from mdmem.startup.records import dataclass
 from mdmem.text.document import split_lines
 
 
-def remaining_sections(
+def _remaining_sections(
     base: SectionTree,
     sections: Sequence[MergedSection],
     units: Sequence[Sequence[MergedUnit]],
@@ -64,7 +64,7 @@ class SectionOrder:
             is_minute,
         )
         self._triples_of = (range(len(trees[0].sections)), *matches.in_sides)
-        self._remaining = remaining_sections(trees[0], sections, units, is_minute)
+        self._remaining = _remaining_sections(trees[0], sections, units, is_minute)
         self._all_in: dict[int, list[int]] = {}
         for number in sorted(self._remaining - {0}):
             self._all_in.setdefault(sections[number].parent, []).append(number)
@@ -146,13 +146,13 @@ class MergedSection:
     def headings_at(self, level: int) -> list[str]:
         """Its heading, and the second one, at a level."""
         return [
-            at_level(heading, self.level, level)
+            _at_level(heading, self.level, level)
             for heading in (self.heading, self.second_heading)
             if heading is not None
         ]
 
 
-def at_level(heading: str, old: int, level: int) -> str:
+def _at_level(heading: str, old: int, level: int) -> str:
     """A heading at another level; only an underlined one may have to be rewritten."""
     if old == level:
         return heading
@@ -212,7 +212,7 @@ def _merge_section(
         level=first.level,
         second_title=second[0].title if second else None,
         second_heading=(
-            at_level(second[0].heading, second[0].level, first.level) if second else None
+            _at_level(second[0].heading, second[0].level, first.level) if second else None
         ),
         is_renamed=old is not None and any(section.title != old.title for _, section in mains),
     )

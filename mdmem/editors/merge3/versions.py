@@ -312,11 +312,10 @@ class SectionTree:
         return ((Unit(None, self._text(start, end), True), start, end),) if start < end else ()
 
     def _text(self, start: int, end: int) -> str:
-        return without_line_end(self.document.slice(start, end))
+        return _without_line_end(self.document.slice(start, end))
 
 
-def without_line_end(text: str) -> str:
-    """A text without its last line end."""
+def _without_line_end(text: str) -> str:
     line_end = _LAST_LINE_END.search(text)
     return text[: line_end.start()] if line_end else text
 
@@ -343,7 +342,7 @@ def _read_sections(document: Document) -> tuple[VersionSection, ...]:
             parent=around[-1],
             level=head.level,
             title=plain_title(head.title),
-            heading=without_line_end(document.slice(head.start, head.body)),
+            heading=_without_line_end(document.slice(head.start, head.body)),
             start=head.start,
             body=head.body,
             end=head.end,
