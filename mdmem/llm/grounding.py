@@ -19,6 +19,7 @@ from mdmem.extract.relative_dates import annotate
 from mdmem.llm.plain_words import is_plain
 from mdmem.search.terms import STOP_WORDS, folded, stem
 from mdmem.startup import late
+from mdmem.words import en
 
 _COMMON_WORDS = (
     sentences.STOP_WORDS
@@ -28,21 +29,7 @@ _COMMON_WORDS = (
     | sentences.SECOND_PERSON
     | sentences.NUMBERS
 )
-_MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTHS, _WEEKDAYS = en.MONTHS.split(), en.WEEKDAYS.split()
 _MONTH = "|".join(
     sorted((*_MONTHS, *(name[:3] for name in _MONTHS), "sept"), key=len, reverse=True)
 )
@@ -61,12 +48,8 @@ _NUMBER = late.pattern(
 )
 _THOUSANDS = late.pattern(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _UNITS = frozenset("$€£¥%°‰")
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-    " sixteen seventeen eighteen nineteen"
-)
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_NUMBER_WORDS = {name: number for number, name in enumerate(_ONES.split())} | {
+_NUMBER_WORDS = {name: number for number, name in enumerate(en.NUMERALS.split())} | {
     name: number * 10 for number, name in enumerate(_TENS.split(), 2)
 }
 _AMOUNTS = """
