@@ -57,11 +57,6 @@ def keep_answer(state: Path, name: str, text: str, attempt: int | None) -> None:
     files.write_cache(folder / f"{name}.json", json.dumps({"answer": text, "attempt": attempt}))
 
 
-def _drop_old_answers(state: Path) -> None:
-    """Drop answers kept for 30 days."""
-    _drop_answers(state, time.time() - _KEEP_SECONDS)
-
-
 def drop_all_answers(state: Path) -> None:
     """Drop all answers: they may hold what was purged while one was pending."""
     _drop_answers(state, math.inf)
@@ -134,11 +129,6 @@ def last_record(state: Path) -> RequestRecord | None:
     return None
 
 
-def _tokens_of_day(state: Path, day: date, zone: tzinfo | None) -> int:
-    """Tokens used on a day in the user's zone. Raises OSError."""
-    return tokens_on(read_records(state), day, zone)
-
-
 def tokens_on(records: Iterable[RequestRecord], day: date, zone: tzinfo | None) -> int:
     """Tokens of the requests of a day."""
     return sum(record.tokens for record in records if record.time.astimezone(zone).date() == day)
@@ -188,7 +178,7 @@ class Asker:
         self.sent = 0  # requests; in a dry run those that would be sent
         self.sent_bytes = 0
         if not run.is_dry:
-            _drop_old_answers(state)
+            _drop_answers(state, time.time() - _KEEP_SECONDS)
 
     def ask(self, request: ModelRequest, attempt: int = 0) -> AnswerItems | None:
         """The answer; an unreadable one is requested once more, with the parser's words.
@@ -269,7 +259,7 @@ class Asker:
     def _tokens_used(self) -> int:
         today = self._now().astimezone(self._run.zone).date()
         if self._used is None or self._used[0] != today:
-            self._used = (today, _tokens_of_day(self._state, today, self._run.zone))
+            self._used = (today, tokens_on(read_records(self._state), today, self._run.zone))
         return self._used[1]
 
     def _log(

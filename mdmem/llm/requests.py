@@ -132,7 +132,7 @@ class ModelRequest:
             f"{self.text}\n\nYour last answer could not be read: {complaint}. Answer only with one"
             " JSON object."
         )
-        return ModelRequest(self.task, text, self.list_name, self.schema)
+        return replace(self, text=text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def extract_request(data: ExtractData) -> ModelRequest:
         "lines": lines,
         "known": entries,
     }
-    return ModelRequest(_EXTRACT_TASK, _text(EXTRACT, values), "facts", _schema_text(_FACTS_SCHEMA))
+    return ModelRequest(_EXTRACT_TASK, _text(EXTRACT, values), "facts", json.dumps(_FACTS_SCHEMA))
 
 
 def consolidate_request(data: ConsolidateData) -> ModelRequest:
@@ -243,7 +243,7 @@ def consolidate_request(data: ConsolidateData) -> ModelRequest:
         "memory": memory,
     }
     return ModelRequest(
-        _CONSOLIDATE_TASK, _text(CONSOLIDATE, values), "changes", _schema_text(_CHANGES_SCHEMA)
+        _CONSOLIDATE_TASK, _text(CONSOLIDATE, values), "changes", json.dumps(_CHANGES_SCHEMA)
     )
 
 
@@ -254,10 +254,6 @@ def _text(instructions: str, values: Mapping[str, Any]) -> str:
 
 def _without_secrets(text: str) -> str:
     return secrets.redact(text, strict=True)
-
-
-def _schema_text(schema: Mapping[str, Any]) -> str:
-    return json.dumps(schema)
 
 
 MOST_BYTES = 24_000  # of lines in a request
