@@ -23,7 +23,6 @@ from mdmem.extract.sentences import (
     WordedPattern,
     any_pattern,
     pattern_of,
-    sentences,
     worded_of,
 )
 from mdmem.startup import late
@@ -48,7 +47,6 @@ ATTRIBUTES = tuple((WordedPattern.of(words, (pattern,)), key) for words, pattern
 _ATTRIBUTE_WORDS = frozenset(word for words, _, _ in _ROWS for word in words.split())
 _NOT_SO, _NOT_SO_BEFORE = pattern_of("NOT_SO"), pattern_of("NOT_SO_BEFORE")
 _LIKINGS = frozenset({"allergy", "diet"})
-_AROUND = " \t.,;!"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +86,6 @@ def stated_attribute(sentence: Sentence, tools: bool = False) -> StatedAttribute
             value=match["value"],
             start=match.start(),
         )
-    return None
-
-
-def attribute_value(text: str, name: str) -> str | None:
-    """The value of an attribute, in the text's words: `Berlin` for `I live in Berlin.`"""
-    for sentence in sentences(text):
-        stated = stated_attribute(sentence)
-        if stated is not None and stated.key == name:
-            return stated.value.strip(_AROUND) or None
     return None
 
 
