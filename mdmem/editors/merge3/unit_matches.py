@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 
 from mdmem.editors import likeness
 from mdmem.editors.merge3.section_matches import SectionMatches
 from mdmem.editors.merge3.sequences import half_in_common, one_to_one, unmatched_between
 from mdmem.editors.merge3.values import ItemText
 from mdmem.editors.merge3.versions import Unit, Version
-from mdmem.startup.records import dataclass, field
+from mdmem.startup.records import dataclass, field, replace
 from mdmem.text.facts import TASK_BOX, normalise
 
 _MIN_LIKENESS, _MIN_LIKENESS_ELSEWHERE = 0.55, 0.8
@@ -109,8 +110,8 @@ class _UnitMatcher:
             (
                 _by_single_key,
                 _by_single_words,
-                _by_more_atoms,
-                _by_great_likeness,
+                partial(_by_atoms, least=2),
+                partial(_by_likeness, least=_MIN_LIKENESS_ELSEWHERE),
                 _by_likeness_alone,
             ),
         )
@@ -266,7 +267,9 @@ class _UnitMatcher:
             elif not self._is_moved(numbers[0]) or _have_one_subject(
                 candidates, numbers[0], others[0]
             ):
-                for old, unit, _ in _alike(candidates, numbers, others, _MIN_LIKENESS_ALONE):
+                for old, unit, _ in _by_likeness(
+                    replace(candidates, gone=numbers, new=others), _MIN_LIKENESS_ALONE
+                ):
                     yield old, unit, True
 
     def _is_moved(self, old: int) -> bool:
@@ -435,56 +438,44 @@ def _pairs_by_name(
 # Rules: each yields pairs of a unit of the base and one of a side, and whether they may be one by a
 # guess only.
 
-
-def _by_name(
-    candidates: _Candidates, name: Name, once_in: tuple[Sequence[int], Sequence[int]] | None = None
-) -> Iterator[_Pair]:
-    for old, unit in _pairs_by_name(
-        candidates.old_version,
-        candidates.new_version,
-        candidates.gone,
-        candidates.new,
-        name,
-        once_in,
-    ):
-        yield old, unit, False
+_Numbers = tuple[Sequence[int], Sequence[int]]
 
 
-def _by_block_id(candidates: _Candidates) -> Iterator[_Pair]:
-    yield from _by_name(candidates, _block_id, (candidates.all_old, candidates.all_new))
+def _in_scope(candidates: _Candidates) -> _Numbers:
+    return candidates.all_old, candidates.all_new
 
 
-def _by_fact(candidates: _Candidates) -> Iterator[_Pair]:
-    yield from _by_name(candidates, _fact_id)
+def _unmatched(candidates: _Candidates) -> _Numbers:
+    return candidates.gone, candidates.new
 
 
-def _by_task(candidates: _Candidates) -> Iterator[_Pair]:
-    yield from _by_name(candidates, _task)
+def _by_name(name: Name, once_in: Callable[[_Candidates], _Numbers] | None = None) -> _Rule:
+    """The rule for units of one name, which must be there `once_in` these of either version."""
+
+    def rule(candidates: _Candidates) -> Iterator[_Pair]:
+        for old, unit in _pairs_by_name(
+            candidates.old_version,
+            candidates.new_version,
+            candidates.gone,
+            candidates.new,
+            name,
+            once_in(candidates) if once_in else None,
+        ):
+            yield old, unit, False
+
+    return rule
 
 
-def _by_single_task(candidates: _Candidates) -> Iterator[_Pair]:
-    yield from _by_name(candidates, _task, (candidates.gone, candidates.new))
-
-
-def _by_words(candidates: _Candidates) -> Iterator[_Pair]:
-    yield from _by_name(candidates, _words)
-
-
-def _by_key(candidates: _Candidates) -> Iterator[_Pair]:
-    yield from _by_name(candidates, _key, (candidates.all_old, candidates.all_new))
-
-
-def _by_single_fact(candidates: _Candidates) -> Iterator[_Pair]:
-    yield from _by_name(candidates, _fact_id, (candidates.gone, candidates.new))
-
-
-def _by_single_words(candidates: _Candidates) -> Iterator[_Pair]:
-    yield from _by_name(candidates, _words, (candidates.gone, candidates.new))
+_by_fact, _by_single_fact = _by_name(_fact_id), _by_name(_fact_id, _unmatched)
+_by_task, _by_single_task = _by_name(_task), _by_name(_task, _unmatched)
+_by_words, _by_single_words = _by_name(_words), _by_name(_words, _unmatched)
+_by_block_id, _by_header = _by_name(_block_id, _in_scope), _by_name(_header, _in_scope)
+_by_key = _by_name(_key, _in_scope)
 
 
 def _by_single_key(candidates: _Candidates) -> Iterator[_Pair]:
     """Facts alone with a key, but not across sections: that may be another fact."""
-    for old, unit, _ in _by_name(candidates, _key, (candidates.gone, candidates.new)):
+    for old, unit, _ in _by_name(_key, _unmatched)(candidates):
         facts = (candidates.old_version.units[old].fact, candidates.new_version.units[unit].fact)
         yield (
             old,
@@ -506,25 +497,14 @@ def _by_atoms(candidates: _Candidates, least: int = 1) -> Iterator[_Pair]:
         yield first, second, False
 
 
-def _by_header(candidates: _Candidates) -> Iterator[_Pair]:
-    yield from _by_name(candidates, _header, (candidates.all_old, candidates.all_new))
-
-
-def _by_more_atoms(candidates: _Candidates) -> Iterator[_Pair]:
-    yield from _by_atoms(candidates, 2)
-
-
-def _by_likeness(candidates: _Candidates) -> Iterator[_Pair]:
-    yield from _alike(candidates, candidates.gone, candidates.new, _MIN_LIKENESS)
-
-
-def _by_great_likeness(candidates: _Candidates) -> Iterator[_Pair]:
-    yield from _alike(candidates, candidates.gone, candidates.new, _MIN_LIKENESS_ELSEWHERE)
+def _by_likeness(candidates: _Candidates, least: float = _MIN_LIKENESS) -> Iterator[_Pair]:
+    for distance, old, unit in one_to_one(sorted(_likenesses(candidates, least))):
+        yield old, unit, -distance < _MIN_LIKENESS_OF_PARTS
 
 
 def _by_likeness_alone(candidates: _Candidates) -> Iterator[_Pair]:
     """Facts with the same first word, neither of which is like any other."""
-    pairs = list(_likenesses(candidates, candidates.gone, candidates.new, _MIN_LIKENESS))
+    pairs = list(_likenesses(candidates, _MIN_LIKENESS))
     olds, news = Counter(old for _, old, _ in pairs), Counter(unit for _, _, unit in pairs)
     for alike, old, unit in pairs:
         if olds[old] == news[unit] == 1 and _have_one_subject(candidates, old, unit):
@@ -539,19 +519,14 @@ def _have_one_subject(candidates: _Candidates, old: int, new: int) -> bool:
     return words[0][:1] == words[1][:1] != []
 
 
-def _alike(
-    candidates: _Candidates, gone: Sequence[int], new: Sequence[int], least: float
-) -> Iterator[_Pair]:
-    for distance, old, unit in one_to_one(sorted(_likenesses(candidates, gone, new, least))):
-        yield old, unit, -distance < _MIN_LIKENESS_OF_PARTS
-
-
-def _likenesses(
-    candidates: _Candidates, gone: Sequence[int], new: Sequence[int], least: float
-) -> Iterator[tuple[float, int, int]]:
+def _likenesses(candidates: _Candidates, least: float) -> Iterator[tuple[float, int, int]]:
     """Similar facts of one key, or none; negative likenesses sort the greatest first."""
-    olds = [(n, fact.text) for n in gone if (fact := candidates.old_version.units[n].fact)]
-    news = [(n, fact.text) for n in new if (fact := candidates.new_version.units[n].fact)]
+    olds = [
+        (n, fact.text) for n in candidates.gone if (fact := candidates.old_version.units[n].fact)
+    ]
+    news = [
+        (n, fact.text) for n in candidates.new if (fact := candidates.new_version.units[n].fact)
+    ]
     for a, b in likeness.candidate_pairs([text for _, text in olds], [text for _, text in news]):
         (old, old_text), (unit, new_text) = olds[a], news[b]
         if candidates.old_version.units[old].key == candidates.new_version.units[unit].key:
