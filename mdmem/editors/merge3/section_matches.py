@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 
-from mdmem.editors.merge3.sequences import unmatched_between
+from mdmem.editors.merge3.sequences import one_to_one, unmatched_between
 from mdmem.editors.merge3.versions import SectionTree
 from mdmem.startup.records import dataclass
 
@@ -284,11 +284,8 @@ class _TreeMatcher:
                 for new, count in shared.items()
                 if is_enough(count, len(contents))
             ]
-        done: set[tuple[bool, int]] = set()
-        for _, old, new in sorted(ranked):
-            if not done & {(True, old), (False, new)}:
-                done |= {(True, old), (False, new)}
-                yield old, new
+        for _, old, new in one_to_one(sorted(ranked)):
+            yield old, new
 
     def _contents(
         self, version: SectionTree, number: int, is_old: bool
