@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from mdmem.changes.file_write import Plan
 from mdmem.editors import facts as fact_editor
 from mdmem.editors.fact_difference import FactDifference, fact_difference
+from mdmem.editors.list_items import Foundation, Foundations
 from mdmem.errors import RepositoryProblem
 from mdmem.folder import files
 from mdmem.folder.layout import guarded_kind, is_markdown
@@ -30,10 +30,6 @@ from mdmem.verbs import (
     verb_of,
 )
 from mdmem.workspace import Workspace
-
-if TYPE_CHECKING:
-    from mdmem.editors.list_items import Foundation, Foundations
-
 
 _MOST_FACTS, _MOST_NAMED, _QUOTED = 20, 3, 60
 _SOURCE_WORDS = {

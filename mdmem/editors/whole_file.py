@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from mdmem.editors import EditResult
 from mdmem.errors import PathProblem, SectionProblem
 from mdmem.model import Op
-from mdmem.model.writes import CreateFile, InsertText, ReplaceText
+from mdmem.model.writes import CreateFile, InsertText, ReplaceText, WholeFileEdit
 from mdmem.text.document import Document, clean_input, parse
-
-if TYPE_CHECKING:
-    from mdmem.model.writes import WholeFileEdit
 
 
 def new_texts(edit: WholeFileEdit) -> tuple[str, ...]:
