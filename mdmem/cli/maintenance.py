@@ -20,7 +20,7 @@ from mdmem.folder import installed
 from mdmem.model.pipelines import Sync
 from mdmem.model.reads import FoundWorkspace, Initialise
 from mdmem.model.rules import parse_allowances
-from mdmem.show import maintenance, reads, syncs
+from mdmem.show import maintenance, reads
 from mdmem.show.formatting import VerbatimText
 from mdmem.startup.records import replace
 from mdmem.text import check
@@ -263,7 +263,11 @@ def sync(
         result = memory.sync(
             Sync(dry_run=dry_run, wait=wait, all_files=all_files, join=join, purge=purge)
         )
-    return Answer(syncs.sync_json(result), syncs.sync_text(result), tuple(syncs.sync_notes(result)))
+    return Answer(
+        maintenance.sync_json(result),
+        maintenance.sync_text(result),
+        tuple(maintenance.sync_notes(result)),
+    )
 
 
 def doctor(

@@ -1,13 +1,14 @@
-"""Results of looking after memory: the doctor's findings, purges, reviews, redacted texts."""
+"""Results of looking after memory: setups, findings of the doctor, reviews, redactions, syncs."""
 
 from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mdmem.folder.layout import CURATED_NAMES
+from mdmem.model.pipelines import SyncResult
 from mdmem.model.proposals import Advice, ReviewResult
 from mdmem.secrets import Secret
 from mdmem.show.formatting import (
@@ -19,6 +20,7 @@ from mdmem.show.formatting import (
     waiting_line,
 )
 from mdmem.text.addresses import join_path
+from mdmem.wording import number_of
 
 if TYPE_CHECKING:
     from mdmem.doctor import Finding
@@ -199,3 +201,49 @@ def redacted_json(clean: str, secrets: Iterable[Secret]) -> dict[str, Any]:
 def redacted_text(clean: str) -> str:
     """A text without its secrets, for a terminal."""
     return steerless(clean).removesuffix("\n")
+
+
+# Syncs.
+
+
+def sync_json(result: SyncResult) -> dict[str, Any]:
+    """A sync as an object."""
+    return {
+        "remote": result.remote,
+        "branch": result.branch,
+        "state": result.state,
+        "pulled": result.pulled,
+        "pushed": result.pushed,
+        "merged": result.merged,
+        "taken_in": list(result.taken_in),
+        "contradicts": [list(pair) for pair in result.contradicts],
+        "kept": list(result.kept),
+        "kept_files": list(result.kept_files),
+        "set_aside": [{"path": each.path, "blob": each.blob} for each in result.set_aside],
+        "retries": result.retries,
+        "ms": result.ms,
+    }
+
+
+def sync_text(result: SyncResult) -> str:
+    """A sync in one line."""
+    if result.dry_run:
+        return f"to sync with {result.remote}: {result.pulled} to pull, {result.pushed} to push"
+    taken_in = f", merged {', '.join(result.taken_in)}" if result.taken_in else ""
+    return f"synced with {result.remote}: {result.pulled} pulled, {result.pushed} pushed{taken_in}"
+
+
+def sync_notes(result: SyncResult) -> Iterator[str]:
+    """Lines on what the two sides had changed in different ways."""
+    for first, second in result.contradicts:
+        yield f"contradiction: {first} and {second}"
+    if result.kept:
+        count = number_of(len(result.kept), "fact")
+        yield f"kept {count} that one side changed and the other removed: {' '.join(result.kept)}"
+    for path in result.kept_files:
+        yield f"{path} was removed on one side and changed on the other; it is kept"
+    for each in result.set_aside:
+        yield (
+            f"{each.path} was changed on both sides: {result.remote}'s version is here, yours is"
+            f" git show {each.blob}"
+        )
