@@ -182,7 +182,7 @@ def memory_tool(call: Call, as_json: Json = False) -> Answer:
     the code. It ends with its input. In Python mdmem.memtool does the same.
     """
     return Answer(
-        {}, "", status=import_module("mdmem.memtool.serving").serve(call.workspace, os.environ)
+        {}, "", status=import_module("mdmem.memtool.backend").serve(call.workspace, os.environ)
     )
 
 

@@ -1,6 +1,6 @@
 """Anthropic's memory tool on a workspace: `/memories` is `memory/` and the workspace's own files.
 
-`Backend` answers its commands alone; `tool` wraps it for the SDK; `serving` answers JSON lines.
+`Backend` answers its commands alone, or in JSON lines; `tool` wraps it for the SDK.
 """
 
 from __future__ import annotations

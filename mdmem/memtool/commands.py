@@ -1,13 +1,18 @@
-"""The commands of the tool, checked before anything is opened. Pure."""
+"""The commands of the tool, checked before anything is opened, and its texts for a model. Pure.
+
+The texts are those of the SDK's reference, else code and message.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
+from mdmem import secrets, wording
 from mdmem.errors import MdmemError, PathProblem, UsageProblem
 from mdmem.folder.layout import CURATED_NAMES, PROFILE_NAMES
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 ROOT = "/memories"
@@ -136,3 +141,133 @@ def _parse_range(value: object) -> tuple[int, int] | None:
             "[1, 20], or [10, -1] from line 10 to the end.",
         )
     return (value[0], value[1]) if len(value) == 2 else None
+
+
+_NUMBER_WIDTH = 6
+_UNITS = "BKMG"
+_STEP = 1024
+_IN_FOLDER = late.pattern(rf"(?<![\w/.-]){FOLDER}/")  # the beginning of a path of the workspace
+
+_FIELDS = {"workspace": "MDMEM_WORKSPACE"}
+
+_DONE = {
+    "create": "File created successfully at: {path}",
+    "insert": "The file {path} has been edited.",
+    "delete": "Successfully deleted {path}",
+    "rename": "Successfully renamed {old_path} to {new_path}",
+}
+_MISSING = "The path {path} does not exist. Please provide a valid path."
+# the reference's texts by command and code
+_FAILED: Mapping[tuple[str, str], str] = {
+    ("view", "file-not-found"): _MISSING,
+    ("str_replace", "file-not-found"): _MISSING,
+    ("insert", "file-not-found"): _MISSING,
+    ("delete", "file-not-found"): "The path {path} does not exist",
+    ("rename", "file-not-found"): "The path {old_path} does not exist",
+    ("str_replace", "is-folder"): "The path {path} is not a file.",
+    ("insert", "is-folder"): "The path {path} is not a file.",
+    ("create", "file-exists"): "File {path} already exists",
+    ("rename", "file-exists"): "The destination {new_path} already exists",
+    (
+        "str_replace",
+        "text-not-found",
+    ): "No replacement was performed, old_str `{old_str}` did not appear verbatim in {path}.",
+    ("str_replace", "text-ambiguous"): (
+        "No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines:"
+        " {numbers}. Please ensure it is unique"
+    ),
+    (
+        "insert",
+        "bad-line",
+    ): "Invalid `insert_line` parameter: {insert_line}. It should be within the range [0, {last}].",
+}
+
+
+def done_text(command: Command) -> str:
+    """The answer to a command that changed something."""
+    return secrets.redact(_DONE[command.name].format(**command.values))
+
+
+def proposed_text(command: Command, proposal: str) -> str:
+    """The answer to a command that only proposed a change."""
+    text = (
+        f"Proposed as {proposal}: {command.path} is unchanged until a person accepts this"
+        f" ({wording.verb('proposals')} {proposal})."
+    )
+    return secrets.redact(in_commands(text))
+
+
+def replaced_text(excerpt: Iterable[tuple[int, str]]) -> str:
+    """The answer to `str_replace`: the lines around the change."""
+    shown = "\n".join(_numbered(number, line) for number, line in excerpt)
+    return (
+        "The memory file has been edited. Here is the snippet showing the change (with line"
+        f" numbers):\n{secrets.redact(shown)}"
+    )
+
+
+def file_text(path: str, text: str, lines: tuple[int, int] | None) -> str:
+    """The lines of a file with their numbers, or some of them; secrets are not shown."""
+    shown, start = _without_secrets(text).split("\n"), 0
+    if lines is not None:
+        first, last = lines
+        start = max(1, first) - 1
+        shown = shown[start : len(shown) if last == -1 else last]
+    numbered = "\n".join(_numbered(number, line) for number, line in enumerate(shown, start + 1))
+    return f"Here's the content of {path} with line numbers:\n{numbered}"
+
+
+def folder_text(path: str, size: int, entries: Iterable[tuple[int, str]]) -> str:
+    """The content of a folder: sizes and paths, those of folders with a slash at the end."""
+    header = (
+        f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
+    )
+    rows = [f"{_size(size)}\t{path}", *(f"{_size(each)}\t{path}/{name}" for each, name in entries)]
+    return secrets.redact("\n".join((header, *rows)))
+
+
+def failure_text(command: Command | None, failure: Mapping[str, Any]) -> str:
+    """A failure (the object of `errors`) in one line: the reference's words where it has some."""
+    text = failure.get("reference")
+    if (
+        text is None
+        and command is not None
+        and (template := _FAILED.get((command.name, failure["error"])))
+    ):
+        numbers = ", ".join(map(str, failure.get("lines", ())))
+        text = template.format(**command.values, numbers=numbers, last=failure.get("last"))
+    if text is None:
+        hint = f" {failure['hint']}" if failure["hint"] else ""
+        text = _IN_FOLDER.sub(f"{ROOT}/", f"{failure['error']}: {failure['message']}.{hint}")
+    return secrets.redact(str(text))
+
+
+def in_commands(text: str) -> str:
+    """A message of the core with verbs as typed on the command line."""
+    return wording.translate(text, lambda field: _FIELDS.get(field, field), _typed)
+
+
+def _typed(verb: str, fields: Sequence[str]) -> str:
+    return " ".join(("mdmem", verb, *(f"--{field.replace('_', '-')}" for field in fields)))
+
+
+def _without_secrets(text: str) -> str:
+    # keeps the number of lines
+    lines = text.split("\n")
+    for secret in reversed(secrets.find(text)):
+        first = text.count("\n", 0, secret.start)
+        inside = text.count("\n", secret.start, secret.end)
+        whole = secrets.redact("\n".join(lines[first : first + inside + 1]))
+        lines[first : first + inside + 1] = [whole, *[""] * (inside - whole.count("\n"))]
+    return "\n".join(lines)
+
+
+def _numbered(number: int, line: str) -> str:
+    return f"{number:>{_NUMBER_WIDTH}}\t{line}"
+
+
+def _size(size: int) -> str:
+    """A number of bytes as the reference writes it: 0B, 512B, 1.5K."""
+    power = min((size.bit_length() - 1) // 10, len(_UNITS) - 1) if size else 0
+    shown = size / _STEP**power
+    return f"{int(shown)}{_UNITS[power]}" if shown == int(shown) else f"{shown:.1f}{_UNITS[power]}"
