@@ -8,7 +8,7 @@ from workspaces import TOKEN
 
 from mdmem import wording
 from mdmem.errors import UsageProblem, attempt
-from mdmem.mcp import texts
+from mdmem.mcp import calls
 from mdmem.mcp.arguments import check_arguments, in_arguments
 from mdmem.mcp.door import actor_of
 from mdmem.mcp.greeting import Greeting, greet
@@ -46,7 +46,7 @@ def hit(text: str = "tea", line: int = 7, **values: Any) -> Hit:
 
 
 def answer(*hits: Hit, **values: Any) -> str:
-    return texts.search_text(
+    return calls.search_text(
         SearchResult(**{"query": "q", "commit": None, "stale": False, "hits": hits, **values})
     )
 
@@ -385,10 +385,10 @@ class TestTexts:
             uncommitted=False,
             subsections=(("Work", "Two\nlines"),),
         )
-        assert texts.section_text(view).endswith("\nsubsections: Work > Two lines\netag abc")
+        assert calls.section_text(view).endswith("\nsubsections: Work > Two lines\netag abc")
 
     def test_what_a_prompt_quotes_stands_in_a_frame(self):
-        lines = texts.framed({"Logged": "- one\n- two", "To tidy": "- nothing"}).split("\n")
+        lines = calls.framed({"Logged": "- one\n- two", "To tidy": "- nothing"}).split("\n")
         assert (lines[0], lines[-1]) == (BLOCK_OPENING, BLOCK_CLOSING)
         assert lines[2:-1] == ["## Logged", "- one", "- two", "## To tidy", "- nothing"]
 
@@ -406,13 +406,13 @@ class TestTexts:
 
     def test_what_is_too_much_is_counted(self):
         text = answer(*(hit("word " * 100, line) for line in range(50)))
-        assert len(text) <= texts.MOST_CHARACTERS
+        assert len(text) <= calls.MOST_CHARACTERS
         assert text.endswith("more: memory_search with limit, or memory_get NAME")
         assert text.count("\n- ") + 1 + int(text.rsplit("… ", 1)[1].split()[0]) == 50
 
     def test_one_entry_that_is_too_long_is_cut(self):
         text = answer(hit("word " * 5000))
-        assert 7000 < len(text) <= texts.MOST_CHARACTERS
+        assert 7000 < len(text) <= calls.MOST_CHARACTERS
 
     @pytest.mark.parametrize("lines", [3, 5000])
     def test_a_section_ends_with_its_etag(self, lines: int):
@@ -429,21 +429,21 @@ class TestTexts:
             uncommitted=False,
             subsections=(("Memory", "Work", "Employer"),),
         )
-        text = texts.section_text(view)
+        text = calls.section_text(view)
         assert text.startswith("# MEMORY.md:3 Memory > Work\n- a fact")
         assert text.endswith("subsections: Memory > Work > Employer\netag abc")
-        assert len(text) <= texts.MOST_CHARACTERS
+        assert len(text) <= calls.MOST_CHARACTERS
         assert ("more: " in text) is (lines > 100)
 
     def test_an_outline_is_indented(self):
         rows = (OutlineRow(("Memory",), 1, 1, "a", 2), OutlineRow(("Memory", "Work"), 2, 3, "b", 2))
         assert (
-            texts.outline_text(Outline("MEMORY.md", rows))
+            calls.outline_text(Outline("MEMORY.md", rows))
             == "# MEMORY.md\n- :1 Memory (etag a)\n  - :3 Work (etag b)"
         )
 
     def test_a_long_failure_stays_json(self):
-        text = texts.failure_text(
+        text = calls.failure_text(
             {
                 "error": "section-changed",
                 "message": "m",
@@ -452,7 +452,7 @@ class TestTexts:
                 "text": "x" * 50_000,
             }
         )
-        assert len(text) <= texts.MOST_CHARACTERS
+        assert len(text) <= calls.MOST_CHARACTERS
         assert json.loads(text)["etag"] == "e"
 
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from mdmem import adoption, secrets
 from mdmem.errors import PathProblem, UsageProblem, attempt
 from mdmem.given import restates
-from mdmem.mcp import arguments, calls, texts, tools
+from mdmem.mcp import arguments, calls, tools
 from mdmem.mcp.arguments import in_arguments
 from mdmem.mcp.calls import require_memory_file
 from mdmem.mcp.tools import CONTEXT_URI, FILE_URI
@@ -42,7 +42,7 @@ def read_resource(memory: Memory, uri: str) -> str:
         )
     path = unquote(uri.removeprefix(FILE_URI))
     require_memory_file(memory, path)
-    return texts.clean(memory.show(Show(file=path)).text)
+    return calls.clean(memory.show(Show(file=path)).text)
 
 
 def prompt_text(memory: Memory, name: str) -> str:
@@ -56,12 +56,12 @@ def _flush(memory: Memory) -> str:
 
 
 def _heartbeat(memory: Memory) -> str:
-    logged = [texts.hit_line(hit) for hit in _not_curated(memory)]
+    logged = [calls.hit_line(hit) for hit in _not_curated(memory)]
     advice = maintenance.reviewed_text(memory.review()).split("\n")
-    to_tidy = [tags.escape_tags(texts.clean(line)) for line in advice if line]
+    to_tidy = [tags.escape_tags(calls.clean(line)) for line in advice if line]
     quoted = {
-        _LOGGED: texts.bounded(logged or [_NOTHING], "memory_search"),
-        _TO_TIDY: texts.bounded(to_tidy or [_NOTHING], "mdmem review"),
+        _LOGGED: calls.bounded(logged or [_NOTHING], "memory_search"),
+        _TO_TIDY: calls.bounded(to_tidy or [_NOTHING], "mdmem review"),
     }
     return "\n".join(
         (
@@ -72,7 +72,7 @@ def _heartbeat(memory: Memory) -> str:
                 " (memory_remember)."
             ),
             f'3. Tidy what is under "{_TO_TIDY}" (memory_get, memory_edit, memory_forget).',
-            texts.framed(quoted),
+            calls.framed(quoted),
         )
     )
 
@@ -179,7 +179,7 @@ class Door:
 
 def _attempt(work: Callable[[], str]) -> tuple[str, bool]:
     answer = attempt(work, in_arguments)
-    return (answer, False) if isinstance(answer, str) else (texts.failure_text(answer), True)
+    return (answer, False) if isinstance(answer, str) else (calls.failure_text(answer), True)
 
 
 def _is_adopted(memory: Memory) -> bool:
