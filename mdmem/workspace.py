@@ -32,7 +32,7 @@ Progress: TypeAlias = "Callable[[int, int], None]"
 """Called with the number of things done and the number to do."""
 _STATE = "mdmem"
 _PREFIX_NAME = "workspace"
-BOUNDARY_NAME = "boundary"
+_BOUNDARY_NAME = "boundary"
 """The file in the state folder with the commit before which this clone lacks the past."""
 _AUTHOR = late.pattern(r"^\s*(.*?)\s*<([^<>\s]+)>\s*$")
 
@@ -211,7 +211,7 @@ class Workspace:
     @property
     def history_boundary(self) -> CommitId | None:
         """The first commit of a clone without the older ones; None with all, or after a fetch."""
-        path = f"{self.state}/{BOUNDARY_NAME}"
+        path = f"{self.state}/{_BOUNDARY_NAME}"
         name = git_files.read_bytes(path)
         if not name:
             return None
@@ -219,6 +219,18 @@ class Workspace:
         if boundary and fetched and fetched[0] > boundary[0]:
             return None
         return CommitId(name.decode("ascii", "replace").strip())
+
+    def set_history_boundary(self, commit: CommitId) -> None:
+        """Let history begin with a commit. Raises OSError where the state folder is read-only."""
+        self.ensure_state()
+        new = self.state / files.temporary_name()
+        files.write_durably(new, f"{commit}\n".encode())
+        new.replace(self.state / _BOUNDARY_NAME)
+
+    def forget_history_boundary(self) -> None:
+        """Let history be read again from its beginning."""
+        with suppress(OSError):
+            (self.state / _BOUNDARY_NAME).unlink()
 
     def history_borders(self) -> tuple[bytes | None, CommitId | None]:
         """A value that changes with where history is cut off (a shallow clone, the boundary)."""

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from trail_dump import dump
 from workspaces import Desk, append, desk
 
-from mdmem.catchup import replay, trails
+from mdmem.catchup import trail_update, trails
 from mdmem.errors import MdmemError
 from mdmem.folder import files
 from mdmem.history.sections import section_parts
@@ -110,7 +110,7 @@ class TestTrailUpdate:
     def require_same_as_rebuilt(self, at: Desk) -> None:
         workspace = at.workspace
         with trails.fresh_trail(workspace) as trail, Trail.in_memory() as rebuilt:
-            replay.replay_new_commits(workspace, rebuilt, workspace.repository.head())
+            trail_update.replay_new_commits(workspace, rebuilt, workspace.repository.head())
             assert dump(trail) == dump(rebuilt)
 
     def test_after_a_rewritten_history(self, dated: DatedMemory) -> None:
@@ -304,7 +304,7 @@ def test_whatever_is_done_the_trail_is_what_git_holds(
             act(at, action)
     workspace = at.workspace
     with trails.fresh_trail(workspace) as trail, Trail.in_memory() as rebuilt:
-        replay.replay_new_commits(workspace, rebuilt, workspace.repository.head())
+        trail_update.replay_new_commits(workspace, rebuilt, workspace.repository.head())
         assert dump(trail) == dump(rebuilt)
         revisions = [
             row

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdmem.catchup import background, boundary, trails, unindexed
+from mdmem.catchup import background, trails, unindexed
 from mdmem.catchup.watcher import WorkspaceFiles
 from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
 from mdmem.folder import files
@@ -324,7 +324,7 @@ def rebuild_index(
     with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout, say):
         if full:
             trails.discard_trail(workspace)
-            boundary.forget_boundary(workspace)
+            workspace.forget_history_boundary()
         fresh = _bring_up_to_date(workspace, full, progress)
     if full and workspace.settings.vectors != "off":
         from mdmem.vectors.fill import drop_unknown  # noqa: PLC0415 - only with vectors

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date
 
-from mdmem.catchup import kept, replay, trails
+from mdmem.catchup import kept, trail_update, trails
 from mdmem.catchup.entry_states import match_entries
 from mdmem.catchup.index import index_as_is
 from mdmem.changes.advice import Budget, CuratedFile, FactState, find_advice
@@ -46,7 +46,7 @@ def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
     budget = Budget(workspace.settings.budget_lines, workspace.settings.budget_bytes)
     with trails.fresh_trail(workspace, say) as trail:
         curated = list(_curated_files(workspace, trail))
-        again = {each.number for each in replay.here_again(workspace, trail)}
+        again = {each.number for each in trail_update.here_again(workspace, trail)}
         facts = [fact for file in curated for fact in _fact_states(trail, file, again, today)]
         return find_advice(curated, facts, listed, budget, today)
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from mdmem import adoption
-from mdmem.catchup import kept, replay, trail_update
+from mdmem.catchup import kept, trail_update
 from mdmem.catchup.index import index_and_stamps
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.folder import files, hook_files, layout
@@ -169,7 +169,7 @@ def _history_notes(workspace: Workspace) -> _HistoryNotes:
         lines += (
             f"forgotten, but back: {each.entry.path}, {each.entry.fact}"
             f" {' '.join(each.entry.text.split())[:_QUOTED]}"
-            for each in replay.here_again(workspace, trail)
+            for each in trail_update.here_again(workspace, trail)
         )
         try:
             lines += _purge_notes(workspace, trail)
