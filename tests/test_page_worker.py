@@ -20,8 +20,8 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, append, desk
 
-from mdmem.catchup import changed_files, index, page_worker, pages, trail_update, trails
-from mdmem.catchup.page_worker import FileAnswer, PageWorker
+from mdmem.catchup import changed_files, index, pages, trail_update, trails
+from mdmem.catchup.changed_files import FileAnswer, PageWorker
 from mdmem.folder import listing
 from mdmem.model import FilePath
 from mdmem.model.writes import Forget, Log
@@ -128,7 +128,7 @@ def document_values(document: dict[str, Any] | str) -> dict[str, Any]:
 def test_it_reads_files_as_the_first_process_does(at: Desk, prepared: int):
     for path in paths_of(at):
         os.utime(at.root / path, (1_700_000_000, 1_700_000_000))
-    with page_worker.started(at.workspace) as worker:
+    with changed_files.started(at.workspace) as worker:
         assert worker
         answers, left = read_by_worker(at, worker, prepared)
     assert not left
@@ -138,16 +138,16 @@ def test_it_reads_files_as_the_first_process_does(at: Desk, prepared: int):
 
 def prepared_paths(at: Desk) -> set[FilePath]:
     """The files that can be prepared as HEAD has them, and completed by the trail."""
-    blobs = page_worker.committed_blobs(at.workspace, at.workspace.repository.head())
+    blobs = changed_files.committed_blobs(at.workspace, at.workspace.repository.head())
     with trails.fresh_trail(at.workspace) as trail:
         answers = [
-            page_worker.prepare_page(at.workspace, path, blobs.get(path), "english")
+            changed_files.prepare_page(at.workspace, path, blobs.get(path), "english")
             for path in paths_of(at)
         ]
         return {
             page.path
             for _, page in filter(None, answers)
-            if page_worker.complete(at.workspace, trail, page)
+            if changed_files.complete(at.workspace, trail, page)
         }
 
 
@@ -180,13 +180,15 @@ def test_prepared_entries_have_the_commits_that_brought_them_in(at: Desk):
         "# L\n\n- before\n- one\n- twice\n- twice\n\nother \U0001f600 text\n\n- [kind] `a` **b** \\ #tag\n  below\n",
     )
     at.commit()
-    blob = page_worker.committed_blobs(at.workspace, at.workspace.repository.head())[
+    blob = changed_files.committed_blobs(at.workspace, at.workspace.repository.head())[
         "memory/later.md"
     ]
-    prepared = page_worker.prepare_page(at.workspace, FilePath("memory/later.md"), blob, "english")
+    prepared = changed_files.prepare_page(
+        at.workspace, FilePath("memory/later.md"), blob, "english"
+    )
     with trails.fresh_trail(at.workspace) as trail:
         assert prepared
-        completed = page_worker.complete(at.workspace, trail, prepared[1])
+        completed = changed_files.complete(at.workspace, trail, prepared[1])
         begun = sorted({each.begun for each in trail.live_occurrences(FilePath("memory/later.md"))})
     assert completed
     read = next(page.documents for _, page in read_here(at) if page.path == "memory/later.md")
@@ -199,7 +201,7 @@ def test_pages_of_another_commit_are_read_again(at: Desk):
     before = at.workspace.repository.head()
     at.write("memory/b.md", "- tea\n")
     at.commit()
-    with page_worker.started(at.workspace) as worker, trails.fresh_trail(at.workspace) as trail:
+    with changed_files.started(at.workspace) as worker, trails.fresh_trail(at.workspace) as trail:
         assert worker
         chunks = deque([path] for path in paths_of(at))
         worker.prepare(chunks, before)
@@ -210,7 +212,7 @@ def test_pages_of_another_commit_are_read_again(at: Desk):
 @pytest.mark.parametrize("when", ["before", "prepared", "read"])
 def test_one_that_is_killed_leaves_the_rest_to_the_first(at: Desk, when: str):
     chunks = deque([path] for path in paths_of(at))
-    with page_worker.started(at.workspace) as worker, trails.fresh_trail(at.workspace) as trail:
+    with changed_files.started(at.workspace) as worker, trails.fresh_trail(at.workspace) as trail:
         assert worker
         if when == "before":
             os.kill(worker._process.pid, signal.SIGKILL)
@@ -232,8 +234,8 @@ def test_one_that_is_killed_leaves_the_rest_to_the_first(at: Desk, when: str):
 
 
 def test_it_reads_nothing_by_other_settings(at: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(page_worker, "_language", lambda workspace: "french")
-    with page_worker.started(at.workspace) as worker:
+    monkeypatch.setattr(changed_files, "_language", lambda workspace: "french")
+    with changed_files.started(at.workspace) as worker:
         assert worker
         answers, left = read_by_worker(at, worker)
     assert not answers
@@ -242,7 +244,7 @@ def test_it_reads_nothing_by_other_settings(at: Desk, monkeypatch: pytest.Monkey
 
 def test_one_that_ends_leaves_the_rest_to_the_first(at: Desk, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "executable", "false")
-    with page_worker.started(at.workspace) as worker:
+    with changed_files.started(at.workspace) as worker:
         assert worker
         answers, left = read_by_worker(at, worker, prepared=3)
     assert not answers
@@ -251,12 +253,12 @@ def test_one_that_ends_leaves_the_rest_to_the_first(at: Desk, monkeypatch: pytes
 
 def test_one_that_cannot_be_started_is_none(at: Desk, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with page_worker.started(at.workspace) as worker:
+    with changed_files.started(at.workspace) as worker:
         assert worker is None
 
 
 def test_it_ends_with_its_pipe(at: Desk):
-    with page_worker.started(at.workspace) as worker:
+    with changed_files.started(at.workspace) as worker:
         assert worker
         assert worker._process.stdin
         worker._process.stdin.close()
@@ -269,7 +271,7 @@ def test_it_ends_when_nobody_reads_its_answers(at: Desk):
         "".join(f"- a line about {number} things that nobody reads\n" for number in range(5000)),
     )
     at.commit()
-    with page_worker.started(at.workspace) as worker:
+    with changed_files.started(at.workspace) as worker:
         assert worker
         worker.prepare(deque([[FilePath("memory/long.md")]] * 50), at.workspace.repository.head())
         assert worker._process.stdout
@@ -279,18 +281,18 @@ def test_it_ends_when_nobody_reads_its_answers(at: Desk):
 
 
 def test_answers_wait_until_there_is_room(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(page_worker, "_MOST_WAITING_BYTES", 1)
+    monkeypatch.setattr(changed_files, "_MOST_WAITING_BYTES", 1)
     reading, writing = os.pipe()
     with (
         os.fdopen(reading, "rb", 0) as read,
         os.fdopen(writing, "wb", 0) as write,
-        page_worker._Answers(write) as answers,
+        changed_files._Answers(write) as answers,
     ):
         adding = Thread(
             target=lambda: [answers.add([number, "x" * 100_000]) for number in range(3)]
         )
         adding.start()
-        assert [page_worker._receive(read)[0] for _ in range(3)] == [0, 1, 2]
+        assert [changed_files._receive(read)[0] for _ in range(3)] == [0, 1, 2]
         adding.join()
         answers.add(["x" * 1_000_000])
         read.close()
@@ -305,12 +307,12 @@ def test_a_file_that_is_gone_is_left_out(at: Desk):
         commit, settings = trail.newest_commit.commit, trail_update.settings_digest(at.workspace)
     paths = [FilePath("memory/gone.md"), FilePath("MEMORY.md"), FilePath(f"memory/{NOW[:10]}.md")]
     for value in ((commit, settings, "english"), paths, (commit, settings, 1), paths):
-        page_worker._send(requests, marshal.dumps(value))
+        changed_files._send(requests, marshal.dumps(value))
     requests.seek(0)
-    assert page_worker.main(at.root, os.environ, requests, answers) == 0
+    assert changed_files.main(at.root, os.environ, requests, answers) == 0
     answers.seek(0)
-    assert [path for path, *_ in page_worker._receive(answers)] == paths[2:]
-    assert [path for path, *_ in page_worker._receive(answers)] == paths[1:]
+    assert [path for path, *_ in changed_files._receive(answers)] == paths[2:]
+    assert [path for path, *_ in changed_files._receive(answers)] == paths[1:]
 
 
 @pytest.mark.parametrize("executable", [sys.executable, "false", "/nowhere/python"])
@@ -358,7 +360,7 @@ def test_requests_ahead_wait_for_nobody(at: Desk):
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         bufsize=0,
-        pipesize=page_worker._PIPE_BYTES,
+        pipesize=changed_files._PIPE_BYTES,
     )
     worker = PageWorker(asleep, at.workspace)
     try:

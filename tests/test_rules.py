@@ -193,7 +193,7 @@ def test_the_environment_is_read_at_the_doors():
     doors = (
         "__main__.py",
         "agenthooks.py",
-        "catchup/page_worker.py",
+        "catchup/changed_files.py",
         "cli",
         "githooks",
         "mergedriver.py",

@@ -386,7 +386,7 @@ def _update(
 ) -> SearchIndex:
     """Index what has changed; unless `stored`, the trail keeps what the stored one must remove."""
     # only where something changed: they read all
-    from mdmem.catchup import changed_files, page_worker  # noqa: PLC0415
+    from mdmem.catchup import changed_files  # noqa: PLC0415
 
     with ExitStack() as processes:
         is_new = stored and index.seen == EMPTY_SNAPSHOT
@@ -394,7 +394,7 @@ def _update(
             processes.callback((workspace.state / _PROGRESS_NAME).unlink, missing_ok=True)
             (workspace.state / _PROGRESS_NAME).unlink(missing_ok=True)
         is_bulk = is_new and changed_files.is_much(survey.stamps.values())
-        worker = processes.enter_context(page_worker.started(workspace)) if is_bulk else None
+        worker = processes.enter_context(changed_files.started(workspace)) if is_bulk else None
         chunks = (
             changed_files.in_chunks(workspace, survey.stamps, survey.stamps) if worker else None
         )
