@@ -11,8 +11,7 @@ from mdmem.history import (
     parse_trailers,
     section_name,
 )
-from mdmem.history.notes import parse_message
-from mdmem.history.sources import line_origin
+from mdmem.history.notes import line_origin, parse_message
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source, Supersession
 from mdmem.model.trail import Commit
 

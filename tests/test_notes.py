@@ -5,8 +5,7 @@ import textwrap
 import pytest
 
 from mdmem.history import CommitNote, compose_claimed_save, compose_message
-from mdmem.history.notes import parse_message, parse_notes
-from mdmem.history.sources import ChangedText, Statements
+from mdmem.history.notes import ChangedText, Statements, parse_message, parse_notes
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source
 from mdmem.model.trail import Commit
 

@@ -17,8 +17,7 @@ from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files, layout, trust
 from mdmem.folder.layout import is_markdown
 from mdmem.folder.trust import TextOrigin
-from mdmem.history.notes import parse_message
-from mdmem.history.sources import line_origins
+from mdmem.history.notes import line_origins, parse_message
 from mdmem.merge import merge_by_section
 from mdmem.model import CommitId, FilePath, Provenance, Source
 from mdmem.model.trail import Origin

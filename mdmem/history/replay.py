@@ -33,8 +33,7 @@ from mdmem.history.file_changes import (
     match_in_file,
 )
 from mdmem.history.messages import ParsedNote, quoted_line
-from mdmem.history.notes import parse_message
-from mdmem.history.sources import ChangedText, Statements, restated
+from mdmem.history.notes import ChangedText, Statements, parse_message, restated
 from mdmem.history.step_marks import (
     CommitClaims,
     StatedSupersession,

@@ -11,7 +11,7 @@ from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
 from mdmem.history import differences, sections
-from mdmem.history.sources import line_origin, restated
+from mdmem.history.notes import line_origin, restated
 from mdmem.model import PATH_SEPARATOR, FilePath, SectionPath
 from mdmem.model.history import Blame, BlamedLine, ShowBlame
 from mdmem.model.trail import Commit, Origin, Revision, TrailCommit

@@ -13,8 +13,7 @@ from mdmem.catchup import trails
 from mdmem.errors import HistoryProblem
 from mdmem.folder import config
 from mdmem.history.messages import ParsedNote
-from mdmem.history.notes import parse_message
-from mdmem.history.sources import line_notes
+from mdmem.history.notes import line_notes, parse_message
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.history import (
     LOGS,

@@ -17,8 +17,7 @@ from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem, 
 from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
 from mdmem.history import chains, differences
-from mdmem.history.notes import parse_message
-from mdmem.history.sources import line_cites, line_notes
+from mdmem.history.notes import line_cites, line_notes, parse_message
 from mdmem.model import FactId, FilePath, OtherReading, Status
 from mdmem.model.history import (
     EndView,
