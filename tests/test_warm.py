@@ -20,7 +20,7 @@ from conftest import World
 from warm import Served, children, is_alive, probe, served_in, wait_until
 
 import mdmem as package
-from mdmem.warm import launcher, place
+from mdmem.warm import launcher
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is a server on Linux alone")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
@@ -489,7 +489,7 @@ def test_the_launcher_loads_nothing():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert {*done.stdout.split()} <= {
-        *("mdmem", "mdmem.warm", "mdmem.warm.launcher", "mdmem.warm.place"),
+        *("mdmem", "mdmem.warm", "mdmem.warm.launcher"),
         *("_signal", "_socket", "marshal"),
     }
 
@@ -497,11 +497,11 @@ def test_the_launcher_loads_nothing():
 def test_a_socket_has_a_short_path(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", "")
     monkeypatch.setenv("TMPDIR", "/" + "x" * 100)
-    assert place.socket_path() is None
+    assert launcher.socket_path() is None
     monkeypatch.setenv("TMPDIR", "relative")
-    assert place.socket_path() is None
+    assert launcher.socket_path() is None
     monkeypatch.delenv("TMPDIR")
-    path = place.socket_path()
+    path = launcher.socket_path()
     assert path
     assert path.startswith(f"/tmp/mdmem-{os.getuid()}/")
 

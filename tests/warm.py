@@ -16,7 +16,7 @@ from pathlib import Path
 from commandline import mdmem
 from conftest import TIME_LIMIT, World
 
-from mdmem.warm import place
+from mdmem.warm import launcher
 
 PROBE = """
 import json, os, signal, sys, time
@@ -157,7 +157,7 @@ class Served:
         for path in self.sockets():
             with socket.socket(socket.AF_UNIX) as connection, suppress(OSError):
                 connection.connect(str(path))
-                return place.peer(connection)[0]
+                return launcher.peer(connection)[0]
         return 0
 
     def sockets(self) -> list[Path]:

@@ -7,12 +7,13 @@ Python has loaded at its start, and modules in C.
 """
 
 import _signal  # type: ignore[import-not-found]  # `signal` takes 3 of 17 ms here, for enums
-import _socket  # `socket` takes 8: see `place`
+import _socket  # `socket` takes 8 of the 40 ms of a search by the server
 import marshal
 import os
+import stat
 import sys
 
-from mdmem.warm import place
+from mdmem import __version__
 
 TYPE_CHECKING = False  # `typing` takes 5 ms
 if TYPE_CHECKING:
@@ -41,11 +42,11 @@ _LOCK = ".lock"
 
 def enter(module: str = _MAIN) -> None:
     """Run `module.run`, which leaves: in a process of the server, or in this one."""
-    path = place.socket_path() if _is_for_server(module) else None
+    path = socket_path() if _is_for_server(module) else None
     start = None
     if path is not None:
         try:
-            connection = place.connect(path, _ANSWER_SECONDS)
+            connection = connect(path, _ANSWER_SECONDS)
         except (FileNotFoundError, ConnectionRefusedError):
             start = _starter(path)
         except OSError:
@@ -141,7 +142,7 @@ def _request(module: str, blocked: list[int]) -> bytes:
     streams = [
         (each.encoding, each.errors, each.line_buffering, each.write_through) for each in standard
     ]
-    told: Any = (module, sys.argv, sys.path, streams, blocked, dict(os.environb), place.traits())
+    told: Any = (module, sys.argv, sys.path, streams, blocked, dict(os.environb), traits())
     request = marshal.dumps(told)
     return len(request).to_bytes(LENGTH_BYTES, "little") + request
 
@@ -180,7 +181,7 @@ def _starter(path: str) -> "Callable[[], None]":
         try:
             if not os.path.lexists(folder):
                 os.mkdir(folder, 0o700)
-            if place.folder_problem(path):
+            if folder_problem(path):
                 return
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
             lock = os.open(path + _LOCK, flags, 0o600)
@@ -193,7 +194,7 @@ def _starter(path: str) -> "Callable[[], None]":
             os.posix_spawn(
                 sys.executable,
                 (sys.executable, "-P", *utf8, "-m", "mdmem.warm.server", path, str(lock)),
-                place.startup_variables() | variables,
+                startup_variables() | variables,
                 file_actions=[(os.POSIX_SPAWN_DUP2, null, number) for number in range(3)],
                 setsid=True,
             )
@@ -201,3 +202,97 @@ def _starter(path: str) -> "Callable[[], None]":
             pass
 
     return start
+
+
+# Where the server of this build listens; for the server and `mdmem server` too
+
+_MOST_BYTES = 107  # of a socket's path (unix(7))
+_KEPT_NAMES = ("LANG", "LANGUAGE", "LOCPATH", "MDMEM_RECORDS")
+_KEPT_PREFIXES = ("PYTHON", "LC_", "LD_", "MALLOC_", "GLIBC_", "COVERAGE_")
+"""Variables that are read when Python, a library or a module of mdmem is loaded."""
+
+
+def socket_path() -> str | None:
+    """The path of the server's socket; None where there can be none."""
+    if sys.platform != "linux" or os.getuid() != os.geteuid() or not sys.executable:
+        return None
+    folder = os.environ.get("XDG_RUNTIME_DIR", "")
+    try:
+        folder = f"{folder}/mdmem" if _is_own(os.lstat(folder)) else ""
+    except OSError:
+        folder = ""
+    folder = folder or f"{os.environ.get('TMPDIR') or '/tmp'}/mdmem-{os.getuid()}"
+    try:
+        path = f"{folder}/{_build()}.sock"
+    except OSError:  # somebody is replacing the program
+        return None
+    return path if path[:1] == "/" and len(os.fsencode(path)) <= _MOST_BYTES else None
+
+
+def _build() -> str:
+    """The name of this build: its version, the interpreter, and the program's folder."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    program, python = os.stat(package), os.lstat(sys.executable)
+    told = (sys.hexversion, python.st_ino, program.st_ino, program.st_mtime_ns)
+    return "-".join((__version__, *(f"{number:x}" for number in told)))
+
+
+def folder_problem(path: str) -> str | None:
+    """Why nobody may trust the folder of a socket. Raises FileNotFoundError: it does not exist."""
+    folder = os.path.dirname(path)
+    seen = os.lstat(folder)
+    if not _is_own(seen):
+        return f"{folder} is not a folder of your own"
+    return f"{folder} is open to others" if stat.S_IMODE(seen.st_mode) != stat.S_IRWXU else None
+
+
+def _is_own(seen: os.stat_result) -> bool:
+    return stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.getuid()
+
+
+def connect(path: str, seconds: float) -> _socket.socket:
+    """A connection to the server; each step on it may take so many seconds.
+
+    Raises OSError: FileNotFoundError or ConnectionRefusedError where there is no server,
+    PermissionError where the folder or the server is not the user's own.
+    """
+    if problem := folder_problem(path):
+        raise PermissionError(problem)
+    connection = _socket.socket(_socket.AF_UNIX)
+    try:
+        connection.settimeout(seconds)
+        connection.connect(path)
+        if peer(connection)[1] != os.getuid():
+            raise PermissionError("another user's server")
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def peer(connection: _socket.socket) -> tuple[int, int]:
+    """Process and user at the other end of a connection."""
+    told = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+    return int.from_bytes(told[:4], sys.byteorder), int.from_bytes(told[4:8], sys.byteorder)
+
+
+def traits() -> tuple[object, ...]:
+    """Flags, options and variables of this interpreter's start. A server serves only its like."""
+    names = type(sys.flags).__match_args__
+    return (
+        *(getattr(sys.flags, name) for name in names if name != "safe_path"),
+        *sorted(f"{name}={value}" for name, value in sys._xoptions.items() if name != "utf8"),
+        *sys.warnoptions,
+        sys.getfilesystemencoding(),
+        sys.getfilesystemencodeerrors(),
+        *sorted(map("=".join, startup_variables().items())),
+    )
+
+
+def startup_variables() -> dict[str, str]:
+    """The variables that count at the start of a process."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(_KEPT_PREFIXES) or name in _KEPT_NAMES
+    }

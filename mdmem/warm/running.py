@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import closing, suppress
 
 from mdmem.startup.records import dataclass
-from mdmem.warm import place
+from mdmem.warm import launcher
 
 _ANSWER_SECONDS, _STOP_SECONDS, _LOOK_SECONDS = 1.0, 5.0, 0.02
 
@@ -25,12 +25,12 @@ class Server:
 
 def find() -> Server | None:
     """The server of this build. Raises PermissionError where its folder is not safe to use."""
-    path = place.socket_path()
+    path = launcher.socket_path()
     if path is None:
         return None
     try:
-        with closing(place.connect(path, _ANSWER_SECONDS)) as connection:
-            process, _ = place.peer(connection)
+        with closing(launcher.connect(path, _ANSWER_SECONDS)) as connection:
+            process, _ = launcher.peer(connection)
         with open(f"/proc/{process}/statm", encoding="ascii") as file:
             pages = int(file.read().split()[1])
     except PermissionError:

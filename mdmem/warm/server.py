@@ -22,7 +22,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from mdmem.startup import late
-from mdmem.warm import place
+from mdmem.warm import launcher
 from mdmem.warm.launcher import FORWARDED, GO, LENGTH_BYTES, READY, STATUS_BYTES
 
 _IDLE_SECONDS, _LOOK_SECONDS, _REQUEST_SECONDS = 600.0, 10.0, 1.0
@@ -100,7 +100,7 @@ class _Served:
         ]
         self._stamps = [*map(_stamp, self._paths)]
         self._surroundings = _surroundings(os.getpid(), _status(os.getpid()))
-        self._traits = place.traits()
+        self._traits = launcher.traits()
         self._path = [*sys.path]
 
     def is_changed(self) -> bool:
@@ -270,7 +270,7 @@ class _Server:
             connection, _ = listener.accept()
         except OSError:  # it has gone, or there are too many
             return
-        caller, user = place.peer(connection)
+        caller, user = launcher.peer(connection)
         if user != os.getuid():
             connection.close()
             return
