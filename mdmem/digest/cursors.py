@@ -131,6 +131,7 @@ FEWEST_BYTES = 500
 _MANY_BYTES, _MANY_TURNS = 50_000, 10
 """So much is sent while the session goes on."""
 _DUE_VERSION = 2
+_DUE_FIELDS = ("path", "line", "turns", "size", "compacted", "tries", "given_up")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,18 +170,8 @@ def read_due(state: Path) -> dict[str, DueLines]:
         values = json.loads((state / DUE_NAME).read_bytes())
         if values["version"] == _DUE_VERSION:
             return {
-                session: DueLines(
-                    path=path,
-                    line=line,
-                    turns=turns,
-                    size=size,
-                    compacted=compacted,
-                    tries=tries,
-                    given_up=given_up,
-                )
-                for session, (path, line, turns, size, compacted, tries, given_up) in values[
-                    "sessions"
-                ].items()
+                session: DueLines(**dict(zip(_DUE_FIELDS, row, strict=True)))
+                for session, row in values["sessions"].items()
             }
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         pass
@@ -190,15 +181,7 @@ def read_due(state: Path) -> dict[str, DueLines]:
 def write_due(state: Path, due: dict[str, DueLines]) -> None:
     """Store due lines of sessions with transcripts. Raises: OSError."""
     sessions = {
-        session: [
-            each.path,
-            each.line,
-            each.turns,
-            each.size,
-            each.compacted,
-            each.tries,
-            each.given_up,
-        ]
+        session: [getattr(each, name) for name in _DUE_FIELDS]
         for session, each in due.items()
         if Path(each.path).exists()
     }
