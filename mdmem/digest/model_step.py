@@ -21,7 +21,7 @@ from mdmem.digest.news import News
 from mdmem.digest.writing import Tally
 from mdmem.errors import MdmemError, TranscriptProblem
 from mdmem.extract.drafts import MODEL_RULE, Draft, DraftRules, draw, unsettled
-from mdmem.folder import config, trust
+from mdmem.folder import trust
 from mdmem.folder.config import Settings
 from mdmem.folder.trust import TextOrigin
 from mdmem.llm import asking, endpoints
@@ -143,14 +143,13 @@ class ModelStep:
         ]
         if not ready:
             return
-        settings = self._workspace.settings
-        run = AskedRun(self._run, settings.model_tokens_day, self._zone, self._request.dry_run)
-        asker = Asker(
-            self._workspace.state,
-            endpoint,
-            run,
-            lambda: config.now(settings, self._workspace.environment),
+        run = AskedRun(
+            self._run,
+            self._workspace.settings.model_tokens_day,
+            self._zone,
+            self._request.dry_run,
         )
+        asker = Asker(self._workspace.state, endpoint, run, self._workspace.now)
         try:
             for session in ready:
                 if self._stopped or self._is_late:

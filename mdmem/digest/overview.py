@@ -9,7 +9,6 @@ from pathlib import Path
 from mdmem import steps
 from mdmem.digest import cursors
 from mdmem.digest.cursors import Cursors
-from mdmem.folder import config
 from mdmem.llm import asking
 from mdmem.model.pipelines import StepRecord
 from mdmem.model.reads import ModelStatus, PipelineStatus, SilentStep, SkippedPart
@@ -47,13 +46,12 @@ def pipeline_status(workspace: Workspace) -> PipelineStatus:
 
 
 def _model_status(workspace: Workspace) -> ModelStatus:
-    settings, due = workspace.settings, cursors.read_due(workspace.state).values()
-    today = config.now(settings, workspace.environment)
+    today, due = workspace.now(), cursors.read_due(workspace.state).values()
     records = list(asking.read_records(workspace.state))
     last = records[-1] if records else None
     return ModelStatus(
         tokens_used=asking.tokens_on(records, today.date(), today.tzinfo),
-        tokens_a_day=settings.model_tokens_day,
+        tokens_a_day=workspace.settings.model_tokens_day,
         waiting=sum(each.is_pending for each in due),
         given_up=sum(each.given_up > 0 for each in due),
         last_outcome=last.outcome if last else None,
