@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Any
@@ -20,6 +19,7 @@ from mdmem.transcripts.records import (
     joined_text,
     object_of,
     objects_of,
+    parse_object,
     parsed_lines,
     text_of,
     time_of,
@@ -221,7 +221,7 @@ def _open_envelope(text: str, owners: Collection[str]) -> _OpenedEnvelope:
     text = _RECALLED.sub("\n", text)
     blocks: dict[str, dict[str, Any]] = {}
     while block := _BLOCK.match(text):
-        blocks.setdefault(block["label"], _values(block["values"]))
+        blocks.setdefault(block["label"], parse_object(block["values"]) or {})
         text = text[block.end() :]
     text = _NUMBER.sub("", _TRAILER.sub("", text))
     typed = not text.lstrip().startswith(_WRITTEN_BY_GATEWAY)
@@ -232,14 +232,6 @@ def _open_envelope(text: str, owners: Collection[str]) -> _OpenedEnvelope:
     typed = typed and not text.lstrip().startswith(_WRITTEN_BY_GATEWAY)
     sender = _other_sender(blocks.get(_CONVERSATION, {}), blocks.get(_SENDER, {}), owners)
     return _OpenedEnvelope(text.strip(), typed, sender)
-
-
-def _values(text: str) -> dict[str, Any]:
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return values if isinstance(values, dict) else {}
 
 
 def _other_sender(

@@ -43,10 +43,10 @@ def last_line(data: bytes) -> Line | None:
     return Line(data.count(b"\n"), start, data[start:end]) if end >= 0 else None
 
 
-def parse_object(data: bytes) -> dict[str, Any] | None:
-    """The JSON object of a line (None: it is none)."""
+def parse_object(data: bytes | str) -> dict[str, Any] | None:
+    """The JSON object of a line or text (None: it is none)."""
     try:
-        values = json.loads(data.decode("utf-8"))
+        values = json.loads(data if isinstance(data, str) else data.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
     return values if isinstance(values, dict) else None
