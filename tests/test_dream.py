@@ -25,8 +25,8 @@ from dreams import (
 from workspaces import Desk, desk
 
 from mdmem import steps
-from mdmem.changes import joined
 from mdmem.changes.file_write import Plan
+from mdmem.dream import writing
 from mdmem.errors import MdmemError, RefusedChange
 from mdmem.folder import trust
 from mdmem.folder.trust import TextOrigin
@@ -675,14 +675,14 @@ class TestNights:
         self, at: Desk, monkeypatch: pytest.MonkeyPatch
     ):
         digested(at, Said("I prefer tea over coffee"), Said("I swim on Sundays", line=2))
-        plan_edit = joined.plan_edit
+        plan_edit = writing.plan_edit
 
         def refuse(workspace: Workspace, edit: Remember, path: FilePath) -> Plan:
             if "tea" in edit.text:
                 raise RefusedChange("secret-found", "no tea")
             return plan_edit(workspace, edit, path)
 
-        monkeypatch.setattr(joined, "plan_edit", refuse)
+        monkeypatch.setattr(writing, "plan_edit", refuse)
         result = dream(at)
         assert {change.why: change.applied for change in result.changes} == {
             "secret-found: no tea": False,

@@ -21,8 +21,8 @@ from mdmem.memory import Memory
 OFTEN = """
 import os, signal, sys
 from pathlib import Path
-from mdmem.digest import work
-work._MOST_HELD = 1
+from mdmem.digest import digesting
+digesting._MOST_HELD = 1
 """
 """What is read is written session by session."""
 RUN = f"""{OFTEN}
