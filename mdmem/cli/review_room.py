@@ -79,7 +79,6 @@ class _Card:
 
     @property
     def heading(self) -> str:
-        """Its file and section."""
         return proposal_list.heading(FilePath(self.group[1]), self.group[2])
 
 
@@ -150,7 +149,6 @@ class _Room:
 
     @property
     def outcomes(self) -> list[Outcome]:
-        """The choices and changes that the decisions lead to."""
         return [outcome for decided in self._decided for outcome in decided.values()]
 
     def run(self) -> None:
@@ -164,7 +162,6 @@ class _Room:
                 pass
 
     def _left(self) -> list[int]:
-        """The numbers of the cards to decide."""
         covered = {number for decided in self._decided for number in decided}
         return [number for number in range(len(self._cards)) if number not in covered]
 

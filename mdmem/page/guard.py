@@ -274,12 +274,10 @@ class _Answer:
         await self._send(message)
 
     async def refuse(self, refusal: Refusal, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
-        """Answer with a refusal."""
         body = refusal.body(self._as_json)
         await self._give(refusal.status, [*_about(body, self._as_json), *more], body)
 
     async def redirect(self, location: str, cookie: bytes) -> None:
-        """Answer with another address, and the cookie for it."""
         headers = [(b"location", location.encode("latin-1")), (b"set-cookie", cookie)]
         await self._give(303, [*headers, (b"content-length", b"0")], b"")
 

@@ -131,7 +131,6 @@ class ExportLinks(Links):
         return self._from_here(name.rpartition("/")[2])
 
     def today(self) -> str:
-        """The first page."""
         return self._from_here(START)
 
     def days(self, **query: Any) -> str:
@@ -139,7 +138,6 @@ class ExportLinks(Links):
         return self._list("days", query, "before")
 
     def day(self, day: object) -> str:
-        """One day, by its ISO date."""
         return self._page("day", str(day), f"day/{day}", day=str(day))
 
     def files(self, **query: Any) -> str:
@@ -147,7 +145,6 @@ class ExportLinks(Links):
         return self._list("files", query, "after")
 
     def file(self, path: str) -> str:
-        """A file as it is read."""
         return self._page("file", path, f"file/{_slug(path)}", path=path)
 
     def section(self, path: str, section: SectionPath, **query: Any) -> str:
@@ -160,7 +157,6 @@ class ExportLinks(Links):
         return self._page("section", (path, section), name, **values)
 
     def fact(self, fact: str) -> str:
-        """A fact by its id."""
         return self._page("fact", fact, f"fact/{_slug(fact)}", id=fact)
 
     def search(self, **query: Any) -> str:
@@ -176,7 +172,6 @@ class ExportLinks(Links):
         return ""
 
     def trends(self) -> str:
-        """The figures of history."""
         return self._page("trends", "", "trends")
 
     def health(self, **query: Any) -> str:
@@ -184,7 +179,6 @@ class ExportLinks(Links):
         return ""
 
     def commit(self, commit: str) -> str:
-        """One change by its commit."""
         name = f"commit/{_slug(commit)}"
         return self._page("commit", commit, name, commit=commit)
 

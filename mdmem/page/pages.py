@@ -154,7 +154,6 @@ def change_row(change: FactChange) -> ChangeRow:
 
 
 def source_mark(source: Source, claimed_by: str | None = None) -> SourceMark:
-    """The sign and word of a source."""
     return SourceMark(_MARKS[source], _SOURCES[source], claimed_by)
 
 

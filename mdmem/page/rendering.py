@@ -35,7 +35,6 @@ _WEEK = timedelta(days=6)
 
 
 def html(reader: Reader, page: Page, frame: Frame) -> str:
-    """A page in its frame."""
     template = _environment(reader.links.is_served).get_template(f"{page.template}.html")
     now = reader.now()
     return template.render(

@@ -209,7 +209,6 @@ class _Files:
         return [path for path in now if path in self._listed]
 
     def parts(self, path: FilePath) -> list[NamedPart]:
-        """All that a merge may name in a file."""
         if path not in self._parts:
             self._parts[path] = list(self._read(path))
         return self._parts[path]

@@ -248,7 +248,6 @@ class _KeptPasts:
         self._kept: dict[tuple[object, ...], list[_ChangeOutline]] = {}
 
     def changes(self, trail: Trail, newest: Revision) -> list[_ChangeOutline]:
-        """All changes of a section, newest first."""
         stamps = trail.store.stamps()
         name = stamps, trail.head, newest.number
         with self._lock:

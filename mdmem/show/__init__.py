@@ -1,1 +1,1 @@
-"""Results as text for people and as JSON for programs."""
+"""Results: `…_json` for programs, `…_text` for people, `…_notes` for standard error."""

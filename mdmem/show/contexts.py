@@ -8,7 +8,6 @@ from mdmem.model.prompts import ContextBlock, FlushResult, PartResult
 
 
 def context_json(block: ContextBlock) -> dict[str, Any]:
-    """A block and what it holds."""
     return {
         "text": block.text,
         "tokens": block.tokens,

@@ -34,7 +34,6 @@ _SHARES = ("without_hit", "answered", "again")
 
 
 def figures_json(figures: Figures) -> dict[str, Any]:
-    """The figures of each verb."""
     names = ("verb", "count", "median_ms", "p95_ms", "refused", "failed", "bugs")
     verbs = [
         {**{name: _short(getattr(verb, name)) for name in names}, "weeks": list(verb.weeks)}
@@ -83,7 +82,6 @@ def _heights(counts: Sequence[int], heights: str = _HEIGHTS) -> str:
 
 
 def searches_json(figures: SearchFigures) -> dict[str, Any]:
-    """The searches by week, and the figures that drift."""
     return _weekly_json(
         figures,
         (
@@ -153,7 +151,6 @@ def searches_text(figures: SearchFigures, colour: bool) -> str:
 
 
 def contexts_json(figures: ContextFigures) -> dict[str, Any]:
-    """The blocks by week, and the figures that drift."""
     return _weekly_json(
         figures,
         (
@@ -211,7 +208,6 @@ def contexts_text(figures: ContextFigures, colour: bool) -> str:
 
 
 def runs_json(figures: RunFigures) -> dict[str, Any]:
-    """The steps of runs by week."""
     names = (
         "steps",
         "failed",
@@ -274,7 +270,6 @@ def runs_text(figures: RunFigures, colour: bool) -> str:
 
 
 def trends_json(trends: MarkdownTrends) -> dict[str, Any]:
-    """The Markdown of a repository over time."""
     return {
         "commits": trends.commits,
         "lines": trends.lines,
@@ -302,7 +297,6 @@ def trends_json(trends: MarkdownTrends) -> dict[str, Any]:
 
 
 def fact_trends_json(trends: FactTrends) -> dict[str, Any]:
-    """The facts of a workspace over the days of a period."""
     names = FactDay.__match_args__[1:]
     return {
         "current": trends.current,

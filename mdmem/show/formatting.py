@@ -110,12 +110,10 @@ def also_json(also: Sequence[OtherReading]) -> dict[str, Any]:
 
 
 def also_notes(also: Sequence[OtherReading]) -> tuple[str, ...]:
-    """A line for each other thing that a word could mean."""
     return tuple(one_line(_ALSO[each.sort].format(each.name)) for each in also)
 
 
 def location(path: str, section: SectionPath) -> str:
-    """A section of a file."""
     return f"{path}: {section_line(section)}" if section else path
 
 
@@ -167,7 +165,6 @@ def unread_text(building: BuildProgress) -> str:
 
 
 def waiting_json(waiting: Waiting) -> dict[str, Any]:
-    """The number of proposals that wait for a person, and since when."""
     return {
         "proposals": waiting.proposals,
         "since": waiting.since.isoformat() if waiting.since else None,
@@ -182,7 +179,6 @@ def waiting_line(waiting: Waiting) -> str:
 
 
 def unreadable_json(unreadable: Sequence[UnreadableProposal]) -> list[dict[str, str]]:
-    """The proposals that git cannot read."""
     return [
         {"proposal": each.id, "branch": each.branch, "reason": each.reason} for each in unreadable
     ]

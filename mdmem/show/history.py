@@ -51,7 +51,6 @@ _MARGIN = " " * len("  09:30  ")
 
 
 def changes_json(listed: ChangeList) -> dict[str, Any]:
-    """Changes by fact."""
     return {"changes": [_change_json(change) for change in listed.changes]} | days_json(listed)
 
 
@@ -123,7 +122,6 @@ def _words(text: str) -> str:
 
 
 def day_json(view: DayView) -> dict[str, Any]:
-    """A day: its logs, and what else changed."""
     return {
         "day": view.day.isoformat(),
         "logs": [section_json(log) for log in view.logs],
@@ -132,7 +130,6 @@ def day_json(view: DayView) -> dict[str, Any]:
 
 
 def day_text(view: DayView, terminal: bool, colour: bool) -> str:
-    """The logs of a day, then what else changed."""
     logs = [
         steerless(text) if terminal else text
         for text in (log.text.strip("\r\n") for log in view.logs)
@@ -145,7 +142,6 @@ def day_text(view: DayView, terminal: bool, colour: bool) -> str:
 
 
 def day_notes(view: DayView) -> tuple[str, ...]:
-    """Notes on a day: that nothing was logged."""
     return () if view.logs else (f"nothing was logged on {view.day}",)
 
 
@@ -161,7 +157,6 @@ _INDENT = "    "
 
 
 def history_json(history: SectionHistory | FactHistory) -> dict[str, Any]:
-    """The past of a section or a fact."""
     also = also_json(history.also) | _gone_json(history)
     if isinstance(history, FactHistory):
         return {
@@ -416,7 +411,6 @@ def _marked(piece: DiffKind, text: str, colour: bool) -> str:
 
 
 def blame_json(blame: Blame) -> dict[str, Any]:
-    """The commit that brought in each line of a section."""
     return {
         "path": blame.path,
         "section": join_path(blame.section),
@@ -454,7 +448,6 @@ def _origin_columns(line: BlamedLine, width: int) -> str:
 
 
 def presences_json(history: TextHistory) -> dict[str, Any]:
-    """The periods in which sections held a text."""
     return {
         "text": history.text,
         "stays": [

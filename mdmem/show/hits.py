@@ -154,7 +154,6 @@ def _why_json(why: Explanation) -> dict[str, Any]:
 
 
 def search_json(result: SearchResult) -> dict[str, Any]:
-    """A search's answer."""
     answer: dict[str, Any] = {
         "query": result.query,
         "as_of": result.as_of,
@@ -194,7 +193,6 @@ def answer_status(count: int, answer: FactList | TagCatalogue | ConflictList | S
 
 
 def search_notes(result: SearchResult) -> tuple[str, ...]:
-    """Notes on a search's answer."""
     return (
         *(() if result.as_of is None else (f"Memory as of {result.as_of}",)),
         *days_notes(result),
@@ -338,7 +336,6 @@ def _window(words: str, stems: set[str], most: int = _SNIPPET) -> str:
 
 
 def facts_json(listed: FactList) -> dict[str, Any]:
-    """A list of facts."""
     rows = (
         {
             "id": hit.fact,
@@ -366,7 +363,6 @@ def facts_json(listed: FactList) -> dict[str, Any]:
 
 
 def facts_text(listed: FactList) -> str:
-    """A list of facts: id, words, where."""
     return "\n".join(_fact_text(hit) for hit in listed.facts)
 
 
@@ -389,7 +385,6 @@ def _fact_text(hit: Hit) -> str:
 
 
 def tags_json(catalogue: TagCatalogue) -> dict[str, Any]:
-    """The catalogue of tags."""
     return {
         "stale": catalogue.stale,
         "tags": [{"tag": tag.tag, "count": tag.count} for tag in catalogue.tags],
@@ -397,7 +392,6 @@ def tags_json(catalogue: TagCatalogue) -> dict[str, Any]:
 
 
 def tags_text(catalogue: TagCatalogue) -> str:
-    """The catalogue of tags, a line each with its count."""
     return "\n".join(one_line(f"{tag.tag} {tag.count}") for tag in catalogue.tags)
 
 
@@ -415,7 +409,6 @@ def _since_json(hit: Hit) -> dict[str, Any]:
 
 
 def conflicts_text(listed: ConflictList) -> str:
-    """Contradictions: their subject, and each side's words, date, author and place."""
     return "\n".join(
         "\n".join(
             [

@@ -31,7 +31,6 @@ _ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def initialised_json(result: InitResult) -> dict[str, Any]:
-    """A workspace that was created or adopted."""
     return {
         "workspace": str(result.workspace),
         "made_repository": result.made_repository,
@@ -89,7 +88,6 @@ def found_text(found: Iterable[FoundWorkspace], adopted: Collection[str]) -> str
 
 
 def found_line(workspace: FoundWorkspace) -> str:
-    """The folder of a workspace, with the author of its last change."""
     author = f" (last change by {workspace.last_change})" if workspace.last_change else ""
     return one_line(f"{workspace.path}{author}")
 
@@ -131,7 +129,6 @@ def findings_text(findings: Sequence[Finding]) -> str:
 
 
 def reviewed_json(result: ReviewResult) -> dict[str, Any]:
-    """The advice of a review, and what was carried out."""
     applied = [{**_advice_json(advice), "commit": result.commit} for advice, result in result.done]
     advice = [_advice_json(advice) for advice in result.advice]
     return {"advice": advice, "applied": applied, "waiting": waiting_json(result.waiting)}
@@ -163,7 +160,6 @@ def reviewed_text(review: ReviewResult) -> str:
 
 
 def advice_text(advice: Advice) -> str:
-    """Advice, with its command below."""
     return (
         f"{one_line(_where(advice))}\n   "
         f" {' '.join(map(_word, advice.command))}{'  (safe)' if advice.safe else ''}"
@@ -191,7 +187,6 @@ def _where(advice: Advice) -> str:
 
 
 def redacted_json(clean: str, secrets: Iterable[Secret]) -> dict[str, Any]:
-    """A text without its secrets, and what kind of secret stood in which line."""
     return {
         "text": clean,
         "secrets": [{"kind": secret.kind, "line": secret.line} for secret in secrets],
@@ -199,7 +194,6 @@ def redacted_json(clean: str, secrets: Iterable[Secret]) -> dict[str, Any]:
 
 
 def redacted_text(clean: str) -> str:
-    """A text without its secrets, for a terminal."""
     return steerless(clean).removesuffix("\n")
 
 
@@ -207,7 +201,6 @@ def redacted_text(clean: str) -> str:
 
 
 def sync_json(result: SyncResult) -> dict[str, Any]:
-    """A sync as an object."""
     return {
         "remote": result.remote,
         "branch": result.branch,
@@ -226,7 +219,6 @@ def sync_json(result: SyncResult) -> dict[str, Any]:
 
 
 def sync_text(result: SyncResult) -> str:
-    """A sync in one line."""
     if result.dry_run:
         return f"to sync with {result.remote}: {result.pulled} to pull, {result.pushed} to push"
     taken_in = f", merged {', '.join(result.taken_in)}" if result.taken_in else ""

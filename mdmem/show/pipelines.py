@@ -30,7 +30,6 @@ from mdmem.wording import number_of, verb
 
 
 def digest_json(result: DigestResult) -> dict[str, Any]:
-    """A digest as an object."""
     return {
         "run": result.run,
         "sessions": result.sessions,
@@ -67,7 +66,6 @@ def _model_json(figures: ModelFigures) -> dict[str, Any]:
 
 
 def digest_text(result: DigestResult) -> str:
-    """The entries by day, and a line of figures."""
     return "\n".join(_digest_lines(result))
 
 
@@ -135,7 +133,6 @@ _SIGNS = {DreamOp.ADD: "+", DreamOp.UPDATE: "~", DreamOp.DELETE: "-", DreamOp.NO
 
 
 def dream_json(result: DreamResult) -> dict[str, Any]:
-    """A night as an object."""
     return {
         "run": result.run,
         "days": [day.isoformat() for day in result.days],
@@ -198,7 +195,6 @@ def _dream_lines(result: DreamResult) -> Iterator[str]:
 
 
 def dream_notes(result: DreamResult) -> tuple[str, ...]:
-    """Lines for the user besides."""
     notes = [result.message] if result.message else []
     if surplus := sum(change.why == TOO_MANY_WAIT for change in result.changes):
         notes.append(
@@ -213,7 +209,6 @@ def dream_notes(result: DreamResult) -> tuple[str, ...]:
 
 
 def run_json(result: RunResult) -> dict[str, Any]:
-    """A run as an object, its steps with their figures."""
     return {"steps": [_step_json(step) for step in result.steps]}
 
 
@@ -274,7 +269,6 @@ def _step_lines(step: StepResult) -> Iterator[str]:
 
 
 def schedule_json(result: ScheduleResult) -> dict[str, Any]:
-    """A schedule as an object."""
     return {
         "schedule": result.system,
         "files": [{"path": file.path, "text": file.text} for file in result.files],
@@ -307,7 +301,6 @@ def _paths(result: ScheduleResult) -> Sequence[str]:
 
 
 def schedule_notes(request: Schedule, result: ScheduleResult) -> tuple[str, ...]:
-    """Lines for the user: what to type next, what else to know."""
     aim = (
         "start the timer"
         if request.install

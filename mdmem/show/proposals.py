@@ -72,7 +72,6 @@ def shown_line(text: str) -> str:
 
 
 def proposed_json(done: ProposedWrite) -> dict[str, Any]:
-    """The outcome of a verb that proposes: its own, and the proposal."""
     return write_json(done.result) | {"proposal": done.proposal}
 
 
@@ -104,7 +103,6 @@ def _part_json(part: PartView) -> dict[str, Any]:
 
 
 def proposal_json(view: ProposalView) -> dict[str, Any]:
-    """One proposal with all of its parts."""
     return {
         "proposal": view.id,
         "actor": view.actor,
@@ -188,7 +186,6 @@ def _days(since: datetime, now: datetime) -> int:
 
 
 def proposal_text(view: ProposalView) -> str:
-    """Each part with its place, its changes word by word, and the current text there."""
     head = f"{view.id} {shown_line(view.actor)}" + (
         f": {shown_line(view.reason)}" if view.reason else ""
     )
@@ -290,7 +287,6 @@ def _with_place(part: PartView) -> str:
 
 
 def rejected_json(decision: Decision) -> dict[str, Any]:
-    """The parts that were rejected."""
     return {
         "changed": bool(decision.parts) and not decision.dry_run,
         "proposal": decision.proposal,
@@ -301,7 +297,6 @@ def rejected_json(decision: Decision) -> dict[str, Any]:
 
 
 def rejected_text(decision: Decision) -> str:
-    """The parts that were rejected, a line each."""
     verb = "would reject" if decision.dry_run else "rejected"
     lines = [
         f"{verb} {_with_text(part)}{named_commit(result.commit)}" for part, result in decision.parts
@@ -317,7 +312,6 @@ def _with_text(part: PartView) -> str:
 
 
 def list_decision_json(decision: ListDecision) -> dict[str, Any]:
-    """The parts that were decided by number, and the items that were left."""
     return {
         "changed": bool(decision.commits),
         "accepted": [
@@ -387,7 +381,6 @@ def list_decision_notes(decision: ListDecision, accepts: bool) -> tuple[str, ...
 
 
 def hits_json(query: str, hits: Sequence[ProposedHit]) -> dict[str, Any]:
-    """The parts that hold words of a query."""
     return {
         "query": query,
         "proposed": True,
@@ -404,7 +397,6 @@ def hits_json(query: str, hits: Sequence[ProposedHit]) -> dict[str, Any]:
 
 
 def hits_text(hits: Sequence[ProposedHit]) -> str:
-    """The parts that hold words of a query, a line each."""
     return "\n".join(
         f"{hit.proposal} {_SIGNS[hit.part.op]} {shown_line(f'{hit.part.name} {hit.part.path}')}:"
         f" {shown_line(hit.part.new or hit.part.old or '')}"

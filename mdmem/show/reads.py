@@ -53,7 +53,6 @@ def sessions_json(listed: SessionList) -> dict[str, Any]:
 
 
 def _session_json(session: SessionSummary) -> dict[str, Any]:
-    """One session."""
     return {
         "client": session.client,
         "session": session.session,
@@ -70,7 +69,6 @@ def _session_json(session: SessionSummary) -> dict[str, Any]:
 
 
 def session_view_json(view: SessionView) -> dict[str, Any]:
-    """One session with its messages."""
     return {
         "sessions": [_session_json(view.session)],
         "messages": [
@@ -103,7 +101,6 @@ def sessions_text(listed: SessionList, colour: bool) -> str:
 
 
 def sessions_notes(listed: SessionList) -> tuple[str, ...]:
-    """Notes on a list of sessions."""
     empty = () if listed.sessions or listed.folders else ("no sessions",)
     more = (f"there are more; to see them, use {field('limit')}",) if listed.left_out else ()
     return (*listed.notes, *empty, *more)
@@ -135,12 +132,10 @@ def _shortened(figures: str, project: str | None) -> str:
 
 
 def session_view_text(view: SessionView, colour: bool) -> str:
-    """A session and its messages, oldest first."""
     return "\n".join(_view_lines(view, colour))
 
 
 def session_view_notes(view: SessionView) -> tuple[str, ...]:
-    """Notes on a session."""
     if view.session.gone:
         return ("the transcript is gone: clients delete old ones",)
     left_out = (
@@ -177,7 +172,6 @@ def _minute(moment: datetime | None) -> str:
 
 
 def section_json(view: SectionView) -> dict[str, Any]:
-    """A section."""
     return {
         "path": view.path,
         "section": join_path(view.section),
@@ -221,17 +215,14 @@ def section_text(view: SectionView, terminal: bool) -> str:
 
 
 def tasks_json(names: Iterable[str]) -> dict[str, Any]:
-    """The tasks that are not done."""
     return {"tasks": list(names)}
 
 
 def tasks_text(names: Iterable[str]) -> str:
-    """The tasks that are not done, a line each."""
     return "\n".join(map(one_line, names))
 
 
 def outline_json(outline: Outline) -> dict[str, Any]:
-    """A file's sections."""
     return {
         "path": outline.path,
         "sections": [
@@ -258,7 +249,6 @@ def outline_text(outline: Outline) -> str:
 
 
 def files_json(listed: FileList) -> dict[str, Any]:
-    """A list of files, with the sections of each."""
     return {
         "total": listed.total,
         "stale": listed.stale,
@@ -279,7 +269,6 @@ def files_json(listed: FileList) -> dict[str, Any]:
 
 
 def files_text(listed: FileList) -> str:
-    """A list of files: when each changed, its sections and facts, its title."""
     return "\n".join(map(_file_text, listed.files))
 
 
@@ -290,7 +279,6 @@ def _file_text(row: FileRow) -> str:
 
 
 def files_notes(listed: FileList, request: ListFiles) -> tuple[str, ...]:
-    """Notes on a list of files: how fresh it is, and how to get the next ones."""
     last = request.offset + len(listed.files)
     more = (
         (f"{number_of(listed.total - last, 'more file')} ({field('offset')} {last} shows them)",)
@@ -301,7 +289,6 @@ def files_notes(listed: FileList, request: ListFiles) -> tuple[str, ...]:
 
 
 def problems_json(problems: Iterable[Problem]) -> dict[str, Any]:
-    """The problems of memory files."""
     return {
         "problems": [
             {"path": p.path, "line": p.line, "code": p.code, "level": p.level, "message": p.message}
@@ -311,7 +298,6 @@ def problems_json(problems: Iterable[Problem]) -> dict[str, Any]:
 
 
 def problem_text(problem: Problem) -> str:
-    """One problem in one line, its hint in a second."""
     line = one_line(
         f"{problem.path}:{problem.line}: {problem.level}: {problem.message} ({problem.code})"
     )
@@ -319,7 +305,6 @@ def problem_text(problem: Problem) -> str:
 
 
 def status_json(status: WorkspaceStatus) -> dict[str, Any]:
-    """The status of a workspace."""
     return (
         {
             "workspace": status.workspace,
@@ -413,7 +398,6 @@ def _index_state(status: WorkspaceStatus) -> str:
 
 
 def kinds_line(status: WorkspaceStatus) -> str:
-    """The numbers of files by kind."""
     kinds = (
         f"{count} {'curated' if kind == FileKind.EVERGREEN else kind}"
         for kind, count in status.files.items()
@@ -423,7 +407,6 @@ def kinds_line(status: WorkspaceStatus) -> str:
 
 
 def status_text(status: WorkspaceStatus) -> str:
-    """The status of a workspace, line by line."""
     hooks = sorted(set(status.hooks.values()))
     rows = [
         f"workspace  {status.workspace}{'' if status.adopted else ' (not adopted)'}",

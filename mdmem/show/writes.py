@@ -21,7 +21,6 @@ _MAX_LIKE = 100
 
 
 def write_json(result: WriteResult) -> dict[str, Any]:
-    """A write's outcome."""
     answer: dict[str, Any] = {
         "changed": result.changed,
         "path": result.path,
@@ -173,12 +172,10 @@ _DONE = {
 
 
 def saved_json(commit: CommitId | None, paths: Sequence[FilePath]) -> dict[str, Any]:
-    """The commit of `save`, and its files."""
     return {"changed": commit is not None, "commit": commit, "paths": list(paths)}
 
 
 def saved_text(commit: CommitId | None, paths: Sequence[FilePath]) -> str:
-    """The commit of `save`, and its files."""
     return (
         one_line(f"saved {', '.join(some_of(paths))}{named_commit(commit)}")
         if commit
@@ -187,7 +184,6 @@ def saved_text(commit: CommitId | None, paths: Sequence[FilePath]) -> str:
 
 
 def purge_plan_json(plan: PurgePlan) -> dict[str, Any]:
-    """A purge that is not carried out."""
     return {"changed": False, "commit": None, "plan": _numbers(plan), "notices": list(plan.notices)}
 
 
@@ -199,7 +195,6 @@ def _numbers(plan: PurgePlan) -> dict[str, int]:
 
 
 def purge_plan_text(plan: PurgePlan) -> str:
-    """A purge in numbers and sentences."""
     numbers = [
         number_of(getattr(plan, f"{noun}s"), noun)
         for noun in ("file", "commit", "message", "tag", "ref")
@@ -211,7 +206,6 @@ def purge_plan_text(plan: PurgePlan) -> str:
 
 
 def purged_json(done: PurgeResult) -> dict[str, Any]:
-    """A purge that is done."""
     return {
         "changed": done.plan.has_changes,
         "commit": done.commit,

@@ -58,7 +58,6 @@ class Said:
 
 
 def fact(reader: Reader, query: Query) -> Page:
-    """A fact by its id."""
     memory, links = reader.memory, reader.links
     history = memory.history(ShowHistory(target=query["id"], by_id=True, limit=_MOST_VALUES + 1))
     assert isinstance(history, FactHistory)

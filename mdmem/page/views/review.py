@@ -78,7 +78,6 @@ class ShownCard:
 
 
 def review(reader: Reader, query: Query) -> Page:
-    """Everything that is waiting for the reader."""
     memory = reader.memory
     conflicts, listed = memory.conflicts(), memory.proposals.standing()
     # it compares all curated facts, which takes too long between one decision and the next

@@ -51,7 +51,6 @@ class FilterRow:
 
 
 def search(reader: Reader, query: Query) -> Page:
-    """Results for the words and filters of an address."""
     memory = reader.memory
     asked = {name: query[name].strip() for name in _FILTERS if query.get(name, "").strip()}
     request = _request(asked)
@@ -133,7 +132,6 @@ def _row(hit: Hit, query: str, successors: Mapping[FactId, FactId]) -> HitRow:
 
 
 def _filters(reader: Reader, asked: Query, hits: Sequence[Hit]) -> list[FilterRow]:
-    """The filters for these results, with a link for each value."""
     today = reader.now().date()
     kinds = {hit.kind for hit in hits if hit.kind}
     files = dict.fromkeys(hit.path for hit in hits if hit.workspace is None)

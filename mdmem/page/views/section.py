@@ -297,7 +297,6 @@ class ComparedLine:
 
     @property
     def sign(self) -> str:
-        """The sign in front of it."""
         return _SIGNS[self.change]
 
 

@@ -168,7 +168,6 @@ def day(reader: Reader, query: Query) -> Page:
 
 
 def _day_before(reader: Reader, shown: date) -> date | None:
-    """The last day with changes before `shown`."""
     if shown == date.min:
         return None
     until = (shown - _DAY).isoformat()
