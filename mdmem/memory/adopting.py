@@ -173,10 +173,7 @@ def _adoption(
     settings: Settings,
     environment: Mapping[str, str],
 ) -> tuple[bool, bool]:
-    """True if adopted, and True if this call is to adopt it.
-
-    Raises WorkspaceProblem (`not-allowed`).
-    """
+    """True if adopted, and true if this call is to adopt it. Raises WorkspaceProblem."""
     if existing is not None and adoption.is_adopted(existing, environment):
         return True, False
     if existing is None and adoption.is_named(folder, environment):

@@ -53,12 +53,8 @@ def find_host_workspace(
     """The workspace: the named, else the first adopted one that the host's folders mean.
 
     These are MDMEM_WORKSPACE, else the project's and `folder` (by default the current one). A host
-    fills in the project for MDMEM_WORKSPACE: where it only says that, the others count too.
-
-    Raises:
-        WorkspaceProblem: the named one is no workspace, there is none for MDMEM_WORKSPACE, or the
-            user's settings are unreadable.
-        RepositoryProblem: a workspace's repository cannot be read.
+    fills in the project for MDMEM_WORKSPACE: where it only says that, the others count too. Raises
+    WorkspaceProblem (none where one is named, or unreadable user settings), RepositoryProblem.
     """
     environment = expanded(environment)
     if named is not None:

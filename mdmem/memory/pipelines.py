@@ -66,11 +66,8 @@ class Pipelines:
     def digest(self, request: Digest) -> DigestResult:
         """Write what is new in transcripts into the logs of the days on which it was said.
 
-        A person may run it in any workspace; an agent only where it is adopted.
-
-        Raises:
-            WorkspaceProblem: `not-adopted`.
-            MdmemError: a named transcript is missing, or the workspace is not writable.
+        Raises WorkspaceProblem (`not-adopted`: an agent asks), MdmemError (a named transcript is
+        missing, or the workspace is not writable).
         """
         workspace = self.workspace
         with self.record_event("digest", WriteOptions(dry_run=request.dry_run)) as event:

@@ -71,11 +71,9 @@ def bars(
 ) -> Markup:
     """Stacked bars, the first series lowest, and those of `below` under the line.
 
-    Args:
-        name: text for screen readers: the subject, and its figures.
-        labels: one for each bar; the first, the last and up to two between are written.
-        address: makes a bar a link, unless it is empty.
-        is_last_now: marks the last bar.
+    `name` is for screen readers: the subject and its figures. Of `labels`, one for each bar, the
+    first, the last and up to two between are written. `address` makes a bar a link, unless it is
+    empty; `is_last_now` marks the last bar.
     """
     totals = [sum(values) for values in zip(*(each.values for each in series), strict=True)]
     scale = height / max((1, *totals))

@@ -53,10 +53,7 @@ _ADDING = ("log", "remember")
 
 
 def do(reader: Reader, verb: str, fields: Fields) -> str | Page:
-    """Carry out a form, and return the address to go on to, or a page that asks again.
-
-    Raises: MdmemError (nothing is changed).
-    """
+    """Carry out a form: the address to go on to, or a page that asks again. Raises MdmemError."""
     action = _ACTIONS.get(verb)
     if action is None:
         raise UsageProblem(f"unknown form {verb[:80]!r}")

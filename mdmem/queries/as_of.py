@@ -184,11 +184,7 @@ def was_current(trail: Trail, occurrence: Occurrence, known: Ranges) -> bool:
 
 
 def show_as_of(workspace: Workspace, request: Show, as_of: str, say: Say) -> SectionView:
-    """A section, the preamble or a whole file as it was; names in `request` are those of then.
-
-    Raises UsageProblem, HistoryProblem: `as_of` means no state of memory. PathProblem,
-    SectionProblem: there was no such file or section.
-    """
+    """A section, the preamble or a whole file as it was; names in `request` are those of then."""
     path = lookup.memory_file(workspace, request.file) or workspace.curated
     with trails.fresh_trail(workspace, say) as trail:
         past = resolve_as_of(workspace, trail, as_of)

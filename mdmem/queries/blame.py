@@ -203,8 +203,6 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
     """The lines of a section, fact, file or preamble, with the commit that added each.
 
     An ambiguous word is taken as section, text, key, id, file: the first that fits.
-
-    Raises SectionProblem, PathProblem, FactProblem: there is none, or several are meant.
     """
     path, word = lookup.memory_file(workspace, request.file), request.section
     with trails.fresh_trail(workspace, say) as trail:

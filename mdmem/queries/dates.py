@@ -145,9 +145,8 @@ def parse_iso(workspace: Workspace, text: str, hint: str = _HINT) -> DateSpan | 
 def parse_words(workspace: Workspace, text: str, direction: str = "past") -> DateSpan | None:
     """The days that words mean (`yesterday`, `last March`, `2 weeks ago`), or None.
 
-    Without `last` or `next`: the nearest in `direction`, `past` or `future`.
-
-    Raises DateProblem: `ambiguous-date`: digits with slashes or dots.
+    Without `last` or `next`: the nearest in `direction`, `past` or `future`. Raises DateProblem
+    (`ambiguous-date`: digits with slashes or dots).
     """
     # 130 ms, only for days in words
     from dateparser.date import DateDataParser  # noqa: PLC0415

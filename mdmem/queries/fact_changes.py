@@ -41,10 +41,7 @@ _PROPOSAL = late.pattern(r"(?m)^Mdmem-Proposal: (\S+)$")
 
 
 def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> ChangeList:
-    """The changes to facts that a request asks for.
-
-    Raises UsageProblem (a bad day), HistoryProblem (`commit-not-found`).
-    """
+    """The changes to facts that a request asks for."""
     since, until = (
         dates.first_day(workspace, request.since, "since"),
         dates.last_day(workspace, request.until, "until"),

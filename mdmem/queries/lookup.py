@@ -116,10 +116,8 @@ def with_suggestions(
 ) -> SectionProblem:
     """Add to `section-not-found` a hint on what else the word names; other codes are kept.
 
-    Args:
-        word: taken as a section; None: there was none.
-        file: set where no other file is meant.
-        command: gives the command, or the option, with a file in it.
+    `file` is set where no other file is meant; `command` has the command, or the option, with a
+    file in it.
     """
     if problem.code != "section-not-found" or not word or not word.strip():
         return problem
@@ -141,10 +139,7 @@ def with_suggestions(
 
 
 def file_named(workspace: Workspace, word: str) -> FilePath | None:
-    """The memory file with this name, folder and ending optional; or today's or yesterday's log.
-
-    None where there is none, or several.
-    """
+    """The only memory file of a name, folder and ending optional; or the log of `today`."""
     days_ago = layout.DAYS_AGO.get(word.strip().casefold())
     if days_ago is not None:
         log = workspace.log_path(workspace.now().date() - timedelta(days=days_ago))
@@ -505,9 +500,8 @@ def _in_order(trail: Trail, occurrences: Sequence[Occurrence]) -> list[Occurrenc
 def fact_by_text(trail: Trail, text: str, path: FilePath | None = None) -> FactId | None:
     """The past or present fact that a text states (in a file).
 
-    Marker, kind, tags, expiry and final punctuation are optional.
-
-    Raises FactProblem: `fact-ambiguous`: several differ only in final punctuation.
+    Marker, kind, tags, expiry and final punctuation are optional; raises FactProblem if several
+    facts differ only in that (`fact-ambiguous`).
     """
     exact = next(
         (fact for fact in fact_names.exact_ids(text) if _occurrences(trail, fact, path)), None

@@ -37,7 +37,7 @@ def in_facts(workspace: Workspace, request: ListFacts, listed: FactList) -> Fact
 def _with_own(
     workspace: Workspace, request: Search | ListFacts, hits: tuple[Hit, ...]
 ) -> tuple[Hit, ...]:
-    """Hits without what the actor's own open parts replace, after these parts.
+    """The actor's open parts, then hits without what these replace.
 
     A question about another time, session or actor is about memory alone.
     """

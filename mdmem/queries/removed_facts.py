@@ -56,8 +56,7 @@ class TakenOutFacts:
     def holds(self, text: str, fact: FactId, time: datetime | None) -> bool:
         """True if a person removed this text, or nearly this.
 
-        Args:
-            time: of the person's own statement, which counts if it is later than the removal.
+        `time` is that of the person's own statement, which counts if it is later than the removal.
         """
         # Without microseconds, as the times of commits are.
         time = _BEFORE_ALL if time is None else time.replace(microsecond=0)

@@ -138,7 +138,7 @@ def search_in(
 ) -> SearchResult:
     """Search by a fresh index; adjacent entries count in full, as a block shows them together.
 
-    `meaning_seconds`: how long to wait for the question's vector, where vectors are on; 0: without.
+    `meaning_seconds`: the longest to wait for the question's vector; 0: without.
     """
     today = workspace.now().date()
     query = replace(

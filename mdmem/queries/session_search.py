@@ -17,10 +17,7 @@ from mdmem.workspace import Progress, Say, Workspace
 def search_sessions_too(
     workspace: Workspace, request: Search, say: Say, progress: Progress | None = None
 ) -> SearchResult:
-    """The best entries, and as many of the best messages of transcripts.
-
-    Raises UsageProblem: an argument is no date. WorkspaceProblem: `no-sessions`.
-    """
+    """The best entries, and as many of the best messages of transcripts."""
     fresh = fresh_messages(workspace, say, progress)
     result = search.search(workspace, request, say, progress)
     query = _message_query(workspace, request)

@@ -68,10 +68,7 @@ def _read_file(workspace: Workspace, path: FilePath) -> bytes | None:
 
 
 def show_named(workspace: Workspace, request: Show, say: Say) -> SectionView | DayView:
-    """A section or file; else the fact, file or day that the word means.
-
-    Raises PathProblem, SectionProblem, FactProblem: there is none, or several are meant.
-    """
+    """A section or file; else the fact, file or day that the word means."""
     word = request.section
     if word is None or request.nth is not None:
         return _read(workspace, request)

@@ -341,10 +341,7 @@ _LOG = (
 def markdown_trends(
     folder: Path, request: ShowFigures, environment: Mapping[str, str]
 ) -> MarkdownTrends:
-    """The Markdown below a folder over time, read from its repository.
-
-    Raises PathProblem (`bad-path`), RepositoryProblem (`not-a-repository`, `missing-history`).
-    """
+    """The Markdown below a folder over time, read from its repository. Raises RepositoryProblem."""
     repository = discovery.discover(folder)
     settings = Settings()
     counter = LineCounter(config.now(settings, environment), config.zone(settings.timezone))

@@ -116,10 +116,7 @@ def review(reader: Reader, query: Query) -> Page:
 
 
 def proposal(reader: Reader, query: Query) -> Page:
-    """One proposal: its open items, and the decided ones.
-
-    Raises: ProposalProblem (`proposal-not-found`, `ambiguous`).
-    """
+    """One proposal: its open items, and the decided ones. Raises ProposalProblem."""
     memory, named = reader.memory, query["proposal"]
     listed = memory.proposals.standing()
     view = next((view for view in listed.views if view.id == named), None)

@@ -219,10 +219,7 @@ _SHORT = 10
 
 
 def commit(reader: Reader, query: Query) -> Page:
-    """The changes of a commit, with its author, time and reason.
-
-    Raises HistoryProblem (`commit-not-found`).
-    """
+    """The changes of a commit, with its author, time and reason. Raises HistoryProblem."""
     name = query["commit"]
     if not COMMIT.fullmatch(name):
         raise HistoryProblem("commit-not-found", f"{name[:80]!r} is not a commit", "")

@@ -368,14 +368,9 @@ def carried_hits(
 ) -> tuple[tuple[Hit, ...], bool]:
     """The hits for a prompt, and whether memory carries it.
 
-    A full question is asked alone first, others with the talk; most prompts cost one search.
-
-    Args:
-        talk: the messages that may explain the prompt, in their order.
-        index: whose gate decides.
-        ask: search for a text.
-        kind_of: the kind of a hit's file.
-        ask_meaning: search with vectors too, for a text that memory carries by its words.
+    A full question is asked alone first, others with the talk (messages that may explain it, in
+    their order); most prompts cost one search. The gate of `index` decides. `ask_meaning` searches
+    with vectors too, for a text that memory carries by its words.
     """
     together = "\n".join((*talk, prompt))
     is_full = not talk or (is_question(prompt) and not is_follow_up(prompt))

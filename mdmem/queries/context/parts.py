@@ -221,12 +221,8 @@ def allot(
 ) -> tuple[list[Filling], int]:
     """Choose the entries of all parts; also returns the tokens left for the others.
 
-    Args:
-        offers: what each part could show.
-        purpose: whose shares count.
-        budget: maximum tokens of the text.
-        alike: True for two candidates of which `found` shows one.
-        kept: tokens for the parts without entries.
+    `alike` is true for two candidates of which `found` shows one; `kept` are tokens for the parts
+    without entries.
     """
     shares = SHARES[purpose]
     room = budget - FRAME_TOKENS
@@ -273,11 +269,8 @@ def fill(
 ) -> Filling:
     """The entries of a part that fit; a large one is skipped for smaller ones after it.
 
-    Args:
-        room: in tokens, headings included.
-        elsewhere: ids of what other parts show.
-        alike: True for two candidates of which one is enough.
-        others: what other parts show, compared by `alike`.
+    `room` includes headings; `elsewhere` are ids of what other parts show. Of two candidates, or of
+    one and one of `others`, that are `alike`, one is enough.
     """
     candidates = _each_once(offer.candidates, elsewhere)
     choice = _choose(candidates, offer.by_worth, room, alike, others)
