@@ -500,8 +500,8 @@ def _in_order(trail: Trail, occurrences: Sequence[Occurrence]) -> list[Occurrenc
 def fact_by_text(trail: Trail, text: str, path: FilePath | None = None) -> FactId | None:
     """The past or present fact that a text states (in a file).
 
-    Marker, kind, tags, expiry and final punctuation are optional; raises FactProblem if several
-    facts differ only in that (`fact-ambiguous`).
+    Marker, kind, tags, expiry and final punctuation are optional. Raises FactProblem
+    (`fact-ambiguous`: several differ only in final punctuation).
     """
     exact = next(
         (fact for fact in fact_names.exact_ids(text) if _occurrences(trail, fact, path)), None
