@@ -43,8 +43,10 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 )
 def test_the_days_that_a_text_means(at: Desk, text: str, first: str, last: str) -> None:
     workspace = at.workspace
-    days = dates.first_day(workspace, text, "since"), dates.last_day(workspace, text, "until")
-    assert days == (date.fromisoformat(first), date.fromisoformat(last))
+    assert dates.days_asked(workspace, text, text) == (
+        date.fromisoformat(first),
+        date.fromisoformat(last),
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,7 @@ def test_digits_that_could_be_two_dates_are_refused(at: Desk, text: str) -> None
 )
 def test_a_text_that_means_no_day_is_refused(at: Desk, text: str) -> None:
     with pytest.raises(MdmemError) as failure:
-        dates.first_day(at.workspace, text, "since")
+        dates.days_asked(at.workspace, text, None)
     assert (failure.value.code, failure.value.exit_status) == ("usage", 2)
 
 
@@ -131,7 +133,7 @@ def test_a_moment_is_itself(at: Desk) -> None:
 def test_iso_dates_load_no_words(world: World, at: Desk) -> None:
     code = (
         "import os, sys; from pathlib import Path; from mdmem.queries import dates; from mdmem.workspace import open_at\n"
-        "dates.first_day(open_at(Path('.').resolve(), os.environ), '2026-03-01', 'since'); print('dateparser' in sys.modules)"
+        "dates.days_asked(open_at(Path('.').resolve(), os.environ), '2026-03-01', None); print('dateparser' in sys.modules)"
     )
     assert world.run(at.root, [sys.executable, "-c", code]).stdout == "False\n"
 

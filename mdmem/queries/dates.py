@@ -51,14 +51,14 @@ class DateSpan:
     moment: datetime | None = None
 
 
-def first_day(workspace: Workspace, text: str | None, argument: str) -> date | None:
-    """The first of the days that a text means; raises UsageProblem for `argument`."""
-    return None if text is None else _required_span(workspace, text, argument).first
-
-
-def last_day(workspace: Workspace, text: str | None, argument: str) -> date | None:
-    """The last of the days that a text means; raises UsageProblem for `argument`."""
-    return None if text is None else _required_span(workspace, text, argument).last
+def days_asked(
+    workspace: Workspace, since: str | None, until: str | None
+) -> tuple[date | None, date | None]:
+    """The first of the days that `since` means, the last of `until`; raises UsageProblem."""
+    return (
+        None if since is None else _required_span(workspace, since, "since").first,
+        None if until is None else _required_span(workspace, until, "until").last,
+    )
 
 
 def past_day(workspace: Workspace, text: str, argument: str) -> date:

@@ -42,10 +42,7 @@ _PROPOSAL = late.pattern(r"(?m)^Mdmem-Proposal: (\S+)$")
 
 def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> ChangeList:
     """The changes to facts that a request asks for."""
-    since, until = (
-        dates.first_day(workspace, request.since, "since"),
-        dates.last_day(workspace, request.until, "until"),
-    )
+    since, until = dates.days_asked(workspace, request.since, request.until)
     with trails.fresh_trail(workspace, say) as trail:
         changes = _newest_changes(workspace, trail, request, since, until)
         notes = shallow_notes(workspace, trail)

@@ -271,7 +271,7 @@ def _missing_past(workspace: Workspace, asks_for_past: bool) -> tuple[str, ...]:
 def _filter(
     workspace: Workspace, request: Search, today: date, known: Ranges | None = None
 ) -> Filter:
-    since, until = _days(workspace, request)
+    since, until = dates.days_asked(workspace, request.since, request.until)
     return Filter(
         file=request.file,
         section=request.section,
@@ -290,14 +290,6 @@ def _filter(
         zone=config.zone(workspace.settings.timezone),
         history=request.history,
         as_of=known,
-    )
-
-
-def _days(workspace: Workspace, request: Search | ListFacts) -> tuple[date | None, date | None]:
-    if request.since is None and request.until is None:
-        return None, None
-    return dates.first_day(workspace, request.since, "since"), dates.last_day(
-        workspace, request.until, "until"
     )
 
 
@@ -463,7 +455,7 @@ def facts_in(
 ) -> FactList:
     """The same by an index that is fresh already; `contradicted`: only facts that others deny."""
     today = workspace.now().date()
-    since, until = _days(workspace, request)
+    since, until = dates.days_asked(workspace, request.since, request.until)
     entry_filter = Filter(
         contradicted=contradicted,
         file=request.file,

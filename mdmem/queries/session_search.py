@@ -36,8 +36,7 @@ def search_sessions_too(
 
 def _message_query(workspace: Workspace, request: Search) -> MessageQuery:
     zone = config.zone(workspace.settings.timezone)
-    first = None if request.since is None else dates.first_day(workspace, request.since, "since")
-    last = None if request.until is None else dates.last_day(workspace, request.until, "until")
+    first, last = dates.days_asked(workspace, request.since, request.until)
     if request.recent_days:
         recent = workspace.now().date() - timedelta(days=request.recent_days - 1)
         first = max(first or recent, recent)
