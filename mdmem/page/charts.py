@@ -17,6 +17,7 @@ from mdmem.startup.records import dataclass
 from mdmem.wording import number_of
 
 WIDTH, HEIGHT = 736, 52
+_SMALL = 160, 24
 _GAP = 2
 _MANY_LABELS = 8
 """Above this number, two labels are written between the first and the last."""
@@ -105,8 +106,9 @@ def bars(
     return _figure(picture, axis(labels), legend(names))
 
 
-def areas(name: str, labels: Sequence[str], series: Sequence[Series], height: int = 160) -> Markup:
+def areas(name: str, labels: Sequence[str], series: Sequence[Series]) -> Markup:
     """Stacked areas, the first series lowest."""
+    height = 160
     below = [0] * len(labels)
     stacked = []
     for each in series:
@@ -124,8 +126,9 @@ def areas(name: str, labels: Sequence[str], series: Sequence[Series], height: in
     return _figure(picture, axis(labels), legend(names))
 
 
-def steps(name: str, points: Sequence[tuple[float, float]], height: int = 120) -> Markup:
+def steps(name: str, points: Sequence[tuple[float, float]]) -> Markup:
     """A share that falls from 1; each point is an age in days and the share from then on."""
+    height = 120
     longest = max((1.0, *(age for age, _ in points)))
     corners = [f"0,{_n(0)}"]
     before = 1.0
@@ -151,8 +154,9 @@ def room(name: str, used: int, most: int) -> Markup:
     return _figure(_picture(name, parts, 12), Markup(""), Markup(""))
 
 
-def small_bars(name: str, values: Sequence[int], width: int = 160, height: int = 24) -> Markup:
+def small_bars(name: str, values: Sequence[int]) -> Markup:
     """Small bars without axes."""
+    width, height = _SMALL
     scale, step = height / max((1, *values)), width / max(1, len(values))
     drawn = [
         _rectangle("s0", number * step, height - value * scale, step - 1, value * scale)
@@ -161,8 +165,9 @@ def small_bars(name: str, values: Sequence[int], width: int = 160, height: int =
     return _figure(_picture(name, drawn, height, width=width), Markup(""), Markup(""))
 
 
-def small_line(name: str, values: Sequence[float], width: int = 160, height: int = 24) -> Markup:
+def small_line(name: str, values: Sequence[float]) -> Markup:
     """A small line without axes."""
+    width, height = _SMALL
     scale = (height - 2) / max((1.0, *values))
     points = " ".join(_points(values, height - 1, scale, width))
     drawn = Markup('<polyline class="line" points="{}"/>').format(points)

@@ -133,7 +133,6 @@ def search_in(
     index: FreshIndex,
     request: Search,
     say: Say,
-    progress: Progress | None = None,
     meaning_seconds: float = 0.0,
 ) -> SearchResult:
     """Search by a fresh index; adjacent entries count in full, as a block shows them together.
@@ -145,7 +144,7 @@ def search_in(
         _query(workspace, request, _filter(workspace, request, today), today), spread=False
     )
     meaning = _meaning(workspace, index, request, meaning_seconds) if meaning_seconds else None
-    result = _search_now(workspace, index, request, replace(query, meaning=meaning), say, progress)
+    result = _search_now(workspace, index, request, replace(query, meaning=meaning), say, None)
     return _with_meaning(workspace, result, meaning, words_only=False)
 
 

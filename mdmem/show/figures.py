@@ -409,8 +409,8 @@ def _fact_lines(trends: FactTrends, colour: bool, heights: str) -> list[str]:
         *_columns(("facts", "total", _weeks_named(list(weeks))), [*standing, *changes], colour),
         *(["", *_columns(("facts", "kind"), kinds, colour)] if kinds else []),
         *(["", *_columns(("changes", "by"), writers, colour)] if writers else []),
-        *_section_lines("changed most", "versions", trends.changed_most, colour),
-        *_section_lines("untouched longest", "versions", trends.untouched, colour),
+        *_section_lines("changed most", trends.changed_most, colour),
+        *_section_lines("untouched longest", trends.untouched, colour),
     ]
 
 
@@ -428,9 +428,7 @@ def _survival_line(trends: FactTrends) -> str:
     return f"still current: {after}"
 
 
-def _section_lines(
-    title: str, counted: str, sections: Sequence[TrendSection], colour: bool
-) -> list[str]:
+def _section_lines(title: str, sections: Sequence[TrendSection], colour: bool) -> list[str]:
     rows = [
         (
             section.last.date().isoformat(),
@@ -439,7 +437,7 @@ def _section_lines(
         )
         for section in sections
     ]
-    return ["", *_columns(("last", counted, title), rows, colour)] if rows else []
+    return ["", *_columns(("last", "versions", title), rows, colour)] if rows else []
 
 
 def _weeks_named(weeks: Sequence[str]) -> str:
