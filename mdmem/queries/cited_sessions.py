@@ -43,23 +43,17 @@ def sessions_cited(workspace: Workspace, fact: FactId) -> frozenset[str]:
     )
 
 
-def _messages_with(workspace: Workspace, beginning: str) -> Iterator[str]:
+def _messages_with(workspace: Workspace, *beginnings: str, form: str = "%B") -> list[str]:
+    """The messages with a line that begins like this, of all commits that led to HEAD."""
     repository = workspace.repository
     if repository.head() is None:
-        return
-    command = (
-        "log",
-        "-z",
-        "--no-color",
-        "--encoding=UTF-8",
-        "--format=%B",
-        f"--grep=^{beginning}",
-        "HEAD",
-    )
-    yield from repository.git(*command).decode("utf-8", "replace").split("\0")
+        return []
+    patterns = [f"--grep=^{beginning}" for beginning in beginnings]
+    command = ("log", "-z", "--no-color", "--encoding=UTF-8", f"--format={form}", *patterns, "HEAD")
+    return repository.git(*command).decode("utf-8", "replace").split("\0")
 
 
-_TRAILERS = ("Mdmem-Read", "Mdmem-Cites")
+_TRAILERS = ("Mdmem-Read: ", "Mdmem-Cites: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +77,7 @@ def cited_sessions(workspace: Workspace) -> dict[str, CitedSession]:
 
 
 def _named(workspace: Workspace) -> Iterator[tuple[datetime, str, int]]:
-    repository = workspace.repository
-    if repository.head() is None:
-        return
-    patterns = [f"--grep=^{trailer}: " for trailer in _TRAILERS]
-    command = ("log", "-z", "--no-color", "--encoding=UTF-8", "--format=%ct%n%B", *patterns, "HEAD")
-    for record in repository.git(*command).decode("utf-8", "replace").split("\0"):
+    for record in _messages_with(workspace, *_TRAILERS, form="%ct%n%B"):
         seconds, _, message = record.partition("\n")
         if not seconds.isdecimal():
             continue
