@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from mdmem import secrets
 from mdmem.catchup import background, trails
@@ -26,6 +26,7 @@ from mdmem.queries import dates, folders, later
 from mdmem.search import blend, results
 from mdmem.search.engine import BrokenIndex
 from mdmem.search.gate import answer_quality
+from mdmem.search.indexer import SearchIndex
 from mdmem.search.labels import most_tagged
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.ranking import Decay
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from mdmem.queries.past_questions import PastQuestion
     from mdmem.vectors.questions import AskedMeaning
 
+T = TypeVar("T")
 _MOST_LOOKED_AT = 2_000
 """Maximum hits looked at for those in a commit's own files."""
 _NEAREST = 8
@@ -120,12 +122,20 @@ def fresh(
     return pool.fresh_indexes(workspace, say, progress, **how)
 
 
-def _rebuilt(
-    workspace: Workspace, index: FreshIndex, say: Say, progress: Progress | None
-) -> FreshIndex:
-    """The same index, of the workspace alone or with its pool, after damage was found."""
-    asking = workspace if index.members else replace(workspace, added=None)
-    return fresh(asking, say, progress, full=True)
+def _ask(
+    workspace: Workspace,
+    index: FreshIndex,
+    ask: Callable[[SearchIndex], T],
+    say: Say,
+    progress: Progress | None,
+) -> tuple[FreshIndex, T]:
+    """The index and its answer; if it is damaged, those of the same one rebuilt, with its pool."""
+    try:
+        return index, ask(index.index)
+    except BrokenIndex:
+        asking = workspace if index.members else replace(workspace, added=None)
+        index = fresh(asking, say, progress, full=True)
+        return index, ask(index.index)
 
 
 def search_in(
@@ -319,16 +329,12 @@ def _matches(
         readings = past_questions.read_question(request.query, query.today)
     wider = replace(query, limit=max(query.limit, versions.LOOKED_AT)) if readings else query
 
-    def find() -> tuple[Match, ...]:
+    def find(own: SearchIndex) -> tuple[Match, ...]:
         if request.has_words:
-            return index.index.search(wider)
-        return index.index.newest(query.filter, query.today, query.limit)[0]
+            return own.search(wider)
+        return own.newest(query.filter, query.today, query.limit)[0]
 
-    try:
-        matches = find()
-    except BrokenIndex:
-        index = _rebuilt(workspace, index, say, progress)
-        matches = find()
+    index, matches = _ask(workspace, index, find, say, progress)
     if readings:
         members = index.members or {None: PoolMember(workspace, index.index)}
         ordered: list[Match] = []
@@ -476,11 +482,9 @@ def facts_in(
     limit, offset = request.limit or None, request.offset
     is_exact = request.key is None and not request.ids
     asked = (limit, offset) if is_exact else (None, 0)
-    try:
-        matches, total = index.index.newest(entry_filter, today, *asked)
-    except BrokenIndex:
-        index = _rebuilt(workspace, index, say, progress)
-        matches, total = index.index.newest(entry_filter, today, *asked)
+    index, (matches, total) = _ask(
+        workspace, index, lambda own: own.newest(entry_filter, today, *asked), say, progress
+    )
     hits = tuple(match.hit for match in matches)
     if not is_exact:
         hits = tuple(hit for hit in hits if is_listed(request, hit))
@@ -529,11 +533,7 @@ def tags_in(
     entry_filter = Filter(
         facts_only=True, valid_on=today, zone=config.zone(workspace.settings.timezone)
     )
-    try:
-        counts = index.index.tags(entry_filter, today)
-    except BrokenIndex:
-        index = _rebuilt(workspace, index, say, progress)
-        counts = index.index.tags(entry_filter, today)
+    index, counts = _ask(workspace, index, lambda own: own.tags(entry_filter, today), say, progress)
     notes = (*index.notes, *_missing_past(workspace, asks_for_past=False))
     return TagCatalogue(
         tags=counts,
