@@ -371,7 +371,6 @@ def _drift_of(
 
 
 def _margin(values: Sequence[float]) -> float:
-    """The distance from the mean within which one more value may lie."""
     error = stdev(values) * math.sqrt(1 + 1 / len(values))
     return max(_student(len(values) - 1) * error, _MIN_CHANGE * abs(fmean(values)))
 

@@ -631,7 +631,6 @@ def all_workspaces_of(
 
 
 def _views(repository: Repository, folder: Path) -> list[Repository]:
-    """The repository as it is seen from a folder, and from each above it in the work tree."""
     return [
         repository.at_folder(level)
         for level in (folder, *folder.parents)

@@ -51,8 +51,6 @@ Part: TypeAlias = "Callable[[Workspace], Look | None]"
 
 
 class _KeptAnswers:
-    """The newest answers, each with what was seen when it was made."""
-
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._answers: dict[Hashable, tuple[tuple[Look, ...], object]] = {}

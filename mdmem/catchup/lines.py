@@ -135,7 +135,6 @@ class Lines:
         return self._nearest[name]
 
     def _walk_back(self, name: CommitId) -> None:
-        """Find the nearest commits to one that arrived before, and was left out."""
         numbers = {
             commit.commit: commit.number
             for commit in self._trail.commits_after()

@@ -149,7 +149,6 @@ class _SaidTimes:
         self._offsets = first_parent.author_offsets(self._workspace.repository, commits)
 
     def of(self, occurrence: Occurrence) -> int:
-        """When a line was said, in seconds since 1970."""
         committed, _ = self._trail.order(occurrence.begun)
         minute, offset = _minute(occurrence), self._offsets.get(occurrence.origin.commit)
         if minute is None or offset is None:

@@ -92,7 +92,6 @@ def _page(
 
 
 def _is_unmarked(row: IndexRow) -> bool:
-    """True if a row is live and nothing was stated about it, committed or not."""
     return row.lifetime == Lifetime(begun=row.lifetime.begun) and row.uncommitted == (
         row.origin is None
     )

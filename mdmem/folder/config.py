@@ -473,7 +473,6 @@ def _tables(values: Mapping[str, Any], of_what: str, file_name: str) -> dict[str
 
 
 def _projects(values: Mapping[str, Any], file_name: str) -> dict[str, str]:
-    """The workspaces of projects, both as they are written."""
     tables = _tables(values, BY_PROJECT, file_name)
     for path, table in tables.items():
         if table.keys() != {"workspace"}:

@@ -182,7 +182,6 @@ def _hook_manager(hooks: Iterable[str]) -> str | None:
 
 
 def _read(path: Path) -> str | None:
-    """A hook's text or its start; None where there is none. A broken link counts as empty."""
     try:
         with path.open("rb") as file:
             return file.read(_READ_BYTES).decode("utf-8", "replace")

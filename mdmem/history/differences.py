@@ -122,7 +122,6 @@ def _replaced_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[_Piece]:
 def _similar_lines(
     old: Sequence[str], new: Sequence[str]
 ) -> Iterator[tuple[int, int, list[_Piece]]]:
-    """The pairs of lines that became each other: their indexes and difference by words."""
     if len(old) * len(new) > _MOST_PAIRS:
         return
     next_new = 0

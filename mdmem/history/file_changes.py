@@ -414,7 +414,6 @@ def _section_names(change: FileChange, sections: ChangedSections) -> Callable[[E
 def _live_occurrences(
     entries: Sequence[Entry], change: FileChange, trail: EarlierTrail
 ) -> dict[int, tuple[Entry, Occurrence]]:
-    """The live occurrences of old entries, by line; of equal ones those that began last."""
     occurrences = _candidates(
         entries,
         change.before_path,

@@ -111,7 +111,6 @@ def _full_id(commit: CommitId, trail: EarlierTrail) -> CommitId:
 
 
 def _restored_marks(commits: Collection[CommitId], trail: EarlierTrail) -> Iterator[Mark]:
-    """The last marks of commits that are no longer taken back, in their order."""
     marks_of = {commit: marks for commit in commits if (marks := trail.marks_stated_by(commit))}
     for number in sorted({marks[0].begun for marks in marks_of.values()}):
         for commit in trail.commits_with_marks_from(number):

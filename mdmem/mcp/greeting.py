@@ -93,7 +93,6 @@ def greet(
 
 
 def _message(line: str) -> dict[str, Any]:
-    """The message of a line; empty if it is none."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):

@@ -35,23 +35,18 @@ _LONGEST_WAIT_SECONDS = 120
 
 
 class _OpenRequests:
-    """The requests that are not answered yet."""
-
     def __init__(self) -> None:
         self._ids: set[types.RequestId] = set()
         self._answered = anyio.Event()
 
     def begin(self, request: types.RequestId) -> None:
-        """A request has come in."""
         self._ids.add(request)
 
     def end(self, request: object) -> None:
-        """The request was answered, or its client no longer waits."""
         self._ids = {each for each in self._ids if each != request}
         self._answered.set()
 
     async def drain(self, seconds: float = _LONGEST_WAIT_SECONDS) -> None:
-        """Wait until all are answered, up to a limit."""
         with anyio.move_on_after(seconds):
             while self._ids:
                 self._answered = anyio.Event()
@@ -72,7 +67,6 @@ class _RequestStream:
         self._lines = list(lines)  # read before the SDK was loaded; they come first
 
     async def receive(self) -> SessionMessage | Exception:
-        """The next message that can be read."""
         while True:
             try:
                 item = _parsed(self._lines.pop(0)) if self._lines else await self._source.receive()
@@ -92,7 +86,6 @@ class _RequestStream:
                 self._requests.end(params.get("requestId"))
 
     async def aclose(self) -> None:
-        """Close the source."""
         await self._source.aclose()
 
     def __aiter__(self) -> Self:
@@ -117,8 +110,6 @@ class _RequestStream:
 
 
 class _AnswerStream:
-    """The answers of the server; an answer closes its request."""
-
     def __init__(
         self,
         sink: WriteStream[SessionMessage],
@@ -129,7 +120,6 @@ class _AnswerStream:
         self._answered = answered  # a request that was answered before; the SDK's answer is dropped
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Send one message."""
         if not isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
             await self._sink.send(item)
             return
@@ -140,7 +130,6 @@ class _AnswerStream:
         self._requests.end(item.message.id)
 
     async def aclose(self) -> None:
-        """Close the sink."""
         await self._sink.aclose()
 
     async def __aenter__(self) -> Self:

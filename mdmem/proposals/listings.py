@@ -277,7 +277,6 @@ def _name(workspace: Workspace, stamp: str) -> str:
 
 
 def _kept(workspace: Workspace) -> list[str]:
-    """The names of all lists' files, newest first."""
     entries = []
     with suppress(FileNotFoundError), os.scandir(workspace.state / FOLDER) as listed:
         for entry in listed:

@@ -140,7 +140,6 @@ class StandingMemory:
         )
 
     def _was_left_out(self, occurrence: Occurrence) -> bool:
-        """True if a merge dropped it."""
         end = self._trail.commit_numbered(occurrence.ended) if occurrence.ended else None
         return end is not None and len(end.parents) > 1
 

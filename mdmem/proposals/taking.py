@@ -324,7 +324,6 @@ def _prose(now: FileFacts, *paths: SectionPath) -> str | None:
 def _judge_text(
     piece: SectionPiece, base: Document, now: Document, standing: str | None
 ) -> tuple[Judgement, str | None]:
-    """Overtaken where a line that it removes, or the heading, is gone."""
     before, after, stands = (
         Counter(written_lines(text or "")) for text in (piece.before, piece.after, standing)
     )
@@ -377,7 +376,6 @@ def _judge_removal(
 
 
 def _with_section(now: Document, path: SectionPath, headings: tuple[str, ...], body: str) -> str:
-    """Append a missing section, with its missing parents, to the section around them."""
     depth = len(path) - 1
     while depth and not any(section.path == path[:depth] for section in now.sections):
         depth -= 1

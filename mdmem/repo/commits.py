@@ -74,7 +74,6 @@ def _tree_with(repository: Repository, commit: CommitId, path: str, blob: str) -
 
 
 def _with_id(line: bytes, object_id: str) -> bytes:
-    """A line of `git ls-tree` with another id: mode, kind, id, tab, name."""
     head, _, name = line.partition(b"\t")
     mode, kind, _ = head.split(b" ")
     return b"%s %s %s\t%s" % (mode, kind, object_id.encode(), name)
@@ -127,7 +126,6 @@ class Committed:
 
 
 def _is_lock_failure(failed: GitResult) -> bool:
-    """True if git failed because another git holds a lock."""
     return bool(_LOCKED.search(failed.error_text))
 
 

@@ -244,7 +244,6 @@ def _changes_of_pairs(
 
 
 def _without_past(repository: Repository, name: CommitId) -> CommitChanges:
-    """A commit as if it had added all of its files."""
     ((commit, committed, _),) = _messages(repository, f"{name}\n".encode())
     files = [
         (path, blob)

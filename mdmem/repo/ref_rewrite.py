@@ -82,7 +82,6 @@ def add_purge_note(
 def _renamed_notes(
     repository: Repository, rewrite: RewrittenHistory, objects: Objects, tip: str
 ) -> str | None:
-    """The tree of git notes with new ids of commits; None where no such commit has a note."""
     notes: dict[bytes, tuple[bytes, str]] = {}
     has_renamed = False
     for line in git(repository.root, "ls-tree", "-r", "-z", "--full-tree", tip).split(b"\0"):
@@ -154,7 +153,6 @@ def move_refs(repository: Repository, rewrite: RewrittenHistory, moved: Mapping[
 
 
 def _deepen_shallow(repository: Repository, rewrite: RewrittenHistory) -> None:
-    """In a shallow clone: list the new ids of its oldest commits as shallow too."""
     path = repository.common_dir / "shallow"
     before = files.read(path)
     if before is None:
@@ -227,7 +225,6 @@ def drop_old_objects(repository: Repository, rules: RewriteRules, before: int) -
 
 
 def _kept_stash(repository: Repository) -> dict[str, str]:
-    """The refs that keep the stash while its reflog is expired, oldest entry first."""
     listed = (
         git(repository.root, "for-each-ref", "--format=%(refname) %(objectname)", KEPT_STASH)
         .decode()

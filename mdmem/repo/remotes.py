@@ -217,7 +217,6 @@ def _run_online(
 
 
 def _failure(result: GitResult, name: str, command: str) -> SyncProblem:
-    """The failure of git to reach a remote; `command` is one to try in a terminal."""
     lines = [line for line in map(str.strip, result.error_text.splitlines()) if line]
     asked = next(filter(_AUTH.search, lines), None)
     fatal = next((line for line in lines if line.startswith("fatal: ")), None)

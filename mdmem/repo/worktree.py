@@ -280,7 +280,6 @@ class Repository:
         )
 
     def _is_as_committed(self, path: FilePath) -> bool:
-        """True if HEAD holds what git would store of the file on disk."""
         stored = run(self.folder, ["hash-object", "--", path])
         committed = run(self.folder, ["rev-parse", "-q", "--verify", f"HEAD:{self.prefix}{path}"])
         return stored.status == committed.status == 0 and stored.output == committed.output

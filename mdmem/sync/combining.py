@@ -198,7 +198,6 @@ def _reaches(repository: Repository, head: CommitId, commit: CommitId) -> bool:
 
 
 def _purges(repository: Repository, tip: CommitId, without: CommitId | None) -> bool:
-    """True if a purge is among the commits that only `tip` reaches."""
     command = ("log", "-1", "--format=%H", f"--grep=^{PURGE_TRAILER}$", "--end-of-options", tip)
     return bool(repository.git(*command, *([f"^{without}"] if without else [])))
 
@@ -221,7 +220,6 @@ def _require_common_past(
 def _merge(
     workspace: Workspace, remote: Remote, theirs: CommitId, ours: CommitId, name: str
 ) -> Merged:
-    """Merge a side, called by a machine's name, into the remote's."""
     repository = workspace.repository.at_root()
     is_joined = branch_commits.merge_base(repository, theirs, ours) is None
     merged = merge_trees(repository, theirs, ours, name, unrelated=is_joined)
@@ -353,11 +351,9 @@ class _Exchange:
         self._read = self._read_all()
 
     def is_purged(self, tip: CommitId) -> bool:
-        """True if commits bring in text that was purged from memory."""
         return bool(self._words) and brings_purged(self._repository, tip, self._head, self._words)
 
     def is_related(self, tip: CommitId) -> bool:
-        """True if a commit has a common past with memory."""
         return branch_commits.merge_base(self._repository, tip, self._head) is not None
 
     def _without_purged(self, ref: ProposalRef, is_here: bool = False) -> ProposalRef:
@@ -393,7 +389,6 @@ class _Exchange:
         return is_short
 
     def bring(self, name: str) -> None:
-        """Bring both sides of a proposal together."""
         refs = [side[name] for side in (self.local, self.there) if name in side]
         read = [each for ref in refs if (each := self._read.get((name, ref.tip)))]
         if len(read) < len(refs):
@@ -426,7 +421,6 @@ class _Exchange:
         )
 
     def close_decided(self) -> None:
-        """Close the decided proposals here."""
         if self._decided:
             deciding.settle(self._workspace, self._decided)
 
@@ -455,7 +449,6 @@ class _Exchange:
         self.wanted[ours.ref.name] = ours.ref.tip
 
     def _take(self, ours: Proposal | None, theirs: Proposal) -> None:
-        """Take a proposal as the remote has it."""
         if ours is None and len(self.local) >= MOST_PROPOSALS:
             self._say(f"proposal {theirs.ref.id} is not synced: {MOST_PROPOSALS} are open here")
         elif self._may_move(theirs) and (ours is None or self._is_movable(ours)):

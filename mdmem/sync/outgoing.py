@@ -91,7 +91,6 @@ class _Roots:
                     self._prefixes.add(f"{folder}/".removeprefix("/"))
 
     def is_memory(self, path: str) -> bool:
-        """True if a path from the root may travel."""
         prefix = max(filter(path.startswith, self._prefixes), key=len, default=None)
         if prefix is None or not is_safe(path):
             return False
@@ -152,7 +151,6 @@ def require_no_secrets(workspace: Workspace, theirs: CommitId | None, ours: Comm
 
 
 def _is_there(repository: Repository, theirs: CommitId | None, path: FilePath, text: str) -> bool:
-    """True if the remote's file has all these lines already."""
     data = repository.read(theirs, [path])[path] if theirs else None
     lines = set((data or b"").decode("utf-8", "replace").split("\n"))
     return set(text.split("\n")) <= lines | {""}

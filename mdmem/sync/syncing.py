@@ -125,8 +125,6 @@ def _finish_purge(workspace: Workspace) -> None:
 
 @dataclass(slots=True)
 class _Steps:
-    """One sync; `take` does it all."""
-
     workspace: Workspace
     remote: Remote
     state: SyncState
@@ -173,7 +171,6 @@ class _Steps:
         return self._result(before, theirs, commit, done, attempt), commit
 
     def failed(self, problem: MdmemError) -> SyncState:
-        """The state after a failure."""
         state, repository = self.state, self.workspace.repository
         now, minutes = time.time(), _MINUTES.get(problem.code, ())
         failures = state.failures if self.request.automatic else 0
@@ -359,7 +356,6 @@ def figures(request: Sync, result: SyncResult) -> dict[str, int]:
 
 
 def _count(repository: Repository, tip: CommitId | None, without: CommitId | None) -> int:
-    """The number of commits that one tip reaches and another does not, without merges."""
     if tip is None:
         return 0
     command = ("rev-list", "--count", "--no-merges", "--end-of-options", tip)

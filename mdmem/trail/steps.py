@@ -226,7 +226,6 @@ def _end_columns(number: int, ending: Ending) -> SqlRow:
 
 
 def _are_contested(store: Store, table: str, rows: Sequence[int]) -> bool:
-    """True if several lines of history had a say about each of some rows."""
     return all(
         store.rows(f"SELECT 1 FROM {table} WHERE number = ? AND contested", row) for row in rows
     )

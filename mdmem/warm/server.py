@@ -176,7 +176,6 @@ class _Server:
         listener.setblocking(False)
 
     def run(self) -> None:
-        """Serve, and wait for the commands that have begun."""
         if self._listener is not None:
             self._listener.listen(_BACKLOG)
         while self._listener is not None or self._connections:
