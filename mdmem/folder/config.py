@@ -192,17 +192,14 @@ def user_settings_path(environment: Mapping[str, str], platform: str = sys.platf
     return base / "config.toml" if base else None
 
 
-def user_state_folder(
-    environment: Mapping[str, str],
-    platform: str = sys.platform,
-) -> Path | None:
+def user_state_folder(environment: Mapping[str, str]) -> Path | None:
     """The folder for what mdmem notes about this user's machine; None if there is no home."""
-    return _user_folder(environment, platform, "LOCALAPPDATA", "XDG_STATE_HOME", ".local/state")
+    return _user_folder(environment, sys.platform, "LOCALAPPDATA", "XDG_STATE_HOME", ".local/state")
 
 
-def user_data_folder(environment: Mapping[str, str], platform: str = sys.platform) -> Path | None:
+def user_data_folder(environment: Mapping[str, str]) -> Path | None:
     """The folder for workspaces that have no other place; None if there is no home."""
-    return _user_folder(environment, platform, "LOCALAPPDATA", "XDG_DATA_HOME", ".local/share")
+    return _user_folder(environment, sys.platform, "LOCALAPPDATA", "XDG_DATA_HOME", ".local/share")
 
 
 def _user_folder(
