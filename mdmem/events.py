@@ -130,10 +130,7 @@ def _format_line(event: Event) -> bytes:
 
 
 def append_line(path: Path, older: Path, line: bytes, most: int) -> None:
-    """Append a line in one write, which the kernel keeps whole; rotate a full file first.
-
-    Raises OSError.
-    """
+    """Append a line in one write, which the kernel keeps whole; rotate a full file (OSError)."""
     descriptor = _open_for(path, older, len(line), most)
     try:
         os.write(descriptor, line if _ends_whole(descriptor) else b"\n" + line)

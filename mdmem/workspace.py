@@ -176,10 +176,7 @@ class Workspace:
         return proposes(actor, self.settings, self.environment)
 
     def require_writer(self, actor: str | None) -> None:
-        """Refuse what cannot be proposed to an actor who proposes.
-
-        Raises WorkspaceProblem (`not-allowed`).
-        """
+        """Refuse what cannot be proposed to an actor who proposes."""
         require_writer(actor, self.settings, self.environment)
 
     def require_person(self, actor: str | None, does: str) -> None:

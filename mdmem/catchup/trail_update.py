@@ -504,10 +504,7 @@ def settings_digest(workspace: Workspace) -> str:
 def updated_trail(
     workspace: Workspace, say: Say | None = None, progress: Progress | None = None
 ) -> Iterator[Trail]:
-    """The trail, brought up to HEAD first; in memory where it cannot be written.
-
-    If it turns out to be damaged while it is read, it is deleted: the next call rebuilds it.
-    """
+    """The trail, as `trails.fresh_trail` gives it."""
     head = workspace.repository.head()
     with stored_trail(workspace) as trail:
         if trail.head == head:

@@ -65,10 +65,7 @@ class WorkspaceFiles:
         self._retry_at = 0.0
 
     def survey(self, workspace: Workspace) -> tuple[Mapping[str, str], str]:
-        """The files' stamps by path (`stamp_text`), and their digest.
-
-        The same object if none has changed.
-        """
+        """The files' stamps by path (the same object if none has changed), and their digest."""
         with self._lock:
             stamps = self._looked_at(workspace)
             if self._digest is None or self._digest[0] is not stamps:

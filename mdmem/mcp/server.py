@@ -374,10 +374,7 @@ def make_server(answers: Answers) -> Server[Any]:
 
 
 async def _serve(answers: Answers, greeting: Greeting) -> None:
-    """Serve until the input ends.
-
-    Otherwise the process is left at once, since the thread that reads input cannot be woken.
-    """
+    """Serve until the input ends, or leave at once: the thread that reads it cannot be woken."""
     server, requests = make_server(answers), _OpenRequests()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_leave_on_signal, answers, requests)

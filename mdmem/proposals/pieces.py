@@ -145,10 +145,7 @@ _MOST_NAME = 500
 
 @dataclass(frozen=True, slots=True)
 class ItemPlace:
-    """A list item with its section, the raw headings above it, and facts around.
-
-    `above` has the nearest fact first.
-    """
+    """A list item with its section, and the raw headings and (nearest first) facts above it."""
 
     item: Item
     section: SectionPath

@@ -173,10 +173,7 @@ def commit_tree(
     variables: Mapping[str, str],
     seconds: float = READ_SECONDS,
 ) -> CommitId:
-    """Commit a tree, signed as `git commit` would sign it; nothing refers to the commit.
-
-    Raises RepositoryProblem (`git-failed`).
-    """
+    """Commit a tree as `git commit` signs it, with no ref to it. Raises RepositoryProblem."""
     command = [
         "commit-tree",
         *(["-S"] if signs_commits(repository) else []),

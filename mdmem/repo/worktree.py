@@ -38,7 +38,7 @@ class PathState:
 
     `tracked`: the file exists and is in git's index. `settled`: HEAD, index and disk hold the same
     of it, and nothing at all is staged or unmerged; False means that this is not known. `bits` tell
-    git not to look at the file (see `ignored.read_bits`).
+    git not to look at the file (see `read_bits`).
     """
 
     commit: CommitId | None
@@ -363,10 +363,7 @@ class Repository:
         return blobs
 
     def contents(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """The bytes of blobs by ids.
-
-        Raises RepositoryProblem (`broken-repository`: one is missing).
-        """
+        """Blobs by id. Raises RepositoryProblem (`broken-repository`: one is missing)."""
         contents: dict[str, bytes] = {}
         for name, data in zip(ids, self.blobs(ids), strict=True):
             if data is None:

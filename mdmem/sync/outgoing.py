@@ -23,10 +23,7 @@ _MARK = b"\x01"
 def require_memory_alone(
     workspace: Workspace, theirs: CommitId | None, ours: CommitId | None
 ) -> None:
-    """Refuse where a commit that one side lacks changes other files than memory.
-
-    Raises SyncProblem (`sync-foreign`).
-    """
+    """Refuse (SyncProblem, `sync-foreign`) commits of one side that change more than memory."""
     repository = workspace.repository.at_root()
     roots = _Roots(workspace, repository, [tip for tip in (theirs, ours) if tip])
     for tip, other, which in ((ours, theirs, "unpushed"), (theirs, ours, "new")):
@@ -127,10 +124,7 @@ def _touched(
 
 
 def require_no_secrets(workspace: Workspace, theirs: CommitId | None, ours: CommitId) -> None:
-    """Refuse to send a line with a secret that the remote has not.
-
-    Raises RefusedChange (`secret-found`).
-    """
+    """Refuse to send a line with a secret that the remote lacks (RefusedChange, `secret-found`)."""
     if "secret" in workspace.allowances():
         return
     repository = workspace.repository.at_root()

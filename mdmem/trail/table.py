@@ -313,10 +313,7 @@ class Trail:
         return int(moment), CommitId(decoded(name))
 
     def newest_first(self) -> list[int]:
-        """The commits, children before parents, else the later first, else by id.
-
-        It is the same however they arrived.
-        """
+        """Commits, children before parents, else the later first, else by id, however they came."""
         rows = self._store.rows("SELECT number, moment, id, parents FROM commits WHERE needed")
         commits = {
             number: (-moment, _reversed(name), parse_numbers(parents))
