@@ -18,6 +18,8 @@ from mdmem.repo.runner import TimeUpError, converse
 from mdmem.wording import verb
 from mdmem.workspace import Workspace
 
+# The texts of units and of a line for cron. Pure.
+
 SERVICE_NAME, TIMER_NAME = "mdmem-run@.service", "mdmem-run@.timer"
 _UNIT_MARKER = (
     "# Written by mdmem schedule, which will overwrite it. Put your changes in a drop-in: systemctl"
@@ -176,6 +178,8 @@ def _quoted_for_cron(word: str) -> str:
         else quoted.replace("%", "\\%")
     )
 
+
+# Installing and removing them.
 
 _SECONDS = 30.0
 _WANTS = "timers.target.wants"

@@ -107,6 +107,8 @@ def _look(state: Path, look_again: Callable[[tuple[str, ...]], bool]) -> bool:
     return True
 
 
+# Records.
+
 OLDER_RUNS_NAME = "runs.1.jsonl"
 MAX_BYTES = 2_000_000
 """A larger file becomes the older one, replacing it: three weeks at a run per 5 minutes."""

@@ -247,6 +247,8 @@ def _last_day(document: Document, section: Section) -> date | None:
         return None
 
 
+# Carrying the edits out.
+
 Apply = Callable[[Change], WriteResult]
 
 

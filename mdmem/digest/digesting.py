@@ -34,6 +34,7 @@ from mdmem.transcripts.files import (
 )
 from mdmem.workspace import Progress, Say, Workspace, projects_of, session_folders
 
+_STEP = "digest"
 _IDLE_NS = 24 * 3600 * 10**9
 """A session without messages for so long has ended."""
 _SAVING_SECONDS = 5.0
@@ -305,7 +306,7 @@ def _today() -> int:
     return (datetime.now(UTC).date() - date(1970, 1, 1)).days
 
 
-_STEP = "digest"
+# The verb, and the step of a run.
 
 
 def digest(

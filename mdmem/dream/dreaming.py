@@ -58,6 +58,7 @@ from mdmem.trail import Trail
 from mdmem.wording import field
 from mdmem.workspace import Say, Workspace
 
+STEP = "dream"
 _TRIES = 30
 _REFUSALS = (TextProblem, RefusedChange, SectionProblem, FactProblem, PathProblem, ProposalProblem)
 """Failures of one change that stop no other."""
@@ -457,7 +458,7 @@ def _stamps(listing: Mapping[FilePath, ListedFile]) -> dict[FilePath, tuple[int,
     }
 
 
-STEP = "dream"
+# The verb, and the step of a run.
 
 
 def dream(workspace: Workspace, request: Dream, say: Say) -> DreamResult:

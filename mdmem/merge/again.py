@@ -79,6 +79,9 @@ def base_text(repository: Repository, bases: Sequence[CommitId], path: FilePath)
     return text
 
 
+# Trailers.
+
+
 def merge_trailers(
     repository: Repository,
     merged: Iterable[MergedFile],

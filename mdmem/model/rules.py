@@ -96,6 +96,8 @@ def parse_day(text: str) -> date:
         raise UsageProblem(f"{text!r} is not a date", _DAY_HINT) from problem
 
 
+# Names of actors.
+
 RESERVED_ACTORS = ("digest", "dream", "sync", "web")
 """Actors of mdmem's own, which nobody else may use."""
 BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800")

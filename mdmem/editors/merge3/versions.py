@@ -20,6 +20,8 @@ from mdmem.text.document import Document, fold_space, is_blank, plain_title
 from mdmem.text.facts import has_words, normalise, normalise_key, parse_item
 from mdmem.text.scan import BlockKind
 
+# List items in list items: which lines of an outermost item belong to each; their numbers.
+
 _NESTED = late.pattern(r"\n +(?:[-+*]|\d{1,9}[.)]) +\S")
 _ITEM = late.pattern(r"( *)((?:[-+*]|\d{1,9}[.)]) {1,4})(?! )(?=\S)(.*)")
 _LIKE_ITEM = late.pattern(r"(?:[-+*]|\d{1,9}[.)])(?:\s|$)")
@@ -138,6 +140,8 @@ def with_number(text: str, number: int) -> str:
     ]
     return "\n".join([f"{text[: match.start(1)]}{number}{first}", *rest])
 
+
+# Sections and units.
 
 _LAST_LINE_END = late.pattern(r"(?:\r\n?|\n)\Z")
 
