@@ -431,14 +431,9 @@ _PART_DOCUMENTS = 20_000
 class ChangedFiles:
     """The files that an index has not seen as they are.
 
-    Args:
-        workspace: the workspace.
-        seen: what the index has seen.
-        stamps: the files of the workspace with their stamps.
-        trail: the trail, brought up to HEAD.
-        since: the number of the commit up to which the index agrees with it.
-        worker: a process that reads files too, where all are to be read.
-        chunks: the files that it has not been asked for, a few at a time.
+    `seen` is what it has seen, `stamps` are the files now, `since` numbers the commit up to which
+    it agrees with the trail. `worker` reads files too, where all are to be read; it has not
+    been asked for `chunks`.
     """
 
     def __init__(
