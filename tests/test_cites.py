@@ -12,7 +12,6 @@ from conftest import World
 from pi_sessions import write_session
 from workspaces import NOW, Desk, desk
 
-from mdmem.catchup.trails import fresh_trail
 from mdmem.changes import apply
 from mdmem.memory import Memory
 from mdmem.model import FactId, Source
@@ -112,18 +111,6 @@ def test_each_verb_that_tells_the_source_tells_where_it_was_said(at: Desk):
         ([f"{SESSION}#7"], None, "employer"),
         ([f"{SESSION}#8"], None, None),
     ]
-
-
-def test_facts_are_asked_for_by_their_attribute(at: Desk):
-    (old,) = digest(at, entry("I work at Stripe now", key="employer"))
-    (new,) = digest(at, entry("I just joined Linear", 9, "11:00", key="employer"))
-    digest(at, entry("it leaks", 8, "10:00", key="pump"))
-    with fresh_trail(at.workspace) as trail:
-        assert [each.entry.fact for each in trail.occurrences_with_attribute("employer")] == [
-            old,
-            new,
-        ]
-        assert trail.occurrences_with_attribute("home") == ()
 
 
 def test_they_go_along_with_the_entry(at: Desk):

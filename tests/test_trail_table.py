@@ -248,10 +248,6 @@ def test_an_entry_of_a_digest_keeps_where_it_was_said_and_its_key(trail: Trail):
     first, second = occurrence(1), occurrence(1, "lives in Oslo", fact=FACTS[1])
     append_steps(trail, Step(begun=(replace(first, origin=cited), second)))
     assert [each.origin for each in trail.live_occurrences(PATHS[0])] == [cited, second.origin]
-    assert [each.entry.fact for each in trail.occurrences_with_attribute(f"home {ODD}")] == [
-        FACTS[0]
-    ]
-    assert trail.occurrences_with_attribute("home") == ()
 
 
 def test_a_clock_that_was_wrong_has_the_moment_of_what_came_before(trail: Trail):

@@ -288,7 +288,7 @@ def _require_equal_commits(trail: Trail, model: Model) -> None:
     commits = [commit for commit, _ in model.history]
     assert trail.newest_commit == (commits[-1] if commits else None)
     assert list(trail.commits_after()) == commits
-    assert list(trail.commits_after(1, 2)) == commits[1:3]
+    assert list(trail.commits_after(1)) == commits[1:]
     for number in range(len(commits) + 2):
         assert trail.commit_numbered(number) == (
             commits[number - 1] if 1 <= number <= len(commits) else None

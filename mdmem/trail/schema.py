@@ -251,7 +251,6 @@ SELECT DISTINCT lineage FROM revisions WHERE instr(text, :text) OR next IS NOT N
     OR substr(text, 1, 1) = substr(:text, -1)
     OR instr(:text, substr(text, -3)) OR substr(text, -2) = substr(:text, 1, 2)
     OR substr(text, -1) = substr(:text, 1, 1))"""
-SELECT_WITH_ATTRIBUTE = f"{SELECT_OCCURRENCES} WHERE attribute = ? ORDER BY number"
 SELECT_PATHS_CHANGED_BETWEEN = f"""
 SELECT path FROM touched WHERE number BETWEEN :first AND :last
 UNION SELECT path FROM copies_changed WHERE number BETWEEN :first AND :last

@@ -80,7 +80,6 @@ from mdmem.trail.schema import (
     SELECT_STATING_COMMITS,
     SELECT_TAKEN_OUT_AND_LIVE,
     SELECT_VERSIONS,
-    SELECT_WITH_ATTRIBUTE,
 )
 from mdmem.trail.steps import Step
 from mdmem.trail.storage import BrokenTrail, Store, broken_trail, parse_rows
@@ -392,11 +391,10 @@ class Trail:
         parents = {parent for _, _, of_one in rows for parent in parse_numbers(of_one)}
         return tuple(CommitId(decoded(name)) for number, name, _ in rows if number not in parents)
 
-    def commits_after(self, number: int = 0, limit: int | None = None) -> tuple[TrailCommit, ...]:
+    def commits_after(self, number: int = 0) -> tuple[TrailCommit, ...]:
         """The commits after a number, oldest first."""
-        statement = f"{SELECT_COMMITS} WHERE number > ? ORDER BY number LIMIT ?"
         return self._store.all(
-            parse_commit, statement, number, _NO_LIMIT if limit is None else limit
+            parse_commit, f"{SELECT_COMMITS} WHERE number > ? ORDER BY number", number
         )
 
     def commits_stating(self, text: str) -> tuple[TrailCommit, ...]:
@@ -473,10 +471,6 @@ class Trail:
         return self._store.all(
             parse_occurrence, SELECT_BEGINNING_WITH, first, first + _LAST_CHARACTER
         )
-
-    def occurrences_with_attribute(self, attribute: str) -> tuple[Occurrence, ...]:
-        """Occurrences of facts to which a digest gave this attribute, oldest first."""
-        return self._store.all(parse_occurrence, SELECT_WITH_ATTRIBUTE, blob(attribute))
 
     def fact_occurrences(self) -> tuple[Occurrence, ...]:
         """Every occurrence of every fact, live or ended, newest first. All of them are read."""
