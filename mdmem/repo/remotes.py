@@ -124,14 +124,9 @@ class Remote:
         rows = (line.split("\t") for line in result.output.decode("utf-8", "replace").splitlines())
         return next((CommitId(commit) for commit, ref in rows if ref == name), None)
 
-    def push(self, commit: CommitId, replaces: CommitId | None = None) -> bool:
-        """Push a commit to the branch; False where somebody else was faster.
-
-        `replaces` is a commit with purged text, which alone is overwritten.
-
-        Raises SyncProblem (`remote-refused`, and as `fetch`).
-        """
-        return self.update({f"refs/heads/{self.branch}": (commit, replaces)})
+    def push(self, commit: CommitId) -> bool:
+        """Push a commit to the branch; False where somebody else was faster. Raises as `update`."""
+        return self.update({f"refs/heads/{self.branch}": (commit, None)})
 
     def update(self, branches: Mapping[str, tuple[CommitId | None, CommitId | None]]) -> bool:
         """Push commits to branches, by full names; False where somebody else was faster.
