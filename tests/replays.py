@@ -8,6 +8,7 @@ from typing import Self
 
 import pytest
 
+from mdmem.folder.layout import log_day
 from mdmem.history import CommitNote, compose_message
 from mdmem.history.file_changes import FileChange, FileVersion
 from mdmem.history.replay import build_step
@@ -119,7 +120,13 @@ class ReplayedMemory:
             ),
             [earlier_commit] if earlier_commit else [],
         )
-        step = build_step(commit, file_changes, self.trail)
+        step = build_step(
+            commit,
+            file_changes,
+            self.trail,
+            is_log=lambda path: log_day(path) is not None,
+            brought_by=lambda commit: (),
+        )
         self.trail.append(commit, step)
         return step
 

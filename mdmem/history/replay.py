@@ -17,7 +17,6 @@ from types import MappingProxyType
 
 from mdmem.editors import likeness
 from mdmem.editors.fact_difference import fact_difference
-from mdmem.folder import layout
 from mdmem.history.file_changes import (
     ChangedSections,
     EarlierTrail,
@@ -485,22 +484,12 @@ def _same_entry(page: FileVersion | None, entry: Entry) -> Entry | None:
     return next((each for each in reversed(entries) if entry_identity(each) == identity), None)
 
 
-def is_daily_log(path: FilePath) -> bool:
-    """True for the log of a day under its usual name."""
-    return layout.log_day(path) is not None
-
-
-def brings_nothing(commit: CommitId) -> tuple[CommitId, ...]:
-    """The commits that a merge brought in, where there are no merges."""
-    return ()
-
-
 def build_step(
     commit: TrailCommit,
     changes: Sequence[FileChange],
     trail: EarlierTrail,
-    is_log: Callable[[FilePath], bool] = is_daily_log,
-    brought_by: Callable[[CommitId], Collection[CommitId]] = brings_nothing,
+    is_log: Callable[[FilePath], bool],
+    brought_by: Callable[[CommitId], Collection[CommitId]],
 ) -> Step:
     """Work out what a commit with one parent, or none, did to occurrences, revisions and marks.
 
