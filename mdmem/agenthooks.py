@@ -271,8 +271,8 @@ def _before_compaction(memory: Memory, event: HookEvent) -> str:
 
 def _after_compaction(memory: Memory, event: HookEvent) -> str:
     """Log new lines under `Memory:` in the summary, after removing blocks, as one change."""
-    guard = module("given.guard")
-    lines = guard.memory_lines(guard.strip_blocks(event.summary or ""))
+    given = module("given")
+    lines = given.memory_lines(given.strip_blocks(event.summary or ""))
     kept = memory.drop_given(lines, event.session, is_summary=True).kept
     if kept:
         options = WriteOptions(
