@@ -58,7 +58,7 @@ test-plain: $(STAMP)
 test-server: $(STAMP)
 	MDMEM_SERVER=on $(PYTEST) $(WORKERS) tests/test_cli*.py tests/test_hooks.py tests/test_agenthooks.py tests/test_durability.py
 
-# The property tests alone, ROUNDS times at random; in `make test` they have the same examples each time.
+# The property tests alone, ROUNDS times at random; in `make test` they have a quarter of the examples, the same each time.
 explore: $(STAMP)
 	@for round in $$(seq $(ROUNDS)); do \
 		$(PYTEST) -q $(WORKERS) -m "hypothesis and not slow" --hypothesis-profile=explore || exit 1; \

@@ -36,24 +36,32 @@ _COLLECTED = pytest.StashKey[float]()
 _INHERITED = ("PATH", "PYTHONPATH", "SYSTEMROOT", "TMPDIR", "MDMEM_RECORDS")
 
 # Property tests have the same examples in every run, and none fails because the machine is slow.
-# `make explore` takes others.
+# `make explore` takes others, and more.
 settings.register_profile(
     "suite",
+    max_examples=25,
     derandomize=True,
     deadline=None,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("check", settings.get_profile("suite"), max_examples=10)
-settings.register_profile("explore", settings.get_profile("suite"), derandomize=False)
+settings.register_profile(
+    "explore", settings.get_profile("suite"), max_examples=100, derandomize=False
+)
 settings.load_profile("suite")
 
 
 def examples(most: int) -> settings:
-    """Let a property test have so many examples; in `make check`, a tenth of them."""
-    return settings(
-        max_examples=most // 10 or 1 if settings.get_current_profile_name() == "check" else most
-    )
+    """Let a property test have so many examples in `make explore`; a quarter of them in the suite,
+    or 10, and a tenth in `make check`.
+    """
+    match settings.get_current_profile_name():
+        case "suite":
+            return settings(max_examples=max(most // 4, min(most, 10)))
+        case "check":
+            return settings(max_examples=most // 10 or 1)
+    return settings(max_examples=most)
 
 
 def _use_memory_for_temporary_files() -> None:

@@ -402,7 +402,7 @@ def worded_patterns() -> list[WordedPattern]:
     "worded", worded_patterns(), ids=lambda worded: worded.pattern.pattern[:40]
 )
 @given(st.data())
-@examples(10)
+@examples(4)
 def test_what_a_pattern_matches_holds_one_of_its_words(worded: WordedPattern, data: st.DataObject):
     text = data.draw(
         st.from_regex(re.compile(worded.pattern.pattern.replace("*+", "*").replace("?+", "?")))
