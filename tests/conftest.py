@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -96,10 +97,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that have a world, which are those that start git."""
+    """Mark the tests that have a world, which are those that start git, and the cases that a test
+    marked `every` has beside those of the suite.
+    """
+    cases = Counter[str]()
     for item in items:
         if not _WORLDS.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("git")
+        if (mark := item.get_closest_marker("every")) is not None:
+            test = item.nodeid.partition("[")[0]
+            if cases[test] % mark.args[0]:
+                item.add_marker("slow")
+            cases[test] += 1
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -423,6 +423,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("pending", [None, "edited", "staged"])
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("mends", MENDS)

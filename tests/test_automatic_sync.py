@@ -176,6 +176,7 @@ class TestWhenItIsDue:
 
 
 class TestQuiet:
+    @pytest.mark.every(2)
     @pytest.mark.parametrize(
         ("writes", "seconds"), [([], 10), ([4], 14), ([4, 8], 18), (range(5, 200, 5), 60)]
     )

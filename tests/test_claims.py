@@ -47,6 +47,7 @@ def add(at: Desk, line: str, path: str = "MEMORY.md") -> None:
     at.git("add", path)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("environment", "agent"),
     [

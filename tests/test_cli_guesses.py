@@ -258,6 +258,7 @@ class TestCompletion:
             shell.folder, ["bash", "-c", f"{command}; true"], environment={"PATH": path}
         ).stdout
 
+    @pytest.mark.every(2)
     @pytest.mark.parametrize(
         ("line", "expected"),
         [

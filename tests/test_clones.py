@@ -142,6 +142,7 @@ class TestPartialClone:
         assert texts(partial) == ["Figma", "Linear", "Notion", "Stripe"]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "command",
     [

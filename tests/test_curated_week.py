@@ -38,7 +38,14 @@ _ONLY_PROPOSED = {"nurse_week": ["Cormac"], "data_week": ["data analyst", "Redsh
 
 @pytest.fixture(
     scope="module",
-    params=[curated_week, second_week, third_week, nurse_week, data_week, potter_week],
+    params=[
+        curated_week,
+        second_week,
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in (third_week, nurse_week, data_week, potter_week)
+        ),
+    ],
     ids=lambda each: each.__name__,
 )
 def gold(request: pytest.FixtureRequest) -> ModuleType:

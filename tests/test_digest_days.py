@@ -78,6 +78,7 @@ def set_zone(request: pytest.FixtureRequest, at: Desk, monkeypatch: pytest.Monke
     time.tzset()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("now", [None, "2026-10-25T02:30:00", "2027-01-01T00:00:00+09:00"])
 @pytest.mark.parametrize("zone", MOMENTS)
 def test_days_and_minutes(

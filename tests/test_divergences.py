@@ -67,6 +67,7 @@ def both_replaced(at: DatedMemory, main: str = "01-05", side: str = "01-03") -> 
     switch(at, "main")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "how",
     ["merge -q --no-edit side", "rebase -q side", "cherry-pick side", "rebase -q --apply side"],

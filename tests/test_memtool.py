@@ -530,6 +530,7 @@ MOVES = {
 class TestRecovery:
     """A process that is killed in the middle of a move; the next command settles it."""
 
+    @pytest.mark.every(3)
     @pytest.mark.parametrize("moment", ["recorded", "moved", "committed", "discarded"])
     @pytest.mark.parametrize("name", MOVES)
     def test_killed(

@@ -75,6 +75,7 @@ def test_a_contradiction_without_a_key_is_in_the_message_of_the_merge(at: Desk):
     assert {conflict.first.fact, conflict.second.fact} == {KYOTO, NARA}
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("base", "ours", "theirs", "pair"),
     [
@@ -118,6 +119,7 @@ ANA, CLEO = TABLE.replace("Bo", "Ana"), TABLE.replace("Bo", "Cleo")
 ROWS = [("sencha | Ana", 7), ("sencha | Cleo", 8)]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "commands",
     [
@@ -201,6 +203,7 @@ def test_a_commit_that_is_no_merge_has_none(at: Desk):
     assert at.git("log", "-1", "--format=%B") == "by hand\n\n"
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "commands",
     [
@@ -254,6 +257,7 @@ def test_what_makes_no_merge_of_two_commits_has_none(at: Desk, how: str):
     assert trailers(at) == []
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "message", [["--no-edit"], ["-m", "Both"], ["-F", "words"], ["-C", "side"]]
 )

@@ -292,6 +292,7 @@ STALE_DECISIONS: Mapping[str, list[Callable[[Tab], None]]] = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("name", "change"),
     [(name, change) for name, changes in STALE_DECISIONS.items() for change in changes],

@@ -97,6 +97,7 @@ class TestPendingEdits:
             "Mdmem-Confidence: 0.7\nMdmem-Actor: agent/main\nMdmem-Claimed-By: agent/main\n\n"
         )
 
+    @pytest.mark.every(3)
     @pytest.mark.parametrize("hook", [REFUSES, REFUSES_OURS], ids=["any commit", "ours only"])
     @pytest.mark.parametrize("pending", WAYS, indirect=True, ids=" ".join)
     def test_stay_as_they_were_where_a_hook_refuses(self, at: Desk, pending: str, hook: str):
@@ -375,6 +376,7 @@ class TestOverlooked:
                 at.git("update-index", bit, path)
         return at
 
+    @pytest.mark.every(5)
     @pytest.mark.parametrize("packed", [False, True])
     @pytest.mark.parametrize("way", [None, "edited"])
     def test_their_pending_edits_are_committed_first(

@@ -186,6 +186,7 @@ def loop(folder: Path) -> None:
     folder.symlink_to(folder)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("spoil", [shutil.rmtree, break_settings, lose_repository, loop])
 @pytest.mark.parametrize(
     "command",

@@ -100,6 +100,7 @@ def test_an_update_supersedes_whatever_the_sources(at: Desk) -> None:
         )
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "edit",
     [

@@ -90,6 +90,7 @@ def proposed_branch(at: Desk, branch: str, **fields: Any) -> str:
     return proposing.propose_branch(at.workspace, ProposeBranch(branch, **fields), silent).view.id
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     ("author", "name"), [("Mallory", "Mallory"), ("Digest", "Digest-"), ("dream", "dream-")]
 )

@@ -268,6 +268,7 @@ class TestRevert:
         assert code_of(lambda: dated.on("2026-05-01").apply(Revert(both))) == "revert-conflict"
         assert not (at.root.parent / "made").exists()
 
+    @pytest.mark.every(5)
     @pytest.mark.parametrize("refused", ["memory/c.md", "memory/a.md", ""])
     @pytest.mark.parametrize("pending", [False, True])
     @pytest.mark.parametrize("before", ["# T\n\n- one\n", None])
