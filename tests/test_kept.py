@@ -220,11 +220,16 @@ def test_what_moves_between_two_calls_is_told(
     for name in KEPT:
         kept(lambda ask=ASK[name]: ask(memory))
     before = {name: ask(memory) for name, ask in ASK.items()}
-    assert before == fresh(at)
     move(at, memory)
     told = {name: ask(memory) for name, ask in ASK.items()}
     assert told == fresh(at)
     assert told != before
+
+
+def test_what_is_kept_is_what_a_memory_opened_anew_says(at: Desk, memory: Memory) -> None:
+    for name in KEPT:
+        kept(lambda ask=ASK[name]: ask(memory))
+    assert {name: ask(memory) for name, ask in ASK.items()} == fresh(at)
 
 
 def test_nothing_is_kept_that_may_have_changed_unseen(

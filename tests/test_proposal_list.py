@@ -140,12 +140,12 @@ def test_the_list(proposed: Desk, columns: int, text: str) -> None:
     assert max(map(terminal.width, lines.split("\n"))) <= columns
 
 
-@pytest.mark.parametrize("columns", range(20, 120, 7))
-def test_nothing_is_cut_but_a_reason(proposed: Desk, columns: int) -> None:
-    words = " ".join(shown(proposed, columns).split())
-    for text in (LONG, "home: Oslo", "you changed this today", "employer: Stripe", "-> Linear"):
-        assert text in words
-    assert "codex, 28 Feb" in words
+def test_nothing_is_cut_but_a_reason(proposed: Desk) -> None:
+    for columns in range(20, 120, 7):
+        words = " ".join(shown(proposed, columns).split())
+        for text in (LONG, "home: Oslo", "you changed this today", "employer: Stripe", "-> Linear"):
+            assert text in words, columns
+        assert "codex, 28 Feb" in words
 
 
 def test_equal_lists_have_one_stamp_and_keep_no_text(proposed: Desk) -> None:
