@@ -1,21 +1,63 @@
 """The shell sessions in the documentation print what stands there."""
 
 import difflib
+import os
+import platform
+import re
+import shlex
 import sys
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import World
 from test_docs import script
 
+from mdmem.cli import main
+
 merges = script("merges")
 transcripts = script("transcripts")
+OF_THE_SHELL = re.compile(r"[|&;<>()$`*?~#\n]")
+
+
+@pytest.fixture
+def printed_here(
+    world: World, monkeypatch: pytest.MonkeyPatch, commands_built_once: None
+) -> Callable[[str, Any], str]:
+    """Runs commands of mdmem in this process, and all others by the shell."""
+
+    def printed(command: str, session: Any) -> str:
+        if not command.startswith("mdmem ") or OF_THE_SHELL.search(command):
+            return transcripts.printed_by_shell(command, session)
+        environment = transcripts.sealed(session.home, session.now)
+        with monkeypatch.context() as patch:
+            for name in os.environ.keys() - environment:
+                patch.delenv(name)
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            patch.setattr(platform, "node", lambda: "ada")
+            patch.chdir(session.folder)
+            patch.setattr(sys, "stdin", TextIOWrapper(BytesIO()))
+            output = TextIOWrapper(BytesIO(), "utf-8", write_through=True)
+            with redirect_stdout(output), redirect_stderr(output):
+                main(shlex.split(command)[1:])
+            return output.buffer.getvalue().decode()
+
+    return printed
 
 
 @pytest.mark.parametrize("page", transcripts.PAGES, ids=lambda path: path.name)
-def test_is_what_is_printed(world: World, tmp_path: Path, page: Path):
+@pytest.mark.parametrize("is_whole", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_is_what_is_printed(
+    tmp_path: Path, printed_here: Callable[[str, Any], str], page: Path, is_whole: bool
+):
+    """As a whole, each command is a process, as for a user."""
     written = page.read_text(encoding="utf-8")
-    printed = transcripts.replayed(written, tmp_path / "ada")
+    way = transcripts.printed_by_shell if is_whole else printed_here
+    printed = transcripts.replayed(written, tmp_path / "ada", way)
     assert "sh-session" in written
     assert (
         "\n".join(
@@ -27,7 +69,10 @@ def test_is_what_is_printed(world: World, tmp_path: Path, page: Path):
 
 @pytest.mark.parametrize("is_whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_tour_can_be_repeated_where_git_knows_nobody(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_whole: bool
+    printed_here: Callable[[str, Any], str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_whole: bool,
 ):
     monkeypatch.setattr(transcripts, "_GIT_SETTINGS", "[init]\n\tdefaultBranch = main\n")
     written = transcripts.PAGES[1].read_text(encoding="utf-8")
@@ -36,7 +81,8 @@ def test_the_tour_can_be_repeated_where_git_knows_nobody(
         written = before + commit + "```\n".join(after.split("```\n", 3)[:3]) + "```\n"
         assert "sh-session" in after
         assert written.endswith("```\n")
-    printed = transcripts.replayed(written, tmp_path / "ada")
+    way = transcripts.printed_by_shell if is_whole else printed_here
+    printed = transcripts.replayed(written, tmp_path / "ada", way)
     assert printed.count("Please tell me who you are") == written.count("git commit -q")
     failures = [
         [

@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,6 +49,7 @@ class Session:
 
     home: Path
     folder: Path
+    printed: Callable[..., str]
     now: str = NOW
 
     def run(self, command: str) -> str:
@@ -58,7 +60,7 @@ class Session:
         if other := _FOLDER_CHANGE.match(command):
             self.folder = self.folder / other[1]
             return f"$ {command}\n"
-        return f"$ {command}\n{_printed(command, self)}"
+        return f"$ {command}\n{self.printed(command, self).replace(str(self.home), _HOME)}"
 
 
 def sealed(home: Path, now: str) -> dict[str, str]:
@@ -78,13 +80,30 @@ def sealed(home: Path, now: str) -> dict[str, str]:
     }
 
 
-def replayed(text: str, home: Path) -> str:
+def printed_by_shell(command: str, session: Session) -> str:
+    """What a command prints in a process of its own."""
+    return subprocess.run(
+        ["sh", "-c", command],
+        cwd=session.folder,
+        env=sealed(session.home, session.now),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    ).stdout
+
+
+def replayed(
+    text: str, home: Path, printed: Callable[[str, Session], str] = printed_by_shell
+) -> str:
     """A page with what its commands print now."""
     (home / _FOLDER).mkdir(parents=True)
     (home / ".gitconfig").write_text(_GIT_SETTINGS)
     (home / _PYTHON).mkdir()
     (home / _PYTHON / "sitecustomize.py").write_text(_MACHINE)
-    session = Session(home, home / _FOLDER)
+    session = Session(home, home / _FOLDER, printed)
     return _BLOCK.sub(lambda block: "".join(map(session.run, commands(block[0]))), text)
 
 
@@ -102,21 +121,6 @@ def commands(block: str) -> list[str]:
             typed[-1] += f"\n{line}"
             ends = "" if line == ends else ends
     return typed
-
-
-def _printed(command: str, session: Session) -> str:
-    done = subprocess.run(
-        ["sh", "-c", command],
-        cwd=session.folder,
-        env=sealed(session.home, session.now),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-    )
-    return done.stdout.replace(str(session.home), _HOME)
 
 
 if __name__ == "__main__":
