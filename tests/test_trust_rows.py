@@ -40,7 +40,6 @@ ALL = Trust(
     ends_users_word=True,
     decides=True,
     is_served=True,
-    speaks_for_pipelines=True,
     settings=frozenset(Settings.__match_args__),
 )
 LIMITS = Limits(applies=True, most=20, done=0, budget_lines=200, budget_bytes=25_000)

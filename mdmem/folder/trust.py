@@ -63,7 +63,6 @@ class Trust:
     - `decides`: it may accept, reject and purge, and change settings and what people alone may
       change.
     - `is_served`: agents get its texts: in blocks, answers of tools, prompts and digests.
-    - `speaks_for_pipelines`: trailers of digest and dream count in it.
     - `settings`: the names of the settings that it may hold.
     """
 
@@ -75,7 +74,6 @@ class Trust:
     ends_users_word: bool = False
     decides: bool = False
     is_served: bool = False
-    speaks_for_pipelines: bool = False
     settings: frozenset[str] = frozenset()
 
 
@@ -96,7 +94,6 @@ TABLE: Mapping[TextOrigin, Trust] = {
         ends_users_word=True,
         decides=True,
         is_served=True,
-        speaks_for_pipelines=True,
     ),
     TextOrigin.PLAIN_STATEMENT: Trust(
         most=Source.USER_STATED,
@@ -117,16 +114,9 @@ TABLE: Mapping[TextOrigin, Trust] = {
         is_served=True,
     ),
     TextOrigin.MATERIAL: Trust(),
-    TextOrigin.RULE: Trust(
-        most=Source.AUTO, has_key=True, is_served=True, speaks_for_pipelines=True
-    ),
+    TextOrigin.RULE: Trust(most=Source.AUTO, has_key=True, is_served=True),
     TextOrigin.PROPOSAL: Trust(most=Source.INFERRED, has_key=True),
-    TextOrigin.OTHER_AUTHOR: Trust(
-        most=Source.USER_STATED,
-        adds=True,
-        is_served=True,
-        speaks_for_pipelines=True,
-    ),
+    TextOrigin.OTHER_AUTHOR: Trust(most=Source.USER_STATED, adds=True, is_served=True),
     TextOrigin.STRANGER: Trust(),
     TextOrigin.WORKSPACE_SETTINGS: Trust(
         settings=frozenset(
