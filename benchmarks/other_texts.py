@@ -34,7 +34,8 @@ import random
 import re
 import shlex
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -105,13 +106,21 @@ class Memory:
 
     def write(self, folder: Path) -> int:
         """Write the files, and the questions beside them; their number."""
-        chosen = random.Random(1).sample(self.questions, min(MOST_QUESTIONS, len(self.questions)))
+        evidence: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for question, name, line in self.questions:
+            evidence[question, name].append(line)
+        chosen = random.Random(1).sample(list(evidence), min(MOST_QUESTIONS, len(evidence)))
         (folder / "memory").mkdir(parents=True, exist_ok=True)
         for name, lines in self.files.items():
             (folder / "memory" / f"{name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
         rows = [
-            {"question": question, "evidence_lines": [[f"memory/{name}.md", line]]}
-            for question, name, line in chosen
+            {
+                "question": question,
+                "evidence_lines": [
+                    [f"memory/{name}.md", line] for line in evidence[question, name]
+                ],
+            }
+            for question, name in chosen
         ]
         (folder / "questions.json").write_text(
             json.dumps(rows, ensure_ascii=False, indent=0), encoding="utf-8"
@@ -449,6 +458,18 @@ def sets(root: Path) -> Iterator[tuple[str, Memory]]:
     yield "code", code()
 
 
+def write_sets(memories: Iterable[tuple[str, Memory]], out: Path) -> None:
+    """Write the sets that have questions."""
+    for name, memory in memories:
+        if memory.questions:
+            entries = sum(len(lines) for lines in memory.files.values())
+            print(
+                f"{name:<18}{memory.write(out / name):>5} questions, {len(memory.files)}"
+                f" files, {entries} lines",
+                flush=True,
+            )
+
+
 def main() -> None:
     """Write the sets."""
     parser = argparse.ArgumentParser(
@@ -457,14 +478,7 @@ def main() -> None:
     parser.add_argument("root", type=Path)
     parser.add_argument("out", type=Path)
     args = parser.parse_args()
-    for name, memory in sets(args.root):
-        if memory.questions:
-            entries = sum(len(lines) for lines in memory.files.values())
-            print(
-                f"{name:<18}{memory.write(args.out / name):>5} questions, {len(memory.files)}"
-                f" files, {entries} lines",
-                flush=True,
-            )
+    write_sets(sets(args.root), args.out)
 
 
 if __name__ == "__main__":
