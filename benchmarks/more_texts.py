@@ -29,7 +29,6 @@ from pathlib import Path
 from other_texts import (
     _SENTENCE,
     _UNSPACED,
-    LEAST_ENTRY,
     Memory,
     completions,
     documentation,
@@ -42,8 +41,19 @@ from other_texts import (
 
 LEAST_SENTENCE = {True: 12, False: 40}
 """The fewest characters of a question cut out of a text, without spaces and with."""
-LONGEST_ANSWER = 8
+LONGEST_ANSWER = 40
 """The most turns that a question of a meeting may have as its answer."""
+_NUMPY = (
+    "numpy",
+    "numpy.linalg",
+    "numpy.fft",
+    "numpy.ma",
+    "numpy.random",
+    "numpy.polynomial.polynomial",
+    "numpy.lib.stride_tricks",
+    "numpy.testing",
+    "numpy.char",
+)
 _VIM_GROUP = re.compile(r'call <SID>(Header|AddOption)\((?:"(\w+)", )?gettext\("([^"]+)"\)\)')
 _VIM_OPTION = re.compile(r"^'(\w+)'[^\n]*\n((?:\t[^\n]*\n|\n)+)", re.M)
 _LOG_DAY = re.compile(r"^(\d{4}-\d{2}-\d{2})\s")
@@ -128,7 +138,9 @@ def library(root: Path) -> Memory:
             said = " ".join(_SENTENCE.split(text)[:2])
             plain = signature.removeprefix("class ")
             memory.add(
-                "code", f"- `{plain.split('(')[0]}()`: {said}", _docstring(plain.split("(")[0], said)
+                "code",
+                f"- `{plain.split('(')[0]}()`: {said}",
+                _docstring(plain.split("(")[0], said),
             )
     return memory
 
@@ -148,6 +160,34 @@ def _docstring(name: str, said: str) -> str | None:
     first = re.split(r"(?<=\.)\s", first)[0]
     unlike = first and first[:40].lower() not in said.lower()
     return first if unlike and len(first.split()) >= 4 and "(" not in first else None
+
+
+def numpy_functions() -> Memory:
+    """Functions and classes of numpy, if it is installed: two sentences of the second paragraph of
+    the docstring, and the first one as the question.
+    """
+    memory = Memory()
+    try:
+        modules = [importlib.import_module(name) for name in _NUMPY]
+    except ImportError:
+        return memory
+    seen = set[int]()
+    for module in modules:
+        memory.add("code", f"\n## {module.__name__}\n")
+        for name in sorted(dir(module)):
+            value = getattr(module, name)
+            parts = (inspect.getdoc(value) or "").split("\n\n") if callable(value) else []
+            plain = [
+                part for part in parts if not re.search(r"^[-=.>]|\n-{3}| -> |^\w+\(.*\)", part)
+            ][:2]
+            if name[0] == "_" or id(value) in seen or len(plain) < 2:
+                continue
+            seen.add(id(value))
+            question, said = (" ".join(part.split()) for part in plain)
+            said = " ".join(_SENTENCE.split(said)[:2])
+            if len(said) >= 40:
+                memory.add("code", f"- `{name}()`: {said}", question)
+    return memory
 
 
 def translated_options(root: Path, language: str) -> Memory:
@@ -206,7 +246,9 @@ def changelogs(files: Sequence[Path]) -> Memory:
     days: dict[str, list[str]] = defaultdict(list)
     for file in files:
         day = ""
-        for part in re.split(r"\n\s*\n", gzip.decompress(file.read_bytes()).decode("utf-8", "replace")):
+        for part in re.split(
+            r"\n\s*\n", gzip.decompress(file.read_bytes()).decode("utf-8", "replace")
+        ):
             if head := _LOG_DAY.match(part.lstrip()):
                 day = head[1]
                 part = part.lstrip().partition("\n")[2]
@@ -295,6 +337,7 @@ def more_sets(root: Path, held_out: bool) -> Iterator[tuple[str, Memory]]:
 
     if not held_out:
         yield "notes-vim", vim_options(root)
+        yield "notes-numpy", numpy_functions()
         yield "notes-de", translated_options(root, "de")
         yield "notes-fr", cloze_options(root, "fr")
         for language in ("en", "de", "fr", "ja", "zh-cn"):
@@ -302,14 +345,16 @@ def more_sets(root: Path, held_out: bool) -> Iterator[tuple[str, Memory]]:
         yield "faq-de", documentation(sorted((faq / "de").glob("*.de.html")), headings=False)
         names = ("tar", "grep", "wget", "findutils", "sed", "coreutils")
         yield "log-gnu", changelogs(sorted(docs / name / "changelog.gz" for name in names))
-        yield "meetings-qmsum", qmsum(sorted((root / "qmsum").glob("*[ac][dt]*.jsonl")))
+        yield "meetings-product", qmsum(sorted((root / "qmsum").glob("Product*.jsonl")))
         return
     yield "notes-python", library(root)
     yield "notes-fr", translated_options(root, "fr")
     for language in ("es", "ja"):
         yield f"notes-{language}", cloze_options(root, language)
     python = docs / "python3.11/html"
-    guides = sorted(each for name in ("howto", "tutorial", "faq") for each in (python / name).glob("*.html"))
+    guides = sorted(
+        each for name in ("howto", "tutorial", "faq") for each in (python / name).glob("*.html")
+    )
     postgres = sorted(docs.glob("postgresql-doc-15/html/*.html"))[::5]
     yield "docs-python", documentation(guides)
     yield "cloze-python", cloze_pages(guides)

@@ -1,7 +1,7 @@
 """Measure the ranking beside plain BM25 on texts that are no conversations: `python
 benchmarks/other_measure.py SETS [NAME…]`.
 
-SETS is the folder that `other_texts.py` wrote. For each set R@10 and MRR@10 in percent of a plain
+SETS is the folder that `other_texts.py` or `more_texts.py` wrote. For each set R@10 and MRR@10 in percent of a plain
 BM25 and of the ranking as it is, and the difference in R@10 with its 95 % interval (paired
 bootstrap over questions). `below` marks a set where the whole interval lies below zero. `crowd`
 tells how related the hits are: of the first eight by the ranking, the percentage with another of
@@ -37,6 +37,9 @@ FIRST, DEPTH = 10, 30
 SHOWN, WITHIN = 8, 2
 SAMPLES = 2000
 TODAY = date(2026, 6, 1)
+
+LANGUAGES = {"de": "german", "es": "spanish", "fr": "french"}
+"""By the end of a set's name; the others are stemmed as English."""
 
 Lines = tuple[str, int, int]
 
@@ -183,7 +186,8 @@ def main() -> None:
     for folder in sorted(args.sets.iterdir()):
         if not args.names or folder.name in args.names:
             files, questions = read_files(folder), read_set(folder)
-            plain, index = PlainSearch(files, ENGLISH), build_index(files)
+            language = LANGUAGES.get(folder.name.rpartition("-")[2], ENGLISH)
+            plain, index = PlainSearch(files, language), build_index(files, language)
             ranked = [search(index, question.text) for question in questions]
             counts = [crowded(lines) for lines in ranked]
             compare(

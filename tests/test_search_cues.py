@@ -14,6 +14,7 @@ from mdmem.search.cues import (
     TIME_CUE,
     NamedDate,
     asking_sentences,
+    is_dialogue,
     question_cues,
 )
 from mdmem.search.cues import entry_cues as cues_of
@@ -142,6 +143,22 @@ def test_what_an_entry_shows(text: str, shown: int) -> None:
 )
 def test_the_kind_of_answer(question: str, answer: int) -> None:
     assert question_cues(question).answer == answer
+
+
+@pytest.mark.parametrize(
+    ("texts", "dialogue"),
+    [
+        (["Ada: hello there", "Bob: hi", "Ada: so", "Bob: yes"], True),
+        (["Ada: hello there", "a photo", "Bob: hi", "Ada: so", "Bob: yes", "Ada: good"], True),
+        (["Parser: faster", "Parser: smaller", "Core: fixed", "Core: tested"], False),
+        (["Parser: faster", "Core: fixed", "Docs: clearer", "Build: shorter"], False),
+        (["Ada: hello there", "we met", "at noon", "Bob: hi"], False),
+        (["Ada: hello there"], False),
+    ],
+)
+def test_a_dialogue_has_speakers_who_take_turns(texts: list[str], dialogue: bool) -> None:
+    cues = [cues_of(entry(text), folded(text), is_log=True) for text in texts]
+    assert is_dialogue(cues) is dialogue
 
 
 def test_the_sentences_that_ask() -> None:

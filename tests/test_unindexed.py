@@ -289,6 +289,35 @@ def test_only_searches_of_what_is_current_use_the_overlay(
     assert _documents(at) != before
 
 
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("2026-02-03", "- Zoe: {}\n- Zoe: {}\n", "- Zoe: {}\n- Max: {}\n"),
+        ("list", "- common{} {}\n- common{} {}\n", "- {} one\n- {} two\n"),
+    ],
+)
+def test_an_edit_that_gives_neighbours_another_weight(
+    at: Desk, name: str, before: str, after: str
+) -> None:
+    def text(lines: str) -> str:
+        part, other = lines.splitlines(keepends=True)
+        count = part.count("{}")
+        return f"# {name}\n\n" + "".join(
+            part.format(*[f"pair{number}", RARE[number]][-count:])
+            + other.format(*[f"pair{number}", RARE[-number]][-count:])
+            for number in range(1, 20)
+        )
+
+    path = f"memory/{name}.md"
+    at.write(path, text(before))
+    settle(at)
+    at.write(path, text(after))
+    query = f"{RARE[7]} {RARE[9]}"
+    hits = hits_without_update(at, query)
+    assert hits is not None
+    assert_similar(hits, hits_after_update(at, query))
+
+
 def hits_containing(at: Desk, query: str) -> tuple[Hit, ...]:
     """The hits that contain the query."""
     return tuple(

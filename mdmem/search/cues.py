@@ -6,9 +6,10 @@ An entry's cues are one integer: kinds of answer in the low bits, the speaker ab
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from functools import lru_cache
+from itertools import pairwise
 from zlib import crc32
 
 from mdmem.model.trail import Entry
@@ -123,6 +124,16 @@ def entry_cues(entry: Entry, words: Collection[str], is_log: bool) -> int:
         | AMOUNT_CUE * amount
         | speaker << _SPEAKER_SHIFT
     )
+
+
+def is_dialogue(cues: Sequence[int]) -> bool:
+    """True if speakers take turns and come again, by the cues of a file's entries in order.
+
+    Names before a colon that stay the same, or are all different, are subjects.
+    """
+    speakers = [each >> _SPEAKER_SHIFT for each in cues]
+    turns = sum(bool(first and second and first != second) for first, second in pairwise(speakers))
+    return 2 * len(set(speakers)) <= len(speakers) <= 2 * turns
 
 
 def question_cues(question: str) -> QuestionCues:

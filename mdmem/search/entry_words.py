@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
+from operator import eq
 from pathlib import Path
 
 from mdmem.folder.layout import day_of
 from mdmem.model import FilePath, SectionPath
 from mdmem.model.trail import Entry
+from mdmem.search import ranking
 from mdmem.search.terms import (
     grams,
     indexed_words,
@@ -30,6 +33,9 @@ MAX_NEIGHBOUR_CHARS = 1000
 _DAY_NAME = late.pattern(r"^\d{4}-\d{2}-\d{2}-?")
 _KEPT = 4096
 _FILES_KEPT = 64
+_MAX_OWN_CHARS = 4 * MAX_NEIGHBOUR_CHARS
+"""Maximum characters of extra copies: a long entry outweighs its neighbours by itself."""
+_MANY = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,39 +144,33 @@ def _behind(query_words: Mapping[str, str], held: Iterable[str]) -> set[str]:
     return {query_words[term] for term in query_words.keys() & held}
 
 
-REACH = 2
-"""Neighbours on each side. With one the public half of LoCoMo loses three points of R@10."""
-LEAST_COPIES, ENTRIES_A_COPY = 2, 24
-"""Minimum copies of an entry's own words beside its neighbours', and entries of its place a copy.
-With one copy paragraphs are found less often (R@10 - 4; conversations + 0.3); 16 to 32 neutral.
-"""
-LONGEST_PLACE = 256
-"""Longer places have no neighbours: in a meeting of 800 turns that is worth four points of R@10."""
-_ALONE_COPIES = 3
-"""The same without neighbours: statements in many words count nearly as much (meetings + 0.5)."""
-_MAX_OWN_CHARS = 4 * MAX_NEIGHBOUR_CHARS
-"""Maximum characters of extra copies: a long entry outweighs its neighbours by itself."""
-
-
 class Surroundings:
     """The words around each entry of a file; a daily log is one place.
 
     Args:
         sections: of each entry, in file order.
         own: the words of each.
+        is_dialogue: see `cues.is_dialogue`.
     """
 
     def __init__(
-        self, sections: Sequence[SectionPath], own: Sequence[OwnWords], is_log: bool
+        self,
+        sections: Sequence[SectionPath],
+        own: Sequence[OwnWords],
+        is_log: bool,
+        is_dialogue: bool,
     ) -> None:
         self._places = [()] * len(sections) if is_log else sections
         self._own = own
         self._beside = [words.beside for words in own]
-        self._sizes = Counter(self._places)
+        least = ranking.DIALOGUE_COPIES if is_dialogue else ranking.LEAST_COPIES
         self._usual_copies = {
-            place: max(LEAST_COPIES, round(size / ENTRIES_A_COPY))
-            for place, size in self._sizes.items()
+            place: max(least, round(size / ranking.ENTRIES_A_COPY))
+            for place, size in Counter(self._places).items()
+            if size <= ranking.LONGEST_PLACE
         }
+        if not is_dialogue and not _are_related(self._places, own):
+            self._usual_copies.clear()
         self.has_pairs = any(words.runs for words in own)
 
     def words(self, position: int) -> str:
@@ -195,31 +195,51 @@ class Surroundings:
         """True if another entry is on the same subject: next to it, in one place."""
         return (
             0 <= other < len(self._places)
-            and abs(other - position) <= REACH
+            and abs(other - position) <= ranking.REACH
             and self._places[other] == self._places[position]
         )
 
     def _near(self, position: int) -> list[int]:
+        """The neighbours that count."""
         places, place = self._places, self._places[position]
-        if self._sizes[place] > LONGEST_PLACE:
+        if place not in self._usual_copies:
             return []
-        first = position - REACH if position > REACH else 0
+        first = max(0, position - ranking.REACH)
         return [
             other
-            for other, at in enumerate(places[first : position + REACH + 1], first)
+            for other, at in enumerate(places[first : position + ranking.REACH + 1], first)
             if at == place and other != position
         ]
 
     def _copies(self, position: int, length: int) -> int:
-        place = self._places[position]
-        if self._sizes[place] > LONGEST_PLACE:
-            return _ALONE_COPIES
-        copies = self._usual_copies[place]
+        copies = self._usual_copies.get(self._places[position], ranking.ALONE_COPIES)
         return (
             copies
             if copies * length <= _MAX_OWN_CHARS
-            else max(LEAST_COPIES, _MAX_OWN_CHARS // length)
+            else max(ranking.DIALOGUE_COPIES, _MAX_OWN_CHARS // length)
         )
+
+
+def _are_related(places: Sequence[SectionPath], own: Sequence[OwnWords]) -> bool:
+    """False if entries beside each other share no more rare words than any two of a file.
+
+    Rare words are those that exactly two entries hold.
+    """
+    count = len(places)
+    if count < ranking.FEWEST_JUDGED:
+        return True
+    first, second = dict[str, int](), dict[str, int]()
+    for position, words in enumerate(own):
+        for word in {*words.words, *_pairs_of(words.runs)}:
+            if first.setdefault(word, position) != position:
+                second[word] = _MANY if word in second else position
+    sharing = {(first[word], other) for word, other in second.items() if other != _MANY}
+    beside = sum(
+        other - one <= ranking.REACH and places[one] == places[other] for one, other in sharing
+    )
+    near = sum(sum(map(eq, places, places[step:])) for step in range(1, ranking.REACH + 1))
+    by_chance = len(sharing) * near / (count * (count - 1) / 2)
+    return beside >= by_chance + ranking.CERTAINTY * math.sqrt(by_chance + 1)
 
 
 @lru_cache(maxsize=64)

@@ -40,6 +40,21 @@ costs nine points of R@10, in lists 0 costs one. `grams`, `grams_around`: the sa
 without spaces (`benchmarks/other_measure.py`: + 12).
 """
 
+REACH = 2
+"""Neighbours on each side in `around`. With one LoCoMo loses three points of R@10."""
+LEAST_COPIES, DIALOGUE_COPIES, ENTRIES_A_COPY = 4, 2, 24
+"""Minimum copies of an entry's own words beside its neighbours' in `around`, the same in dialogues,
+and entries of its place a copy.
+"""
+LONGEST_PLACE, ALONE_COPIES = 256, 3
+"""Longer places have no neighbours: in a meeting of 800 turns that is worth four points of R@10.
+Copies without neighbours: statements in many words count nearly as much (meetings + 0.5).
+"""
+FEWEST_JUDGED, CERTAINTY = 24, 1.5
+"""Files of at least so many entries have no neighbours, if those share no more rare words than
+chance gives them, by so many standard deviations.
+"""
+
 OWN_FIELDS = ("text", "heading", "grams")
 """Hits in none of these rank last, marked `near`: R@10 82.9 to 83.0, MRR neutral, R@1000t 87.9 to
 88.1 (with the numbers of 0.1).

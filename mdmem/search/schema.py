@@ -20,7 +20,7 @@ from mdmem.folder import files
 from mdmem.model import CommitId, FactId, FileKind, FilePath, SectionPath, Source, Status
 from mdmem.model.trail import Entry, Origin, plain_first_line
 from mdmem.search import ranking
-from mdmem.search.cues import asking_sentences, entry_cues
+from mdmem.search.cues import asking_sentences, entry_cues, is_dialogue
 from mdmem.search.engine import call_writer
 from mdmem.search.entry_words import (
     MAX_NEIGHBOUR_CHARS,
@@ -288,7 +288,16 @@ def text_fields(file: FileText, language: str, owner: str) -> Iterator[dict[str,
     """Field values from the text of each entry, for `complete`; `owner` is their first label."""
     entries, is_log = file.entries, file.kind is FileKind.DAILY
     words_of_entries = [own_words(entry, language) for entry in entries]
-    around = Surroundings([entry.section for entry in entries], words_of_entries, is_log=is_log)
+    cues = [
+        entry_cues(entry, own.words, is_log)
+        for entry, own in zip(entries, words_of_entries, strict=True)
+    ]
+    around = Surroundings(
+        [entry.section for entry in entries],
+        words_of_entries,
+        is_log=is_log,
+        is_dialogue=is_dialogue(cues),
+    )
     section, day, section_fields, about = None, None, None, file.about
     for position, (entry, own) in enumerate(zip(entries, words_of_entries, strict=True)):
         if section_fields is None or entry.section is not section or entry.day is not day:
@@ -302,7 +311,7 @@ def text_fields(file: FileText, language: str, owner: str) -> Iterator[dict[str,
             "label": entry_labels(entry, file.kind, owner, section_fields.labels),
             "day": day_number,
             "logged": day_number if is_log else ranking.NO_DAY,
-            "cues": entry_cues(entry, own.words, is_log),
+            "cues": cues[position],
             "fact": copies_number(entry) if file.kind is not FileKind.BOOTSTRAP else 0,
             "text": own.indexed,
             "text_length": _length(own.indexed),
