@@ -29,6 +29,7 @@ from pathlib import Path
 from other_texts import (
     _SENTENCE,
     _UNSPACED,
+    LEAST_ENTRY,
     Memory,
     completions,
     documentation,
@@ -82,6 +83,13 @@ def cloze_pages(files: Sequence[Path], unspaced: bool = False) -> Memory:
                 cut = cloze(text, rng) if fits and rng.random() < 0.25 else None
                 rest, question = cut or (text, None)
                 memory.add(name, written(kind, rest, False), question)
+    return memory
+
+
+def with_pointers(memory: Memory) -> Memory:
+    """A set with a list of links besides, one for each question."""
+    for question, name, _ in tuple(memory.questions):
+        memory.add("index", f"- [{question}]({name}.md)")
     return memory
 
 
@@ -342,6 +350,7 @@ def more_sets(root: Path, held_out: bool) -> Iterator[tuple[str, Memory]]:
         yield "notes-fr", cloze_options(root, "fr")
         for language in ("en", "de", "fr", "ja", "zh-cn"):
             yield f"cloze-{language}", cloze_pages(reference(language), language in ("ja", "zh-cn"))
+        yield "pointers", with_pointers(documentation(reference("en")))
         yield "faq-de", documentation(sorted((faq / "de").glob("*.de.html")), headings=False)
         names = ("tar", "grep", "wget", "findutils", "sed", "coreutils")
         yield "log-gnu", changelogs(sorted(docs / name / "changelog.gz" for name in names))
@@ -358,6 +367,7 @@ def more_sets(root: Path, held_out: bool) -> Iterator[tuple[str, Memory]]:
     postgres = sorted(docs.glob("postgresql-doc-15/html/*.html"))[::5]
     yield "docs-python", documentation(guides)
     yield "cloze-python", cloze_pages(guides)
+    yield "pointers-python", with_pointers(documentation(guides))
     yield "docs-postgres", documentation(postgres)
     yield "cloze-postgres", cloze_pages(postgres)
     developers = root / "usr/share/developers-reference"

@@ -11,6 +11,7 @@ from mdmem.model.trail import Entry
 from mdmem.search.cues import (
     AMOUNT_CUE,
     ASKS_CUE,
+    LINK_CUE,
     TIME_CUE,
     NamedDate,
     asking_sentences,
@@ -123,11 +124,18 @@ def test_a_log_tells_of_its_day_and_the_days_before(named: NamedDate, holds: boo
         ("went there yesterday", TIME_CUE),
         ("in 2019", TIME_CUE | AMOUNT_CUE),
         ("two cats", AMOUNT_CUE),
+        ("[The harbour](harbour.md)", LINK_CUE),
+        ("**[The harbour](notes/harbour.md#boats)**", LINK_CUE),
+        ("[[The harbour]]", LINK_CUE),
+        ("<https://example.org/harbour>", LINK_CUE),
+        ("The harbour: https://example.org/harbour", 0),
+        ("[The harbour](harbour.md) is closed", 0),
+        ("[Boats](boats.md), [ships](ships.md)", 0),
         ("", 0),
     ],
 )
 def test_what_an_entry_shows(text: str, shown: int) -> None:
-    assert cues(entry(text)) & (ASKS_CUE | TIME_CUE | AMOUNT_CUE) == shown
+    assert cues(entry(text)) & (ASKS_CUE | TIME_CUE | AMOUNT_CUE | LINK_CUE) == shown
 
 
 @pytest.mark.parametrize(

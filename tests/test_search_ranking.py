@@ -91,6 +91,17 @@ def test_a_question_is_no_answer() -> None:
     assert texts(index, "boat")[0] == "the boat is ready"
 
 
+def test_an_entry_that_is_only_a_link_counts_half() -> None:
+    index = index_of(
+        list=far("[The opening hours of the harbour](harbour.md)"),
+        harbour=far("In winter the opening hours of the harbour are nine to five"),
+    )
+    answer, link, *_ = search(index, "opening hours of the harbour", explain=True)
+    assert answer.hit.text.startswith("In winter")
+    assert factor(answer, "link") == 1
+    assert factor(link, "link") == ranking.LINK_FACTOR
+
+
 def test_the_kind_of_answer_comes_first() -> None:
     index = index_of(
         on_2025_05_01=far(

@@ -17,9 +17,9 @@ from mdmem.search.terms import STOP_WORDS, SplitText, folded, split_scripts
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
-ASKS_CUE, TIME_CUE, AMOUNT_CUE = 1, 2, 4
-"""Cues of an entry: it ends in a question, holds words of time, holds an amount."""
-_SPEAKER_SHIFT = 3
+ASKS_CUE, TIME_CUE, AMOUNT_CUE, LINK_CUE = 1, 2, 4, 8
+"""Cues of an entry: it ends in a question, holds words of time, an amount, only a link."""
+_SPEAKER_SHIFT = 4
 
 _DAYS_BEFORE, _DAYS_AFTER = 1, 3
 """Days around a date in which a log may tell of it: events are written down late."""
@@ -59,6 +59,7 @@ _TIMES_AND_AMOUNTS = _TIME_WORDS | AMOUNT_WORDS
 _SPEAKER = late.pattern(
     r"(?:\*\*|__)?([^\W\d_][^\s:*_]*(?: [^\s:*_]+){0,2})(?:\*\*|__)?:(?:\*\*|__)?\s"
 )
+_ONLY_LINK = late.pattern(r"\W*(?:\[[^\]]*\]\([^()\s]*\)|\[\[[^\]]*\]\]|<?https?://\S+)\W*")
 _LAST_BRACKET = late.pattern(r"\s*\([^()]*\)\s*$")
 _SENTENCE_END = late.pattern(r"(?<=[.!?。！？؟\n])")
 _MARKS = ("?", "？", "؟")
@@ -122,6 +123,7 @@ def entry_cues(entry: Entry, words: Collection[str], is_log: bool) -> int:
         ASKS_CUE * (_asks(entry.text) and _without_bracket(entry.text).rstrip().endswith(_MARKS))
         | TIME_CUE * time
         | AMOUNT_CUE * amount
+        | LINK_CUE * _is_link(entry.text)
         | speaker << _SPEAKER_SHIFT
     )
 
@@ -172,6 +174,10 @@ def _without_bracket(text: str) -> str:
 
 def _name(word: str) -> int:
     return crc32(word.encode()) or 1
+
+
+def _is_link(text: str) -> bool:
+    return ("](" in text or "://" in text or "[[" in text) and bool(_ONLY_LINK.fullmatch(text))
 
 
 def begins_with_a_speaker(text: str) -> bool:

@@ -22,7 +22,7 @@ from operator import mul
 
 from mdmem.model import FileKind, Source
 from mdmem.model.searches import Factor
-from mdmem.search.cues import AMOUNT_CUE, ASKS_CUE, TIME_CUE, QuestionCues
+from mdmem.search.cues import AMOUNT_CUE, ASKS_CUE, LINK_CUE, TIME_CUE, QuestionCues
 from mdmem.startup.records import dataclass
 
 FIELD_WEIGHTS = {
@@ -93,6 +93,10 @@ DATE_FACTOR = 2.5
 """An entry of the date that the question names: 77.4 to 79.1 and 61.2 to 62.7."""
 QUESTION_FACTOR = 0.8
 """A closing question seldom holds an answer: 79.1 to 79.9 and 62.7 to 63.3."""
+LINK_FACTOR = 0.5
+"""An entry that is only a link. Documentation with a list of links: R@10 68.8 to 71.3 and MRR 22.7
+to 38.3; 0.3 is worth as much.
+"""
 ANSWER_FACTORS = {TIME_CUE: ("time", 1.5), AMOUNT_CUE: ("amount", 1.2)}
 """The kind of answer asked for. Time: 79.9 to 80.3 and 63.3 to 64.7. Amounts: 81.8 to 82.0 and 68.6
 to 68.7; with one index of all conversations 82.1 to 82.3 and 67.0 to 67.2.
@@ -212,7 +216,7 @@ def _product(factors: Iterable[Factor]) -> float:
 
 def _relevant_cues(cues: int, question: QuestionCues) -> tuple[bool, int]:
     """The part of an entry's cues that matters: whether its speaker is named, and the rest."""
-    return question.names_speaker(cues), cues & (ASKS_CUE | question.answer)
+    return question.names_speaker(cues), cues & (ASKS_CUE | LINK_CUE | question.answer)
 
 
 @lru_cache
@@ -226,6 +230,8 @@ def cue_factors(named: bool, shown: int) -> Iterator[Factor]:
         yield Factor("speaker", SPEAKER_FACTOR)
     if shown & ASKS_CUE:
         yield Factor("asks", QUESTION_FACTOR)
+    if shown & LINK_CUE:
+        yield Factor("link", LINK_FACTOR)
     for kind, (name, worth) in ANSWER_FACTORS.items():
         if shown & kind:
             yield Factor(name, worth)
