@@ -29,7 +29,6 @@ from pathlib import Path
 from other_texts import (
     _SENTENCE,
     _UNSPACED,
-    LEAST_ENTRY,
     Memory,
     completions,
     documentation,
