@@ -55,6 +55,7 @@ _FACTORS = {
     "speaker": "said by the person in the query",
     "date": "on the date in the query",
     "asks": "ends in a question",
+    "link": "is only a link",
     "time": "has words of time (the query asks when)",
     "amount": "has an amount (the query asks how many)",
     "age": "by age (see the settings)",
