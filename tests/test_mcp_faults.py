@@ -100,6 +100,7 @@ def test_broken_settings_until_they_are_mended(at: Desk):
         assert "Stripe" in running.text("memory_search", query="Stripe")
 
 
+@pytest.mark.slow
 def test_an_index_that_is_behind_and_a_lock_that_is_held(at: Desk):
     at.write("mdmem.toml", "lock_timeout = 0.1\n")
     with server(at) as running:
@@ -327,6 +328,7 @@ def test_a_cancelled_call_is_not_answered_and_its_write_is_whole(at: Desk, gate:
     assert leftovers(at) == []
 
 
+@pytest.mark.slow
 def test_cancelled_calls_hold_no_place(at: Desk):
     at.write("mdmem.toml", "lock_timeout = 3600\n")
     at.commit("settings")
@@ -349,6 +351,7 @@ def test_cancelled_calls_hold_no_place(at: Desk):
     assert leftovers(at) == []
 
 
+@pytest.mark.slow
 def test_a_host_that_dies_in_mid_call(at: Desk, gate: Gate):
     with server(at) as running:
         running.say(call(2, "memory_log", text="it rained"))
@@ -364,6 +367,7 @@ def test_a_host_that_dies_in_mid_call(at: Desk, gate: Gate):
     assert not any(Path(f"/proc/{child}").exists() for child in children)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("is_cancelled", [False, True])
 def test_a_signal_in_mid_call(at: Desk, gate: Gate, is_cancelled: bool):
     with server(at) as running:

@@ -51,6 +51,7 @@ def parameters(at: Desk, *options: str) -> "StdioServerParameters":
     )
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("in_process", [False, True])
 @pytest.mark.parametrize("mode", MODES)
 def test_the_official_client(at: Desk, mode: Any, in_process: bool):
@@ -120,6 +121,7 @@ def test_lines_that_are_no_messages_are_answered_and_so_are_calls_when_the_input
 LISTS = ["tools/list", "prompts/list", "resources/list"]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("version", "options"),
     [*((version, ()) for version in VERSIONS), (VERSIONS[-1], ("--read-only",))],
@@ -164,6 +166,7 @@ def test_the_tools_are_listed_before_the_sdk_is_loaded(at: Desk, first: tuple[st
     assert not {"mcp", "anyio", "pydantic", "mdmem.mcp.server"} & listed
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("options", [(), ("--read-only",)])
 def test_so_it_is_without_a_handshake(at: Desk, options: tuple[str, ...]):
     usual = tuple(line(each, each, _meta=ENVELOPE) for each in ("server/discover", *LISTS))
@@ -211,6 +214,7 @@ def test_read_only(at: Desk):
     assert "Stripe" in answers[4]["result"]["content"][0]["text"]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_though_its_input_is_open(at: Desk, number: signal.Signals):
     with server(at) as running:
