@@ -235,16 +235,17 @@ def test_on_a_narrow_terminal(at: Shell, columns: int) -> None:
     assert max(map(len, done.out.split("\n"))) <= columns
 
 
-def test_two_hundred_are_decided_by_sections(at: Shell) -> None:
+@pytest.mark.parametrize("count", [40, pytest.param(200, marks=pytest.mark.slow)])
+def test_many_are_decided_by_sections(at: Shell, count: int) -> None:
     """Many items take few keys."""
     propose(at, "Figma", "--key", "employer", "--section", "Work")
     at.git("switch", "-q", "-c", "many")
-    lines = "".join(f"- fact number {number}\n" for number in range(200))
+    lines = "".join(f"- fact number {number}\n" for number in range(count))
     at.write("MEMORY.md", MEMORY.replace("- home: Oslo\n", f"- home: Oslo\n{lines}"))
     at.git("commit", "-qam", "many")
     at.git("switch", "-q", "main")
     at.run("propose", "many", "--actor", "bot")
     review(at, "n", "A", "y", "n", "q")
     text = memory(at)
-    assert ("fact number 0\n" in text, text.count("fact number")) == (False, 199)
+    assert ("fact number 0\n" in text, text.count("fact number")) == (False, count - 1)
     assert "employer: Stripe" in text

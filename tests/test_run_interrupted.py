@@ -39,10 +39,10 @@ Memory.open(Path(sys.argv[1]), os.environ, progress=progress).pipelines.run()
 """
 
 
-@pytest.fixture
-def days(shell: Shell) -> int:
+@pytest.fixture(params=[12])
+def days(shell: Shell, request: pytest.FixtureRequest) -> int:
     """The number of days on each of which a session was held; the user's own settings name them."""
-    folder, count = shell.world.home / "sessions", 60
+    folder, count = shell.world.home / "sessions", int(request.param)
     folder.mkdir()
     for day in range(count):
         held: datetime = START - timedelta(days=day)
@@ -89,6 +89,7 @@ def test_its_words_on_a_terminal(shell: Shell, days: int):
     assert (done.status, f"digest: {days} entries of {days} sessions" in done.out) == (0, True)
 
 
+@pytest.mark.parametrize("days", [60], indirect=True)  # there has to be time for the signal
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_keeps_what_is_done(shell: Shell, days: int, number: signal.Signals):
     heads = {head(shell)}

@@ -179,6 +179,7 @@ class TestLogs:
             dated.on("2026-01-12").apply(Forget(fact, options=WriteOptions(session="another")))
         assert failure.value.code == "fact-not-found"
 
+    @pytest.mark.every(3)
     @pytest.mark.parametrize("renamed", [False, True])
     @pytest.mark.parametrize(
         "change",

@@ -138,6 +138,7 @@ def busy(at: Repository, seed: int) -> None:
     at.git("switch", "-q", "main")
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("seed", range(4))
 def test_lines_are_those_of_the_files(at: Repository, seed: int) -> None:
     busy(at, seed)
@@ -223,6 +224,7 @@ SETTINGS = {
 }  # fmt: skip
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("where", ["--local", "--global"])
 def test_no_setting_counts_and_nothing_is_written(at: Repository, where: str) -> None:
     busy(at, 3)
