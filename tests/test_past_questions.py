@@ -177,6 +177,24 @@ def test_questions_about_the_past(past: _Past):
         )
     assert len(questions) == 124
     assert right >= 0.95 * len(questions)
+    found = past.on("2026-01-15").search(Search("Where did the user work first?")).hits
+    assert {hit.status.value for hit in found} == {"current"}, "nothing stale without history"
+    for question in (
+        "Where did the user work first?",
+        "How often has standup moved?",
+        "rent in March 2025",
+    ):
+        assert_scores_add_up(past.hits(question, explain=True))
+
+
+def assert_scores_add_up(hits: tuple[Hit, ...]) -> None:
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    for hit in hits:
+        assert hit.explanation is not None
+        product = math.prod(factor.value for factor in hit.explanation.factors)
+        assert sum(part.score for part in hit.explanation.parts) * product == pytest.approx(
+            hit.score, rel=0.01
+        )
 
 
 class TestVersions:
@@ -257,24 +275,3 @@ class TestVersions:
         past.log("2025-02-01", "lives in Oslo")
         past.remember("2025-05-01", "lives in Bergen", "lives in Oslo")
         assert past.texts("Where did I live first?", file="MEMORY.md") == ["lives in Bergen"]
-
-    def test_scores_are_in_order_and_add_up(self, past: _Past):
-        _write_facts(past)
-        for question in (
-            "Where did the user work first?",
-            "How often has standup moved?",
-            "rent in March 2025",
-        ):
-            hits = past.hits(question, explain=True)
-            assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-            for hit in hits:
-                assert hit.explanation is not None
-                product = math.prod(factor.value for factor in hit.explanation.factors)
-                assert sum(part.score for part in hit.explanation.parts) * product == pytest.approx(
-                    hit.score, rel=0.01
-                )
-
-    def test_nothing_stale_without_history(self, past: _Past):
-        _write_facts(past)
-        found = past.on("2026-01-15").search(Search("Where did the user work first?")).hits
-        assert {hit.status.value for hit in found} == {"current"}

@@ -663,7 +663,7 @@ class TestProposals:
         return {str(view.new or view.old) for view in views if view.state.waits}
 
     def in_step(self, pair: Pair) -> list[str]:
-        for at in (pair.ada, pair.bo, pair.ada, pair.bo):
+        for at in (pair.ada, pair.bo, pair.ada):
             sync(at)
         assert self.waiting(pair.ada) == self.waiting(pair.bo)
         assert self.refs(pair.ada) == self.refs(pair.bo)
@@ -704,6 +704,7 @@ class TestProposals:
         propose(pair.ada, fact("basalt is a fish"))
         self.in_step(pair)
         reject(pair.bo, name, fact_id("basalt is a fish"))
+        sync(pair.bo)
         self.in_step(pair)
         assert self.waiting(pair.ada) == {"amber is a stone"}
         own = branches.own_ref(pair.ada.workspace, BOT)
