@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import termios
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -243,6 +243,42 @@ def shell(
     yield prepared
     for opened in prepared.kept:
         opened.close()
+
+
+MadeOnce = Callable[[str, Callable[[], object]], None]
+
+
+@pytest.fixture(scope="session")
+def folders_made() -> dict[str, Path]:
+    """What `made_once` puts into folders, by its name."""
+    return {}
+
+
+@pytest.fixture
+def made_once(
+    world: World,
+    repository: Path,
+    folders_made: dict[str, Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> MadeOnce:
+    """Does something of a name in the home and the repository of a test. The tests after it are
+    given what came of it; nothing in there may hold the path of either.
+    """
+
+    def make(name: str, action: Callable[[], object]) -> None:
+        if name in folders_made:
+            for path in (world.home, repository):
+                shutil.rmtree(path)
+                shutil.copytree(folders_made[name] / path.name, path, symlinks=True)
+            match_index(repository)
+            return
+        action()
+        folder = tmp_path_factory.mktemp("made")
+        for path in (world.home, repository):
+            shutil.copytree(path, folder / path.name, symlinks=True)
+        folders_made[name] = folder
+
+    return make
 
 
 def elsewhere(shell: Shell) -> None:

@@ -3,14 +3,20 @@
 import json
 
 import pytest
-from commandline import NOW, Shell
+from commandline import NOW, MadeOnce, Shell
 
 MEMORY = "# Memory\n\n## Facts\n\n- home: Oslo\n- employer: Stripe\n"
 
 
 @pytest.fixture
-def at(shell: Shell) -> Shell:
+def at(shell: Shell, made_once: MadeOnce) -> Shell:
     """Rivals, two plain items and an outdated one, listed."""
+    made_once("a list of proposals", lambda: list_proposals(shell))
+    shell.patch.chdir(shell.folder)
+    return shell
+
+
+def list_proposals(shell: Shell) -> None:
     shell.write("MEMORY.md", MEMORY)
     shell.git("add", "-A")
     shell.git("commit", "-q", "-m", "a memory")
@@ -21,7 +27,6 @@ def at(shell: Shell) -> Shell:
     propose(shell, 10, "plays chess")
     shell.run("remember", "Trondheim", "--key", "home", "--section", "Facts")
     assert [item["number"] for item in items(shell)] == [1, 2, 3, 4]
-    return shell
 
 
 def items(shell: Shell) -> list[dict[str, object]]:

@@ -5,12 +5,23 @@ workspace.
 import json
 import re
 import shlex
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 import pytest
-from commandline import FACT, HIT, MEMORY, NOW, WRITE, Done, Shell, commits, mdmem, on_terminal
+from commandline import (
+    FACT,
+    HIT,
+    MEMORY,
+    NOW,
+    WRITE,
+    Done,
+    MadeOnce,
+    Shell,
+    commits,
+    mdmem,
+    on_terminal,
+)
 from conftest import EMAIL, NAME
 
 from mdmem.text.facts import fact_id
@@ -40,6 +51,9 @@ class Year:
 
     def __init__(self, shell: Shell) -> None:
         self.shell = shell
+
+    def live(self) -> None:
+        shell = self.shell
         shell.write("MEMORY.md", MEMORY.replace("- works at Stripe\n", "Since when.\n"))
         shell.git("commit", "-q", "-m", "to begin with", "MEMORY.md")
         self.on(
@@ -99,8 +113,12 @@ class Year:
 
 
 @pytest.fixture
-def year(shell: Shell) -> Iterator[Year]:
-    return Year(shell)
+def year(shell: Shell, made_once: MadeOnce) -> Year:
+    year = Year(shell)
+    made_once("year", year.live)
+    shell.patch.chdir(shell.folder)
+    shell.patch.setenv("MDMEM_NOW", "2026-04-09T12:00:00")
+    return year
 
 
 class TestHistory:

@@ -14,6 +14,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from commandline import MadeOnce
 from conftest import World
 from held_open import kept
 from workspaces import NOW, Desk, desk
@@ -52,9 +53,20 @@ CLAUDE = WriteOptions(actor="claude")
 
 
 @pytest.fixture
-def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+def at(
+    world: World,
+    repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    made_once: MadeOnce,
+) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
-    at = desk(world, repository, seed=SEED)
+    at = Desk(world, repository)
+    made_once("two proposals and a branch", lambda: begin(at))
+    return at
+
+
+def begin(at: Desk) -> None:
+    desk(at.world, at.root, seed=SEED)
     with closing(Memory.open(at.root, os.environ)) as opened:
         opened.proposals.propose(Propose(Remember("likes coffee", section="Home", options=CLAUDE)))
         opened.proposals.propose(Propose(Forget("likes tea", options=CLAUDE)))
@@ -64,7 +76,6 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     at.write("memory/side.md", "- only there\n")
     at.commit("side")
     at.git("switch", "-q", "-")
-    return at
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commandline import MadeOnce
 from conftest import World
 from proposal_actions import SEED, closed, fact, parts, problem, propose, reject, trailers
 from workspaces import NOW, Desk, desk
@@ -326,8 +327,18 @@ def test_what_was_accepted_and_changed_later_does_not_come_back(at: Desk) -> Non
 
 
 @pytest.fixture
-def several(at: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
+def several(
+    at: Desk,
+    monkeypatch: pytest.MonkeyPatch,
+    made_once: MadeOnce,
+) -> Desk:
     """Three plain items, an overtaken one and rivals."""
+    made_once("several proposals", lambda: propose_several(at, monkeypatch))
+    monkeypatch.setenv("MDMEM_NOW", "2026-03-05T11:00:00")
+    return at
+
+
+def propose_several(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     propose(at, fact("Bergen", key="home"), actor="one")
     at.apply(fact("Trondheim", key="home"))
     propose(at, fact(CELLO), actor="one")
@@ -339,7 +350,6 @@ def several(at: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
     employers(at, monkeypatch)
     propose(at, fact(CHESS), actor="two")
     listed(at)
-    return at
 
 
 def test_all_but_what_is_overtaken_or_a_rival(several: Desk) -> None:

@@ -5,6 +5,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from commandline import MadeOnce
 from conftest import World
 from proposal_actions import SEED, fact, parts, propose
 from workspaces import Desk, desk
@@ -110,7 +111,17 @@ def values(at: Desk) -> list[list[list[str]]]:
 
 
 @pytest.fixture
-def proposed(at: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
+def proposed(
+    at: Desk,
+    monkeypatch: pytest.MonkeyPatch,
+    made_once: MadeOnce,
+) -> Desk:
+    made_once("proposals of some days", lambda: propose_all(at, monkeypatch))
+    on(monkeypatch, "2026-03-05T10:00:00")
+    return at
+
+
+def propose_all(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     on(monkeypatch, "2026-02-28T10:00:00")
     propose(at, fact("Linear", "Work", key="employer"), actor="codex")
     on(monkeypatch, "2026-03-04T09:00:00")
@@ -126,8 +137,6 @@ def proposed(at: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
     at.apply(fact("Bergen", key="home"))
     on(monkeypatch, "2026-03-05T09:30:00")
     propose(at, decision, actor="dream2")
-    on(monkeypatch, "2026-03-05T10:00:00")
-    return at
 
 
 @pytest.mark.parametrize(("columns", "text"), [(100, AT_100), (72, AT_72), (40, AT_40)])
