@@ -256,27 +256,24 @@ def folders_made() -> dict[str, Path]:
 
 @pytest.fixture
 def made_once(
-    world: World,
-    repository: Path,
-    folders_made: dict[str, Path],
-    tmp_path_factory: pytest.TempPathFactory,
+    world: World, folders_made: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> MadeOnce:
-    """Does something of a name in the home and the repository of a test. The tests after it are
-    given what came of it; nothing in there may hold the path of either.
+    """Does something of a name in the folder of a test: its home and repositories. The tests after
+    it are given what came of it, so that nothing in there may hold the folder's path.
     """
 
     def make(name: str, action: Callable[[], object]) -> None:
-        if name in folders_made:
-            for path in (world.home, repository):
-                shutil.rmtree(path)
-                shutil.copytree(folders_made[name] / path.name, path, symlinks=True)
-            match_index(repository)
+        folder = world.home.parent
+        if name not in folders_made:
+            action()
+            made = tmp_path_factory.mktemp("made") / "once"
+            folders_made[name] = Path(shutil.copytree(folder, made, symlinks=True))
             return
-        action()
-        folder = tmp_path_factory.mktemp("made")
-        for path in (world.home, repository):
-            shutil.copytree(path, folder / path.name, symlinks=True)
-        folders_made[name] = folder
+        for path in folder.iterdir():
+            shutil.rmtree(path)
+        shutil.copytree(folders_made[name], folder, symlinks=True, dirs_exist_ok=True)
+        for index in folder.glob("*/.git/index"):
+            match_index(index.parents[1])
 
     return make
 

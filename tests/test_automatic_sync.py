@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_syncing import Pair, failure, sync
+from commandline import MadeOnce
+from test_syncing import Pair, failure, name_remote, sync
 from test_syncing import pair as pair
 from workspaces import Desk
 
@@ -57,10 +58,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def auto(pair: Pair) -> Pair:
+def auto(pair: Pair, made_once: MadeOnce) -> Pair:
     """Two clones that were synced once, and whose user wants it done without asking."""
-    for at in (pair.ada, pair.bo):
-        sync(at)
+    made_once("two clones in step", lambda: [sync(at) for at in (pair.ada, pair.bo)])
+    name_remote(pair)
     settings(pair, 'sync = "auto"\n')
     return pair
 

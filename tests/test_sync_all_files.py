@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
-from commandline import Shell
+from commandline import MadeOnce, Shell
 from commandline import shell as shell
-from test_syncing import LOG, Pair, fact, failure, sync
+from test_syncing import LOG, Pair, fact, failure, name_remote, sync
 from test_syncing import pair as pair
 from workspaces import Desk
 
@@ -16,14 +16,19 @@ CODE = "one\ntwo\nthree\nfour\nfive\n"
 
 
 @pytest.fixture
-def code(pair: Pair) -> Pair:
+def code(pair: Pair, made_once: MadeOnce) -> Pair:
     """Two clones of a memory with code beside it."""
+    made_once("two clones with code", lambda: add_code(pair))
+    name_remote(pair)
+    return pair
+
+
+def add_code(pair: Pair) -> None:
     pair.ada.write("app.py", CODE)
     pair.ada.write("bin/run", "#!/bin/sh\n").chmod(0o755)
     pair.ada.commit("app")
     assert sync(pair.ada, all_files=True).pushed == 1
     assert sync(pair.bo, all_files=True).pulled == 1
-    return pair
 
 
 def change(at: Desk, path: str, text: str | bytes) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from commandline import Shell
+from commandline import MadeOnce, Shell
 from conftest import World
 from proposal_actions import BOT, accept, propose, reject, silent
 from workspaces import TOKEN, Desk
@@ -79,23 +79,36 @@ class Pair:
 
 
 @pytest.fixture
-def pair(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair:
+def pair(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_once: MadeOnce
+) -> Pair:
     monkeypatch.setenv("MDMEM_NOW", "2026-03-05T10:00:00")
-    origin = tmp_path / "origin.git"
-    world.git(tmp_path, "init", "-q", "--bare", "-b", "main", origin)
-    desks = []
-    for name in ("ada", "bo"):
-        world.git(tmp_path, "clone", "-q", origin, name)
-        at = Desk(world, tmp_path / name)
-        at.git("config", "user.name", name)
-        at.git("config", "user.email", f"{name}@example.org")
-        if not desks:
+    made = Pair(
+        Desk(world, tmp_path / "ada"), Desk(world, tmp_path / "bo"), tmp_path / "origin.git"
+    )
+    made_once("two clones", lambda: clone(made))
+    name_remote(made)
+    return made
+
+
+def name_remote(pair: Pair) -> None:
+    """Have the clones name the folder of their remote, which may be copied."""
+    for at in (pair.ada, pair.bo):
+        at.git("remote", "set-url", "origin", pair.origin)
+
+
+def clone(pair: Pair) -> None:
+    folder = pair.origin.parent
+    pair.ada.world.git(folder, "init", "-q", "--bare", "-b", "main", pair.origin)
+    for at in (pair.ada, pair.bo):
+        at.world.git(folder, "clone", "-q", pair.origin, at.root)
+        at.git("config", "user.name", at.root.name)
+        at.git("config", "user.email", f"{at.root.name}@example.org")
+        if at is pair.ada:
             at.write("MEMORY.md", SEED)
             at.write("AGENTS.md", "Be brief.\n")
             at.commit("seed")
             at.git("push", "-q", "origin", "main")
-        desks.append(at)
-    return Pair(*desks, origin)
 
 
 def sync(at: Desk, **options: object) -> SyncResult:
