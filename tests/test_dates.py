@@ -85,9 +85,15 @@ def test_a_day_that_is_past_is_one(at: Desk) -> None:
 
 @pytest.mark.parametrize("text", ["03/04/2026", "3.4.2026", "3/4", "on 3.4.", "2026/03/04", "12.5"])
 def test_digits_that_could_be_two_dates_are_refused(at: Desk, text: str) -> None:
-    for read in (dates.first_day, dates.last_day, dates.past_day, dates.last_day_to_come):
+    workspace = at.workspace
+    for read in (
+        lambda: dates.days_asked(workspace, text, None),
+        lambda: dates.days_asked(workspace, None, text),
+        lambda: dates.past_day(workspace, text, "since"),
+        lambda: dates.last_day_to_come(workspace, text, "since"),
+    ):
         with pytest.raises(MdmemError) as failure:
-            read(at.workspace, text, "since")
+            read()
         assert (failure.value.code, failure.value.exit_status) == ("ambiguous-date", 2)
 
 
