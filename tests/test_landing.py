@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commandline import MadeOnce
 from conftest import World
 from workspaces import Desk, desk
 
@@ -24,9 +25,15 @@ NAMES = ("MEMORY.md", "memory/gone.md", "memory/new/x.md", "memory/pond.md")
 
 
 @pytest.fixture
-def at(world: World, repository: Path) -> Desk:
+def at(world: World, repository: Path, made_once: MadeOnce) -> Desk:
     """A workspace at `main`, with a commit to land at `theirs`."""
-    at = desk(world, repository)
+    at = Desk(world, repository)
+    made_once("a commit to land", lambda: begin(at))
+    return at
+
+
+def begin(at: Desk) -> None:
+    desk(at.world, at.root)
     at.write("MEMORY.md", BASE)
     at.write("AGENTS.md", "Be brief.\n")
     at.write("memory/gone.md", "- old\n")
@@ -40,7 +47,6 @@ def at(world: World, repository: Path) -> Desk:
     at.git("rm", "-q", "memory/gone.md")
     at.commit("theirs\n\nMdmem-Op: save\nMdmem-Source: auto")
     at.git("checkout", "-q", "main")
-    return at
 
 
 def land(at: Desk, said: Callable[[str], None] = lambda _: None) -> bool:

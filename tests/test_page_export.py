@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import NoReturn
 
 import pytest
+from commandline import MadeOnce
 from conftest import World
 from dated_memory import DatedMemory
 from dated_memory import dated as dated
@@ -87,8 +88,13 @@ def words(page: str) -> str:
 
 
 @pytest.fixture
-def memory(dated: DatedMemory) -> Memory:
+def memory(dated: DatedMemory, made_once: MadeOnce) -> Memory:
     """Days of a person and an agent, two notes, and a contradiction."""
+    made_once("days to export", lambda: live(dated))
+    return dated.on("2026-02-09")
+
+
+def live(dated: DatedMemory) -> None:
     stated = WriteOptions(source=Source.USER_STATED)
     dated.at.write("memory/house.md", HOUSE)
     dated.at.write("memory/people.md", "# People\n\n- Lena: has the key\n- pet: cat\n- pet: dog\n")
@@ -98,7 +104,6 @@ def memory(dated: DatedMemory) -> Memory:
     dated.on("2026-02-03").apply(Remember("Oslo", key="region", section="Work", options=by_agent))
     dated.on("2026-02-05T10:00").apply(Log("the lift is out"))
     dated.on("2026-02-05T11:00").apply(Forget("lives in Oslo"))
-    return dated.on("2026-02-09")
 
 
 @pytest.mark.costly

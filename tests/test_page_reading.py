@@ -10,6 +10,7 @@ from datetime import date, timedelta
 from urllib.parse import quote
 
 import pytest
+from commandline import MadeOnce
 from dated_memory import DatedMemory
 from dated_memory import dated as dated
 from dated_memory import dated_desk as dated_desk
@@ -51,8 +52,13 @@ See [[people]], [[MEMORY#Work|what is settled]], [[nobody]] and [the people](peo
 
 
 @pytest.fixture
-def memory(dated: DatedMemory) -> Memory:
+def memory(dated: DatedMemory, made_once: MadeOnce) -> Memory:
     """Three days of a person and an agent, two notes, and an edit that is not saved."""
+    made_once("three days for pages", lambda: live(dated))
+    return dated.on("2026-02-05T17:00:00")
+
+
+def live(dated: DatedMemory) -> None:
     dated.at.write("memory/house.md", HOUSE)
     dated.at.write("memory/people.md", "# People\n\n- Lena: has the key\n")
     dated.on("2026-02-01").apply(Remember("Dublin", key="region", section="Work", options=STATED))
@@ -65,7 +71,6 @@ def memory(dated: DatedMemory) -> Memory:
     dated.on("2026-02-02T09:40:00").apply(Log("and hailed", options=BY_AGENT))
     dated.on("2026-02-05T08:00:00").apply(Forget("lives in Oslo", options=STATED))
     dated.at.write("memory/people.md", "# People\n\n- Lena: has the key\n- Mats: has none\n")
-    return dated.on("2026-02-05T17:00:00")
 
 
 class TestToday:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from commandline import MadeOnce
 from conftest import World
 from pi_sessions import digest, write_session
 from workspaces import Desk
@@ -48,24 +49,30 @@ class Pair:
 
 
 @pytest.fixture
-def pair(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair:
+def pair(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_once: MadeOnce
+) -> Pair:
     dates: dict[str, str] = {}
     world = World(world.home, ChainMap(dates, dict(world.environment)))
-    origin = tmp_path / "origin.git"
-    world.git(tmp_path, "init", "-q", "--bare", origin)
-    clones = []
-    for name in ("ada", "bo"):
-        world.git(tmp_path, "clone", "-q", origin, name)
-        at = Desk(world, tmp_path / name)
-        at.git("config", "user.name", name)
-        at.git("config", "user.email", f"{name}@example.org")
-        if not clones:
+    ada, bo = (Desk(world, tmp_path / name) for name in ("ada", "bo"))
+    made_once("two clones that merge", lambda: clone(ada, bo))
+    for at in (ada, bo):
+        at.git("remote", "set-url", "origin", tmp_path / "origin.git")
+    return Pair(ada, bo, dates, monkeypatch)
+
+
+def clone(*clones: Desk) -> None:
+    folder = clones[0].root.parent
+    clones[0].world.git(folder, "init", "-q", "--bare", "origin.git")
+    for at in clones:
+        at.world.git(folder, "clone", "-q", folder / "origin.git", at.root)
+        at.git("config", "user.name", at.root.name)
+        at.git("config", "user.email", f"{at.root.name}@example.org")
+        if at is clones[0]:
             at.write("MEMORY.md", SEED)
             at.commit("seed")
             at.git("push", "-q", "origin", "HEAD")
         initialise(Initialise(str(at.root), hooks=False), os.environ)
-        clones.append(at)
-    return Pair(*clones, dates, monkeypatch)
 
 
 def memory(at: Desk) -> Memory:
