@@ -22,6 +22,9 @@ from hypothesis import HealthCheck, settings
 from mdmem.folder.trust import HOST_MARKS
 
 os.environ.setdefault("MDMEM_SERVER", "off")  # on: `make test-server`
+# A folder without certificates: each client of a model reads the system's otherwise, in 20 ms.
+os.environ.pop("SSL_CERT_FILE", None)
+os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 pytest_plugins = ["commandline", "dated_memory", "replays"]
 """Modules with further fixtures. Named here, since the first one imports this module."""
 DATE = "2026-03-05T09:30:00+00:00"
