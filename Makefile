@@ -12,15 +12,22 @@ STAMP := $(VENV)/.installed
 PYTEST := PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest
 # One more than the cores of a small machine: tests wait for processes and for the disk.
 WORKERS := -n 3
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+PARTS := $(addprefix check-,$(shell seq $(CORES)))
 
-.PHONY: demo check near test test-all test-slow test-clients test-page test-plain test-server suite lint explore mutants docs bench clean
+.PHONY: $(PARTS) demo check near test test-all test-slow test-clients test-page test-plain test-server suite lint explore mutants docs bench clean
 
 demo: $(STAMP)
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
 
-# All that can be said in seconds: the tests that start no git and cost little, with a tenth of the examples.
-check: lint
-	$(PYTEST) -n auto -q -m "not git and not slow and not clients and not costly" --hypothesis-profile=check
+# All that can be said in seconds: the tests that start no git and cost little, with a tenth of the examples. Each core has a part of the
+# files: workers of pytest-xdist would all collect all of them.
+check: $(STAMP)
+	@$(MAKE) --no-print-directory -j $(CORES) lint $(PARTS)
+
+$(PARTS): check-%: $(STAMP)
+	@printed=$$($(PYTEST) -q -p no:cacheprovider -m "not git and not slow and not clients and not costly" --hypothesis-profile=check \
+		--part=$*/$(CORES) 2>&1) && echo "$$printed" | tail -n 1 || { echo "$$printed"; exit 1; }
 
 # The tests next to what differs from `main`, for a minute.
 near: $(STAMP)

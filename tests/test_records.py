@@ -224,6 +224,7 @@ def test_the_switch_gives_the_standard_library_s(monkeypatch: pytest.MonkeyPatch
         )
 
 
+@pytest.mark.costly
 def test_no_module_makes_dataclasses_of_the_standard_librarys():
     for info in pkgutil.walk_packages(mdmem.__path__, "mdmem."):
         if not info.name.startswith(("mdmem.hooks", "mdmem.templates", "mdmem.__main__")):
