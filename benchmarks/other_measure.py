@@ -25,12 +25,13 @@ from pathlib import Path
 from conversations import build_index, read_files
 
 from mdmem.model import FilePath
-from mdmem.search.entry_words import heading_words, own_words
+from mdmem.search.entry_words import heading_words, words_of_text
 from mdmem.search.indexer import SearchIndex
+from mdmem.search.languages import ENGLISH
 from mdmem.search.query import Filter, IndexQuery
-from mdmem.search.terms import ENGLISH, grams, query_terms
+from mdmem.search.terms import grams, query_terms
 from mdmem.text.document import parse
-from mdmem.text.entries import entries
+from mdmem.text.entries import entries, shown_text
 
 K1, B = 1.2, 0.75
 FIRST, DEPTH = 10, 30
@@ -79,7 +80,7 @@ class PlainSearch:
         for path, text in files.items():
             for entry in entries(parse(text), FilePath(path)):
                 own, above = (
-                    own_words(entry, language),
+                    words_of_text(shown_text(entry), language),
                     heading_words(FilePath(path), entry.section, language),
                 )
                 words = [
@@ -95,7 +96,7 @@ class PlainSearch:
 
     def search(self, question: str) -> list[Lines]:
         """The best entries for a question."""
-        terms = query_terms(question, self.language)
+        terms = query_terms(question, (self.language,))
         scores: dict[int, float] = defaultdict(float)
         for term in (*terms.words, *terms.grams):
             held = self.holding.get(term, ())

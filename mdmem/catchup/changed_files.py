@@ -39,9 +39,10 @@ from mdmem.repo.git_files import object_id
 from mdmem.search import schema
 from mdmem.search.indexer import FileEntries, FileFields, FileTexts, SearchIndex, file_fields
 from mdmem.search.labels import file_label
+from mdmem.search.languages import ENGLISH
 from mdmem.search.schema import document_text, lifetime_text, stored_row
 from mdmem.search.snapshot import FileStamp, Snapshot, SnapshotFile, is_long, stamp_bytes
-from mdmem.search.terms import ENGLISH, terms
+from mdmem.search.terms import terms
 from mdmem.text import frontmatter
 from mdmem.text.document import parse_bytes
 from mdmem.text.entries import entries

@@ -17,7 +17,8 @@ from typing import NamedTuple
 from mdmem.extract import sentences
 from mdmem.extract.relative_dates import annotate
 from mdmem.llm.plain_words import is_plain
-from mdmem.search.terms import STOP_WORDS, folded, stem
+from mdmem.search.languages import STOP_WORDS
+from mdmem.search.terms import folded, stem
 from mdmem.startup import late
 from mdmem.words import en
 

@@ -15,11 +15,12 @@ from mdmem.queries import dates
 from mdmem.queries.past_questions import Asked, CalendarSpan, PastQuestion, day_after, day_before
 from mdmem.search.indexer import SearchIndex
 from mdmem.search.labels import fact_label, fact_number, statement_number
+from mdmem.search.languages import STOP_WORDS
 from mdmem.search.query import IndexQuery
 from mdmem.search.ranking import SCORE_DIGITS
 from mdmem.search.results import Match, make_hit
 from mdmem.search.schema import IndexRow
-from mdmem.search.terms import STOP_WORDS, folded, split_scripts, stem
+from mdmem.search.terms import folded, split_scripts, stem
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import normalise_key
 from mdmem.workspace import Workspace

@@ -13,7 +13,8 @@ from itertools import pairwise
 from zlib import crc32
 
 from mdmem.model.trail import Entry
-from mdmem.search.terms import STOP_WORDS, SplitText, folded, split_scripts
+from mdmem.search.languages import STOP_WORDS
+from mdmem.search.terms import SplitText, folded, split_scripts
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 

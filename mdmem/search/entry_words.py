@@ -14,14 +14,15 @@ from mdmem.folder.layout import day_of
 from mdmem.model import FilePath, SectionPath
 from mdmem.model.trail import Entry
 from mdmem.search import ranking
+from mdmem.search.languages import languages_of_file, lowered
 from mdmem.search.terms import (
+    SplitText,
     grams,
     indexed_words,
     pairs,
     split_scripts,
     stemmed,
     terms,
-    text_language,
 )
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -40,12 +41,15 @@ _MANY = -1
 
 @dataclass(frozen=True, slots=True)
 class OwnWords:
-    """The words of an entry: folded, as indexed, as added to neighbours, and unspaced runs."""
+    """The words of an entry: folded, as indexed in its language, as added to neighbours, and
+    unspaced runs.
+    """
 
     words: list[str]
     indexed: str
     beside: str
     runs: tuple[str, ...]
+    language: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +60,29 @@ class HeadingWords:
     runs: tuple[str, ...]
 
 
-def own_words(entry: Entry, language: str) -> OwnWords:
-    """The words of an entry's text, in a memory of a language."""
-    return words_of_text(shown_text(entry), language)
+def words_of_file(entries: Sequence[Entry], usual_language: str) -> list[OwnWords]:
+    """The words of the texts of a file's entries, each in its language."""
+    texts = [split_scripts(shown_text(entry)) for entry in entries]
+    words = [indexed_words(text.spaced) for text in texts]
+    lowered_words = [lowered(text.spaced, each) for text, each in zip(texts, words, strict=True)]
+    languages = languages_of_file(lowered_words, usual_language)
+    return list(map(_own_words, texts, words, languages))
 
 
 def words_of_text(text: str, language: str) -> OwnWords:
-    """The words of a text, in a memory of a language."""
-    scripts = None if text.isascii() else split_scripts(text)
-    spaced, runs = (scripts.spaced, scripts.runs) if scripts else (text, ())
-    words = indexed_words(spaced)
-    indexed = stemmed(words, text_language(spaced, words, language))
+    """The words of a text in a language."""
+    scripts = split_scripts(text)
+    return _own_words(scripts, indexed_words(scripts.spaced), language)
+
+
+def _own_words(text: SplitText, words: list[str], language: str) -> OwnWords:
+    indexed, spaced = stemmed(words, language), text.spaced
     beside = (
         indexed
         if len(spaced) <= MAX_NEIGHBOUR_CHARS
-        else terms(spaced[:MAX_NEIGHBOUR_CHARS], language)
+        else stemmed(indexed_words(spaced[:MAX_NEIGHBOUR_CHARS]), language)
     )
-    return OwnWords(words, indexed, beside, runs)
+    return OwnWords(words=words, indexed=indexed, beside=beside, runs=text.runs, language=language)
 
 
 _kept_words_of_text = lru_cache(maxsize=_KEPT)(words_of_text)
@@ -81,7 +91,7 @@ _kept_words_of_text = lru_cache(maxsize=_KEPT)(words_of_text)
 
 @lru_cache(maxsize=_KEPT)
 def heading_words(path: FilePath, section: SectionPath, language: str) -> HeadingWords:
-    """The words above the entries of a section of a file."""
+    """The words above entries in a language of a section of a file."""
     scripts = split_scripts(" ".join((*section, _names(path))))
     return HeadingWords(terms(scripts.spaced, language), scripts.runs)
 
@@ -115,7 +125,7 @@ def words_held(
         entry: the entry.
         about: see `schema.IndexRow`.
         terms_of_fields: see `query.own_terms`.
-        language: that of the memory.
+        language: that of the entry.
     """
     own = _kept_words_of_text(shown_text(entry), language)
     above = with_about(heading_words(entry.path, entry.section, language), about, language)

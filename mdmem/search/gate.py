@@ -30,10 +30,9 @@ from mdmem.model.trail import Entry
 from mdmem.search import query, ranking
 from mdmem.search.cues import AMOUNT_WORDS, question_cues
 from mdmem.search.english import BASE_FORMS
+from mdmem.search.languages import ENGLISH, STOP_WORDS
 from mdmem.search.query import Lexicon
 from mdmem.search.terms import (
-    ENGLISH,
-    STOP_WORDS,
     indexed_words,
     query_terms,
     split_scripts,
@@ -63,6 +62,7 @@ RARE_SHARE = 0.5
 LEAST_CHARACTER_SHARE = 0.25
 """In scripts without spaces: the share of a prompt's pairs in one hit (not measured)."""
 
+_ONLY_ENGLISH = (ENGLISH,)
 _READ_HITS = 8
 _TELLING_WORDS = 2
 _MOST_CHARS = 1000
@@ -134,14 +134,14 @@ class Evidence:
         )
 
 
-def prompt_words(prompt: str, lexicon: Lexicon, language: str = ENGLISH) -> tuple[PromptWord, ...]:
-    """The words of a prompt in an index of a language."""
+def prompt_words(prompt: str, lexicon: Lexicon) -> tuple[PromptWord, ...]:
+    """The words of a prompt in an index."""
     most = ranking.rarity(lexicon.total, 0)
     relatives: dict[str, set[str]] = {}
-    for name, term, _, query_word in query.clauses(prompt, lexicon, language):
+    for name, term, _, query_word in query.clauses(prompt, lexicon):
         if name in ranking.OWN_FIELDS and term != query_word:
             relatives.setdefault(query_word, set()).add(term)
-    asked = query_terms(prompt, language)
+    asked = query_terms(prompt, lexicon.languages)
     return (
         *(
             PromptWord(
@@ -158,7 +158,7 @@ def is_carried(
     words: Sequence[PromptWord],
     hits: Sequence[Hit],
     entries: int,
-    language: str = ENGLISH,
+    languages: Sequence[str] = _ONLY_ENGLISH,
 ) -> bool:
     """True if memory carries a prompt as typed.
 
@@ -166,7 +166,7 @@ def is_carried(
         words: its words in this index.
         hits: best first.
         entries: the size of the index.
-        language: of the index.
+        languages: those of the index.
     """
     if not hits or not words:
         return False
@@ -177,34 +177,36 @@ def is_carried(
             for hit_text in (hit.text[:_MOST_CHARS] for hit in hits[:_READ_HITS])
         )
         return most >= LEAST_CHARACTER_SHARE * len(grams)
-    if not _most_matched(words, hits, language, _is_number) and not _names_a_date(prompt):
+    if not _most_matched(words, hits, languages, _is_number) and not _names_a_date(prompt):
         return False
-    return measure_evidence(prompt, words, hits, entries, language).sum > 0
+    return measure_evidence(prompt, words, hits, entries, languages).sum > 0
 
 
 def holds_rare_words(
-    words: Sequence[PromptWord], hit: Hit | Entry, language: str = ENGLISH
+    words: Sequence[PromptWord], hit: Hit | Entry, languages: Sequence[str] = _ONLY_ENGLISH
 ) -> bool:
     """True if a hit has all words of a prompt that few entries have; relatives count."""
     rare = [word for word in words if word.rarity >= RARE_SHARE]
-    return all(_matches(rare, hit, language))
+    return all(_matches(rare, hit, languages))
 
 
-def stands_alone(words: Sequence[PromptWord], hits: Sequence[Hit], language: str = ENGLISH) -> bool:
+def stands_alone(
+    words: Sequence[PromptWord], hits: Sequence[Hit], languages: Sequence[str] = _ONLY_ENGLISH
+) -> bool:
     """True if one hit has two words of a prompt that say what it is about."""
-    return _most_matched(words, hits, language, _says_little) >= _TELLING_WORDS
+    return _most_matched(words, hits, languages, _says_little) >= _TELLING_WORDS
 
 
 def _most_matched(
     words: Sequence[PromptWord],
     hits: Sequence[Hit],
-    language: str,
+    languages: Sequence[str],
     is_left_out: Callable[[str], bool],
 ) -> int:
     """The number of words in the hit that has most of them; relatives count."""
     counted = [word for word in words if not is_left_out(word.own)]
     return max(
-        (sum(map(bool, _matches(counted, hit, language))) for hit in hits[:_READ_HITS]), default=0
+        (sum(map(bool, _matches(counted, hit, languages))) for hit in hits[:_READ_HITS]), default=0
     )
 
 
@@ -222,19 +224,26 @@ def _names_a_date(prompt: str) -> bool:
 
 
 def lines_for_task(
-    prompt: str, things: Sequence[str], hits: Sequence[Hit], language: str = ENGLISH
+    prompt: str,
+    things: Sequence[str],
+    hits: Sequence[Hit],
+    languages: Sequence[str] = _ONLY_ENGLISH,
 ) -> tuple[Hit, ...]:
     """The hits that begin with a thing that a prompt asks to make, or share two neighbouring words.
 
     To be asked with curated hits, in which these tell the subject: `commit messages: imperative`.
     """
-    pairs = _pairs(prompt, language)
-    made = {stem(word, language) for word in indexed_words(" ".join(things))}
+    pairs = {language: _pairs(prompt, language) for language in languages}
+    made = indexed_words(" ".join(things))
     return tuple(
         hit
         for hit in hits
-        if pairs & _pairs(text := hit.text[:_MOST_CHARS], language)
-        or _first_term(text, language) in made
+        for text in [hit.text[:_MOST_CHARS]]
+        if any(
+            pairs[language] & _pairs(text, language)
+            or _first_term(text, language) in {stem(word, language) for word in made}
+            for language in languages
+        )
     )
 
 
@@ -261,14 +270,14 @@ def measure_evidence(
     words: Sequence[PromptWord],
     hits: Sequence[Hit],
     entries: int,
-    language: str = ENGLISH,
+    languages: Sequence[str] = _ONLY_ENGLISH,
 ) -> Evidence:
     """The evidence that memory carries a prompt; the hit that holds most of its rarity counts."""
     rarities = [word.rarity * _share(word) for word in words]
     matched = max(
         sum(
             rarity * share
-            for rarity, share in zip(rarities, _matches(words, hit, language), strict=True)
+            for rarity, share in zip(rarities, _matches(words, hit, languages), strict=True)
         )
         for hit in hits[:_READ_HITS]
     )
@@ -294,9 +303,11 @@ def _share(word: PromptWord) -> float:
     )
 
 
-def _matches(words: Sequence[PromptWord], hit: Hit | Entry, language: str) -> list[float]:
-    text = _terms_of(hit.text[:_MOST_CHARS], language)
-    heading = _terms_of(" ".join((*hit.section, hit.path.rpartition("/")[2])), language)
+def _matches(
+    words: Sequence[PromptWord], hit: Hit | Entry, languages: Sequence[str]
+) -> list[float]:
+    text = _terms_of(hit.text[:_MOST_CHARS], languages)
+    heading = _terms_of(" ".join((*hit.section, hit.path.rpartition("/")[2])), languages)
     return [_match(word, text, heading) for word in words]
 
 
@@ -312,12 +323,12 @@ def _match(word: PromptWord, text: Set[str], heading: Set[str]) -> float:
     )
 
 
-def _terms_of(text: str, language: str) -> set[str]:
-    """Terms in English and the index's language, and pairs of scripts without spaces."""
+def _terms_of(text: str, languages: Sequence[str]) -> set[str]:
+    """Terms in English and the index's languages, and pairs of scripts without spaces."""
     scripts = split_scripts(text)
     pairs = {run[at : at + 2] for run in scripts.runs for at in range(len(run))}
     words = indexed_words(scripts.spaced)
-    return {stem(word, spoken) for spoken in {ENGLISH, language} for word in words} | pairs
+    return {stem(word, spoken) for spoken in {ENGLISH, *languages} for word in words} | pairs
 
 
 @cache

@@ -21,6 +21,7 @@ from mdmem.model.searches import Hit, TagCount
 from mdmem.model.trail import Entry, Origin
 from mdmem.search import engine, gate, labels, schema
 from mdmem.search.engine import BrokenIndex, add_documents, call_engine, call_writer
+from mdmem.search.languages import ENGLISH
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.results import Match
 from mdmem.search.schema import IndexRow, Lifetime
@@ -35,7 +36,6 @@ from mdmem.search.snapshot import (
     stamps_digest,
     write_snapshot,
 )
-from mdmem.search.terms import ENGLISH
 from mdmem.startup.records import dataclass, replace
 
 T = TypeVar("T")
@@ -106,7 +106,7 @@ class FileTexts:
 
 
 def file_fields(file: FileEntries, language: str) -> FileFields:
-    """The fields of a file, with words stemmed in a language."""
+    """The fields of a file, stemmed in a language where its words do not say another."""
     parts = (file.rows, schema.in_file_order(file.uncommitted_removals))
     return FileFields(
         file.path,
@@ -142,8 +142,9 @@ class SearchIndex:
     def open(cls, folder: Path, language: str | None = None) -> SearchIndex:
         """Open the index in a folder; a broken or old one counts as empty.
 
-        Nothing is created or deleted before `update`. An index for another language (default:
-        English) has to be rebuilt by the caller. Raises OSError: the folder cannot be read.
+        Nothing is created or deleted before `update`. `language` (default: English) is that of
+        files whose words do not say; with another one the caller has to rebuild the index. Raises
+        OSError: the folder cannot be read.
         """
         seen = read_snapshot(folder)
         if seen is None:
@@ -213,21 +214,24 @@ class SearchIndex:
         """True if memory carries a prompt, by its first hits; raises BrokenIndex."""
         if self._finder is None:
             return False
-        words = gate.prompt_words(prompt, self._finder.lexicon, self._language)
-        return gate.is_carried(prompt, words, hits, self._finder.lexicon.total, self._language)
+        lexicon = self._finder.lexicon
+        words = gate.prompt_words(prompt, lexicon)
+        return gate.is_carried(prompt, words, hits, lexicon.total, lexicon.languages)
 
     def stands_alone(self, prompt: str, hits: Sequence[Hit]) -> bool:
         """See `gate.stands_alone`; raises BrokenIndex."""
         if self._finder is None:
             return False
-        words = gate.prompt_words(prompt, self._finder.lexicon, self._language)
-        return gate.stands_alone(words, hits, self._language)
+        lexicon = self._finder.lexicon
+        return gate.stands_alone(gate.prompt_words(prompt, lexicon), hits, lexicon.languages)
 
     def lines_for_task(
         self, prompt: str, things: Sequence[str], hits: Sequence[Hit]
     ) -> tuple[Hit, ...]:
         """See `gate.lines_for_task`."""
-        return gate.lines_for_task(prompt, things, hits, self._language)
+        if self._finder is None:
+            return ()
+        return gate.lines_for_task(prompt, things, hits, self._finder.lexicon.languages)
 
     def holds(self, passing_filter: Filter) -> bool:
         """See `IndexSearcher.holds`."""

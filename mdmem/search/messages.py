@@ -31,8 +31,9 @@ from mdmem.model.sessions import Message, ReadingStart
 from mdmem.search import engine, schema
 from mdmem.search.engine import BrokenIndex, add_documents, call_engine, call_writer
 from mdmem.search.indexer import ADDED_AT_ONCE, HEAP_BYTES
+from mdmem.search.languages import ENGLISH, lowered, spoken_languages, text_language
 from mdmem.search.snapshot import INDEX_VERSION, json_bytes, stamps_digest
-from mdmem.search.terms import ENGLISH, grams, query_terms, split_scripts, terms
+from mdmem.search.terms import grams, indexed_words, query_terms, split_scripts, stemmed
 from mdmem.startup.records import dataclass, field, replace
 
 SEEN_NAME = "seen.json"
@@ -193,7 +194,7 @@ def _parsed_start(values: list[Any] | None) -> ReadingStart | None:
 
 MESSAGES_NAME = "messages"
 _DOCUMENTS_NAME = "documents"
-_FIELDS = ("text", "grams")
+_FIELDS = ("text", "grams", schema.LANGUAGE)
 _FEWEST_CANDIDATES, _CANDIDATES_A_HIT = 50, 4
 _SCORE_DIGITS = 4
 _LABEL_BYTES = 8
@@ -348,14 +349,12 @@ class MessageIndex:
 
     def search(self, request: MessageQuery) -> tuple[MessageHit, ...]:
         """The best messages, then the newest; copies are one hit. Raises BrokenIndex."""
-        asked = (
-            _query(request, self._language)
-            if self._index is not None and request.limit > 0
-            else None
-        )
-        if asked is None or self._index is None:
+        if self._index is None or request.limit <= 0:
             return ()
         searcher = call_engine(self._index.searcher)
+        asked = _query(request, _languages(searcher))
+        if asked is None:
+            return ()
         limit = max(_FEWEST_CANDIDATES, _CANDIDATES_A_HIT * request.limit)
         while True:
             scored = call_engine(searcher.search, asked, limit, count=False).hits
@@ -387,8 +386,20 @@ def _rank_key(hit: MessageHit) -> tuple[float, float, str, int]:
     return -hit.score, -hit.time.timestamp() if hit.time else 0.0, hit.session, hit.line
 
 
-def _query(request: MessageQuery, language: str) -> Query | None:
-    asked = query_terms(request.query, language)
+def _languages(searcher: tantivy.Searcher) -> tuple[str, ...]:
+    def count(language: str) -> int:
+        if not call_engine(searcher.doc_freq, schema.LANGUAGE, language):
+            return 0
+        # The frequency counts messages that were removed, too.
+        held = Query.term_query(_schema(), schema.LANGUAGE, language, index_option="freq")
+        result: Any = call_engine(searcher.search, held, 1)  # its stub does not know the count
+        return int(result.count)
+
+    return spoken_languages(count, searcher.num_docs)
+
+
+def _query(request: MessageQuery, languages: Sequence[str]) -> Query | None:
+    asked = query_terms(request.query, languages)
     words = dict.fromkeys(
         (
             *asked.words,
@@ -430,8 +441,12 @@ def _schema() -> tantivy.Schema:
     return builder.build()
 
 
-def _document(transcript: TranscriptMessages, message: Message, language: str) -> tantivy.Document:
+def _document(
+    transcript: TranscriptMessages, message: Message, usual_language: str
+) -> tantivy.Document:
     scripts = split_scripts(message.text)
+    words = indexed_words(scripts.spaced)
+    language = text_language(lowered(scripts.spaced, words), usual_language)
     row = [
         transcript.path,
         message.line,
@@ -448,13 +463,15 @@ def _document(transcript: TranscriptMessages, message: Message, language: str) -
         "file": _label(transcript.path),
         "line": message.line,
         "time": int(message.time.timestamp()) if message.time else _NO_TIME,
-        "text": terms(scripts.spaced, language),
+        "text": stemmed(words, language),
         "row": (
             json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode(
                 "utf-8", "surrogatepass"
             )
         ),
     }
+    if language != ENGLISH:
+        fields[schema.LANGUAGE] = language
     if scripts.runs:
         fields["grams"] = " ".join(grams(scripts.runs))
     return tantivy.Document.from_dict(fields, _schema())

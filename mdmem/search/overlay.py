@@ -11,10 +11,11 @@ import tantivy
 
 from mdmem.search import labels, query, ranking
 from mdmem.search.engine import call_engine
+from mdmem.search.languages import ENGLISH
 from mdmem.search.query import Clause
-from mdmem.search.schema import LENGTHS, IndexRow, parse_row
+from mdmem.search.schema import LANGUAGE, LENGTHS, IndexRow, parse_row
 from mdmem.startup import late
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 
 _EXACT = 40
 """Shorter lengths are stored exactly."""
@@ -33,7 +34,8 @@ class OverlayEntry:
     @classmethod
     def of(cls, values: Mapping[str, Any], fields: Iterable[str], row: IndexRow) -> OverlayEntry:
         """The entry of a document with these field values."""
-        return cls({name: values[name].split() for name in fields if name in values}, values, row)
+        terms = {name: values[name].split() for name in (*fields, LANGUAGE) if name in values}
+        return cls(terms, values, replace(row, language=values.get(LANGUAGE, ENGLISH)))
 
 
 class Overlay:

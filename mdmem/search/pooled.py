@@ -11,8 +11,9 @@ from typing import Any
 
 from mdmem.model import FactId
 from mdmem.model.searches import TagCount
-from mdmem.search import labels, query, results
+from mdmem.search import labels, results, schema
 from mdmem.search.indexer import SearchIndex
+from mdmem.search.languages import spoken_languages
 from mdmem.search.overlay import PoolCounts
 from mdmem.search.query import Clause, Filter, IndexQuery, Lexicon
 from mdmem.search.results import FirstHits, Match
@@ -55,6 +56,7 @@ class PooledSearcher(IndexSearcher):
             partial(counts.count, "text"),
             partial(counts.count, "heading"),
             self._beginning,
+            spoken_languages(partial(counts.count, schema.LANGUAGE), counts.documents),
         )
 
     def _beginning(self, start: str) -> list[str]:
@@ -179,17 +181,6 @@ class PooledSearcher(IndexSearcher):
         return any(member.holds(passing_filter) for member in self._members.values())
 
     # The steps of a search.
-
-    def _clauses(self, question: str) -> tuple[Clause, ...]:
-        languages = {member.language for member in self._members.values()}
-        clauses: dict[tuple[str, str], Clause] = {}
-        for language in sorted(languages, key=self.language.__ne__):
-            for clause in query.clauses(question, self.lexicon, language):
-                clauses.setdefault(clause[:2], clause)
-        return tuple(clauses.values())
-
-    def _spoken(self, row: IndexRow) -> str:
-        return self._members[row.workspace].language
 
     def _first_hits(self, request: IndexQuery) -> FirstHits:
         return FirstHits(request, tuple(self._members))

@@ -28,8 +28,9 @@ from mdmem.search.labels import (
     folded_label,
     session_label,
 )
+from mdmem.search.languages import ENGLISH
 from mdmem.search.schema import NEVER, schema
-from mdmem.search.terms import ENGLISH, Terms, encodable, members, query_terms, related, weak_terms
+from mdmem.search.terms import Terms, encodable, members, query_terms, related, weak_terms
 from mdmem.startup.records import dataclass, field
 
 _ANSWERS_KEPT = 20_000
@@ -138,6 +139,7 @@ class Lexicon:
     - `total`: number of entries; `holding`: with a term in their text; `heading`: below one with
       it.
     - `beginning`: some of the terms with a prefix.
+    - `languages`: those of the entries, most used first.
     """
 
     def __init__(
@@ -146,8 +148,10 @@ class Lexicon:
         holding: Callable[[str], int],
         heading: Callable[[str], int],
         beginning: Callable[[str], Iterable[str]],
+        languages: tuple[str, ...] = (ENGLISH,),
     ) -> None:
         self.total = total
+        self.languages = languages
         self.holding, self.heading = (
             lru_cache(_ANSWERS_KEPT)(holding),
             lru_cache(_ANSWERS_KEPT)(heading),
@@ -181,13 +185,14 @@ class Lexicon:
             self._likes.clear()
 
 
-def clauses(question: str, lexicon: Lexicon, language: str = ENGLISH) -> tuple[Clause, ...]:
+def clauses(question: str, lexicon: Lexicon) -> tuple[Clause, ...]:
     """The clauses of a query as typed; none if the index has none of its words.
 
     Where it has only the stop words of a query with few of them, these count ("on off" finds "on").
     """
-    return _term_clauses(query_terms(question, language), lexicon) or _term_clauses(
-        query_terms(question, language, few_stop_words=True), lexicon
+    spoken = lexicon.languages
+    return _term_clauses(query_terms(question, spoken), lexicon) or _term_clauses(
+        query_terms(question, spoken, few_stop_words=True), lexicon
     )
 
 
@@ -228,11 +233,17 @@ def _term_clauses(terms: Terms, lexicon: Lexicon) -> tuple[Clause, ...]:
     return tuple(clauses)
 
 
-def text_clauses(text: str, lexicon: Lexicon, language: str = ENGLISH) -> tuple[Clause, ...]:
+def text_clauses(text: str, lexicon: Lexicon) -> tuple[Clause, ...]:
     """The clauses of a text for entries that hold its words themselves; none if no entry does."""
-    terms = query_terms(text, language)
-    words = [("text", word, 1.0, word) for word in terms.words if lexicon.holding(word)]
-    return (*words, *(("grams", gram, 1.0, gram) for gram in terms.grams))
+    terms = query_terms(text, lexicon.languages)
+    words = {
+        **{variant: word for word, variant in terms.also},
+        **{each: each for each in terms.words},
+    }
+    return (
+        *(("text", term, 1.0, word) for term, word in words.items() if lexicon.holding(term)),
+        *(("grams", gram, 1.0, gram) for gram in terms.grams),
+    )
 
 
 def own_terms(clauses: Iterable[Clause]) -> dict[str, dict[str, str]]:

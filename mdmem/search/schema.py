@@ -27,8 +27,8 @@ from mdmem.search.entry_words import (
     HeadingWords,
     Surroundings,
     heading_words,
-    own_words,
     with_about,
+    words_of_file,
 )
 from mdmem.search.labels import (
     CONTRADICTED_LABEL,
@@ -44,11 +44,14 @@ from mdmem.search.labels import (
     origin_labels,
     place_labels,
 )
+from mdmem.search.languages import ENGLISH
 from mdmem.search.passages import passage, passage_entries, passage_key
-from mdmem.search.terms import grams, split_scripts, terms
+from mdmem.search.terms import grams, indexed_words, split_scripts, stemmed
 from mdmem.startup.records import dataclass, field, replace
 
 TERMS = "terms"
+LANGUAGE = "language"
+"""The field of the language of an entry that is not in English."""
 _FIELDS = ("text", "around", "asked", "heading", "grams", "grams_around")
 LENGTHS = {name: f"{name}_length" for name in _FIELDS}
 """Fields with the number of terms in each field; absent where there are none."""
@@ -106,6 +109,7 @@ class IndexRow:
     `last` is the last commit with an entry that is not live, and path and lines are of that.
     `origin` is None while uncommitted; `uncommitted`: (part of) the text is. `about`, of a file's
     first entry: words of the front matter that name the file. `copied`: other lines may say it too.
+    `language`: that of its text; set when it is indexed.
     `workspace`: its name in a pool, not stored; None for the one that asks.
     """
 
@@ -117,6 +121,7 @@ class IndexRow:
     last: CommitId | None = None
     about: str = ""
     copied: bool = field(default=False, compare=False)
+    language: str = field(default=ENGLISH, compare=False)
     workspace: str | None = None
 
 
@@ -136,7 +141,7 @@ def schema() -> Schema:
     builder.add_integer_field("passage", fast=True, indexed=True)
     builder.add_float_field("confidence", fast=True)
     builder.add_float_field("factor", fast=True)
-    for name in _FIELDS:
+    for name in (*_FIELDS, LANGUAGE):
         builder.add_text_field(name, tokenizer_name=TERMS, index_option="freq")
     builder.add_text_field("tagged", tokenizer_name="raw", index_option="basic", fast=True)
     builder.add_bytes_field("row", stored=True)
@@ -175,7 +180,9 @@ def _section_fields(
     path: FilePath, day: date | None, section: SectionPath, language: str
 ) -> _SectionFields:
     quoted_day = _quoted(day.isoformat()) if day else "null"
-    dumped = f"[[{_quoted(path)},{quoted_day},[{','.join(map(_quoted, section))}]]"
+    titles = f"[{','.join(map(_quoted, section))}]"
+    language_value = "" if language == ENGLISH else f',"{language}"'
+    dumped = f"[[{_quoted(path)},{quoted_day},{titles}{language_value}]"
     return _SectionFields(
         heading_words(path, section, language), place_labels(path, section), dumped
     )
@@ -241,7 +248,7 @@ def document_fields(
 
     Args:
         rows: in file order.
-        language: for stemming.
+        language: that of files whose words do not say.
         ended_by: the commit that ended them; None: they are in the file.
     """
     if not rows:
@@ -284,10 +291,10 @@ class FileText:
     about: str = ""
 
 
-def text_fields(file: FileText, language: str, owner: str) -> Iterator[dict[str, Any]]:
+def text_fields(file: FileText, usual_language: str, owner: str) -> Iterator[dict[str, Any]]:
     """Field values from the text of each entry, for `complete`; `owner` is their first label."""
     entries, is_log = file.entries, file.kind is FileKind.DAILY
-    words_of_entries = [own_words(entry, language) for entry in entries]
+    words_of_entries = words_of_file(entries, usual_language)
     cues = [
         entry_cues(entry, own.words, is_log)
         for entry, own in zip(entries, words_of_entries, strict=True)
@@ -298,14 +305,21 @@ def text_fields(file: FileText, language: str, owner: str) -> Iterator[dict[str,
         is_log=is_log,
         is_dialogue=is_dialogue(cues),
     )
-    section, day, section_fields, about = None, None, None, file.about
+    section, day, language, section_fields, about = None, None, None, None, file.about
     for position, (entry, own) in enumerate(zip(entries, words_of_entries, strict=True)):
-        if section_fields is None or entry.section is not section or entry.day is not day:
-            section, day = entry.section, entry.day
+        if (
+            section_fields is None
+            or entry.section is not section
+            or entry.day is not day
+            or own.language is not language
+        ):
+            section, day, language = entry.section, entry.day, own.language
             section_fields = _section_fields(file.path, day, section, language)
             day_number = day.toordinal() if day else ranking.NO_DAY
         above = (
-            with_about(section_fields.heading, about, language) if about else section_fields.heading
+            with_about(section_fields.heading, about, own.language)
+            if about
+            else section_fields.heading
         )
         fields: dict[str, Any] = {
             "label": entry_labels(entry, file.kind, owner, section_fields.labels),
@@ -328,12 +342,15 @@ def text_fields(file: FileText, language: str, owner: str) -> Iterator[dict[str,
         }
         if entry.until is not None:
             fields["until"] = entry.until.toordinal()
+        if own.language != ENGLISH:
+            fields[LANGUAGE] = own.language
         if entry.tags:
             fields["tagged"] = counted_tags(entry.tags)
         if (
             question := asking_sentences(entries[position - 1].text[-MAX_NEIGHBOUR_CHARS:])
         ) and around.is_near(position, position - 1):
-            fields["asked"] = terms(split_scripts(question).spaced, language)
+            words_asked = indexed_words(split_scripts(question).spaced)
+            fields["asked"] = stemmed(words_asked, words_of_entries[position - 1].language)
             fields["asked_length"] = _length(fields["asked"])
         if own.runs:
             fields["grams"] = " ".join(grams(own.runs))
@@ -462,7 +479,7 @@ def parse_row(data: bytes) -> IndexRow:
     """The row that a document of the index stores."""
     values = json.loads(data.decode("utf-8", "surrogatepass"))
     (
-        (path, day, section),
+        (path, day, section, *language),
         (fact, start, end, text, *optional),
         (origin_values, uncommitted, file_kind, lifetime_values, last),
     ) = values
@@ -490,6 +507,7 @@ def parse_row(data: bytes) -> IndexRow:
         lifetime=_life(*lifetime_values),
         last=last,
         about=about[0] if about else "",
+        language=language[0] if language else ENGLISH,
     )
 
 
@@ -521,6 +539,8 @@ def document_text(fields: dict[str, Any]) -> str:
             if name in fields
         ]
     )
+    if LANGUAGE in fields:
+        rare += f'"{LANGUAGE}":"{fields[LANGUAGE]}",'
     if "tagged" in fields:
         rare += f'"tagged":{_as_json(fields["tagged"])},'
     return (

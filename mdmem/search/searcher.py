@@ -20,6 +20,7 @@ from mdmem.search import blend, cues, entry_words, gate, labels, query, ranking,
 from mdmem.search.blend import Likeness
 from mdmem.search.cues import QuestionCues
 from mdmem.search.engine import call_engine
+from mdmem.search.languages import spoken_languages
 from mdmem.search.overlay import Overlay, OverlayEntry, PoolCounts, Scorer, TermStatistics
 from mdmem.search.passages import passage, passage_entries, passage_key
 from mdmem.search.query import Clause, Filter, IndexQuery, Lexicon
@@ -75,7 +76,10 @@ class IndexSearcher:
         overlay: Overlay | None = None,
         pool: PoolCounts | None = None,
     ) -> None:
-        """Search an index that is fresh (`Snapshot.is_fresh`) or not, alone or in a pool."""
+        """Search an index that is fresh (`Snapshot.is_fresh`) or not, alone or in a pool.
+
+        `language`: that of files whose words do not say.
+        """
         self._searcher = searcher
         self.language = language
         self._is_fresh = is_fresh
@@ -173,7 +177,7 @@ class IndexSearcher:
         Current occurrences of a fact in one section are one hit, the first; of the past also equal
         texts that are no facts. With `history` each past occurrence is a hit of its own.
         """
-        clauses = self._clauses(request.query) if request.limit > 0 else ()
+        clauses = query.clauses(request.query, self.lexicon) if request.limit > 0 else ()
         if not clauses and (request.meaning is None or request.limit <= 0):
             return ()
         own_terms = query.own_terms(clauses)
@@ -212,7 +216,7 @@ class IndexSearcher:
             made = results.with_copies(made, row, others) if others else made
             terms = own_terms["heading"]
             return (
-                replace(made, about=entry_words.about_held(row.about, terms, self._spoken(row)))
+                replace(made, about=entry_words.about_held(row.about, terms, row.language))
                 if row.about
                 else made
             )
@@ -265,9 +269,10 @@ class IndexSearcher:
         return tuple(hits[: request.limit])
 
     def _is_carried(self, matches: Sequence[Match], request: IndexQuery) -> bool:
-        words = gate.prompt_words(request.query, self.lexicon, self.language)
+        lexicon = self.lexicon
+        words = gate.prompt_words(request.query, lexicon)
         hits = [match.hit for match in matches]
-        return gate.is_carried(request.query, words, hits, self.lexicon.total, self.language)
+        return gate.is_carried(request.query, words, hits, lexicon.total, lexicon.languages)
 
     def _like_rows(
         self, likeness: Likeness, request: IndexQuery
@@ -301,8 +306,10 @@ class IndexSearcher:
     def _holds_rare_words(self, first: FirstHits, request: IndexQuery) -> bool:
         """True if the best hit has all rare words of the question."""
         best = max(first.best, key=lambda each: first.scores[each[0]], default=None)
-        words = gate.prompt_words(request.query, self.lexicon, self.language)
-        return best is not None and gate.holds_rare_words(words, best[1].entry, self.language)
+        words = gate.prompt_words(request.query, self.lexicon)
+        return best is not None and gate.holds_rare_words(
+            words, best[1].entry, self.lexicon.languages
+        )
 
     def _likeness(
         self, ranked: _RankedCandidates, first: FirstHits, request: IndexQuery
@@ -338,13 +345,6 @@ class IndexSearcher:
             shares=shares,
             by_words=ranked.candidates.matched,
         )
-
-    def _clauses(self, question: str) -> tuple[Clause, ...]:
-        return query.clauses(question, self.lexicon, self.language)
-
-    def _spoken(self, row: IndexRow) -> str:
-        """The language of a row's words."""
-        return self.language
 
     def _scorer(self, clauses: Sequence[Clause]) -> Scorer:
         return (self._corrected or self.statistics()).scorer(clauses)
@@ -433,7 +433,7 @@ class IndexSearcher:
 
     def with_words(self, text: str, today: date, limit: int) -> list[IndexRow]:
         """Current rows that share most words of their own with a text, best first."""
-        asked = query.text_clauses(text, self.lexicon, self.language)
+        asked = query.text_clauses(text, self.lexicon)
         if not asked:
             return []
         addresses = [
@@ -730,9 +730,7 @@ class IndexSearcher:
 
         def read(score: float, day: int, number: int) -> CandidateRow:
             row = rows[number] = self._row(ranked.documents[number])
-            in_text, above = entry_words.words_held(
-                row.entry, row.about, own_terms, self._spoken(row)
-            )
+            in_text, above = entry_words.words_held(row.entry, row.about, own_terms, row.language)
             near, copies = not in_text and not above, results.copies_of(row)
             return CandidateRow(
                 score=score, day=day, number=number, row=row, held=in_text, near=near, copies=copies
@@ -794,7 +792,13 @@ def _lexicon(
             limit *= 4
 
     total = statistics.documents if statistics else searcher.num_docs
-    return Lexicon(total, partial(count, "text"), partial(count, "heading"), beginning)
+    return Lexicon(
+        total,
+        partial(count, "text"),
+        partial(count, "heading"),
+        beginning,
+        spoken_languages(partial(count, schema.LANGUAGE), total),
+    )
 
 
 def _first_day(request: IndexQuery) -> int:

@@ -1,13 +1,12 @@
 """Text to terms, for the index and for queries alike.
 
-Words are folded to ASCII and lower case, irregular forms replaced by their base, and stemmed as
-English or the language most written in their script. Scripts without spaces are cut into single
-characters and overlapping pairs, since no dictionary tells their words apart.
+Words are folded to ASCII and lower case, irregular forms replaced by their base, and stemmed in
+the language of their text or the one most written in their script. Scripts without spaces are cut
+into single characters and overlapping pairs, since no dictionary tells their words apart.
 
 A date (2026-03-05) is indexed as one word too, and a query looks for that word alone.
 
-In a memory of another language, texts with more English stop words are stemmed as English, others
-as that language; a query uses both, so a wrong guess loses nothing.
+A query is stemmed in each language of memory, so a wrong guess about a text loses nothing.
 """
 
 from __future__ import annotations
@@ -21,23 +20,19 @@ from itertools import pairwise
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 from mdmem.search import english
+from mdmem.search.languages import (
+    ENGLISH,
+    MAX_WORD_BYTES,
+    STOP_WORDS,
+    lowered,
+    query_language,
+    script_language,
+    stops,
+    text_language,
+)
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
 from mdmem.text.document import UNSPACED
-
-_STOP_WORDS = """
-    a an and are as at be but by for if in into is it no not of on or such that the their then there
-    these they this to was will with
-    i me my we our you your he him his she her them its what which who whom when where why how do
-    does did doing have has had having
-    am been being would could should can may might must shall than so too very just about from up
-    down out over under again once here
-    all any both each few more most other some own same s t don now
-"""
-STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""Indexed, but omitted from a query with other words. The question words among them are worth six
-points of R@10 over a list without any (LoCoMo).
-"""
 
 _WEAK_WORDS = "kind type sort many much often according"
 
@@ -45,7 +40,6 @@ MAX_TERMS = 100
 """Maximum words of a query, and again characters; the rest is not searched for."""
 
 _MAX_QUERY_CHARS = 20_000
-_MAX_WORD_BYTES = 100
 _WORDS_KEPT, _RELATIVES_KEPT = 50_000, 4_000
 
 _LETTERS = b"abcdefghijklmnopqrstuvwxyz"
@@ -55,18 +49,8 @@ _FOLDED = b" " * 48 + b"0123456789" + b" " * 7 + _LETTERS + b" " * 6 + _LETTERS 
 _DATE = late.pattern(r"(?<![0-9])([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
 _DATE_AS_WORD = r"\1\2\3"
 
-ENGLISH = "english"
-_WITHOUT_STOP_WORDS = frozenset(("arabic", "greek", "romanian", "tamil", "turkish"))
-"""Languages with a stemmer for which the library has none."""
 _ENDINGS = {"portuguese": (("oes", "ao"), ("ens", "em"))}
 """Plurals that the stemmer does not know without accents (reuniões, viagens)."""
-_SCRIPTS = (
-    ("\u0370", "\u03ff", "greek"),
-    ("\u0400", "\u04ff", "russian"),
-    ("\u0600", "\u06ff", "arabic"),
-    ("\u0b80", "\u0bff", "tamil"),
-)
-"""Unicode blocks whose words have a stemmer of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +106,8 @@ def folded(text: str) -> list[str]:
     words = text.encode().translate(_FOLDED).decode().split()  # the same in a third of the time
     return (
         words
-        if len(text) < _MAX_WORD_BYTES
-        else [word for word in words if len(word) < _MAX_WORD_BYTES]
+        if len(text) < MAX_WORD_BYTES
+        else [word for word in words if len(word) < MAX_WORD_BYTES]
     )
 
 
@@ -150,7 +134,7 @@ class _Stems(dict[str, str]):
     def __missing__(self, word: str) -> str:
         if len(self) >= _WORDS_KEPT:
             self.clear()
-        script = None if word.isascii() else _script_language(word)
+        script = script_language(word)
         base = _base(word, self._language) if script is None else word
         stemmed_word = self[word] = "".join(_stemming(script or self._language).analyze(base))
         return stemmed_word
@@ -159,10 +143,6 @@ class _Stems(dict[str, str]):
 @cache
 def _stems(language: str) -> _Stems:
     return _Stems(language)
-
-
-def _script_language(word: str) -> str | None:
-    return next((language for first, last, language in _SCRIPTS if first <= word[0] <= last), None)
 
 
 def _base(word: str, language: str) -> str:
@@ -178,41 +158,13 @@ def _base(word: str, language: str) -> str:
     )
 
 
-def text_language(spaced: str, words: Sequence[str], language: str) -> str:
-    """The language to stem a text in, in a memory of `language`; `words` are its folded words."""
-    if language == ENGLISH or language in _WITHOUT_STOP_WORDS:
-        return _latin_language(language)
-    english_stop_words = sum(word in STOP_WORDS for word in words)
-    return (
-        ENGLISH
-        if english_stop_words and english_stop_words > sum(_stop_words(spaced, language))
-        else _latin_language(language)
-    )
-
-
-@cache
-def _latin_language(language: str) -> str:
-    return (
-        ENGLISH
-        if any(language == script_language for _, _, script_language in _SCRIPTS)
-        else language
-    )
-
-
-def _stop_words(spaced: str, language: str) -> list[bool]:
-    """True for each stop word among the words; the library's lists have accents."""
-    return [_stops(word, language) for word in _lowering().analyze(spaced)]
-
-
-@lru_cache(maxsize=_WORDS_KEPT)
-def _stops(word: str, language: str) -> bool:
-    return not _stopping(language).analyze(word)
-
-
 def terms(text: str, language: str = ENGLISH) -> str:
-    """The terms of a text as they are indexed, joined by spaces."""
+    """The terms of a text as they are indexed, joined by spaces.
+
+    In its own language if that is clear, else in `language`.
+    """
     words = indexed_words(text)
-    return stemmed(words, text_language(text, words, language))
+    return stemmed(words, text_language(lowered(text, words), language))
 
 
 def stemmed(words: Iterable[str], language: str = ENGLISH) -> str:
@@ -220,71 +172,58 @@ def stemmed(words: Iterable[str], language: str = ENGLISH) -> str:
     return " ".join(map(_stems(language).__getitem__, words))
 
 
-def query_terms(query: str, language: str = ENGLISH, few_stop_words: bool = False) -> Terms:
+def query_terms(
+    query: str, spoken: Sequence[str] = (ENGLISH,), few_stop_words: bool = False
+) -> Terms:
     """The terms of a query; operators, quotes and brackets have no meaning, and nothing raises.
 
     Stop words count only if there is nothing else or, with `few_stop_words`, if at most half of the
     words are such; a single character only if it is alone.
+
+    Args:
+        query: as typed.
+        spoken: the languages of memory, most used first; a word may be a form in any of them.
+        few_stop_words: see above.
     """
     text = split_scripts(query[:_MAX_QUERY_CHARS])
     spaced = _DATE.sub(_DATE_AS_WORD, text.spaced)
     query_grams = [gram for run in text.runs for gram in pairs(run) or [run]]
     words = folded(spaced)
-    query_language = text_language(spaced, words, language)
-    telling = _without_stop_words(spaced, words, query_language, language)
+    with_accents = lowered(spaced, words)
+    language = query_language(with_accents, spoken)
+    telling = [
+        word
+        for word, accented in zip(words, with_accents, strict=True)
+        if not stops(accented, script_language(word) or language)
+    ]
     searched = (
         words
         if few_stop_words and len(telling) * 2 >= len(words)
         else telling or ([] if query_grams else words)
     )
-    stems = dict.fromkeys(stem(word, query_language) for word in searched)
+    stems = dict.fromkeys(stem(word, language) for word in searched)
     both_as_one = {
-        stem(first + second, query_language): stem(first, query_language)
+        stem(first + second, language): stem(first, language)
         for first, second in pairwise(words[:MAX_TERMS])
         if not STOP_WORDS.issuperset((first, second))
     }
-    if query_language == ENGLISH:
+    if language == ENGLISH:
         both_as_one |= {short: first for first, short in english.initials(tuple(stems), stem)}
     joined = tuple((word, term) for term, word in both_as_one.items() if term not in stems)
-    also = tuple(
-        _stem_pairs(
-            searched,
-            query_language,
-            ENGLISH if query_language != ENGLISH else _latin_language(language),
-        )
-    )[:MAX_TERMS]
+    also = tuple(_other_stems(searched, language, spoken))[:MAX_TERMS]
     return Terms(
         tuple(stems)[:MAX_TERMS], tuple(dict.fromkeys(query_grams))[:MAX_TERMS], joined, also
     )
 
 
-def _without_stop_words(
-    spaced: str, words: Sequence[str], query_language: str, language: str
-) -> list[str]:
-    """Words that are stop words neither in their language nor, in another script, in memory's."""
-    words_and_stops = [(word, query_language == ENGLISH and word in STOP_WORDS) for word in words]
-    if (
-        language != ENGLISH
-        and query_language == _latin_language(language)
-        and language not in _WITHOUT_STOP_WORDS
-    ):
-        words_and_stops = [
-            (word, stops or stops_too)
-            for (word, stops), stops_too in zip(
-                words_and_stops, _stop_words(spaced, language), strict=True
-            )
-        ]
-    return [word for word, stops in words_and_stops if not stops]
-
-
-def _stem_pairs(
-    words: Iterable[str], query_language: str, other_language: str
+def _other_stems(
+    words: Iterable[str], language: str, spoken: Iterable[str]
 ) -> Iterator[tuple[str, str]]:
-    if query_language == other_language:
-        return
-    for word in dict.fromkeys(words):
-        if stem(word, other_language) != stem(word, query_language):
-            yield stem(word, query_language), stem(word, other_language)
+    distinct = dict.fromkeys(words)
+    for other in spoken:
+        for word in distinct:
+            if stem(word, other) != stem(word, language):
+                yield stem(word, language), stem(word, other)
 
 
 @lru_cache(maxsize=_RELATIVES_KEPT)
@@ -307,23 +246,8 @@ def weak_terms() -> frozenset[str]:
 
 @cache
 def _folding() -> TextAnalyzer:
-    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(_MAX_WORD_BYTES))
+    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(MAX_WORD_BYTES))
     return builder.filter(Filter.lowercase()).filter(Filter.ascii_fold()).build()
-
-
-@cache
-def _lowering() -> TextAnalyzer:
-    return (
-        TextAnalyzerBuilder(Tokenizer.simple())
-        .filter(Filter.remove_long(_MAX_WORD_BYTES))
-        .filter(Filter.lowercase())
-        .build()
-    )
-
-
-@cache
-def _stopping(language: str) -> TextAnalyzer:
-    return TextAnalyzerBuilder(Tokenizer.raw()).filter(Filter.stopword(language)).build()
 
 
 @cache
