@@ -37,12 +37,16 @@ _TURKISH = """
     her hiç için ile ise kadar ki kim mi mı mu mü nasıl ne neden nerede o olan olarak olduğu
     oldu olur onlar onu onun sen siz sonra şey şu tüm ve veya ya yani var yok önce üzerinde
 """
+_DANISH = "begge både før hver hvilke hvilken hvordan ingen kan kom kun samme siden så ved"
 _OWN_LISTS = {
     ENGLISH: STOP_WORDS,
+    "danish": frozenset(_DANISH.split()),
     "romanian": frozenset(_ROMANIAN.split()),
     "turkish": frozenset(_TURKISH.split()),
 }
-"""Lists of languages for which the library has none or, for English, a short one."""
+"""Words beside the library's lists: it has none of two languages, few English ones, and the Danish
+ones that Norwegian has too only in the Norwegian list.
+"""
 _LISTS = (
     "danish",
     "dutch",
@@ -109,9 +113,12 @@ def languages_of_file(texts: Sequence[Sequence[str]], usual: str) -> list[str]:
         return [usual] * len(texts)
     least = max(_CLEAR_WORDS, _FILE_SHARE * votes.total(), _TEXT_SHARE * sum(map(len, texts)))
     spoken = [language for language, count in votes.items() if count >= least]
-    first = max((usual, *spoken), key=votes.__getitem__)
-    beside = (first, usual, ENGLISH, *spoken)
-    return [_language_beside(beside, counts) for counts in evidence]
+    before, languages = max((usual, *spoken), key=votes.__getitem__), list[str]()
+    for counts in evidence:
+        language = _language_beside((before, usual, ENGLISH, *spoken), counts)
+        before = language if language in spoken else before
+        languages.append(language)
+    return languages
 
 
 def text_language(words: Collection[str], usual: str) -> str:
@@ -147,9 +154,10 @@ def stops(word: str, language: str) -> bool:
 
 
 def _stop_words_among(words: set[str], language: str) -> set[str]:
+    own = words & _OWN_LISTS.get(language, frozenset())
     if language not in _LISTS:
-        return words & _OWN_LISTS.get(language, frozenset())
-    return words.difference(_stopping(language).analyze(" ".join(words)))
+        return own
+    return own | words.difference(_stopping(language).analyze(" ".join(words)))
 
 
 def lowered(text: str, words: Sequence[str]) -> Sequence[str]:
