@@ -322,9 +322,10 @@ def test_tags_are_counted_in_all(at: Shell, world: World):
 
 def test_words_of_another_language(at: Shell, world: World, workspaces: Callable[..., Path]):
     workspaces("haus", "die Lampen stehen im Garten", **{"mdmem.toml": 'language = "de"\n'})
-    pool(world, "~/haus", "~/team")
-    found = hits(at.run("search", "Lampe Gärten lamps", "--json"))
-    assert {name for name, _ in found} == {"haus", "team", None}
+    workspaces("maison", "les lampes sont dans le jardin avec les chevaux")
+    pool(world, "~/haus", "~/team", "~/maison")
+    found = hits(at.run("search", "Lampe Gärten lamps cheval", "--json"))
+    assert {name for name, _ in found} == {"haus", "team", "maison", None}
 
 
 def generated(chance: random.Random, count: int, name: str) -> Mapping[str, str]:

@@ -1,7 +1,8 @@
-"""Words of other languages than English, by the setting: inflected ones are found, and English
+"""Words of other languages than English: inflected ones are found whatever the setting, and English
 beside them stays found.
 """
 
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 
@@ -9,22 +10,25 @@ import pytest
 from conftest import World, examples
 from hypothesis import given
 from hypothesis import strategies as st
+from workspaces import Desk
 from workspaces import desk as make_desk
 
+from mdmem.catchup import index as catchup_index
 from mdmem.catchup.index import fresh_index
 from mdmem.folder.config import LANGUAGES
 from mdmem.folder.layout import kind_of
+from mdmem.memory import Memory
 from mdmem.model import FilePath
+from mdmem.model.searches import Search
 from mdmem.search.indexer import FileEntries, SearchIndex
+from mdmem.search.languages import languages_of_file, latin_language, text_language
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
-from mdmem.search.terms import folded, query_terms, split_scripts, stem, text_language
+from mdmem.search.terms import folded, query_terms, split_scripts, stem
 from mdmem.text.document import parse
 from mdmem.text.entries import entries
 
 TODAY = date(2025, 6, 1)
-WITHOUT_STOP_WORDS = {"romanian", "turkish"}
-"""Languages without a list of stop words: nothing tells there that a text is English."""
 OTHERS = "- 42\n- xyzzy\n"
 
 
@@ -76,7 +80,7 @@ def test_an_inflected_word_is_found(language: str, text: str, question: str) -> 
     assert search(index_of(language, text, "nothing of it"), question)[:1] == [text]
 
 
-@pytest.mark.parametrize("language", sorted(set(LANGUAGES.values()) - WITHOUT_STOP_WORDS))
+@pytest.mark.parametrize("language", sorted(set(LANGUAGES.values())))
 def test_english_beside_it_stays_found(language: str) -> None:
     lines = (
         "the meetings were cancelled by the manager",
@@ -94,25 +98,16 @@ def test_english_beside_it_stays_found(language: str) -> None:
         assert search(index, question)[:1] == [line]
 
 
-@pytest.mark.parametrize("language", sorted(WITHOUT_STOP_WORDS))
-def test_english_stays_found_as_it_was_typed_where_there_are_no_stop_words(language: str) -> None:
-    index = index_of(language, "the meetings were cancelled by the manager")
-    assert (
-        search(index, "meetings")[:1]
-        == search(index, "Who cancelled it?")[:1]
-        == ["the meetings were cancelled by the manager"]
-    )
-
-
 @pytest.mark.parametrize("language", sorted(set(LANGUAGES.values())))
 @examples(20)
 @given(text=st.text(st.characters(codec="utf-8"), max_size=60))
 def test_every_word_is_found_as_it_was_typed(language: str, text: str) -> None:
     """A query for a word finds it whichever language its text was taken for."""
     for word in folded(split_scripts(text).spaced):
-        asked = query_terms(word, language)
+        spoken = ("english", latin_language(language))
+        asked = query_terms(word, spoken)
         if folded(word) == [word]:
-            for taken_for in (text_language(word, [word], language), "english"):
+            for taken_for in spoken:
                 assert stem(word, taken_for) in (*asked.words, *(other for _, other in asked.also))
 
 
@@ -125,46 +120,222 @@ def test_accents_are_folded_in_every_language() -> None:
     )
 
 
-def test_a_text_is_taken_for_what_its_stop_words_say() -> None:
-    for text, language in (
-        ("the cat is on the roof", "english"),
-        ("die Katze ist auf dem Dach", "german"),
-        ("Katze", "german"),
-        ("", "german"),
-    ):
-        assert text_language(text, folded(text), "german") == language
-    assert (
-        text_language("die Katze ist auf dem Dach", folded("die Katze ist auf dem Dach"), "english")
-        == "english"
+def languages(*texts: str, usual: str = "english") -> list[str]:
+    return languages_of_file([text.lower().split() for text in texts], usual)
+
+
+GERMAN = (
+    "wir haben die Katze in der Küche gefunden",
+    "der Zahnarzt ist am Montag um neun",
+    "sie wollte nicht auf den Berg",
+)
+SENTENCES = {
+    "danish": "jeg ved ikke hvad der er blevet af den",
+    "dutch": "het was niet wat wij van de jongen hadden gedacht",
+    "english": "this is not what we had expected of the house",
+    "finnish": "en tiedä mitä se on mutta hän ei ole täällä",
+    "french": "ce n est pas ce que nous avons voulu pour les enfants",
+    "german": "das ist nicht was wir von dem Haus erwartet haben",
+    "hungarian": "nem tudom hogy ez mi volt de már nincs itt",
+    "italian": "non è quello che noi abbiamo voluto per gli altri",
+    "norwegian": "jeg vet ikke hva som har blitt av den nå etter det",
+    "portuguese": "isto não é o que nós queríamos para as meninas",
+    "romanian": "nu este ceea ce am vrut și nici pentru copii",
+    "spanish": "esto no es lo que nosotros queríamos para las niñas",
+    "swedish": "det är inte vad vi hade tänkt oss om honom",
+    "turkish": "bu bizim için çok iyi değil ama daha sonra olur",
+}
+
+
+@pytest.mark.parametrize("language", SENTENCES)
+def test_a_sentence_tells_its_language(language: str) -> None:
+    words = SENTENCES[language].split()
+    assert text_language(words, "english") == language
+    assert languages_of_file([words], "english") == [language]
+
+
+class TestLanguagesOfAFile:
+    def test_a_line_that_does_not_say_has_the_language_of_its_file(self) -> None:
+        assert languages(*GERMAN, "Katze: Mimi", "") == ["german"] * 5
+        assert languages("Katze: Mimi", "and the dog of the house") == ["english"] * 2
+
+    def test_a_clear_line_has_its_own(self) -> None:
+        lines = ["we have a cat in the house", "they were not at home", "Editor: Vim"] * 9
+        assert languages(GERMAN[0], *lines) == ["german", *["english"] * 27]
+
+    def test_a_line_in_a_mixed_file_has_that_of_the_lines_before(self) -> None:
+        lines = (*GERMAN, "Farbe: Blau", "we have a cat", "it is at the door", "Colour: blue")
+        assert languages(*lines) == ["german"] * 4 + ["english"] * 3
+
+    @pytest.mark.parametrize(
+        "line",
+        ["Casa de la Cruz", "Leonardo da Vinci, Vasco da Gama", "a, b, c, d, e, i, o, y", ""],
     )
+    def test_names_and_letters_tell_nothing(self, line: str) -> None:
+        assert languages(line) == ["english"]
+        assert languages(line, usual="german") == ["german"]
+        assert languages(line, usual="russian") == ["english"]
+
+    def test_a_terse_file_is_not_that_of_its_only_sentence(self) -> None:
+        lines = [f"port {number} : service number {number}" for number in range(20)]
+        assert languages(*lines, "die Katze und der Hund") == [*["english"] * 20, "german"]
+
+    def test_dutch_is_no_german(self) -> None:
+        lines = ("de kat is in de keuken", "wij hebben die niet", "hij was in het huis")
+        assert languages(*lines) == ["dutch"] * 3
+        assert languages(*lines, *GERMAN) == ["dutch"] * 3 + ["german"] * 3
+
+    def test_the_setting_is_for_files_that_do_not_say(self) -> None:
+        assert languages("Katze: Mimi", usual="german") == ["german"]
+        assert languages(*GERMAN, usual="french") == ["german"] * 3
 
 
 def test_stop_words_are_those_of_the_query() -> None:
-    assert query_terms("Wo ist die Katze?", "german").words == ("katz",)
-    assert query_terms("When did he die?", "german").words == (stem("die"),)
-    assert query_terms("где книга", "russian").words == (stem("книга"),)
-    assert query_terms("Who is it?", "german").words
+    spoken = ("german", "english")
+    assert query_terms("Wo ist die Katze?", spoken).words == ("katz",)
+    assert query_terms("When did he die?", spoken).words == (stem("die"),)
+    assert query_terms("где книга").words == (stem("книга"),)
+    assert query_terms("Who is it?", spoken).words
 
 
-def test_without_the_setting_words_are_english() -> None:
+def test_in_an_english_memory_words_are_english() -> None:
     assert query_terms("meetings of the cats").words == ("meet", "cat")
     assert query_terms("meetings of the cats").also == ()
 
 
 def test_every_language_of_the_settings_has_a_stemmer() -> None:
     for language in LANGUAGES.values():
-        assert stem(
-            "word", "english" if language in ("arabic", "greek", "russian", "tamil") else language
-        )
+        assert stem("word", latin_language(language))
 
 
-def test_another_language_builds_the_index_anew(world: World, repository: Path) -> None:
-    desk = make_desk(
-        world, repository, seed="# Memory\n\n## Eins\n\n- Katze\n\n## Zwei\n\n- Katzen\n"
-    )
-    assert search(fresh_index(desk.workspace, print).index, "Katze") == ["Katze"]
-    desk.write("mdmem.toml", 'language = "de-AT"\n')
-    assert desk.workspace.settings.language == "german"
-    index = fresh_index(desk.workspace, print).index
-    assert search(index, "Katze") == ["Katze", "Katzen"]
-    assert fresh_index(desk.workspace, print).index.seen == index.seen
+FILES = {
+    "MEMORY.md": (
+        "# Memory\n\n## Work\n\n- she works at the harbour\n- the invoices are sent on Fridays\n"
+        "- we use `make` for the builds\n- they are not allowed to park here\n"
+        "- die Handwerker waren nicht in den Häusern\n- Paris: hotel near the station\n"
+        "- the servers were moved to the cellar\n- we will not go there again\n"
+    ),
+    "memory/haushalt.md": (
+        "# Haushalt\n\n## Küche\n\n- die Gläser sind in dem Schrank neben der Tür\n"
+        "- Tassen: weiß #geschirr\n- `docker compose up` startet die Dienste auf dem Rechner\n"
+        "- wir haben das mit Ada Lovelace und den Nachbarn besprochen\n"
+    ),
+    "memory/voyage.md": (
+        "# Voyage\n\n## Trajets\n\n- nous avons pris les chevaux de la ferme\n"
+        "- réunions: courtes\n- elle ne veut pas que les enfants dorment dans le train\n"
+    ),
+    "memory/familia.md": (
+        "# Familia\n\n## Casa\n\n- las canciones de la abuela no son tristes\n"
+        "- es alérgica a las nueces y no come con los vecinos\n"
+    ),
+    "memory/huis.md": (
+        "# Huis\n\n## Tuin\n\n- wij hebben de bomen van het park niet gesnoeid\n"
+        "- het hek is door de buren gemaakt\n"
+    ),
+    "memory/kurz.md": "# Kurz\n\n- Kindern\n",
+    "memory/leer.md": "",
+}
+"""A memory in English, German, French, Spanish and Dutch, without a setting."""
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    return written(make_desk(world, repository), FILES)
+
+
+def written(at: Desk, files: Mapping[str, str]) -> Desk:
+    for path, text in files.items():
+        at.write(path, text)
+    at.commit()
+    fresh_index(at.workspace, print)
+    return at
+
+
+def first(at: Desk, question: str) -> str | None:
+    hits = Memory(at.workspace).search(Search(question)).hits
+    return hits[0].text if hits else None
+
+
+BEGINNINGS = {
+    "Wo ist das Glas?": "die Gläser sind",
+    "Tasse": "Tassen: weiß",
+    "weisse tassen": "Tassen: weiß",
+    "Où est le cheval ?": "nous avons pris",
+    "réunion": "réunions: courtes",
+    "¿Qué canción?": "las canciones",
+    "alergico": "es alérgica",
+    "de boom": "wij hebben de bomen",
+    "Which invoice was sent?": "the invoices",
+    "server": "the servers",
+    "Haus": "die Handwerker",
+    "docker compose": "`docker compose up`",
+    "Ada Lovelace": "wir haben das",
+    "build with make": "we use `make`",
+    "Kindern": "Kindern",
+}
+
+
+class TestMemoryInSeveralLanguages:
+    def test_words_are_found_in_other_forms(self, at: Desk) -> None:
+        texts = {question: first(at, question) or "" for question in BEGINNINGS}
+        assert {
+            question: text[: len(BEGINNINGS[question])] for question, text in texts.items()
+        } == BEGINNINGS
+
+    def test_tags_are_the_same_in_every_language(self, at: Desk) -> None:
+        hits = Memory(at.workspace).search(Search("Tasse", tags=("Geschirr",))).hits
+        assert [hit.text for hit in hits] == ["Tassen: weiß"]
+
+    def test_a_hit_in_another_form_is_not_near(self, at: Desk) -> None:
+        hits = Memory(at.workspace).search(Search("Tasse")).hits
+        assert [hit.near for hit in hits if hit.text == "Tassen: weiß"] == [False]
+
+    def test_the_setting_is_for_short_files(self, at: Desk) -> None:
+        assert first(at, "Kind") is None
+        at.write("mdmem.toml", 'language = "de-AT"\n')
+        assert first(at, "Kind") == "Kindern"
+        assert first(at, "Où est le cheval ?") == "nous avons pris les chevaux de la ferme"
+        index = fresh_index(at.workspace, print).index
+        assert fresh_index(at.workspace, print).index.seen == index.seen
+
+    def test_a_file_that_is_translated_has_its_new_language(self, at: Desk) -> None:
+        questions = ("le journal", "Quel enfant dort ?", "Tasse", "invoice")
+        french = FILES["memory/voyage.md"].replace("chevaux", "journaux")
+        at.write("memory/familia.md", french)
+        saved = [first(at, question) for question in questions]
+        assert saved[0] == "nous avons pris les journaux de la ferme"
+        assert first(at, "¿Qué canción?") != "las canciones de la abuela no son tristes"
+        at.commit()
+        catchup_index.rebuild_index(at.workspace, True, print)
+        assert saved == [first(at, question) for question in questions]
+        at.write("memory/familia.md", FILES["memory/familia.md"])
+        assert first(at, "¿Qué canción?") == "las canciones de la abuela no son tristes"
+
+    @pytest.mark.parametrize("text", ["- die Öfen sind in den Kellern\n", "- Öfen\n- the cats\n"])
+    def test_a_saved_file_is_found_as_after_an_update(self, at: Desk, text: str) -> None:
+        """Through the overlay, with its language the only one of its kind in memory or not."""
+        at.write("memory/neu.md", f"# Neu\n\n{text}")
+        questions = ("Ofen", "Öfen", "Keller", "cat", "canción")
+        saved = [Memory(at.workspace).search(Search(question)).hits for question in questions]
+        at.commit()
+        catchup_index.rebuild_index(at.workspace, True, print)
+        for question, hits in zip(questions, saved, strict=True):
+            after = Memory(at.workspace).search(Search(question)).hits
+            assert [(hit.text, hit.near) for hit in after] == [(hit.text, hit.near) for hit in hits]
+            assert [hit.score for hit in after] == pytest.approx(
+                [hit.score for hit in hits], rel=0.04
+            )
+
+    def test_questions_are_asked_in_the_languages_of_memory(self, at: Desk) -> None:
+        def spoken() -> set[str]:
+            finder = fresh_index(at.workspace, print).index.finder
+            assert finder is not None
+            return set(finder.lexicon.languages)
+
+        assert spoken() == {"english", "german", "french", "spanish", "dutch"}
+        (at.root / "memory/huis.md").unlink()
+        (at.root / "memory/familia.md").unlink()
+        at.git("add", "-A")
+        at.git("commit", "-q", "--amend", "-m", "all files")
+        catchup_index.rebuild_index(at.workspace, True, print)
+        assert spoken() == {"english", "german", "french"}

@@ -125,6 +125,14 @@ def test_memory_comes_first_then_what_both_speakers_said(at: Desk, home: Path):
     assert reply.time.isoformat() == "2026-03-04T10:01:00+01:00"
 
 
+def test_a_message_is_found_by_its_own_language(at: Desk, home: Path):
+    german, english = "die Gläser sind nicht in dem Schrank", "the cups were sent to them"
+    claude(home, german, f"agent: {english}", "Tassen")
+    assert messages(at, "Glas") == [german]
+    assert messages(at, "cup") == [english]
+    assert messages(at, "Tassen") == ["Tassen"]
+
+
 @pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
 def test_each_client(at: Desk, home: Path, write: Write):
     write(home, "We keep the old pump.", "agent: Noted, the pump stays.")

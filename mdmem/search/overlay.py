@@ -34,7 +34,7 @@ class OverlayEntry:
     @classmethod
     def of(cls, values: Mapping[str, Any], fields: Iterable[str], row: IndexRow) -> OverlayEntry:
         """The entry of a document with these field values."""
-        terms = {name: values[name].split() for name in (*fields, LANGUAGE) if name in values}
+        terms = {name: values[name].split() for name in fields if name in values}
         return cls(terms, values, replace(row, language=values.get(LANGUAGE, ENGLISH)))
 
 

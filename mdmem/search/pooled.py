@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
 from mdmem.model import FactId
 from mdmem.model.searches import TagCount
-from mdmem.search import labels, results, schema
+from mdmem.search import labels, results
 from mdmem.search.indexer import SearchIndex
-from mdmem.search.languages import spoken_languages
 from mdmem.search.overlay import PoolCounts
 from mdmem.search.query import Clause, Filter, IndexQuery, Lexicon
 from mdmem.search.results import FirstHits, Match
@@ -49,6 +49,7 @@ class PooledSearcher(IndexSearcher):
     def __init__(self, members: Mapping[str | None, IndexSearcher], counts: PoolCounts) -> None:
         self._members = members
         self._counts = counts
+        lexicons = [member.lexicon for member in members.values()]
         self.language = next(iter(members.values())).language
         self._corrected = None
         self.lexicon = Lexicon(
@@ -56,7 +57,7 @@ class PooledSearcher(IndexSearcher):
             partial(counts.count, "text"),
             partial(counts.count, "heading"),
             self._beginning,
-            spoken_languages(partial(counts.count, schema.LANGUAGE), counts.documents),
+            tuple(dict.fromkeys(chain.from_iterable(each.languages for each in lexicons))),
         )
 
     def _beginning(self, start: str) -> list[str]:

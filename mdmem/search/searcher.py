@@ -75,10 +75,13 @@ class IndexSearcher:
         is_fresh: bool,
         overlay: Overlay | None = None,
         pool: PoolCounts | None = None,
+        *,
+        languages: tuple[str, ...] = (),
     ) -> None:
         """Search an index that is fresh (`Snapshot.is_fresh`) or not, alone or in a pool.
 
-        `language`: that of files whose words do not say.
+        `language`: that of files whose words do not say. `languages`: those of all entries, where
+        they are known.
         """
         self._searcher = searcher
         self.language = language
@@ -89,7 +92,7 @@ class IndexSearcher:
             None if is_fresh and overlay is None and pool is None else self.statistics()
         )
         """Set where the engine's own statistics are not those of the visible entries."""
-        self.lexicon = _lexicon(searcher, self._corrected, overlay)
+        self.lexicon = _lexicon(searcher, self._corrected, overlay, languages)
 
     def statistics(self) -> TermStatistics:
         """The statistics by which entries are scored."""
@@ -98,7 +101,12 @@ class IndexSearcher:
     def in_pool(self, counts: PoolCounts) -> IndexSearcher:
         """A searcher of the same entries that scores them by the counts of a pool."""
         return IndexSearcher(
-            self._searcher, self.language, self._is_fresh, self._overlay, pool=counts
+            self._searcher,
+            self.language,
+            self._is_fresh,
+            self._overlay,
+            pool=counts,
+            languages=self.lexicon.languages,
         )
 
     @property
@@ -161,8 +169,14 @@ class IndexSearcher:
             for path in paths
             for address in self._of_file(path, self._searcher.num_docs)
         )
+        # Those of hidden entries too: an update keeps them as past ones.
+        languages = (*self.lexicon.languages, *(entry.row.language for entry in entries))
         return IndexSearcher(
-            self._searcher, self.language, self._is_fresh, Overlay(entries, tuple(paths), hidden)
+            self._searcher,
+            self.language,
+            self._is_fresh,
+            Overlay(entries, tuple(paths), hidden),
+            languages=tuple(dict.fromkeys(languages)),
         )
 
     def _written(self, path: FilePath, rows: Sequence[IndexRow]) -> Iterator[OverlayEntry]:
@@ -772,6 +786,7 @@ def _lexicon(
     searcher: tantivy.Searcher,
     statistics: TermStatistics | None,
     overlay: Overlay | None,
+    languages: tuple[str, ...],
 ) -> Lexicon:
     def engine_count(field: str, term: str) -> int:
         return call_engine(searcher.doc_freq, field, term)
@@ -797,7 +812,7 @@ def _lexicon(
         partial(count, "text"),
         partial(count, "heading"),
         beginning,
-        spoken_languages(partial(count, schema.LANGUAGE), total),
+        languages or spoken_languages(partial(count, schema.LANGUAGE), total),
     )
 
 
