@@ -14,11 +14,13 @@ from mdmem.folder.layout import day_of
 from mdmem.model import FilePath, SectionPath
 from mdmem.model.trail import Entry
 from mdmem.search import ranking
-from mdmem.search.languages import languages_of_file, lowered
+from mdmem.search.languages import languages_of_file
 from mdmem.search.terms import (
     SplitText,
+    as_indexed,
     grams,
     indexed_words,
+    lowered,
     pairs,
     split_scripts,
     stemmed,
@@ -63,20 +65,21 @@ class HeadingWords:
 def words_of_file(entries: Sequence[Entry], usual_language: str) -> list[OwnWords]:
     """The words of the texts of a file's entries, each in its language."""
     texts = [split_scripts(shown_text(entry)) for entry in entries]
-    words = [indexed_words(text.spaced) for text in texts]
-    lowered_words = [lowered(text.spaced, each) for text, each in zip(texts, words, strict=True)]
-    languages = languages_of_file(lowered_words, usual_language)
+    words = [lowered(text.spaced) for text in texts]
+    languages = languages_of_file(words, usual_language)
     return list(map(_own_words, texts, words, languages))
 
 
 def words_of_text(text: str, language: str) -> OwnWords:
     """The words of a text in a language."""
     scripts = split_scripts(text)
-    return _own_words(scripts, indexed_words(scripts.spaced), language)
+    return _own_words(scripts, lowered(scripts.spaced), language)
 
 
-def _own_words(text: SplitText, words: list[str], language: str) -> OwnWords:
-    indexed, spaced = stemmed(words, language), text.spaced
+def _own_words(text: SplitText, lowered_words: Sequence[str], language: str) -> OwnWords:
+    spaced = text.spaced
+    words = as_indexed(spaced, lowered_words)
+    indexed = stemmed(words, language)
     beside = (
         indexed
         if len(spaced) <= MAX_NEIGHBOUR_CHARS

@@ -7,7 +7,7 @@ documentation in seven languages no entry of 8,000 in English was taken for anot
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
@@ -72,7 +72,6 @@ _SCRIPTS = (
 BESIDE_ENGLISH = tuple(sorted({*_LISTS, *_OWN_LISTS} - {ENGLISH, "russian"}))
 """Languages in Latin script that are told apart."""
 
-MAX_WORD_BYTES = 100
 _WORDS_KEPT = 50_000
 
 _CLEAR_WORDS, _CLEAR_RATIO = 3, 2
@@ -103,7 +102,7 @@ def languages_of_file(texts: Sequence[Sequence[str]], usual: str) -> list[str]:
 
     `usual` is that of a file whose words do not say.
     """
-    _known_words().add(set().union(*texts))
+    _known_words().add(*texts)
     evidence = list(map(_evidence, texts))
     usual, votes = latin_language(usual), Counter[str]()
     for counts in evidence:
@@ -121,13 +120,13 @@ def languages_of_file(texts: Sequence[Sequence[str]], usual: str) -> list[str]:
     return languages
 
 
-def text_language(words: Collection[str], usual: str) -> str:
+def text_language(words: Iterable[str], usual: str) -> str:
     """The language of a text by itself; `usual` unless its `lowered` words say another clearly."""
     _known_words().add(words)
     return _language_beside((latin_language(usual), ENGLISH), _evidence(words))
 
 
-def query_language(words: Collection[str], spoken: Sequence[str]) -> str:
+def query_language(words: Iterable[str], spoken: Sequence[str]) -> str:
     """The language of a query, of those `spoken` in memory; the first unless its words say."""
     if len(spoken) == 1:
         return spoken[0]
@@ -160,11 +159,6 @@ def _stop_words_among(words: set[str], language: str) -> set[str]:
     return own | words.difference(_stopping(language).analyze(" ".join(words)))
 
 
-def lowered(text: str, words: Sequence[str]) -> Sequence[str]:
-    """The words of a text in lower case with their accents; `words` are without."""
-    return words if text.isascii() else _lowering().analyze(text)
-
-
 Counts = Mapping[str, int]
 """How many different stop words of each language a text holds."""
 
@@ -193,40 +187,34 @@ def _most(counts: Counts) -> str | None:
 
 def _evidence(words: Iterable[str]) -> Counts:
     known, counts = _known_words(), dict[str, int]()
-    for word in set(words):
-        for language in known[word]:
+    for word in known.stop_words.keys() & words:
+        for language in known.stop_words[word]:
             counts[language] = counts.get(language, 0) + 1
     return counts
 
 
-class _KnownWords(dict[str, tuple[str, ...]]):
-    """The languages in which a word is a stop word; single letters tell nothing."""
+class _KnownWords:
+    """Words that were looked up; of stop words, their languages. Single letters tell nothing."""
 
-    def add(self, words: Collection[str]) -> None:
-        """Look words up, all at once: one by one takes three times as long."""
-        if len(self) > _WORDS_KEPT:
-            self.clear()
-        new = {word for word in words if word not in self}
-        self.update(dict.fromkeys(new, ()))
-        longer = {word for word in new if len(word) > 1}
+    def __init__(self) -> None:
+        self._words = set[str]()
+        self.stop_words: dict[str, tuple[str, ...]] = {}
+
+    def add(self, *texts: Iterable[str]) -> None:
+        """Look their words up, all at once: one by one takes three times as long."""
+        if len(self._words) > _WORDS_KEPT:
+            self._words.clear()
+        new = set().union(*texts) - self._words
+        self._words |= new
+        new = {word for word in new if len(word) > 1}.difference(self.stop_words)
         for language in (ENGLISH, *BESIDE_ENGLISH):
-            for word in _stop_words_among(longer, language):
-                self[word] += (language,)
+            for word in _stop_words_among(new, language):
+                self.stop_words[word] = (*self.stop_words.get(word, ()), language)
 
 
 @cache
 def _known_words() -> _KnownWords:
     return _KnownWords()
-
-
-@cache
-def _lowering() -> TextAnalyzer:
-    return (
-        TextAnalyzerBuilder(Tokenizer.simple())
-        .filter(Filter.remove_long(MAX_WORD_BYTES))
-        .filter(Filter.lowercase())
-        .build()
-    )
 
 
 @cache

@@ -31,9 +31,9 @@ from mdmem.model.sessions import Message, ReadingStart
 from mdmem.search import engine, schema
 from mdmem.search.engine import BrokenIndex, add_documents, call_engine, call_writer
 from mdmem.search.indexer import ADDED_AT_ONCE, HEAP_BYTES
-from mdmem.search.languages import ENGLISH, lowered, spoken_languages, text_language
+from mdmem.search.languages import ENGLISH, spoken_languages, text_language
 from mdmem.search.snapshot import INDEX_VERSION, json_bytes, stamps_digest
-from mdmem.search.terms import grams, indexed_words, query_terms, split_scripts, stemmed
+from mdmem.search.terms import as_indexed, grams, lowered, query_terms, split_scripts, stemmed
 from mdmem.startup.records import dataclass, field, replace
 
 SEEN_NAME = "seen.json"
@@ -445,8 +445,8 @@ def _document(
     transcript: TranscriptMessages, message: Message, usual_language: str
 ) -> tantivy.Document:
     scripts = split_scripts(message.text)
-    words = indexed_words(scripts.spaced)
-    language = text_language(lowered(scripts.spaced, words), usual_language)
+    words = lowered(scripts.spaced)
+    language = text_language(words, usual_language)
     row = [
         transcript.path,
         message.line,
@@ -463,7 +463,7 @@ def _document(
         "file": _label(transcript.path),
         "line": message.line,
         "time": int(message.time.timestamp()) if message.time else _NO_TIME,
-        "text": stemmed(words, language),
+        "text": stemmed(as_indexed(scripts.spaced, words), language),
         "row": (
             json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode(
                 "utf-8", "surrogatepass"

@@ -22,9 +22,7 @@ from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 from mdmem.search import english
 from mdmem.search.languages import (
     ENGLISH,
-    MAX_WORD_BYTES,
     STOP_WORDS,
-    lowered,
     query_language,
     script_language,
     stops,
@@ -40,6 +38,7 @@ MAX_TERMS = 100
 """Maximum words of a query, and again characters; the rest is not searched for."""
 
 _MAX_QUERY_CHARS = 20_000
+_MAX_WORD_BYTES = 100
 _WORDS_KEPT, _RELATIVES_KEPT = 50_000, 4_000
 
 _LETTERS = b"abcdefghijklmnopqrstuvwxyz"
@@ -99,21 +98,41 @@ def grams(runs: Iterable[str]) -> list[str]:
     return [gram for run in runs for gram in (*run, *pairs(run))]
 
 
-def folded(text: str) -> list[str]:
-    """The words of a text in lower case and without accents."""
+def lowered(text: str) -> list[str]:
+    """The words of a text in lower case."""
     if not text.isascii():
-        return _folding().analyze(text)
+        return _lowering().analyze(text)
     words = text.encode().translate(_FOLDED).decode().split()  # the same in a third of the time
     return (
         words
-        if len(text) < MAX_WORD_BYTES
-        else [word for word in words if len(word) < MAX_WORD_BYTES]
+        if len(text) < _MAX_WORD_BYTES
+        else [word for word in words if len(word) < _MAX_WORD_BYTES]
     )
+
+
+def without_accents(words: Iterable[str]) -> list[str]:
+    """Words in lower case without accents."""
+    return [word if word.isascii() else _without_accents(word) for word in words]
+
+
+@lru_cache(maxsize=_WORDS_KEPT)
+def _without_accents(word: str) -> str:
+    return "".join(_folding().analyze(word))
+
+
+def folded(text: str) -> list[str]:
+    """The words of a text in lower case and without accents."""
+    return without_accents(lowered(text))
 
 
 def indexed_words(text: str) -> list[str]:
     """The words of a text as it is indexed: folded, and each date as one more word."""
-    words = folded(text)
+    return as_indexed(text, lowered(text))
+
+
+def as_indexed(text: str, lowered_words: Sequence[str]) -> list[str]:
+    """`indexed_words` of a text, from its words in lower case."""
+    words = list(lowered_words) if text.isascii() else without_accents(lowered_words)
     return [*words, *map("".join, _DATE.findall(text))] if _may_hold_date(text) else words
 
 
@@ -163,8 +182,8 @@ def terms(text: str, language: str = ENGLISH) -> str:
 
     In its own language if that is clear, else in `language`.
     """
-    words = indexed_words(text)
-    return stemmed(words, text_language(lowered(text, words), language))
+    words = lowered(text)
+    return stemmed(as_indexed(text, words), text_language(words, language))
 
 
 def stemmed(words: Iterable[str], language: str = ENGLISH) -> str:
@@ -188,8 +207,8 @@ def query_terms(
     text = split_scripts(query[:_MAX_QUERY_CHARS])
     spaced = _DATE.sub(_DATE_AS_WORD, text.spaced)
     query_grams = [gram for run in text.runs for gram in pairs(run) or [run]]
-    words = folded(spaced)
-    with_accents = lowered(spaced, words)
+    with_accents = lowered(spaced)
+    words = without_accents(with_accents)
     language = query_language(with_accents, spoken)
     telling = [
         word
@@ -245,9 +264,14 @@ def weak_terms() -> frozenset[str]:
 
 
 @cache
+def _lowering() -> TextAnalyzer:
+    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(_MAX_WORD_BYTES))
+    return builder.filter(Filter.lowercase()).build()
+
+
+@cache
 def _folding() -> TextAnalyzer:
-    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(MAX_WORD_BYTES))
-    return builder.filter(Filter.lowercase()).filter(Filter.ascii_fold()).build()
+    return TextAnalyzerBuilder(Tokenizer.raw()).filter(Filter.ascii_fold()).build()
 
 
 @cache
