@@ -7,9 +7,10 @@ bootstrap over questions). `below` marks a set where the whole interval lies bel
 tells how related the hits are: of the first eight by the ranking, the percentage with another of
 them within two lines.
 
-The plain BM25 knows stems, stop words and headings: one field of the words of an entry, of the
-headings above it and of the file's name, with pairs of characters for scripts without spaces. It
-shares nothing with the ranking but the cutting into entries and words.
+The plain BM25 knows stems (by the language at the end of the set's name), stop words and headings:
+one field of the words of an entry, of the headings above it and of the file's name, with pairs of
+characters for scripts without spaces. It shares nothing with the ranking but the cutting into
+entries and words.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from pathlib import Path
 
 from conversations import build_index, read_files
 
+from mdmem.folder.config import LANGUAGES
 from mdmem.model import FilePath
 from mdmem.search.entry_words import heading_words, words_of_text
 from mdmem.search.indexer import SearchIndex
@@ -39,8 +41,6 @@ SHOWN, WITHIN = 8, 2
 SAMPLES = 2000
 TODAY = date(2026, 6, 1)
 
-LANGUAGES = {"de": "german", "es": "spanish", "fr": "french"}
-"""By the end of a set's name; the others are stemmed as English."""
 
 Lines = tuple[str, int, int]
 
@@ -188,7 +188,7 @@ def main() -> None:
         if not args.names or folder.name in args.names:
             files, questions = read_files(folder), read_set(folder)
             language = LANGUAGES.get(folder.name.rpartition("-")[2], ENGLISH)
-            plain, index = PlainSearch(files, language), build_index(files, language)
+            plain, index = PlainSearch(files, language), build_index(files)
             ranked = [search(index, question.text) for question in questions]
             counts = [crowded(lines) for lines in ranked]
             compare(

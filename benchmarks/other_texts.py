@@ -5,7 +5,8 @@ ROOT is a folder into which these Debian packages were unpacked (`apt-get downlo
 -x`; any of them may be missing):
 
     developers-reference debian-policy debian-faq debian-faq-ja debian-faq-zh-cn
-    debian-reference-en debian-reference-de debian-reference-ja debian-reference-zh-cn
+    debian-reference-en debian-reference-de debian-reference-fr debian-reference-es
+    debian-reference-it debian-reference-ja debian-reference-zh-cn
     fish-common coreutils findutils git-man grep sed tar rsync curl wget
 
 Their texts are under the GPL, the terms of Debian Policy and those of curl; they are read where
@@ -438,7 +439,7 @@ def sets(root: Path) -> Iterator[tuple[str, Memory]]:
     policy = sorted((root / "usr/share/doc/debian-policy/policy.html").glob("*.html"))
     yield "documentation", documentation([*english, *policy])
     yield "paragraphs", paragraphs([*english, *policy])
-    for language in ("en", "de", "zh-cn", "ja"):
+    for language in ("en", "de", "fr", "es", "it", "zh-cn", "ja"):
         reference = sorted((root / "usr/share/debian-reference").glob(f"ch*.{language}.html"))
         yield f"reference-{language}", documentation(reference, language in UNSPACED)
         yield f"paragraphs-{language}", paragraphs(reference, language in UNSPACED)

@@ -45,7 +45,7 @@ LANGUAGES = {
     "ta": "tamil",
     "tr": "turkish",
 }
-"""The languages that words can be stemmed in (`search.terms`), by ISO 639 code."""
+"""The languages that words can be stemmed in (`search.languages`), by ISO 639 code."""
 _CHOICES = {
     "direct_edits": ("commit", "refuse"),
     "context": ("on", "off"),
