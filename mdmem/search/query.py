@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from operator import attrgetter
@@ -206,6 +207,7 @@ def _term_clauses(terms: Terms, lexicon: Lexicon) -> tuple[Clause, ...]:
         **{variant: query_word for query_word, variant in terms.also if query_word in worth},
         **{term: term for term in terms.words},
     }
+    shares = _shares_of_forms(words, lexicon) if terms.also else {}
     related_terms = _related_terms(terms, lexicon) if len(terms.words) <= _MAX_ASKED else {}
     counts: dict[str, Callable[[str], int]] = {
         "heading": lexicon.heading,
@@ -220,7 +222,7 @@ def _term_clauses(terms: Terms, lexicon: Lexicon) -> tuple[Clause, ...]:
             clauses += [(name, gram, weight, gram) for gram in terms.grams if lexicon.heading(gram)]
         document_count = counts.get(name, lexicon.holding)
         clauses += [
-            (name, term, weight * worth[query_word], query_word)
+            (name, term, weight * worth[query_word] * shares.get(term, 1.0), query_word)
             for term, query_word in words.items()
             if document_count(term)
         ]
@@ -233,6 +235,26 @@ def _term_clauses(terms: Terms, lexicon: Lexicon) -> tuple[Clause, ...]:
     return tuple(clauses)
 
 
+def _shares_of_forms(words: Mapping[str, str], lexicon: Lexicon) -> dict[str, float]:
+    """The shares of their weights by which forms of one word are together as rare as the word.
+
+    The form in a language that seldom has the word would outweigh the word's usual one.
+
+    Args:
+        words: the query's own term by each form's.
+        lexicon: that of the index.
+    """
+    counts = {term: lexicon.holding(term) or lexicon.heading(term) for term in words}
+    of_word = Counter[str]()
+    for term, query_word in words.items():
+        of_word[query_word] += counts[term]
+    return {
+        term: ranking.rarity(lexicon.total, min(lexicon.total, of_word[query_word]))
+        / ranking.rarity(lexicon.total, counts[term])
+        for term, query_word in words.items()
+    }
+
+
 def text_clauses(text: str, lexicon: Lexicon) -> tuple[Clause, ...]:
     """The clauses of a text for entries that hold its words themselves; none if no entry does."""
     terms = query_terms(text, lexicon.languages)
@@ -240,8 +262,13 @@ def text_clauses(text: str, lexicon: Lexicon) -> tuple[Clause, ...]:
         **{variant: word for word, variant in terms.also},
         **{each: each for each in terms.words},
     }
+    shares = _shares_of_forms(words, lexicon) if terms.also else {}
     return (
-        *(("text", term, 1.0, word) for term, word in words.items() if lexicon.holding(term)),
+        *(
+            ("text", term, shares.get(term, 1.0), word)
+            for term, word in words.items()
+            if lexicon.holding(term)
+        ),
         *(("grams", gram, 1.0, gram) for gram in terms.grams),
     )
 
