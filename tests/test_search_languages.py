@@ -20,9 +20,10 @@ from mdmem.folder.layout import kind_of
 from mdmem.memory import Memory
 from mdmem.model import FilePath
 from mdmem.model.searches import Search
+from mdmem.search import ranking
 from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.languages import languages_of_file, latin_language, text_language
-from mdmem.search.query import Filter, IndexQuery
+from mdmem.search.query import Filter, IndexQuery, Lexicon, clauses
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
 from mdmem.search.terms import folded, query_terms, split_scripts, stem
 from mdmem.text.document import parse
@@ -196,6 +197,24 @@ def test_stop_words_are_those_of_the_query() -> None:
     assert query_terms("When did he die?", spoken).words == (stem("die"),)
     assert query_terms("где книга").words == (stem("книга"),)
     assert query_terms("Who is it?", spoken).words
+
+
+def test_a_form_that_is_rare_in_one_language_does_not_outweigh_the_usual_one() -> None:
+    entries_with = {"list": 60, "lista": 1, "paquet": 10}
+    lexicon = Lexicon(
+        100,
+        lambda term: entries_with.get(term, 0),
+        lambda term: 0,
+        lambda start: (),
+        languages=("spanish", "english"),
+    )
+    weights = {
+        term: weight * ranking.rarity(100, entries_with[term])
+        for name, term, weight, _ in clauses("lista de paquetes", lexicon)
+        if name == "text"
+    }
+    assert weights["lista"] == pytest.approx(weights["list"])
+    assert weights["list"] < weights["paquet"]
 
 
 def test_in_an_english_memory_words_are_english() -> None:
