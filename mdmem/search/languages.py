@@ -162,7 +162,7 @@ def _stop_words_among(words: set[str], language: str) -> set[str]:
 
 
 Counts = Mapping[str, int]
-"""How many different stop words of each language a text holds."""
+"""The numbers of different stop words of a text by their languages."""
 
 
 def _language_beside(spoken: Sequence[str], counts: Counts) -> str:
