@@ -60,9 +60,9 @@ def read_files(folder: Path) -> dict[str, str]:
     }
 
 
-def build_index(files: Mapping[str, str], language: str | None = None) -> SearchIndex:
-    """An index of some files, in a memory of a language."""
-    index = SearchIndex.in_memory(language)
+def build_index(files: Mapping[str, str]) -> SearchIndex:
+    """An index of some files, in a memory without a setting of its language."""
+    index = SearchIndex.in_memory()
     index.update(_pages(files.items()), (), EMPTY_SNAPSHOT)
     return index
 
