@@ -132,8 +132,8 @@ def query_language(words: Iterable[str], spoken: Sequence[str]) -> str:
     """The language of a query, of those `spoken` in memory; the first unless its words say."""
     if len(spoken) == 1:
         return spoken[0]
-    _known_words().add(words)
-    return _first_of(spoken, _evidence(words))
+    longer = {word for word in words if len(word) > 1}  # single letters tell nothing
+    return max(spoken, key=lambda language: len(_stop_words_among(longer, language)))
 
 
 def spoken_languages(count: Callable[[str], int], total: int) -> tuple[str, ...]:
@@ -208,11 +208,13 @@ class _KnownWords:
             self._words.clear()
         if not (new := set().union(*texts) - self._words):
             return
-        self._words |= new
-        new = {word for word in new if len(word) > 1}.difference(self.stop_words)
+        longer = {word for word in new if len(word) > 1}
+        found: dict[str, tuple[str, ...]] = {}
         for language in (ENGLISH, *BESIDE_ENGLISH):
-            for word in _stop_words_among(new, language):
-                self.stop_words[word] = (*self.stop_words.get(word, ()), language)
+            for word in _stop_words_among(longer, language):
+                found[word] = (*found.get(word, ()), language)
+        self.stop_words |= found
+        self._words |= new  # last, for other threads
 
 
 @cache
