@@ -10,8 +10,8 @@ conversation's own logs (the public half of LoCoMo) and of two small curated mem
 questions of other conversations, and prompts of coding sessions. The constant leaves one in 110 of
 the own questions without an answer.
 
-Share of prompts that get nothing: own questions 0.009, other people's 0.82, unseen coding prompts
-0.957; two curated memories' own questions 0.062 and 0.225, with a conversation's logs 0 and 0.025.
+Share of prompts that get nothing: own questions 0.009, other people's 0.83, unseen coding prompts
+0.957; two curated memories' own questions 0.042 and 0.125, with a conversation's logs 0 and 0.025.
 By the first score over the logarithm of the entries alone (at least 3.3): 0.017, 0.64 and 0.95, but
 0.36 and 0.33, and 0.18 and 0.16.
 """
@@ -45,6 +45,8 @@ from mdmem.startup.records import dataclass
 CONSTANT = 0.3
 SCORE_WEIGHT = 1.01
 """Of the first hit's score over the logarithm of the number of entries."""
+FULL_SCORE = 5.0
+"""Above it a score counts half: without neighbours the fields are short and score more."""
 MATCHED_WEIGHT = 0.30
 """Of the summed rarities of the words in the best matching hit; the rarest word counts 1."""
 MISSING_WEIGHT = -3.83
@@ -283,8 +285,9 @@ def measure_evidence(
     )
     routine = sum(word.own in _routine_terms() for word in words) / len(words)
     asks = is_question(prompt)
+    score = hits[0].score / math.log(1 + max(1, entries))
     return Evidence(
-        score=hits[0].score / math.log(1 + max(1, entries)),
+        score=min(score, FULL_SCORE) + max(0.0, score - FULL_SCORE) / 2,
         matched=matched,
         missing=max(0.0, sum(rarities) - matched),
         routine_request=0.0 if asks else routine,
