@@ -5,7 +5,7 @@ others.
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import chdir
 from pathlib import Path
@@ -529,10 +529,22 @@ class TestAnUpgrade:
         assert find_unadopted(os.environ) == ()
 
 
-def test_the_folder_of_the_list_by_platform():
-    home: Mapping[str, str] = {"HOME": "/home/ada", "LOCALAPPDATA": "C:/local"}
-    assert user_state_folder(home, "linux") == Path("/home/ada/.local/state/mdmem")
-    assert user_state_folder({**home, "XDG_STATE_HOME": "/s"}, "linux") == Path("/s/mdmem")
-    assert user_state_folder(home, "darwin") == Path("/home/ada/Library/Application Support/mdmem")
-    assert user_state_folder(home, "win32") == Path("C:/local/mdmem")
-    assert user_state_folder({}, "linux") is None
+@pytest.mark.parametrize(
+    ("platform", "folder"),
+    [
+        ("linux", "/home/ada/.local/state/mdmem"),
+        ("darwin", "/home/ada/Library/Application Support/mdmem"),
+        ("win32", "C:/local/mdmem"),
+    ],
+)
+def test_the_folder_of_the_list_by_platform(
+    monkeypatch: pytest.MonkeyPatch, platform: str, folder: str
+):
+    monkeypatch.setattr("sys.platform", platform)
+    home = {"HOME": "/home/ada", "LOCALAPPDATA": "C:/local"}
+    assert user_state_folder(home) == Path(folder)
+
+
+def test_the_folder_of_the_list_where_named():
+    assert user_state_folder({"HOME": "/home/ada", "XDG_STATE_HOME": "/s"}) == Path("/s/mdmem")
+    assert user_state_folder({}) is None
