@@ -129,13 +129,18 @@ def test_a_file_that_changed_since_it_was_indexed(at: Desk, server: VectorServer
 
 
 def test_no_kind_of_secret_is_sent(at: Desk, server: VectorServer):
-    lines = "".join(f"- of {kind}: {text}\n" for kind, text in EVERYTHING if "\n" not in text)
+    lines = "".join(f"- see {text}\n" for _, text in EVERYTHING if "\n" not in text)
     fences = "".join(f"```\n{text}\n```\n\n" for _, text in EVERYTHING if "\n" in text)
     at.write("MEMORY.md", f"# Memory\n\n{lines}\n{fences}")
     filled(at)
     sent = "\n".join(server.texts)
+    assert len({kind for kind, _ in EVERYTHING}) >= 45
     assert sent.count("[REDACTED:") >= len(EVERYTHING)
     assert not find(sent, strict=True)
+    stored = b"".join(path.read_bytes() for path in only_folder(at).iterdir())
+    for kind, text in EVERYTHING:
+        assert text not in sent, kind
+        assert text.encode() not in stored, kind
 
 
 @pytest.mark.parametrize("shown", [4, 20, 39])

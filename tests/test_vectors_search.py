@@ -16,7 +16,7 @@ from workspaces import Desk, desk
 from mdmem.llm.asking import LOG_NAME
 from mdmem.memory import Memory
 from mdmem.model.searches import Search, SearchResult
-from mdmem.model.writes import Forget, Remember
+from mdmem.model.writes import Forget, Remember, WriteOptions
 from mdmem.show.hits import search_json, search_text
 from mdmem.vectors import questions
 from mdmem.vectors.store import FOLDER_NAME, ROWS_NAME, TABLE_NAME
@@ -170,6 +170,35 @@ def test_what_is_not_current_is_never_brought_in(at: Desk):
     assert "the charabanc is red (until 2026-03-01)" not in texts(search(at, CAR))
 
 
+def test_superseded_text_is_never_brought_in(at: Desk):
+    new = Remember(
+        "the boat went to Zoe", options=WriteOptions(supersedes="the charabanc went to Zoe")
+    )
+    Memory(at.workspace).apply(new)
+    assert search(at, CAR, history=True).vectors is None
+    assert texts(search(at, CAR)) == []
+
+
+def test_text_that_expired_since_is_never_brought_in(at: Desk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MDMEM_NOW", "2026-03-05T10:00:00")
+    red = "the charabanc is red (until 2026-04-01)"
+    at.write("MEMORY.md", CURATED.replace("the charabanc went to Zoe", red))
+    filled(at)
+    assert red in texts(search(at, CAR))
+    monkeypatch.setenv("MDMEM_NOW", "2026-04-02T10:00:00")
+    assert texts(search(at, CAR)) == []
+
+
+def test_text_of_another_branch_is_never_brought_in(at: Desk):
+    at.git("switch", "-q", "-c", "other")
+    at.write("MEMORY.md", CURATED.replace("went to Zoe", "went to Max"))
+    at.commit()
+    filled(at)
+    assert texts(search(at, CAR)) == ["the charabanc went to Max"]
+    at.git("switch", "-q", "-")
+    assert texts(search(at, CAR)) == ["the charabanc went to Zoe"]
+
+
 def test_unsaved_text_and_edits_by_hand(at: Desk):
     at.write("MEMORY.md", CURATED.replace("the charabanc went to Zoe", "the boat went to Zoe"))
     assert "the charabanc went to Zoe" not in texts(search(at, CAR))
@@ -185,7 +214,17 @@ def test_behind_before_it_is_filled(at: Desk, server: VectorServer):
     assert len(list((at.workspace.state / FOLDER_NAME).iterdir())) == 2
 
 
-@pytest.mark.parametrize("data", [b"", b"no", b'{"data": []}', b"a" * 500_000])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"no",
+        b'{"data": []}',
+        b'{"data": [{"index": 0, "embedd',
+        b'{"data": [{"index": 0, "embedding": [NaN, 1.0]}]}',
+        b"a" * 500_000,
+    ],
+)
 def test_a_bad_answer(at: Desk, server: VectorServer, data: bytes):
     expected = search_json(search(at, "rope in the attic of Wilhelmina", words_only=True))
     server.answer = lambda texts: data
@@ -197,6 +236,13 @@ def test_a_bad_answer(at: Desk, server: VectorServer, data: bytes):
 def test_another_length(at: Desk, server: VectorServer):
     server.answer = lambda texts: {"data": [{"embedding": [1.0, 2.0]}]}
     assert search(at, CAR).vectors == "down"
+
+
+def test_no_server(at: Desk, server: VectorServer):
+    set_up(at.world, "http://127.0.0.1:1/v1", vectors="weak")
+    expected = search(at, "rope in the attic of Wilhelmina", words_only=True)
+    found = search(at, "rope in the attic of Wilhelmina")
+    assert (found.hits, found.vectors) == (expected.hits, "down")
 
 
 def test_three_failures_pause(at: Desk, server: VectorServer):

@@ -2,6 +2,8 @@
 
 import math
 import sqlite3
+import subprocess
+import sys
 from array import array
 from pathlib import Path
 
@@ -22,6 +24,47 @@ from mdmem.vectors.store import (
 )
 
 MODEL = EmbeddingModel("Ada's model", ("", ""))
+
+
+KILLED_ADDS = """
+import os, sys
+from pathlib import Path
+from test_vectors_store import texts
+from mdmem.vectors.store import opened_store
+
+folder = Path(sys.argv[1])
+
+def add():
+    with opened_store(folder) as store:
+        store.drop_lost_rows()
+        for most in range(1, 7):
+            store.add(texts(*range(most)))
+
+def end_at(last):
+    lines = 0
+    def trace(frame, event, argument):
+        nonlocal lines
+        if not frame.f_code.co_filename.endswith("store.py"):
+            return None
+        lines += event == "line"
+        if lines == last:
+            os._exit(9)
+        return trace
+    return trace
+
+kills = 0
+while True:
+    child = os.fork()
+    if child == 0:
+        sys.settrace(end_at(5 * kills + 1))
+        add()
+        os._exit(0)
+    if os.waitpid(child, 0)[1] == 0:
+        break
+    kills += 1
+print(kills)
+"""
+"""Adds six texts to a store in process after process, each killed some lines later."""
 
 
 def unit(text: str) -> "array[float]":
@@ -69,6 +112,23 @@ def test_rows_that_were_cut_off_are_made_again(tmp_path: Path):
     with opened_store(tmp_path) as store:
         store.drop_lost_rows()
         assert store.missing([7, 8]) == [8]
+
+
+@pytest.mark.costly
+def test_killed_at_any_line(tmp_path: Path):
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED_ADDS, str(tmp_path)],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(done.stdout) >= 20
+    with opened_store(tmp_path) as store:
+        assert store.rows(range(6)) == {key: key for key in range(6)}
+        assert store.count == store.whole_rows == 6
+    for key in range(6):
+        assert row_of(tmp_path, key) == packed(unit(f"text {key}"))
 
 
 def test_removed_texts_leave_no_byte(tmp_path: Path):
