@@ -13,10 +13,8 @@ from typing import Protocol
 from mdmem.search.terms import split_scripts
 from mdmem.startup.records import dataclass
 
-WEIGHT = 0.2
-"""The share of likeness in a score (to be measured)."""
-SURE_WEIGHT = 0.1
-"""The same where the best entry by words holds all rare words of the question (to be measured)."""
+WEIGHT, SURE_WEIGHT = 0.3, 0.15
+"""The share of likeness in a score; and where the best entry by words has all rare words."""
 CLOSE_SCORES = 0.95
 """A second score above this share of the first leaves doubt (to be measured)."""
 LIKE_RANKS = (4, 7, 10)
@@ -30,12 +28,14 @@ _QUOTES = ('"', "'", "“", "„", "«", "`")
 class Likeness:
     """The likeness of entries to a question, by the keys of their passages.
 
-    - `low`: the mean of all entries. `high`: what one of a thousand entries would have by chance.
-    - `of_candidates`: those that have a vector. `nearest`: others above `high`, the best first.
+    - `low`, `high`: what one in six, and one in a thousand entries have by chance.
+    - `least`: what no entry is likely to have by chance.
+    - `of_candidates`: those that have a vector. `nearest`: others above `least`, the best first.
     """
 
     low: float
     high: float
+    least: float
     of_candidates: Mapping[int, float]
     nearest: Sequence[tuple[int, float]] = ()
 

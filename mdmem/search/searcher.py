@@ -258,7 +258,7 @@ class IndexSearcher:
         order = sorted(range(len(matches)), key=lambda each: results.rank_key(matches[each]))
         if likeness is None:
             return tuple(matches[each] for each in order[: request.limit])
-        least = likeness.share(likeness.high)
+        least = likeness.share(likeness.least)
         shares = [ranked.shares[number] for number in numbers]
         near = {each for each in order if matches[each].hit.near and shares[each] > least}
         ordered = [each for each in order if each not in near][: request.limit]

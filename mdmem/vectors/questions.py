@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 import threading
@@ -9,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from mdmem.errors import WorkspaceProblem
@@ -45,11 +47,19 @@ _QUESTION_SECONDS = 5.0
 _KEPT = 200
 _MOST_COMPARED = 20_000
 _BLOCK = 1024
-HIGH_DEVIATIONS = 3.09
-"""Standard deviations above the mean likeness of a question's entries: of a normal distribution one
-in a thousand is there. By pairs of entries, which are more alike than a question and its answer, no
-entry of two sets came near it. With a static model (256 dimensions) R@10 of functions asked for by
-docstrings 72.2 to 74.5 and MRR 44.5 to 46.1, of conversations 81.6 to 81.4 and 67.6 to 67.2.
+LOW_DEVIATIONS, HIGH_DEVIATIONS = 1.0, 3.09
+"""Standard deviations above the mean likeness to a question: one entry in six, and one in a
+thousand, are above by chance. By pairs of entries, which are more alike than a question and its
+answer, no entry of four sets came near the second.
+"""
+CHANCE = 0.05
+"""How often an entry of a store may be taken for like a question by chance alone. With 0.5 three
+times as many places go to such entries, and minutes lose 0.5 of R@10.
+"""
+_BEST, _DEGREES_LOST = 3, 4
+"""Entries that may answer, and are left out where chance is measured; and degrees of freedom that
+this costs: with n / (n - 4) times the deviation of the others an entry of 10 to 3,000 is taken for
+like by chance at 2 to 11 percent of questions, if likeness is distributed normally.
 """
 _NEAREST = 12
 """Three are shown, and some may have expired."""
@@ -97,8 +107,8 @@ class ComparedRows:
         values: list[float] = (self._floats(list(rows)) @ vector).tolist() if rows else []
         return values
 
-    def nearest(self, vector: Vector) -> tuple[float, float, list[tuple[int, float]]]:
-        """The mean likeness of rows, what a row of chance seldom has, and the rows above that."""
+    def nearest(self, vector: Vector) -> tuple[tuple[float, float, float], list[tuple[int, float]]]:
+        """The likeness that rows have by chance (see `Likeness`), and the rows above the last."""
         import numpy  # noqa: PLC0415 - as above
 
         chosen, question = self._compared, numpy.array(vector, "f4")
@@ -109,11 +119,24 @@ class ComparedRows:
                 for start in range(0, len(chosen), _BLOCK)
             ]
         )
-        low = float(values.mean())
-        high = low + HIGH_DEVIATIONS * float(values.std())
-        above = numpy.flatnonzero(values > high)
+        levels = _chance_levels(values)
+        above = numpy.flatnonzero(values > levels[-1])
         best = sorted(above.tolist(), key=lambda place: (-values[place], place))[:_NEAREST]
-        return low, high, [(int(chosen[place]), float(values[place])) for place in best]
+        return levels, [(int(chosen[place]), float(values[place])) for place in best]
+
+
+def _chance_levels(values: numpy.ndarray[Any, Any]) -> tuple[float, float, float]:
+    """The low, high and least likeness of `Likeness`; of a few entries none is ever like."""
+    import numpy  # noqa: PLC0415 - as above
+
+    degrees = len(values) - _BEST - 1
+    if degrees <= _DEGREES_LOST:
+        return math.inf, math.inf, math.inf
+    others = numpy.partition(values, degrees)[: degrees + 1]
+    mean = float(others.mean())
+    spread = float(others.std(ddof=1)) * degrees / (degrees - _DEGREES_LOST)
+    least = NormalDist().inv_cdf(1 - CHANCE / len(values))
+    return mean + LOW_DEVIATIONS * spread, mean + HIGH_DEVIATIONS * spread, mean + least * spread
 
 
 def compare(
@@ -121,13 +144,14 @@ def compare(
 ) -> Likeness:
     """The likeness of candidates (row by key) to a question, and the nearest others."""
     known = {key: row for key, row in candidates.items() if row is not None and row < rows.count}
-    low, high, nearest = rows.nearest(vector)
+    (low, high, least), nearest = rows.nearest(vector)
     key_of = store.keys([row for row, _ in nearest])
     return Likeness(
-        low,
-        high,
-        dict(zip(known, rows.likeness(vector, list(known.values())), strict=True)),
-        [
+        low=low,
+        high=high,
+        least=least,
+        of_candidates=dict(zip(known, rows.likeness(vector, list(known.values())), strict=True)),
+        nearest=[
             (key_of[row], likeness)
             for row, likeness in nearest
             if row in key_of and key_of[row] not in candidates
