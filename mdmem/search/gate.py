@@ -59,7 +59,7 @@ WEAK_SHARE = 0.5
 """The same for a word that shapes a question (many, kind, often)."""
 RELATED_SHARE, HEADING_SHARE = 0.7, 0.8
 """The same where the hit has a relative of the word, or has it only in headings or file name."""
-RARE_SHARE = 0.5
+RARE_SHARE = 0.85
 """The least rarity of a rare word, which the square root of the entries have (`vectors.py`)."""
 LEAST_CHARACTER_SHARE = 0.25
 """In scripts without spaces: the share of a prompt's pairs in one hit (not measured)."""

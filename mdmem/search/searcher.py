@@ -210,7 +210,7 @@ class IndexSearcher:
             limit, filtered = limit * (4 if filtered else 1), True
         likeness = self._likeness(ranked, first, request) if request.meaning else None
         if likeness:
-            ranked = self._blended(ranked, first, likeness, request)
+            ranked = self._blended(ranked, likeness)
             first, read = self._first(ranked, request, own_terms)
         near_numbers = {number for number, _ in first.near}
         best = [*first.best, *first.near]
@@ -337,20 +337,10 @@ class IndexSearcher:
             return None
         return meaning.likeness(self._column("passage", list(ranked.documents)))
 
-    def _blended(
-        self,
-        ranked: _RankedCandidates,
-        first: FirstHits,
-        likeness: Likeness,
-        request: IndexQuery,
-    ) -> _RankedCandidates:
-        is_sure = self._holds_rare_words(first, request)
+    def _blended(self, ranked: _RankedCandidates, likeness: Likeness) -> _RankedCandidates:
         shares = likeness.shares(self._column("passage", list(ranked.documents)))
         candidates = replace(
-            ranked.candidates,
-            matched=blend.blended(
-                ranked.candidates.matched, shares, blend.SURE_WEIGHT if is_sure else blend.WEIGHT
-            ),
+            ranked.candidates, matched=blend.blended(ranked.candidates.matched, shares)
         )
         return replace(
             ranked,
