@@ -32,14 +32,15 @@ class Series:
 
 
 def bars_by_day(shown: Sequence[ActiveDay], links: Links) -> Markup:
-    """Changes a day by people and by agents; each bar links to its day."""
+    """Changes per day by people and by agents; each bar links to its day."""
     series = [
         Series("people", [each.people for each in shown]),
         Series("agents", [each.agents for each in shown]),
     ]
     people, agents = (sum(each.values) for each in series)
+    days = number_of(len(shown), "day")
     return bars(
-        f"Changes a day: {people} by people, {agents} by agents in {len(shown)} days",
+        f"Changes per day: {people} by people, {agents} by agents in {days}",
         [short_day(each.day) for each in shown],
         series,
         address=lambda number: links.day(shown[number].day),
