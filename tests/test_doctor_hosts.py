@@ -74,7 +74,7 @@ def home(shell: Shell) -> Path:
 
 
 def test_none(shell: Shell):
-    assert host_findings(shell) == [("ok", "the plugin is not installed in any agent", "")]
+    assert host_findings(shell) == [("ok", "the plugin is not installed in any host", "")]
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def check_agents(inspection: Inspection) -> Iterator[Finding]:
             )
     if not plugins:
         yield Finding(
-            check="agents", level=Level.OK, message="the plugin is not installed in any agent"
+            check="agents", level=Level.OK, message="the plugin is not installed in any host"
         )
     elif shutil.which("mdmem", path=environment.get("PATH", "")) is None:
         yield Finding(
