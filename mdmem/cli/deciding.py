@@ -81,7 +81,7 @@ def propose(
     branch: Annotated[
         str,
         typer.Argument(
-            metavar="BRANCH", help="A branch, such as one from another work tree or a forge."
+            metavar="BRANCH", help="A branch, such as one from another worktree or a forge."
         ),
     ],
     message: Annotated[

@@ -142,7 +142,7 @@ def init(
     section and fact.
 
     With --outside, in a project: the workspace DIR (created, adopted or cloned) becomes the memory
-    of the project, for all its branches and work trees. The project itself does not change.
+    of the project, for all its branches and worktrees. The project itself does not change.
     """
     others = any((no_hooks, agents, no_agents, shared, outside))
     if (leave and (found or others)) or (found and (folder or others)) or (yes and not found):

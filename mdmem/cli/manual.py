@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # in the order in which they are listed
 TOPICS = {
-    "tour": "All commands by example",
+    "tour": "The commands by example",
     "install": "Install, upgrade, uninstall; completion in the shell",
     "agents": "How an agent uses mdmem",
     "trust": "Whom mdmem trusts: adopted workspaces, other people, agents, pasted text",
@@ -35,7 +35,7 @@ TOPICS = {
     "machines": "Several machines: one memory, one remote, mdmem sync",
     "sharing": "Several agents, people and workspaces: pools",
     "model": "A model that reads sessions: what is sent, what it costs",
-    "vectors": "Search by meaning with a model of yours: what is sent, what it adds",
+    "vectors": "Search by meaning with your own model: what is sent, what it adds",
     "page": "The web page: what it shows, keys, export, safety",
     "trends": "How memory changes over weeks: facts, survival, who writes",
     "schedule": "Regular runs on a timer: systemd, cron, a container",
