@@ -115,7 +115,9 @@ def test_bars_by_day_link_to_days() -> None:
     chart = charts.bars_by_day(days, Links())
     links = [link.get("href") for link in picture(chart).iter("a")]
     assert links == ["/day/2026-03-03", "/day/2026-03-04", "/day/2026-03-05"]
-    assert picture(chart).get("aria-label") == ("Changes per day: 3 by people, 1 by agents in 3 days")
+    assert picture(chart).get("aria-label") == (
+        "Changes per day: 3 by people, 1 by agents in 3 days"
+    )
     assert [each.get("class") for each in picture(chart).iter("g")] == ["bar", "bar", "bar now"]
     assert picture(charts.bars_by_day(days, NoDays())).get("role") == "img"
 
