@@ -35,7 +35,7 @@ _NOT_IN_PROGRAMS = frozenset("\"'\\")
 _SERVICE = """\
 {marker} mdmem-run@INSTANCE.service
 [Unit]
-Description=mdmem: run pending tasks in %f
+Description=mdmem: run the steps that are due in %f
 
 [Service]
 Type=oneshot
@@ -46,7 +46,7 @@ TimeoutStartSec=15min
 _TIMER = """\
 {marker} mdmem-run@INSTANCE.timer
 [Unit]
-Description=mdmem: run pending tasks in %f every five minutes
+Description=mdmem: run the steps that are due in %f, every five minutes
 
 [Timer]
 OnCalendar=*:0/5
