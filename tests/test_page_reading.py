@@ -286,7 +286,7 @@ class TestFiles:
     def test_files_with_their_sections_and_the_tags(self, memory: Memory) -> None:
         answer = read(memory, "/files")
         text = words(answer)
-        assert "4 files, the last changed first." in text
+        assert "4 files, most recently changed first." in text
         assert re.search(
             r"memory/house.md 2 facts, .* The office by the quay Office 1 · Attic 1", text
         )

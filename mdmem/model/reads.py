@@ -167,7 +167,7 @@ def fold_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ListFiles:
-    """List the files of memory, the last changed first; `offset`: so many are left out before.
+    """List the files of memory, most recently changed first; `offset`: so many are left out before.
 
     `without_logs` leaves out daily logs. `first`: a file that comes before all others.
     """

@@ -30,7 +30,7 @@ from mdmem.workspace import Progress, Say, Workspace
 def list_files(
     workspace: Workspace, request: ListFiles, say: Say, progress: Progress | None = None
 ) -> FileList:
-    """The files of memory, the last changed first; only those asked for are read.
+    """The files of memory, most recently changed first; only those asked for are read.
 
     The answer is kept while nothing moves.
     """
