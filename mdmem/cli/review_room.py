@@ -38,7 +38,7 @@ from mdmem.startup.records import dataclass
 from mdmem.wording import number_of
 
 _HELP = {
-    "y": "accept it (of rivals the newest; of a contradiction keep the second)",
+    "y": "accept it (of competing values the newest; of a contradiction keep the second)",
     "n": "reject it (of a contradiction keep the first)",
     "2": "accept the second value, 3 the third",
     "e": "edit it in $EDITOR and accept that",
