@@ -156,8 +156,8 @@ COMMANDS: Mapping[str, CommandEntry] = {
 # the help of each group, by its first word
 GROUPS = {
     "task": (
-        "Keep the notes of a task until it is done.\n\nAn agent that was interrupted goes on from"
-        " them."
+        "Keep notes on an agent's task until it is done.\n\nWith them an agent can continue after"
+        " an interruption."
     ),
     "hooks": (
         "Install, remove or inspect the git hooks.\n\nThey check what is committed and keep the"

@@ -119,8 +119,8 @@ def proposals(
 ) -> Answer:
     """List what is proposed, numbered, or show one proposal.
 
-    Rivals (two values of one key, two changes of one fact) share one number, and the newest comes
-    first. Control and invisible characters are shown as code points.
+    Competing values (two values of one key, two changes of one fact) share one number, and the
+    newest comes first. Control and invisible characters are shown as code points.
     """
     memory = open_memory(call)
     if proposal is not None:
@@ -347,7 +347,7 @@ def review(
     On a terminal: one item at a time, with single-key answers, as in git add -p. Without a
     terminal, with an actor, or if CI is set: print the list of expired or superseded facts that are
     still in a file, duplicates, contradictions, sections not changed for months and files over
-    their budget, each with the command that fixes it, or that shows what to decide.
+    their budget, each with a command that fixes it or shows the choices.
     """
     if not apply and (actor or session or reason):
         raise UsageProblem("--actor, --session and --reason go with --apply")

@@ -44,7 +44,14 @@ def context(
     ] = None,
     purpose: Annotated[
         str | None,
-        typer.Option("--for", metavar="session|prompt", help="The purpose of the block."),
+        typer.Option(
+            "--for",
+            metavar="session|prompt",
+            help=(
+                "Build the block for the start of a session, or for a prompt. [default: prompt if"
+                " PROMPT is given]"
+            ),
+        ),
     ] = None,
     budget: Budget = None,
     window: BlockWindow = None,
@@ -194,7 +201,9 @@ def page(
     port: Annotated[
         int,
         typer.Option(
-            "--port", metavar="N", help="The port; 0 is the workspace's own, or any free one."
+            "--port",
+            metavar="N",
+            help="The port; 0: a fixed one for this workspace, or a free one if that is taken.",
         ),
     ] = 0,
     opens_browser: Annotated[
@@ -216,8 +225,8 @@ def page(
     Ctrl-C, or after two hours without a request. With an actor set it is read-only. It needs the
     extra page (mdmem help install).
 
-    With --export it serves nothing: it writes the pages of what is committed as files, which open
-    from a folder or any static host.
+    With --export it serves nothing: it writes the pages of what is committed as files, which
+    can be opened from disk or served by any static host.
     """
     serving = import_module("mdmem.page.serving")
     # without lines for the user: they would tell what was asked

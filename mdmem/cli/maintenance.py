@@ -182,7 +182,7 @@ def check_(
     ] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Check memory files: secrets, conflict markers, broken text.
+    """Check memory files: secrets, conflict markers, invalid UTF-8.
 
     With --staged: the changes that are about to be committed.
     """
@@ -248,7 +248,8 @@ def sync(
     purge: Annotated[
         bool,
         typer.Option(
-            "--purge", help="Also purge here what was purged on the remote, and vice versa."
+            "--purge",
+            help="Also purge here what was purged on the remote, and there what was purged here.",
         ),
     ] = False,
     as_json: Json = False,

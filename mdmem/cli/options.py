@@ -227,10 +227,10 @@ ListStamp = Annotated[
     typer.Option(
         "--list",
         metavar="STAMP",
-        help="The list that the numbers refer to. [default: the last one shown]",
+        help="ID of the list that the numbers refer to, printed under it. [default: the last one]",
     ),
 ]
-Vouch = Annotated[bool, typer.Option("--vouch", help="Vouch for it: record it as user-stated.")]
+Vouch = Annotated[bool, typer.Option("--vouch", help="Record it as user-stated, in your name.")]
 AcceptAnyway = Annotated[
     bool, typer.Option("--anyway", help="Accept the named parts even if they are outdated.")
 ]
@@ -259,7 +259,7 @@ ExpectedTip = Annotated[
     typer.Option(
         "--expect",
         metavar="TIP",
-        help="With a proposal ID: refuse if it has changed since it had this tip.",
+        help="With a proposal ID: refuse unless its branch is still at this commit.",
     ),
 ]
 EditedFirst = Annotated[

@@ -44,10 +44,10 @@ def sessions(
     ] = 2000,
     as_json: Json = False,
 ) -> Answer:
-    """List the sessions that may be read, or show one.
+    """List the agent sessions that mdmem may read, or show one.
 
-    The list shows how much of each the last digest has read. For one session, the newest messages
-    are shown, or those around a line.
+    The list shows how much of each session the last digest has read. For one session, the newest
+    messages are shown, or those around a line.
     """
     request = ShowSessions(
         reference=reference, client=client, since=since, limit=limit, chars=chars
@@ -88,7 +88,10 @@ def digest(
         typer.Option(
             "--keep",
             metavar="facts|lines",
-            help="Keep only what is worth keeping, or everything but noise.",
+            help=(
+                "facts: only statements likely to matter later; lines: every statement, but no"
+                " questions or small talk."
+            ),
         ),
     ] = FACTS,
     model: Annotated[
@@ -179,7 +182,7 @@ def run(
     only_failures: Annotated[bool, typer.Option("--quiet", help="Print only failures.")] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Run pending tasks: digest what is new in agents' sessions.
+    """Run the steps that are due: digest what is new in sessions.
 
     Meant for timers (mdmem schedule) and containers. Every step is tried, and the exit status is 1
     if any fails. Only one run can be active at a time. Nothing is read until your user settings

@@ -112,7 +112,7 @@ def outline(
 ) -> Answer:
     """List the sections of a file with their etags, or all files.
 
-    Files are listed with the numbers of their sections and current facts, the last changed first.
+    Files are listed with the number of sections and of current facts, most recently changed first.
     """
     memory = open_memory(call)
     if file is None:
@@ -164,7 +164,7 @@ def history(
     ] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Show the past of a section or a fact.
+    """Show how a section or a fact changed.
 
     For a section: every change, newest first. For a fact: what it replaced and what replaced it,
     oldest first. Without either: the newest edits to the file, or to all memory, a row for each

@@ -156,7 +156,7 @@ def facts(
     alone: Alone = False,
     as_json: Json = False,
 ) -> Answer:
-    """List the facts of memory with their ids, the newest first."""
+    """List the facts of memory with their ids, newest first."""
     memory = open_memory(call)
     request = ListFacts(
         tags=tuple(tags or ()),
@@ -217,7 +217,7 @@ def recall(
 def tags(call: Call, added: With = None, alone: Alone = False, as_json: Json = False) -> Answer:
     """List the tags in use, to recall facts by.
 
-    The most used come first. Only the first three tags of each fact count.
+    They are listed most used first. Only the first three tags of each fact count.
     """
     catalogue = open_memory(call).tags()
     count = len(catalogue.tags)

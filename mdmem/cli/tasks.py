@@ -117,10 +117,11 @@ def stats(
 
     How often each command ran, how long it took (median and 95th percentile), and how often it was
     refused or failed. search: the share without results, the number of results, the first score,
-    how far the median score is below it (spread), the age of the results in days, and a note if the
-    newest week differs from the weeks before by more than chance. context: the share of prompts
-    that got a block, its tokens, how much had been given before, what the guard kept and dropped.
-    runs: what was read and written, by week.
+    how far the median score is below the first (spread), the age of the results in days, and a note
+    if the newest week differs from the weeks before by more than chance. context: the share of
+    prompts that got a block, its tokens, how much of it the session had been given before, and how
+    many new texts the guard kept or dropped (it drops those that only repeat memory). runs: what
+    was read and written, by week.
     """
     if subject is None:
         by_verb = open_memory(call).figures.of_verbs(ShowFigures(weeks))
@@ -163,7 +164,7 @@ def trends(
     weeks: Weeks = 12,
     as_json: Json = False,
 ) -> Answer:
-    """Show how the Markdown of a repository changes.
+    """Show how memory, or any Markdown in git, changes over time.
 
     It needs no workspace and writes nothing: everything comes from git, along the branch that is
     checked out. Lines now and by week, lines added and removed, how long a line lasts, who writes,

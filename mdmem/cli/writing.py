@@ -98,7 +98,10 @@ def edit_section(
     again: Again = False,
     **shared: Writing,
 ) -> Answer:
-    """Change one section of a file, and nothing else in it."""
+    """Change one section of a file, and nothing else in it.
+
+    A section's own text is what is above its first subsection.
+    """
     if replace_ == replacement == "-":
         raise UsageProblem("--replace and --with cannot both read standard input")
     if editor:
@@ -378,7 +381,7 @@ def revert(
     ] = False,
     **shared: Writing,
 ) -> Answer:
-    """Undo one change, or those of a run; keep everything later.
+    """Undo one change, or those of a run; keep all later changes.
 
     Log entries stay in the log but no longer count. A run is undone as a whole, or not at all.
     """

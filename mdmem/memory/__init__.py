@@ -352,7 +352,7 @@ class Memory:
         return module("queries.file_list").file_names(self.workspace)
 
     def files(self, request: ListFiles) -> FileList:
-        """List the files of memory, the last changed first, with their sections and facts."""
+        """List the files of memory, most recently changed first, with their sections and facts."""
         seen = self._as_seen()
         return module("queries.file_list").list_files(seen, request, self._say, self._progress)
 
@@ -415,7 +415,7 @@ class Memory:
         return module("memory.contexts").write_prompts(self.workspace)
 
     def facts(self, request: ListFacts) -> FactList:
-        """List the facts of memory, the newest first."""
+        """List the facts of memory, newest first."""
         seen, asked = self._as_seen(), request
         if seen.contents is not None:
             asked = replace(request, limit=0, offset=0)
@@ -425,7 +425,7 @@ class Memory:
         return listed
 
     def history(self, request: ShowHistory) -> SectionHistory | FactHistory:
-        """Show the past of a section or a fact; without either, of a file or of all memory.
+        """Show how a section or a fact changed; without either, of a file or of all memory.
 
         Raises as `show`, and PathProblem (`not-memory`), FactProblem (`fact-not-found`,
         `fact-ambiguous`).
