@@ -106,6 +106,43 @@ def test_which_fact_is_meant(at: Desk):
     assert at.read("memory/a.md").count("editor: vi") == 1
 
 
+def test_a_key_is_its_fact_with_the_value(at: Desk):
+    at.write("memory/a.md", "# A\n\nthe phone is old\n\n- Phone: Anna 444\n")
+    at.commit("first number")
+    at.write("memory/a.md", "# A\n\nthe phone is old\n\n- Phone: Anna 555\n")
+    at.commit("Phone: Anna 555")
+    current = fact_id("Phone: Anna 555")
+    plan = memory(at).plan_purge(Purge("phone"))
+    assert plan.notices[0].startswith(f"It is the key of the fact {current}: ")
+    done = memory(at).purge(Purge("phone"))
+    assert done.notices[0] == plan.notices[0]
+    assert at.read("memory/a.md") == "# A\n\nthe phone is old\n\n"
+    past = at.git("log", "-p", "--all", "--format=%B")
+    assert "Anna 555" not in past
+    assert "[PURGED]:" not in past
+    assert "Phone: Anna 444" in past
+    # its earlier value is in history alone, and would stay without its key
+    before = at.tree_state()
+    with pytest.raises(FactProblem, match="no current fact has the key 'phone'") as refused:
+        memory(at).purge(Purge("phone"))
+    assert (refused.value.code, at.tree_state()) == ("fact-not-found", before)
+    memory(at).purge(Purge("Phone: Anna 444"))
+    assert "Anna" not in at.git("log", "-p", "--all", "--format=%B")
+
+
+def test_a_key_of_several_facts_and_of_a_log(at: Desk):
+    at.write("memory/a.md", "- phone: Anna 555\n- phone: Bob 666\n")
+    with pytest.raises(FactProblem) as refused:
+        memory(at).plan_purge(Purge("phone"))
+    assert refused.value.code == "fact-ambiguous"
+    at.write("memory/a.md", "- phone: Anna 555\n")
+    at.write("memory/2026-03-01.md", "- phone: Bob 666\n")
+    memory(at).purge(Purge("phone"))
+    assert (at.read("memory/a.md"), at.read("memory/2026-03-01.md")) == ("", "- phone: Bob 666\n")
+    memory(at).purge(Purge("phone"))
+    assert at.read("memory/2026-03-01.md") == ""
+
+
 def test_a_head_that_is_on_no_branch(at: Desk):
     at.git("checkout", "-q", "--detach")
     before = at.tree_state()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from mdmem import events, repo
+from mdmem.catchup import trails
 from mdmem.catchup.index import index_unchecked
 from mdmem.changes.purge_target import (
     PurgeTarget,
@@ -34,7 +35,7 @@ from mdmem.search.engine import BrokenIndex
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
 from mdmem.text.fact_names import id_prefix
-from mdmem.text.facts import parse_item
+from mdmem.text.facts import holds_key, parse_item, parse_text
 from mdmem.wording import number_of, verb
 from mdmem.workspace import Say, Workspace
 
@@ -515,9 +516,9 @@ def plan_purge(
     `repository-busy`).
     """
     check.refuse_errors(check.secrets_in_options(arguments), arguments.allow)
-    return plan_rewrite(
-        _scope(workspace), *_words_and_fact(workspace, arguments.fact), find_transcripts
-    )
+    words, fact = _words_and_fact(workspace, arguments.fact)
+    plan = plan_rewrite(_scope(workspace), words, fact, find_transcripts)
+    return replace(plan, notices=(*_key_notices(arguments.fact, words, fact), *plan.notices))
 
 
 def run_purge(
@@ -544,7 +545,8 @@ def run_purge(
             session=arguments.session,
             reason=arguments.reason,
         )
-        return purge_everywhere(_scope(workspace), words, fact, note, find_transcripts)
+        done = purge_everywhere(_scope(workspace), words, fact, note, find_transcripts)
+        return replace(done, notices=(*_key_notices(arguments.fact, words, fact), *done.notices))
 
 
 def _scope(workspace: Workspace) -> PurgeScope:
@@ -555,12 +557,12 @@ def _scope(workspace: Workspace) -> PurgeScope:
 
 
 def _words_and_fact(workspace: Workspace, reference: str) -> tuple[str, FactId | None]:
-    """Words that no file holds may still be in history."""
+    """Words that no file holds may still be in history; a key means its current fact alone."""
     kinds = tuple(kind for kind in FileKind if kind.is_memory)
-    facts = {
-        location.item.fact.id: location.item.fact
-        for location in lookup.locate_fact(workspace, reference, kinds)
-    }
+    locations = lookup.locate_fact(workspace, reference, kinds, keys=True)
+    if all(holds_key(location.item.fact, reference) for location in locations):
+        locations = _current(workspace, locations)
+    facts = {location.item.fact.id: location.item.fact for location in locations}
     if len(facts) > 1:
         ids = sorted(facts)
         raise FactProblem(
@@ -578,5 +580,35 @@ def _words_and_fact(workspace: Workspace, reference: str) -> tuple[str, FactId |
             f"no file has a fact {reference.strip()}",
             "To purge text that is only in history, give its words.",
         )
+    _refuse_past_key(workspace, reference)
     fact = parse_item(reference.strip())
     return fact.text, fact.id
+
+
+def _current(
+    workspace: Workspace, locations: Sequence[lookup.FactLocation]
+) -> list[lookup.FactLocation]:
+    """The locations that `forget` would choose from: curated ones, else current ones of logs."""
+    curated = [each for each in locations if workspace.kind_of(each.path) is not FileKind.DAILY]
+    return curated or lookup.current_locations(workspace, locations)
+
+
+def _refuse_past_key(workspace: Workspace, reference: str) -> None:
+    """Refuse a key whose values are only in history: these would stay there, without the key."""
+    with trails.fresh_trail(workspace) as trail:
+        fact = lookup.fact_by_key(trail, reference)
+    if fact is not None:
+        raise FactProblem(
+            "fact-not-found",
+            f"no current fact has the key {reference[:80]!r}",
+            "To purge a value that is only in history, give its whole text; to see it:"
+            f" {verb('history')} {fact}",
+        )
+
+
+def _key_notices(reference: str, words: str, fact: FactId | None) -> Iterator[str]:
+    if fact is not None and holds_key(parse_text(words), reference):
+        yield (
+            f"It is the key of the fact {fact}: only that fact is purged, not the word where it is"
+            " elsewhere."
+        )

@@ -266,7 +266,7 @@ def forget(
         bool,
         typer.Option(
             "--purge",
-            help="Also remove it (by text or id) from all history. This cannot be undone.",
+            help="Also remove it from all history. This cannot be undone.",
         ),
     ] = False,
     yes: Annotated[
