@@ -386,6 +386,12 @@ FAILURES = [
         ("edit-section", "Work", "--body", "<<<<<<< a\n- x\n=======\n- y\n>>>>>>> b"),
         hints="Resolve",
     ),
+    Failure(
+        "conflict-markers",
+        APPEND,
+        file("MEMORY.md", MEMORY + "\n<<<<<<< a\n- x\n=======\n- y\n>>>>>>> b\n"),
+        "Resolve",
+    ),
     Failure("detached-head", APPEND, git("checkout", "-q", "--detach"), "git switch"),
     Failure("empty-text", ("log", "  ")),
     Failure("not-here", ("status",), settings_file("people = ['anna']\n"), "config.toml"),

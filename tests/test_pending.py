@@ -23,7 +23,7 @@ from workspaces import (
 from mdmem.changes import pending
 from mdmem.errors import RefusedChange
 from mdmem.folder.hook_files import install
-from mdmem.model.writes import Log
+from mdmem.model.writes import Change, Log
 from mdmem.repo import commits
 from mdmem.wording import plain
 
@@ -123,6 +123,17 @@ class TestPendingEdits:
         at.write("MEMORY.md", SEED + f"- {TOKEN}\n")
         refused(at, append(), "pending-secret")
         assert at.apply(append(allow=frozenset({"secret"}))).changed
+
+    @pytest.mark.parametrize(
+        ("path", "change"), [("MEMORY.md", append()), (LOG, Log("it rained", time="09:00"))]
+    )
+    def test_with_conflict_markers_are_refused(self, at: Desk, path: str, change: Change):
+        at.write(path, SEED + "\n<<<<<<< ours\n- a\n=======\n- b\n>>>>>>> theirs\n")
+        refused(at, change, "conflict-markers")
+
+    def test_conflict_markers_in_a_block_of_code_are_text(self, at: Desk):
+        at.write("MEMORY.md", SEED + "\n```\n<<<<<<< a\n=======\n>>>>>>> b\n```\n")
+        assert at.apply(append()).changed
 
     def test_are_refused_where_the_settings_say_so(self, at: Desk):
         at.write("mdmem.toml", 'direct_edits = "refuse"\n')

@@ -208,7 +208,8 @@ def commit_pending_edits(
     """Commit pending edits (or the removal) of a file to be written; None without any.
 
     `order` is of the write itself. `actor`: an agent claims the edits.
-    Raises: RepositoryProblem (`pending-edits`, `pending-secret`, or as git says).
+    Raises: RepositoryProblem (`pending-edits`, `pending-secret`, or as git says), RefusedChange
+    (`conflict-markers`).
     """
     (path,) = order.paths
     if not state.pending:
@@ -286,6 +287,8 @@ def _refuse_pending(
             line=first.line,
             kind=first.kind,
         )
+    errors = check.find_errors(path, committed, data, workspace.kind_of(path))
+    check.refuse_errors((each for each in errors if each.code == "conflict-markers"), allow)
 
 
 def save(
