@@ -4,10 +4,12 @@
 SETS is the folder that `other_texts.py` wrote, or with --conversations the data of `tune.py`. For
 each set R@10 and MRR@10 in percent by words, with vectors where words leave doubt (`weak`) and for
 each question (`always`), the share of questions that `weak` sends, and the share of first ten
-places that went to entries without a word of the question. Entries are embedded once.
+places that went to entries without a word of the question. Entries are embedded once. With --half
+only the questions that numbers were chosen with (`tuning`), or only the others (`held-out`).
 """
 
 import argparse
+import random
 import shlex
 import tempfile
 from collections import defaultdict
@@ -102,6 +104,13 @@ def sets(args: argparse.Namespace) -> Iterator[tuple[str, SearchIndex, Sequence[
             yield folder.name, build_index(read_files(folder)), read_set(folder)
 
 
+def half_of(questions: Sequence[Question], name: str) -> Sequence[Question]:
+    """Half of the questions of a set, the same at every run."""
+    shuffled, middle = list(questions), len(questions) // 2
+    random.Random(7).shuffle(shuffled)
+    return shuffled[:middle] if name == "tuning" else shuffled[middle:]
+
+
 def show(name: str, rows: Rows) -> None:
     """Print a row of the table."""
     means = {
@@ -124,6 +133,7 @@ def main() -> None:
     parser.add_argument("--url")
     parser.add_argument("--name", default="model")
     parser.add_argument("--command", type=shlex.split, default=[])
+    parser.add_argument("--half", choices=("tuning", "held-out"))
     args = parser.parse_args()
     settings = Settings(
         vectors_url=args.url, vectors_name=args.name, vectors_command=tuple(args.command)
@@ -135,7 +145,8 @@ def main() -> None:
     print(f"{'':<18}{'n':>5}" + "".join(f"{each:>8}" for each in columns) + "    sent    like")
     every: Rows = defaultdict(list)
     for name, index, questions in sets(args):
-        rows = measure(index, questions, source)
+        chosen = half_of(questions, args.half) if args.half else questions
+        rows = measure(index, chosen, source)
         show(name, rows)
         for mode, values in rows.items():
             every[mode] += values
