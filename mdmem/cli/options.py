@@ -227,7 +227,7 @@ ListStamp = Annotated[
     typer.Option(
         "--list",
         metavar="STAMP",
-        help="ID of the list that the numbers refer to, printed under it. [default: the last one]",
+        help="The list of the numbers, by the ID printed under it. [default: the last one shown]",
     ),
 ]
 Vouch = Annotated[bool, typer.Option("--vouch", help="Record it as user-stated, in your name.")]
