@@ -26,6 +26,12 @@ def number_of(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
+def one_of(names: Iterable[str]) -> str:
+    """Alternatives in a sentence: `a`, `a or b`, `a, b or c`."""
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
+
+
 def near_names(name: str, names: Iterable[str], most: int, cutoff: float = 0.6) -> list[str]:
     """The names that one may be a misspelling of, the most similar first; see `difflib`."""
     import difflib  # noqa: PLC0415 - 2 ms, only for hints

@@ -334,7 +334,8 @@ def require_person(actor: str | None, people: Iterable[str], does: str) -> None:
         raise WorkspaceProblem(
             "not-allowed",
             f"{actor} is an agent and cannot {does}: a person decides",
-            "Ask the user. Their user settings can name actors who are people (people).",
+            "Ask the user. To count an actor as a person, list it under `people` in the user"
+            " settings.",
         )
 
 

@@ -129,7 +129,7 @@ class TestAnew:
         assert (done.written, done.commit) == ((), None)
         assert done.notes == (
             "MEMORY.md is a symbolic link: neither searched nor edited. Put the file in its place.",
-            '1 other Markdown file is not searched (notes.md). To include them: paths = ["*.md"] in mdmem.toml',
+            '1 other Markdown file is not searched (notes.md). To include it: paths = ["*.md"] in mdmem.toml',
         )
 
     @pytest.mark.parametrize(

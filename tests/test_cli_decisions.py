@@ -124,6 +124,32 @@ def test_what_moved_is_listed_again(at: Shell) -> None:
     assert at.run("accept", "2").out.startswith("accepted item 2: employer: Apple ")
 
 
+def test_items_are_named_or_selected(at: Shell) -> None:
+    assert at.run("accept").err == (
+        "mdmem: no items named\n"
+        "hint: Name them by number (1 4-9), or use --all, --section, --file or --from.\n"
+    )
+    assert at.run("accept", "1", "--all", "--file", "a.md").err == (
+        "mdmem: do not combine --file and --all with item numbers\n"
+    )
+    assert at.run("reject", "1", "--older", "3d").err == (
+        "mdmem: do not combine --older with item numbers\n"
+    )
+
+
+def test_a_weaker_source_is_told_before_it_replaces_anything(at: Shell) -> None:
+    at.run("remember", "Rome", "--key", "town", "--section", "Facts", "--source", "user-stated")
+    words = ("remember", "Turin", "--key", "town", "--section", "Facts", "--propose")
+    assert "weaker-source: would replace " in at.run(*words, "--actor", "bot").err
+
+
+def test_nothing_is_left_of_what_was_listed(at: Shell) -> None:
+    for branch in at.git("for-each-ref", "--format=%(refname)", "refs/heads/mdmem").split():
+        at.git("update-ref", "-d", branch)
+    done = at.run("accept", "1")
+    assert "hint: There are no open proposals.\n" in done.err
+
+
 @pytest.mark.parametrize("command", ["accept", "reject"])
 def test_a_proposal_that_grew_since_it_was_shown_is_not_decided(at: Shell, command: str) -> None:
     item = at.run("proposals", "--json").answer["items"][-1]

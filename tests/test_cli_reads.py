@@ -100,8 +100,8 @@ class TestReads:
 
     def test_where_nothing_is_there_at_all_it_says_so(self, shell: Shell):
         section, file = (
-            "mdmem: memory has nothing in a section 'Nope'\n",
-            "mdmem: memory has nothing in a file 'nope.md'\n",
+            "mdmem: no section 'Nope'\n",
+            "mdmem: no memory file 'nope.md'\n",
         )
         assert (
             shell.run("search", "tea", "--section", "Nope", "--file", "nope.md").err

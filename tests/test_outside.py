@@ -201,7 +201,7 @@ class TestInit:
     def test_a_memory_in_the_branch_comes_first(self, project: Project):
         (project.root / "MEMORY.md").write_text("# Memory\n")
         note = project.outside().notes[-1]
-        assert note.startswith(f"{project.root} is a memory too, and comes first")
+        assert note == f"{project.root} has its own memory, which is used first"
 
     def test_typed(self, project: Project, capsys: pytest.CaptureFixture[str]):
         assert main(["init", "--outside", "--no-hooks"]) == 0

@@ -139,6 +139,12 @@ class TestWrite:
                 "unchanged: MEMORY.md: Memory > Work (etag aaaabbbbcccc)",
             ),
             (
+                replace(RESULT, changed=False, commit=None, fact="11111111"),
+                Op.FORGET,
+                None,
+                "already forgotten: MEMORY.md: Memory > Work [11111111]",
+            ),
+            (
                 replace(RESULT, section=("a\x1bb", "c\nd")),
                 Op.REPLACE,
                 None,

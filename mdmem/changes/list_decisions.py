@@ -153,7 +153,7 @@ def _chosen(request: Decide, shown: Shown | None, items: Sequence[Values]) -> _W
     if shown is None:
         raise ProposalProblem(
             "list-not-found",
-            "numbers are those of a list, and none has been printed",
+            "no list has been printed yet",
             f"To list open proposals: {verb('proposals')}",
         )
     board, work = _Board(shown.items, items), _Work()

@@ -40,8 +40,10 @@ _SOURCE_WORDS = {
 """A weaker source before its noun; what the user stated is weaker only where an agent claims it."""
 
 
-def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
-    """Plan an edit of a file in its current state; nothing is written. Raises: MdmemError."""
+def plan_edit(
+    workspace: Workspace, edit: FileEdit, path: FilePath, *, proposes: bool = False
+) -> Plan:
+    """Plan an edit (`proposes` is for its notes); nothing is written. Raises: MdmemError."""
     full_path = files.path_on_disk(workspace.root, path)
     before = lookup.read_file(workspace, path, full_path)
     check.refuse_recalled(verb_of(edit).new_texts(edit), before)
@@ -90,7 +92,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     notes += [each.note for each in bases if each.note]
     if better:
         warnings = (*warnings, "weaker-source")
-        notes.append(_weaker_source_note(edit.options.source, better, bool(plan.added)))
+        notes.append(_weaker_source_note(edit.options.source, better, bool(plan.added), proposes))
     if before is None and not workspace.kind_of(path).is_memory:
         warnings = (*warnings, "not-memory")
         notes.append(
@@ -229,12 +231,17 @@ def _find_better_founded(
 
 
 def _weaker_source_note(
-    source: Source, better: Sequence[tuple[Item, Foundation]], replaces: bool
+    source: Source, better: Sequence[tuple[Item, Foundation]], replaces: bool, would: bool
 ) -> str:
+    """The note on what a weaker source replaces or removes; `would`: it is only proposed."""
     is_users = all(each.source is Source.USER_STATED and not each.claimed for _, each in better)
     lost = f"something {'the user stated' if is_users else 'better supported'}"
     kind = _SOURCE_WORDS[source]
-    done = f"replaced {lost} with {kind} value" if replaces else f"{kind} change removed {lost}"
+    done = (
+        f"{'would replace' if would else 'replaced'} {lost} with {kind} value"
+        if replaces
+        else f"{kind} change {'would remove' if would else 'removed'} {lost}"
+    )
     named = "; ".join(
         f"{item.fact.id} {item.fact.text.splitlines()[0][:_QUOTED]}"
         for item, _ in better[:_MOST_NAMED]

@@ -121,7 +121,7 @@ def _plan(workspace: Workspace, edit: FileEdit, own: OwnFiles) -> tuple[Plan, bo
     waiting = {part.name: part.view for part in own.waiting if part.view.state is PartState.OPEN}
     view = replace(workspace, contents=own)
     try:
-        plan = plan_edit(view, edit, target_path(view, edit))
+        plan = plan_edit(view, edit, target_path(view, edit), proposes=True)
     except MdmemError:
         repeat = _plan_at_head(workspace, edit, own) if waiting else None
         if repeat is None or not _are_in(waiting, repeat):
@@ -152,7 +152,7 @@ def _plan_at_head(workspace: Workspace, edit: FileEdit, own: OwnFiles) -> Plan |
     files = branch_commits.CommitFiles(own.repository, own.commit)
     at_head = replace(workspace, contents=files)
     try:
-        return plan_edit(at_head, edit, target_path(at_head, edit))
+        return plan_edit(at_head, edit, target_path(at_head, edit), proposes=True)
     except MdmemError:
         return None
 

@@ -39,7 +39,7 @@ from mdmem.text.document import (
     tree_etag,
 )
 from mdmem.text.facts import find_same_item, item_text, parse_item, section_items, write_item
-from mdmem.wording import verb
+from mdmem.wording import one_of, verb
 from mdmem.workspace import Say, Workspace
 
 _LEVEL = 2
@@ -163,7 +163,7 @@ def _find(document: Document | None, name: str) -> tuple[Document, Section]:
         names = near or list(titles.values())[:_MOST_NAMED]
         listed = "; ".join(names)
         hint = (
-            f"Did you mean {listed}?"
+            f"Did you mean {one_of(near)}?"
             if near
             else f"Its tasks are: {listed}"
             if names

@@ -258,12 +258,12 @@ def _selection(
     is_all: bool,
 ) -> Selection | None:
     """The selection by options; None if items are named. Raises: UsageProblem."""
-    selects = is_all or any(each is not None for each in (section, file, actor, older))
-    if selects and named:
-        raise UsageProblem(
-            "--section, --file, --from, --older and --all select items; name none beside them"
-        )
-    if not selects:
+    selecting = {"--section": section, "--file": file, "--from": actor, "--older": older}
+    given = [name for name, value in selecting.items() if value is not None]
+    given += ["--all"] if is_all else []
+    if given and named:
+        raise UsageProblem(f"do not combine {' and '.join(given)} with item numbers")
+    if not given:
         return None
     return Selection(
         section=section, file=file, actor=actor, older=None if older is None else parse_age(older)
@@ -290,7 +290,7 @@ def _moved(memory: Memory, decision: ListDecision) -> ProposalProblem:
     return ProposalProblem(
         "proposals-moved",
         f"the proposals have changed since list {decision.stamp}; nothing was done",
-        f"They are now:\n{text or 'none'}",
+        f"They are now:\n{text}" if text else "There are no open proposals.",
         **show.numbered_json(moved),
     )
 

@@ -38,7 +38,7 @@ COMMANDS: Mapping[str, str] = _table(
             "mdmem facts (mdmem outline FILE lists sections, mdmem tags lists tags)"
         ),
         "delete remove rm del erase drop purge clear unset expunge": (
-            "mdmem forget FACT (with --purge out of history too)"
+            "mdmem forget FACT (--purge also removes it from history)"
         ),
         "update set upsert assign define replace change modify overwrite supersede": (
             "mdmem remember TEXT --key KEY (replaces the value of the key), or mdmem edit-section"

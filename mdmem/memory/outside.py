@@ -71,10 +71,10 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
         own = replace(request, folder=str(folder), project=None)
         done = adopting.initialise(own, environment)
         undo.pop_all()
-    notes = [f"{settings_path} names it: [{config.BY_PROJECT}.{_quoted(path)}]"]
+    notes = [f"recorded in {settings_path}, under [{config.BY_PROJECT}.{_quoted(path)}]"]
     first = next(workspaces_meant_by((start,), environment))
     if first.resolve() != done.workspace.resolve():
-        notes.append(f"{first} is a memory too, and comes first until it is removed from there")
+        notes.append(f"{first} has its own memory, which is used first")
     project = path.parent if path.name in _GIT_FOLDERS else path
     return replace(done, project=project, notes=(*done.notes, *notes))
 

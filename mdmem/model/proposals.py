@@ -23,6 +23,7 @@ from mdmem.model.writes import (
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
 from mdmem.wording import field as field_name
+from mdmem.wording import one_of
 
 MOST_PROPOSALS, MOST_PARTS = 500, 1000
 """Maximum number of open proposals, and of open parts in one."""
@@ -294,6 +295,9 @@ def parse_numbers(words: Iterable[str]) -> tuple[tuple[int, int | None], ...]:
     return tuple(dict.fromkeys(numbers))
 
 
+_SELECTING = ("undisputed", "section", "file", "from_actor")
+
+
 def parse_age(text: str) -> int:
     """A number of days, as in 30d. Raises: UsageProblem."""
     match = _AGE.fullmatch(text)
@@ -334,8 +338,13 @@ class Decide:
 
     def __post_init__(self) -> None:
         _require_own_source(self.options)
-        if bool(self.choices) is (self.selection is not None):
-            raise UsageProblem("name items by their numbers, or select them, not both")
+        if not self.choices and self.selection is None:
+            raise UsageProblem(
+                "no items named",
+                f"Name them by number (1 4-9), or use {one_of(map(field_name, _SELECTING))}.",
+            )
+        if self.choices and self.selection is not None:
+            raise UsageProblem("name items by number or select them, not both")
         if self.anyway and not self.choices:
             raise UsageProblem(f"{field_name('anyway')} needs numbers")
         accepted = [choice.number for choice in self.choices if choice.accepts]

@@ -64,15 +64,16 @@ def other_markdown_note(workspace: Workspace) -> str | None:
     more = len(paths) - _NAMED
     names = ", ".join([*paths[:_NAMED], *([f"{more:,} more"] if more > 0 else [])])
     glob = "**/*.md" if any("/" in path for path in paths) else "*.md"
-    files = (
-        "1 other Markdown file is"
+    files, them = (
+        ("1 other Markdown file is", "it")
         if len(paths) == 1
-        else f"{len(paths):,} other Markdown files are"
+        else (f"{len(paths):,} other Markdown files are", "them")
     )
     globs = ", ".join(f'"{each}"' for each in dict.fromkeys((*workspace.settings.paths, glob)))
     setting = "" if workspace.settings.daily else _daily_setting(paths)
     return (
-        f"{files} not searched ({names}). To include them: paths = [{globs}] in mdmem.toml{setting}"
+        f"{files} not searched ({names}). To include {them}:"
+        f" paths = [{globs}] in mdmem.toml{setting}"
     )
 
 

@@ -36,7 +36,7 @@ from mdmem.text.document import (
 )
 from mdmem.text.entries import entries
 from mdmem.text.facts import Item, holds_key, items, may_have_copies, normalise, parse_text
-from mdmem.wording import field, near_names, verb
+from mdmem.wording import field, near_names, one_of, verb
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathPr
     near = [each for each in paths if each.casefold() == path.casefold()] or near_names(
         path, paths, 3
     )
-    hint = f"Did you mean {', '.join(near)}?" if near else otherwise
+    hint = f"Did you mean {one_of(near)}?" if near else otherwise
     return PathProblem("file-not-found", f"no file {path!r}", hint, near=near)
 
 

@@ -553,11 +553,11 @@ def empty_answer_notes(
         return (note,) if note else ()
     index = fresh(workspace, say).index
     filters = (
-        ("file", file, Filter(file=file, history=True)),
+        ("memory file", file, Filter(file=file, history=True)),
         ("section", section, Filter(section=section, history=True)),
     )
     return tuple(
-        f"memory has nothing in a {argument} {name!r}"
-        for argument, name, entry_filter in filters
+        f"no {what} {name!r}"
+        for what, name, entry_filter in filters
         if name is not None and not index.holds(entry_filter)
     )

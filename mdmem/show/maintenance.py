@@ -48,16 +48,16 @@ def initialised_json(result: InitResult) -> dict[str, Any]:
 def initialised_text(result: InitResult) -> str:
     """The same in a line, with the files that were written."""
     done = (
-        "adopted"
+        "Adopted workspace"
         if result.newly_adopted
-        else "Created"
+        else "Created workspace"
         if set(CURATED_NAMES).intersection(result.written)
-        else "ready:"
+        else "Workspace is ready:"
     )
     files = f" ({', '.join(result.written)})" if result.written else ""
     files += f" for {result.project}" if result.project else ""
     files += f", removed the instructions from {result.took_out}" if result.took_out else ""
-    return one_line(f"{done} workspace {result.workspace}{files}{named_commit(result.commit)}")
+    return one_line(f"{done} {result.workspace}{files}{named_commit(result.commit)}")
 
 
 def found_json(found: Iterable[FoundWorkspace], adopted: Collection[str]) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def write_text(result: WriteResult, fact: str | None = None) -> str:
         )
     if result.proposed:
         return proposed_line(result, result.proposal, fact)
-    done = "unchanged:" if not result.changed else _done(result)
+    done = _done(result) if result.changed else _not_done(result)
     kept = " (line kept)" if result.changed and result.op is Op.RETRACT else ""
     return f"{done} {place_text(result, fact)}{kept}"
 
@@ -135,6 +135,11 @@ def _remarks(result: WriteResult) -> str:
         f"with {kept}" if kept else "",
     ]
     return "".join(f", {each}" for each in words if each)
+
+
+def _not_done(result: WriteResult) -> str:
+    is_repeat = result.fact is not None and result.op in (Op.FORGET, Op.RETRACT)
+    return "already forgotten:" if is_repeat else "unchanged:"
 
 
 def _done(result: WriteResult) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from mdmem.errors import SectionProblem
 from mdmem.model import PATH_SEPARATOR, SectionPath
 from mdmem.text.document import Document, Section, fold_space, plain_title
-from mdmem.wording import field, near_names
+from mdmem.wording import field, near_names, one_of
 
 _MAX_SUGGESTIONS = 3
 _MIN_SIMILARITY = 0.5
@@ -145,7 +145,7 @@ def _not_found(
     )
     listed = "; ".join(suggestions)
     if near:
-        hint = f"Did you mean {listed}?"
+        hint = f"Did you mean {one_of(near)}?"
     else:
         there = (
             f"Sections in {file or 'this file'}: {listed}."
