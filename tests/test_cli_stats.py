@@ -199,7 +199,7 @@ class TestExplain:
         assert first[1:3] == ["    the heating was mended", first[2]]
         assert re.fullmatch(r"      score \d+\.\d\d", first[2])
         assert re.match(r'      \+\d\.\d\d  "heats": \d\.\d\d in the entry as "heating"', first[3])
-        assert re.search(r"^      x\d\.\d\d  by confidence, 0\.95$", out, re.MULTILINE)
+        assert re.search(r"^      x\d\.\d\d  confidence 0\.95$", out, re.MULTILINE)
 
     @pytest.mark.parametrize(
         "more", [(), ("--history",), ("--as-of", "today")], ids=["now", "history", "as of"]

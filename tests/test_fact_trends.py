@@ -1,6 +1,7 @@
 """Facts over days and weeks, from the history of real repositories."""
 
 import json
+import re
 from collections import Counter
 from datetime import date
 from itertools import pairwise
@@ -255,6 +256,8 @@ def test_the_command_adds_the_facts_of_a_workspace(shell: Shell) -> None:
     text = shell.run("trends").out
     assert "current facts; " in text
     assert "untouched longest" in text
+    assert ("after 0 days" in text, "last 0.0 days" in text) == (False, False)
+    assert re.search(r"^user-stated +\d", text, re.MULTILINE)
 
 
 def test_a_repository_with_a_file_of_that_name_is_no_workspace(shell: Shell) -> None:

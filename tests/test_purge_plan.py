@@ -16,8 +16,8 @@ from mdmem.model.writes import PurgePlan
 from mdmem.repo import history_rewrite
 
 ALWAYS = (
-    "Reflogs are emptied and unreachable objects are deleted, so nothing can be restored by its old id.",
-    "Other clones, bundles, backups and caches cannot be reached from here, nor can text in encodings other than UTF-8.",
+    "Reflogs are emptied and unreachable objects are deleted: nothing can be restored from them.",
+    "Not removed from other clones, bundles, backups and caches, nor from text in encodings other than UTF-8.",
 )
 HELD = HeldTranscripts(
     paths=("a.jsonl", "b.jsonl"), reads=("a.jsonl 12", "b.jsonl 7"), purged="4 1234abcd"
@@ -42,7 +42,7 @@ def test_transcripts_are_told_and_noted(vault: Vault) -> None:
         *ALWAYS,
         "Not removed from the transcript a.jsonl, which belongs to its client; the transcript now counts as read.",
         "Not removed from the transcript b.jsonl, which belongs to its client; the transcript now counts as read.",
-        "A short hash of the words stays in the note, so that they are recognised later: anyone who guesses the words can confirm them.",
+        "A short hash of the text is kept in the commit, so that transcripts do not bring it back; someone who guesses the text can confirm it.",
     )
 
 

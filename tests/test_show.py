@@ -404,7 +404,7 @@ class TestExplained:
             Explanation((), tuple(Factor(name, 1.5) for name in self.FACTORS)), day=date(2026, 3, 5)
         )[1:] == [
             "      x1.50  already in an agent's prompt",
-            "      x1.50  by confidence, 0.7",
+            "      x1.50  confidence 0.7",
             "      x1.50  contradicts a better supported fact",
             "      x1.50  said by the person in the query",
             "      x1.50  on the date in the query",
@@ -568,11 +568,14 @@ def test_a_purge():
         "plan": numbers,
         "notices": ["left"],
     }
-    assert writes.purged_text(done) == f"purged (commit {COMMIT[:10]})"
-    assert writes.purged_text(replace(done, commit=None)) == "purged"
+    assert writes.purged_text(done) == (
+        f"purged the text from 1 file, 2 commits, 4 tags (commit {COMMIT[:10]})"
+    )
+    loose = PurgeResult(PurgePlan(0, 0, 0, 0, 0, 0, 7, ()), None, ())
+    assert writes.purged_text(loose) == "purged the text"
     nothing = PurgeResult(PurgePlan(0, 0, 0, 0, 0, 0, 0, ()), COMMIT, ())
     assert (writes.purged_text(nothing), writes.purged_json(nothing)["changed"]) == (
-        f"it is nowhere, so nothing is left to purge (commit {COMMIT[:10]})",
+        "nothing to purge: the text is not in this repository",
         False,
     )
 

@@ -423,12 +423,12 @@ def _limit_notices(
     if (common / "lfs").exists():
         yield "Git LFS objects are not searched."
     yield (
-        "Reflogs are emptied and unreachable objects are deleted, so nothing can be restored by its"
-        " old id."
+        "Reflogs are emptied and unreachable objects are deleted: nothing can be restored from"
+        " them."
     )
     yield (
-        "Other clones, bundles, backups and caches cannot be reached from here, nor can text in"
-        " encodings other than UTF-8."
+        "Not removed from other clones, bundles, backups and caches, nor from text in encodings"
+        " other than UTF-8."
     )
 
 
@@ -440,8 +440,8 @@ def _transcript_notices(transcripts: HeldTranscripts) -> Iterator[str]:
         )
     if transcripts.purged:
         yield (
-            "A short hash of the words stays in the note, so that they are recognised later: anyone"
-            " who guesses the words can confirm them."
+            "A short hash of the text is kept in the commit, so that transcripts do not bring it"
+            " back; someone who guesses the text can confirm it."
         )
 
 

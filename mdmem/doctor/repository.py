@@ -85,7 +85,7 @@ def check_identity(inspection: Inspection) -> Iterator[Finding]:
         check="identity",
         level=Level.OK,
         message=(
-            f"commits are by {identity.name} <{identity.email}>, by the settings"
+            f"commits are by {identity.name} <{identity.email}> (`author` in mdmem.toml)"
             if identity
             else "git has a user name set"
         ),
@@ -274,7 +274,7 @@ def check_hooks(inspection: Inspection) -> Iterator[Finding]:
             check="hooks",
             level=Level.WARNING,
             message=f"core.hooksPath is set ({configured}), and there {not_installed}",
-            hint=f"{verb('hooks install')} prints the lines to add there.",
+            hint=f"To see the lines to add there: {verb('hooks install')}",
         )
     elif inspection.fix:
         yield from _install_hooks(folder, not_installed)
@@ -283,7 +283,7 @@ def check_hooks(inspection: Inspection) -> Iterator[Finding]:
             check="hooks",
             level=Level.WARNING,
             message=not_installed,
-            hint=f"{verb('hooks install')}; an existing hook is kept and runs first.",
+            hint=f"To install them (an existing hook stays and runs first): {verb('hooks install')}",
         )
 
 
@@ -373,7 +373,9 @@ def _driver_problem(setup: MergeSetup) -> Finding:
             " silently merges memory by lines"
         )
     elif setup.command is None:
-        message = "git merges memory by lines: two branches that write on one day conflict"
+        message = (
+            "git merges memory by lines: two branches that both log on the same day will conflict"
+        )
     elif not setup.works:
         message = f"the merge driver is gone, fails, or is not mdmem: {setup.command}"
     else:

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from mdmem.history.figures import week_name
+from mdmem.model import Source
 from mdmem.model.trends import FactDay, FactTrends, MarkdownTrends, TrendSection
 from mdmem.show.formatting import dim, one_line
 from mdmem.stats import ContextFigures, Drift, Figures, RunFigures, SearchFigures, Week
@@ -244,11 +245,12 @@ def runs_text(figures: RunFigures, colour: bool) -> str:
         "messages",
         "noise",
         "entries",
-        "doubled",
+        "repeated",
         "redacted",
         "refused",
     )
-    head = (*counted, *of_model, f"{_BAR} # are {most}")
+    bar = f"{_BAR} # are {most}" if most else ""
+    head = (*counted, *of_model, bar)
     rows = [
         (
             week.week,
@@ -333,11 +335,10 @@ def trends_text(trends: MarkdownTrends, colour: bool, blocks: bool) -> str:
     if not trends.commits:
         return ""
     heights = _BLOCKS if blocks else _HEIGHTS
-    lasting = (
-        "more than half of all lines are still there"
-        if trends.half_life_days is None
-        else f"half of all lines last {trends.half_life_days:,.1f} days or longer"
-    )
+    lasting = "; more than half of all lines are still there"
+    if trends.half_life_days is not None:
+        is_new = trends.commits == trends.weeks[-1].commits
+        lasting = _half_life("lines", None if is_new else trends.half_life_days)
     charts = [
         (name, f"{total:,}", _heights([getattr(week, name) for week in trends.weeks], heights))
         for name, total in (
@@ -364,13 +365,13 @@ def trends_text(trends: MarkdownTrends, colour: bool, blocks: bool) -> str:
     weeks = _weeks_named([week.week for week in trends.weeks])
     return "\n".join(
         [
-            f"{size}; {lasting}",
+            f"{size}{lasting}",
             "",
             *_columns(("", "total", weeks), charts, colour),
             "",
             *_columns(("last", "commits", "added", "removed", "author"), authors, colour),
             *([dim(f"{number_of(more, 'more author')} (--json has all)", colour)] if more else []),
-            *(["", *_columns(("lines", "largest"), files, colour)] if files else []),
+            *(["", *_columns(("lines", "largest files"), files, colour)] if files else []),
             *([] if trends.facts is None else ["", *_fact_lines(trends.facts, colour, heights)]),
         ]
     )
@@ -384,27 +385,30 @@ def _fact_lines(trends: FactTrends, colour: bool, heights: str) -> list[str]:
     last = [days[-1] for days in weeks.values()]
     standing = [
         (name, f"{counts[-1]:,}", _heights(counts, heights))
-        for name in ("stated", "inferred", "automatic")
-        for counts in [[getattr(day, name) for day in last]]
+        for name, attribute in (
+            (Source.USER_STATED, "stated"),
+            (Source.INFERRED, "inferred"),
+            (Source.AUTO, "automatic"),
+        )
+        for counts in [[getattr(day, attribute) for day in last]]
     ]
     changes = [
         (name, f"{sum(counts):,}", _heights(counts, heights))
         for name in ("added", "replaced", "removed", "contradicted")
         for counts in [[sum(getattr(day, name) for day in days) for days in weeks.values()]]
     ]
-    lasting = (
-        "more than half of all curated facts are still current"
-        if trends.half_life_days is None
-        else f"half of all curated facts last {trends.half_life_days:,.1f} days or longer"
-    )
+    has_aged = bool(trends.survival) and trends.survival[-1][0] >= _SURVIVAL_DAYS[0]
+    lasting = "; more than half of all curated facts are still current"
+    if trends.half_life_days is not None:
+        lasting = _half_life("curated facts", trends.half_life_days if has_aged else None)
     kinds = [(f"{each.count:,}", one_line(each.kind) or "(none)") for each in trends.kinds]
     writers = [
         (f"{each.count:,}", f"{one_line(each.name)}{' (agent)' if each.is_agent else ''}")
         for each in trends.writers[:_MOST_AUTHORS]
     ]
     return [
-        f"{number_of(trends.current, 'current fact')}; {lasting}",
-        *([_survival_line(trends)] if trends.survival else []),
+        f"{number_of(trends.current, 'current fact')}{lasting}",
+        *([_survival_line(trends)] if has_aged else []),
         "",
         *_columns(("facts", "total", _weeks_named(list(weeks))), [*standing, *changes], colour),
         *(["", *_columns(("facts", "kind"), kinds, colour)] if kinds else []),
@@ -414,6 +418,11 @@ def _fact_lines(trends: FactTrends, colour: bool, heights: str) -> list[str]:
     ]
 
 
+def _half_life(what: str, days: float | None) -> str:
+    """How long half of something lasts; None: it is too new to tell."""
+    return "" if days is None else f"; half of all {what} last {days:,.1f} days or longer"
+
+
 def _survival_line(trends: FactTrends) -> str:
     """The shares that are current after some weeks and months, as far as facts are that old."""
     oldest = trends.survival[-1][0]
@@ -421,7 +430,7 @@ def _survival_line(trends: FactTrends) -> str:
         days: min((share for age, share in trends.survival if age <= days), default=1.0)
         for days in _SURVIVAL_DAYS
         if days <= oldest
-    } or {oldest: trends.survival[-1][1]}
+    }
     after = ", ".join(
         f"{share:.0%} after {number_of(days, 'day')}" for days, share in shares.items()
     )

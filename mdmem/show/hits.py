@@ -302,7 +302,7 @@ def _factor(factor: Factor, hit: Hit) -> str:
         return (
             "uncommitted, so written by a person"
             if hit.confidence is None
-            else f"by confidence, {hit.confidence:g}"
+            else f"confidence {hit.confidence:g}"
         )
     if factor.name == "day":
         return _FACTORS["day" if hit.day else "no day"]

@@ -220,7 +220,11 @@ def purged_json(done: PurgeResult) -> dict[str, Any]:
 
 
 def purged_text(done: PurgeResult) -> str:
-    """A finished purge with its commit; an earlier one may have left nothing to do."""
-    return (
-        "purged" if done.plan.has_changes else "it is nowhere, so nothing is left to purge"
-    ) + named_commit(done.commit)
+    """The places that a purge has changed, and its commit."""
+    plan = done.plan
+    if not plan.has_changes:
+        return "nothing to purge: the text is not in this repository"
+    counts = (plan.files, "file"), (plan.commits, "commit"), (plan.tags, "tag")
+    places = [number_of(count, noun) for count, noun in counts if count]
+    where = f" from {', '.join(places)}" if places else ""
+    return f"purged the text{where}{named_commit(done.commit)}"
