@@ -283,7 +283,8 @@ def check_hooks(inspection: Inspection) -> Iterator[Finding]:
             check="hooks",
             level=Level.WARNING,
             message=not_installed,
-            hint=f"To install them (an existing hook stays and runs first): {verb('hooks install')}",
+            hint="To install them (an existing hook stays and runs first): "
+            f"{verb('hooks install')}",
         )
 
 
