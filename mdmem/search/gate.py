@@ -60,7 +60,7 @@ WEAK_SHARE = 0.5
 RELATED_SHARE, HEADING_SHARE = 0.7, 0.8
 """The same where the hit has a relative of the word, or has it only in headings or file name."""
 RARE_SHARE = 0.85
-"""The least rarity of a rare word, which the square root of the entries have (`vectors.py`)."""
+"""The least rarity of a rare word, which 3 of 1,000 entries have (benchmarks/README.md)."""
 LEAST_CHARACTER_SHARE = 0.25
 """In scripts without spaces: the share of a prompt's pairs in one hit (not measured)."""
 
