@@ -53,8 +53,8 @@ thousand, are above by chance. By pairs of entries, which are more alike than a 
 answer, no entry of four sets came near the second.
 """
 CHANCE = 0.05
-"""How often an entry of a store may be taken for like a question by chance alone. With 0.5 three
-times as many places go to such entries, and meetings lose 0.5 of R@10.
+"""The share of questions at which an entry of a store may be taken for like by chance alone. With
+0.5 three times as many places go to such entries, and meetings lose 0.5 of R@10.
 """
 _BEST, _DEGREES_LOST = 3, 4
 """Entries that may answer, and are left out where chance is measured; and degrees of freedom that
