@@ -33,6 +33,11 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
         ("March", "2026-03-01", "2026-03-31"),
         ("March 2025", "2025-03-01", "2025-03-31"),
         ("1 March", "2026-03-01", "2026-03-01"),
+        ("June 25", "2026-06-25", "2026-06-25"),
+        ("12 May 25", "2025-05-12", "2025-05-12"),
+        ("June 1945", "1945-06-01", "1945-06-30"),
+        ("45 days ago", "2026-10-08", "2026-10-08"),
+        ("26 years ago", "2000-11-22", "2000-11-22"),
         ("last week", "2026-11-09", "2026-11-15"),
         ("last month", "2026-10-01", "2026-10-31"),
         ("last year", "2025-01-01", "2025-12-31"),
@@ -106,6 +111,16 @@ def test_digits_that_could_be_two_dates_are_refused(at: Desk, text: str) -> None
         "2026-01-01T99",
         "0000",
         "no such day",
+        "32 June",
+        "40 november",
+        "June 45",
+        "32. Juni",
+        "the 32nd",
+        "31 February",
+        "13/45/2026",
+        "2026/13/45",
+        "30.2.2026",
+        "99/99",
         "",
         "   ",
         "\0",
@@ -113,9 +128,14 @@ def test_digits_that_could_be_two_dates_are_refused(at: Desk, text: str) -> None
     ],
 )
 def test_a_text_that_means_no_day_is_refused(at: Desk, text: str) -> None:
-    with pytest.raises(MdmemError) as failure:
-        dates.days_asked(at.workspace, text, None)
-    assert (failure.value.code, failure.value.exit_status) == ("usage", 2)
+    for read in (
+        lambda: dates.days_asked(at.workspace, text, None),
+        lambda: dates.past_day(at.workspace, text, "date"),
+        lambda: dates.last_day_to_come(at.workspace, text, "until"),
+    ):
+        with pytest.raises(MdmemError) as failure:
+            read()
+        assert (failure.value.code, failure.value.exit_status) == ("usage", 2)
 
 
 def test_a_day_ends_with_its_last_second_in_the_user_s_zone(at: Desk) -> None:

@@ -213,6 +213,8 @@ class TestPaths:
         done = at.apply(Remember("panels", file="ideas.md", create=True))
         assert (done.changed, done.warnings) == (True, ("not-memory",))
         assert "ideas.md is not searched" in done.notes[0]
+        again = at.apply(Remember("more panels", file="ideas.md"))
+        assert (again.warnings, again.notes) == (done.warnings, done.notes)
         assert at.apply(Remember("more panels", file="ideas.md")).warnings == ()
         assert at.apply(Remember("panels", file="memory/ideas.md", create=True)).warnings == ()
 

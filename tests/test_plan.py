@@ -232,6 +232,20 @@ def test_a_new_file_that_is_not_searched_is_told(at: Desk) -> None:
     assert said(at, edit, "notes.md") == {}
 
 
+@pytest.mark.parametrize(
+    ("until", "notes"),
+    [
+        ("2026-03-04", ("the fact has expired already: its last day was 2026-03-04",)),
+        ("2026-03-05", None),
+        (None, None),
+    ],
+)
+def test_a_fact_whose_last_day_is_past_is_told(
+    at: Desk, until: str | None, notes: tuple[str, ...] | None
+) -> None:
+    assert said(at, Remember("cream", section="Work", until=until)).get("notes") == notes
+
+
 def test_a_text_that_no_file_may_hold_is_refused(at: Desk) -> None:
     assert (
         code_of(lambda: said(at, EditSection("Work", Action.APPEND, "x" * 6_000_000)))

@@ -13,7 +13,7 @@ from mdmem.errors import RepositoryProblem
 from mdmem.folder import files
 from mdmem.folder.layout import guarded_kind, is_markdown
 from mdmem.model import FactId, FileKind, FilePath, Op, Source, Supersession
-from mdmem.model.writes import Forget, WriteOptions
+from mdmem.model.writes import Forget, Remember, WriteOptions
 from mdmem.queries import lookup
 from mdmem.queries.lookup import FactLocation
 from mdmem.startup.records import replace
@@ -93,7 +93,14 @@ def plan_edit(
     if better:
         warnings = (*warnings, "weaker-source")
         notes.append(_weaker_source_note(edit.options.source, better, bool(plan.added), proposes))
-    if before is None and not workspace.kind_of(path).is_memory:
+    states = isinstance(edit, Remember)
+    today = workspace.now().date()
+    notes += [
+        f"the fact has expired already: its last day was {item.fact.until}"
+        for item in facts.added
+        if states and item.fact.until is not None and item.fact.until < today
+    ]
+    if (before is None or (states and facts.added)) and not workspace.kind_of(path).is_memory:
         warnings = (*warnings, "not-memory")
         notes.append(
             f"not-memory: {path} is not searched; move it below memory/, or add it to paths in"

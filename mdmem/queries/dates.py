@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from calendar import monthrange
 from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time, timedelta
+from itertools import permutations
 
 from mdmem.errors import DateProblem, UsageProblem
 from mdmem.folder import config
@@ -36,7 +37,9 @@ _LANGUAGES = [
 """All that dateparser knows would take seconds to try."""
 _LEADING_WORD = late.pattern(r"(?i)^(?:last|past|in|since)\s+(?=[^\W\d]+$)")
 _BEFORE_DEADLINE = late.pattern(r"(?i)^(?:until|till|by|through)\s+")
-_AMBIGUOUS = late.pattern(r"(?<![\d:])\d{1,4}[./]\d{1,2}(?!\d)")
+_AMBIGUOUS = late.pattern(r"(?<![\d:])(\d{1,4})[./](\d{1,2})(?:[./](\d{1,4}))?(?!\d)")
+_SHORT_YEAR = late.pattern(r"(?<![\d'’])\d{2}(?!\d)")
+_LEAP_YEAR, _MONTHS = 2024, 12
 _HINT = "Write it as 2026-11-21, 2026-11, or in words such as yesterday or last March."
 _DAYS_OF_WEEK, _MOST_OF_MONTH = 7, 31
 _DAY_HINT = "Give one day, e.g. 2026-11-21 or yesterday."
@@ -146,12 +149,15 @@ def parse_words(workspace: Workspace, text: str, direction: str = "past") -> Dat
     """The days that words mean (`yesterday`, `last March`, `2 weeks ago`), or None.
 
     Without `last` or `next`: the nearest in `direction`, `past` or `future`. Raises DateProblem
-    (`ambiguous-date`: digits with slashes or dots).
+    (`ambiguous-date`: digits with slashes or dots). A number that is no day of its month (`32
+    June`) is not taken for a year.
     """
     # 130 ms, only for days in words
     from dateparser.date import DateDataParser  # noqa: PLC0415
 
-    if _AMBIGUOUS.search(text):
+    if digits := _AMBIGUOUS.search(text):
+        if not _could_be_a_day([int(number) for number in digits.groups() if number]):
+            return None
         raise DateProblem(
             "ambiguous-date", f"{text.strip()[:80]!r} could be two dates", "Write it as 2026-11-21."
         )
@@ -166,7 +172,10 @@ def parse_words(workspace: Workspace, text: str, direction: str = "past") -> Dat
     answer = reader.get_date_data(words)
     if answer.date_obj is None and _LEADING_WORD.match(words):
         answer = reader.get_date_data(_LEADING_WORD.sub("", words))
-    if answer.date_obj is None:
+    if answer.date_obj is None or (
+        answer.period in ("month", "year")
+        and any(int(n) == answer.date_obj.year % 100 for n in _SHORT_YEAR.findall(words))
+    ):
         return None
     day = answer.date_obj.date()
     # A number (`2 weeks ago`) means a day, a name (`last week`, `March`) the whole period.
@@ -184,6 +193,14 @@ def parse_words(workspace: Workspace, text: str, direction: str = "past") -> Dat
             return DateSpan(date(day.year, 1, 1), date(day.year, 12, 31))
         case _:
             return DateSpan(day, day)
+
+
+def _could_be_a_day(numbers: list[int]) -> bool:
+    """True if two of some numbers are a month and one of its days."""
+    return any(
+        1 <= month <= _MONTHS and 1 <= day <= monthrange(_LEAP_YEAR, month)[1]
+        for month, day in permutations(numbers, 2)
+    )
 
 
 def _month(year: int, month: int) -> DateSpan:
