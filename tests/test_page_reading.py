@@ -232,6 +232,24 @@ class TestDay:
         assert "rel=" not in main(read(memory, "/day/0001-01-01")).replace('rel="next"', "")
         assert 'rel="next"' not in read(memory, "/day/9999-12-31").text
 
+    def test_entries_written_for_another_day_or_not_saved_are_shown(
+        self, dated: DatedMemory
+    ) -> None:
+        dated.on("2026-02-02T09:00:00").apply(Log("the quay floods", day="2027-03-01"))
+        dated.on("2026-02-02T09:30:00").apply(Log("it rained"))
+        log = dated.at.root / "memory" / "2026-02-02.md"
+        log.write_text(log.read_text() + f"- and hailed {HOSTILE}\n\nA long evening.\n")
+        memory = dated.on("2026-02-05T17:00:00")
+        answer = read(memory, "/day/2027-03-01")
+        assert "the quay floods" in words(answer)
+        assert "Nothing was logged" not in words(answer)
+        answer = read(memory, "/day/2026-02-02")
+        text = words(answer)
+        assert text.count("it rained") == 1
+        assert text.index("it rained") < text.index("and hailed") < text.index("A long evening.")
+        assert harm(answer) == []
+        assert "Nothing was logged" in words(read(memory, "/day/2027-03-02"))
+
     def test_what_is_no_day_is_not_there(self, dated: DatedMemory) -> None:
         memory = dated.on("2026-02-01")
         for day in ["2026-02-30", "today", "2026-02", "%3Cscript%3E", "2026/02"]:

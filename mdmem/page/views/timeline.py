@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from itertools import groupby
 from typing import Any
 
-from mdmem.errors import HistoryProblem, UsageProblem
+from mdmem.errors import HistoryProblem, PathProblem, UsageProblem
 from mdmem.model.history import CURATED, LOGS, ChangeList, FactChange, ShowChanges
 from mdmem.model.rules import is_iso_day
 from mdmem.model.trends import ShowTrends
 from mdmem.page import charts
 from mdmem.page.links import COMMIT
-from mdmem.page.pages import ChangeRow, FilterLink, Page, Query, Reader, change_row, error_page
+from mdmem.page.pages import (
+    MAX_CHARACTERS,
+    ChangeRow,
+    FilterLink,
+    Page,
+    Query,
+    Reader,
+    change_row,
+    error_page,
+)
 from mdmem.page.views.today import BARS, MOST_COUNTED, changes_of_day, day_json
 from mdmem.show.history import changes_json
 from mdmem.startup.records import dataclass, replace
+from mdmem.text.document import parse
+from mdmem.text.entries import entries, shown_text
+from mdmem.text.facts import shortened
 
 _DAYS, _ROWS = 7, 14
 """Maximum number of days on a page, and of rows of a day."""
@@ -24,6 +36,14 @@ _READ = 2 * _ROWS
 _MOST_WRITERS = 8
 _DAY = timedelta(days=1)
 _WIDER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """An entry of a log, under its heading, which is a time as a rule."""
+
+    heading: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +165,15 @@ def day(reader: Reader, query: Query) -> Page:
         return error_page(problem, 404)
     shown = date.fromisoformat(text)
     curated, logged = (changes_of_day(reader, shown, where) for where in (CURATED, LOGS))
+    others = _entries_of_other_days(reader, shown, logged)
     before, after = _day_before(reader, shown), _day_after(reader, shown)
     values: dict[str, Any] = {
         "shown": shown,
         "changed": [change_row(change) for change in curated.changes[:MOST_COUNTED]],
         "logged": [change_row(change) for change in reversed(logged.changes[:MOST_COUNTED])],
+        "others": others[:MOST_COUNTED],
         "more_changed": len(curated.changes) > MOST_COUNTED,
-        "more_logged": len(logged.changes) > MOST_COUNTED,
+        "more_logged": max(len(logged.changes), len(others)) > MOST_COUNTED,
         "log": reader.links.file(reader.memory.workspace.log_path(shown)),
         "before": (before, reader.links.day(before)) if before else None,
         "after": (after, reader.links.day(after)) if after else None,
@@ -165,6 +187,26 @@ def day(reader: Reader, query: Query) -> Page:
         tab="timeline",
         back=reader.links.day(text),
     )
+
+
+def _entries_of_other_days(reader: Reader, shown: date, logged: ChangeList) -> Sequence[LogLine]:
+    """Entries of the day's log that did not come on that day: written for it, or not saved yet."""
+    path = reader.memory.workspace.log_path(shown)
+    try:
+        text = reader.memory.look(path)
+    except PathProblem:
+        return ()
+    if not isinstance(text, str) or len(logged.changes) > MOST_COUNTED:
+        return ()
+    facts = {change.fact for change in logged.changes}
+    return [
+        LogLine(
+            heading=entry.section[-1] if entry.section else "",
+            text=shortened(shown_text(entry), MAX_CHARACTERS),
+        )
+        for entry in entries(parse(text), path)
+        if entry.fact not in facts
+    ]
 
 
 def _day_before(reader: Reader, shown: date) -> date | None:
