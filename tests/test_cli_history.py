@@ -127,7 +127,7 @@ class TestHistory:
         lines = done.out.splitlines()
         assert done.err == f"mdmem: the name is also the key of fact {FIGMA}\n"
         assert re.fullmatch(
-            r"2026-05-01 \d\d:\d\d  [0-9a-f]{10}  by hand, Ada Example  - employer: works at Linear  \+ employer: works at Figma",
+            r"2026-05-01 \d\d:\d\d  [0-9a-f]{10}  edited by hand \(author Ada Example\)  - employer: works at Linear  \+ employer: works at Figma",
             lines[0],
         )
         assert re.fullmatch(
@@ -190,7 +190,7 @@ class TestHistory:
             rf"2026-04-02 12:00 - 2026-05-01 10:00  {LINEAR}  employer: works at Linear  \(superseded\)\n"
             rf'    [0-9a-f]{{10}}  remember, inferred 0.8, by agent/main, "new badge"  MEMORY.md: Memory > Work > Employer\n'
             rf"2026-05-01 10:00 -                   {FIGMA}  employer: works at Figma  \(current\)\n"
-            rf"    [0-9a-f]{{10}}  by hand, Ada Example  MEMORY.md: Memory > Work > Employer\n",
+            rf"    [0-9a-f]{{10}}  edited by hand \(author Ada Example\)  MEMORY.md: Memory > Work > Employer\n",
             year.now("history", words).out,
         )
 
@@ -350,7 +350,10 @@ class TestHistory:
         assert re.fullmatch(
             r"2026-05-10 \d\d:\d\d  [0-9a-f]{10}  rename  - ### Employer  \+ ### Company", lines[0]
         )
-        assert "by hand, Ada Example  MEMORY.md: Memory > Work > Employer  - " in lines[1]
+        assert (
+            "edited by hand (author Ada Example)  MEMORY.md: Memory > Work > Employer  - "
+            in lines[1]
+        )
 
     def test_of_what_is_not_committed(self, year: Year):
         year.shell.write("MEMORY.md", "# Memory\n\n## New\n\n- x\n")

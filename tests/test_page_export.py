@@ -115,7 +115,7 @@ def test_every_link_leads_to_a_page_and_every_page_is_reached(memory: Memory, tm
     exported = {*all_files(tmp_path / "out")}
     for name, text in pages.items():
         assert set(links_of(name, text)) <= exported, name
-        assert "Not here" not in text, name
+        assert "Not found" not in text, name
     assert exported - {*pages} == {MARKER, STYLES}
     facts = memory.facts(ListFacts(everything=True, limit=0)).facts
     for kind, expected in (

@@ -107,7 +107,7 @@ class TestFilters:
     def test_each_narrows(self, memory: Memory, query: str, expected: set[str]) -> None:
         text = hits(f"/search?{query}", memory)
         names = {"Notion", "Mondays", "canteen", "cello"}
-        assert {name for name in names if name in text.partition("Past")[2]} == expected
+        assert {name for name in names if name in text.partition("Old facts")[2]} == expected
 
     def test_they_are_folded_away_where_none_is_set(self, memory: Memory) -> None:
         assert "<details>" in read(memory, "/search?q=meets").text

@@ -694,7 +694,7 @@ class TestHistory:
             ),
             (
                 replace(REVISION, op=None, source=Source.USER_STATED, confidence=0.95),
-                "by hand, Ada",
+                "edited by hand (author Ada)",
             ),
             (replace(REVISION, section=("A", "B\x1b")), "remember  a.md: A > B\ufffd"),
             (replace(REVISION, path="b.md", section=()), "remember  b.md"),
@@ -764,7 +764,7 @@ class TestHistory:
         older = replace(LINK, text="two\nlines", end=AT, status=Status.SUPERSEDED, op=None)
         story = FactHistory(FactId("1f3c9a2b"), Status.CURRENT, (older, LINK))
         assert history.history_text(story, words=False, colour=False) == (
-            "2026-03-05 09:30 - 2026-03-05 09:30  1f3c9a2b  two lines  (superseded)\n    0123456789  by hand, Ada  a.md: A\n"
+            "2026-03-05 09:30 - 2026-03-05 09:30  1f3c9a2b  two lines  (superseded)\n    0123456789  edited by hand (author Ada)  a.md: A\n"
             "2026-03-05 09:30 -                   1f3c9a2b  tea  (current)\n    0123456789  log  a.md: A"
         )
         assert [(link["from"], link["to"]) for link in history.history_json(story)["chain"]] == [

@@ -283,8 +283,10 @@ def check_hooks(inspection: Inspection) -> Iterator[Finding]:
             check="hooks",
             level=Level.WARNING,
             message=not_installed,
-            hint="To install them (an existing hook stays and runs first): "
-            f"{verb('hooks install')}",
+            hint=(
+                f"To install them: {verb('hooks install')}"
+                " (an existing hook is kept and runs first)"
+            ),
         )
 
 

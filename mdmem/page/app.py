@@ -88,7 +88,7 @@ def _no_page(reader: Reader) -> Callable[[Request, Exception], Response]:
     return answer
 
 
-_NO_PAGE = {404: "this address has no page", 405: "this address cannot be used like this"}
+_NO_PAGE = {404: "there is no page at this address", 405: "this address cannot be used like this"}
 
 
 def _form(reader: Reader) -> Callable[[Request], Awaitable[Response]]:

@@ -34,8 +34,8 @@ class Series:
 def bars_by_day(shown: Sequence[ActiveDay], links: Links) -> Markup:
     """Changes per day by people and by agents; each bar links to its day."""
     series = [
-        Series("people", [each.people for each in shown]),
-        Series("agents", [each.agents for each in shown]),
+        Series("by people", [each.people for each in shown]),
+        Series("by agents", [each.agents for each in shown]),
     ]
     people, agents = (sum(each.values) for each in series)
     days = number_of(len(shown), "day")

@@ -205,7 +205,7 @@ def frame_of(reader: Reader, done: str | None = None) -> Frame:
 
 def error_page(problem: MdmemError, status: int, query: str = "") -> Page:
     """The page for a failure; `query` stays in the search field."""
-    titles = {404: "Not here", 409: "It has changed since", 500: "This is a bug in mdmem"}
+    titles = {404: "Not found", 409: "It has changed since", 500: "This is a bug in mdmem"}
     return Page(
         template="error",
         title=titles.get(status, "This cannot be done"),

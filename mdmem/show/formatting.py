@@ -131,10 +131,11 @@ def attribution(change: RevisionView | FactLink | FactChange | EndView) -> str:
     is_personal = change.op is None and change.claimed_by is None
     actor = "" if change.run else change.actor or (change.author if is_personal else "")
     claimant = f" (claimed by {change.claimed_by})" if change.claimed_by else ""
+    by_hand = f"edited by hand (author {actor})" if actor and is_personal else "edited by hand"
     parts = (
-        "by hand" if change.op is None else change.run or _operation(change.op),
+        by_hand if change.op is None else change.run or _operation(change.op),
         "" if is_default or is_personal else f"{change.source}{claimant} {change.confidence:g}",
-        f"by {actor}" if actor and not is_personal else actor,
+        f"by {actor}" if actor and not is_personal else "",
     )
     reason = f', "{change.reason}"' if change.reason else ""
     return f"{short_id(change.commit)}  {', '.join(filter(None, parts))}{reason}"

@@ -17,6 +17,7 @@ from mdmem.model.pipelines import (
     DreamChange,
     DreamOp,
     DreamResult,
+    LeftSession,
     ModelFigures,
     RunResult,
     Schedule,
@@ -89,7 +90,12 @@ def _digest_lines(result: DigestResult) -> Iterator[str]:
         yield from _model_lines(result.model)
     if result.only_outside:
         yield _outside_line(result.only_outside)
-    yield from (one_line(f"skipped: {left.session}: {left.why}") for left in result.left)
+    yield from (one_line(_skipped(left)) for left in result.left)
+
+
+def _skipped(left: LeftSession) -> str:
+    why = "not a transcript of a supported client" if left.why == "unknown-format" else left.why
+    return f"skipped: {left.session}: {why}"
 
 
 def _outside_line(count: int) -> str:
@@ -265,7 +271,7 @@ def _step_lines(step: StepResult) -> Iterator[str]:
         )
     if step.outside:
         yield f"  warning: {_outside_line(step.outside)}"
-    yield from (f"  skipped: {left.session}: {left.why}" for left in step.left)
+    yield from (f"  {_skipped(left)}" for left in step.left)
 
 
 def schedule_json(result: ScheduleResult) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def _filters(reader: Reader, asked: Query, hits: Sequence[Hit]) -> list[FilterRo
             words: (today - timedelta(days=days - 1)).isoformat() for words, days in _DAYS.items()
         },
         "file": {path.rpartition("/")[2]: path for path in list(files)[:_MOST_FILES]},
-        "history": {"included": "1"},
+        "history": {"show": "1"},
     }
     rows = []
     for name, any_value in _ANY.items():
@@ -156,7 +156,7 @@ def _filters(reader: Reader, asked: Query, hits: Sequence[Hit]) -> list[FilterRo
                 FilterLink(words, _with(reader, asked, name, value), value == (chosen or ""))
                 for words, value in choices
             )
-            rows.append(FilterRow("past" if name == "history" else name, shown))
+            rows.append(FilterRow("old facts" if name == "history" else name, shown))
     return rows
 
 
@@ -166,7 +166,7 @@ _ANY = {
     "source": "any",
     "since": "any time",
     "file": "any",
-    "history": "left out",
+    "history": "hide",
 }
 
 
