@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import tantivy
+from commandline import MadeOnce
 from conftest import World
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -54,8 +55,8 @@ def sentence(chance: random.Random) -> str:
     )
 
 
-def filled(at: Desk) -> Desk:
-    """A memory of some hundred entries, committed and indexed."""
+def fill(at: Desk) -> None:
+    """Make a memory of some hundred entries, committed and indexed."""
     chance = random.Random(6)
     for day in range(1, 29):
         lines = "".join(
@@ -69,12 +70,14 @@ def filled(at: Desk) -> Desk:
         )
     at.commit()
     index.fresh_index(at.workspace, say)
-    return at
 
 
 @pytest.fixture
-def at(world: World, repository: Path) -> Desk:
-    return filled(desk(world, repository))
+def at(world: World, repository: Path, made_once: MadeOnce) -> Desk:
+    made_once("some hundred entries", lambda: fill(desk(world, repository)))
+    at = Desk(world, repository)
+    settle(at)  # files that were copied have other stamps
+    return at
 
 
 def settle(at: Desk) -> None:
