@@ -127,6 +127,7 @@ def test_drawn_line_by_line(
     assert drawn(at, path, [parts[0], *parts], keep) == drawn(at, path, [b"".join(lines)], keep)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("client", CLIENT_NAMES)
 def test_written_in_parts(at: Desk, tmp_path: Path, client: str):
     steps = [

@@ -30,7 +30,8 @@ def printed_here(
     """Runs commands of mdmem in this process, and all others by the shell."""
 
     def printed(command: str, session: Any) -> str:
-        if not command.startswith("mdmem ") or OF_THE_SHELL.search(command):
+        calls = command.split(" && ")
+        if any(not call.startswith("mdmem ") or OF_THE_SHELL.search(call) for call in calls):
             return transcripts.printed_by_shell(command, session)
         environment = transcripts.sealed(session.home, session.now)
         with monkeypatch.context() as patch:
@@ -43,7 +44,7 @@ def printed_here(
             patch.setattr(sys, "stdin", TextIOWrapper(BytesIO()))
             output = TextIOWrapper(BytesIO(), "utf-8", write_through=True)
             with redirect_stdout(output), redirect_stderr(output):
-                main(shlex.split(command)[1:])
+                any(main(shlex.split(call)[1:]) for call in calls)  # up to the first that fails
             return output.buffer.getvalue().decode()
 
     return printed

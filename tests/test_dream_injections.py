@@ -131,6 +131,7 @@ def test_no_injection_in_a_transcript_is_applied(week: Week):
     assert "user-stated" not in sources_of(week, "Zebra")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("days", "rounds"),
     [(1, 3), (2, 1)],

@@ -397,6 +397,7 @@ def worded_patterns() -> list[WordedPattern]:
     return [*single, *(pattern for pattern, _ in (*KEPT_ANYWHERE, *ATTRIBUTES))]
 
 
+@pytest.mark.every(2)
 @pytest.mark.costly
 @pytest.mark.parametrize(
     "worded", worded_patterns(), ids=lambda worded: worded.pattern.pattern[:40]

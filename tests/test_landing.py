@@ -279,6 +279,7 @@ def killed(at: Desk, point: str, number: int, when: str) -> None:
     assert done.returncode == 9, done.stderr.decode()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize(("point", "number"), POINTS)
 def test_the_next_write_finishes_what_a_kill_interrupted(

@@ -374,6 +374,7 @@ def test_left_to_git(base: str, ours: str, theirs: str, kind: FileKind, reason: 
 # Large files.
 
 
+@pytest.mark.every(2)
 @pytest.mark.costly
 @pytest.mark.parametrize(
     "shape",

@@ -450,6 +450,7 @@ def code_of(word: str, numbers: range) -> str:
     return f"```\n{lines}\n```"
 
 
+@pytest.mark.every(2)
 @pytest.mark.costly
 @pytest.mark.parametrize("block", [sentences, table_of, list_of, code_of])
 def test_what_a_long_block_costs_grows_with_its_length(block: Callable[[str, range], str]) -> None:

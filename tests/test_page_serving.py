@@ -127,6 +127,7 @@ def test_read_only(at: Desk):
         assert page.ask("POST", "/do/forget", "token=").status == 405
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("variable", ["MDMEM_ACTOR", "CLAUDECODE"])
 def test_an_agents_page_is_read_only_and_has_a_key_of_its_own(at: Desk, variable: str):
     with page_process(at.world, at.root) as persons:

@@ -359,6 +359,7 @@ class TestCatchingUp:
 
 
 class TestFaults:
+    @pytest.mark.every(3)
     @pytest.mark.parametrize(
         "damage",
         [

@@ -521,6 +521,7 @@ mdmem.__main__.run(tell)
 """
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "words",
     [
