@@ -212,7 +212,7 @@ _BACK = [
 
 
 @settings(
-    max_examples=int(os.environ.get("MDMEM_TEST_EXAMPLES", "10")),
+    max_examples=int(os.environ.get("MDMEM_TEST_EXAMPLES", "5")),
     derandomize="MDMEM_TEST_EXAMPLES" not in os.environ,
     database=None,
     suppress_health_check=[

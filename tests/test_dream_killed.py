@@ -66,7 +66,7 @@ def check(at: Desk, expected: tuple[list[str], Counter[tuple[str | None, str | N
     assert dream(at).commits == ()
 
 
-@pytest.mark.parametrize("every", [29, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [43, pytest.param(1, marks=pytest.mark.slow)])
 def test_before_each_step(at: Desk, tmp_path: Path, every: int):
     whole = copy(at, tmp_path / "whole")
     dream(whole)

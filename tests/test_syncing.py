@@ -760,12 +760,12 @@ class TestProposals:
         assert self.waiting(pair.bo) == {"drink: cocoa", "cobalt is blue"}
 
     def test_what_is_proposed_while_memory_moves_stays_in_step(self, pair: Pair):
-        for number in range(3):
+        for number in range(2):
             propose(pair.ada, fact(f"stone {number}"))
             pair.bo.apply(fact(f"fish {number}"))
             pair.ada.apply(Log(f"rain {number}"))
             self.in_step(pair)
-        assert self.waiting(pair.bo) == {f"stone {number}" for number in range(3)}
+        assert self.waiting(pair.bo) == {f"stone {number}" for number in range(2)}
 
     def test_what_another_machine_proposes_is_not_trusted_more(self, pair: Pair):
         propose(pair.ada, fact("amber is a stone"), source=Source.USER_STATED, actor="dream-")
@@ -898,7 +898,7 @@ class TestProposals:
         self, pair: Pair, monkeypatch: pytest.MonkeyPatch, seed: int
     ):
         chance, open_here, decided = random.Random(seed), set[str](), set[str]()
-        for number in range(24):
+        for number in range(16):
             at = chance.choice((pair.ada, pair.bo))
             own = "00000aaa" if at is pair.ada else "00000bbb"
             self.on(monkeypatch, chance.choice((own, own, "0000cccc")))  # the last is of both
