@@ -584,7 +584,7 @@ FAILURES = [
         ("log", "tea no more", "--supersedes", "drink: tea"),
         hints=f"mdmem remember 'tea no more' --section 'Memory > Preferences' --supersedes {fact_id('drink: tea')}",
     ),
-    Failure("task-not-found", ("task", "note", "Move", "x"), hints="mdmem task start"),
+    Failure("task-not-found", ("task", "note", "Move", "x"), hints="mdmem task start NAME GOAL"),
     Failure(
         "task-not-found",
         ("task", "done", "Move", "x"),

@@ -15,7 +15,7 @@ from mdmem.folder.layout import TASKS_PATH
 from mdmem.memory import Memory
 from mdmem.model import Op
 from mdmem.model.reads import Show
-from mdmem.model.writes import Action, Change, EditSection, Forget, Log, WriteOptions
+from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.text.document import Document, parse, tree_etag
 from mdmem.text.facts import parse_text
 from mdmem.wording import plain
@@ -49,6 +49,21 @@ def add_note(at: Desk, name: str, text: str, now: datetime = AT) -> list[bool]:
 
 
 # In a repository.
+
+
+def test_its_own_notes_are_not_to_be_replaced(at: Desk) -> None:
+    memory = Memory(at.workspace)
+    memory.apply(Remember("the session store of the shop is Redis", section="Facts", create=True))
+    memory.tasks.start("Move it", "the session store of the shop is Redis", OPTIONS)
+    memory.tasks.note("Move it", "the session store of the shop is Postgres", OPTIONS)
+    memory.reindex()
+    outcome = "the session store of the shop is Postgres"
+    logged = memory.apply(
+        Log(f"Move it: {outcome}", kind="task", options=replace(OPTIONS, dry_run=True))
+    )
+    assert TASKS_PATH in [each.path for each in logged.like]
+    done = memory.tasks.end("Move it", outcome, OPTIONS)
+    assert {each.path for each in done.like} == {"MEMORY.md"}
 
 
 def test_a_task_from_start_to_done(at: Desk) -> None:
@@ -366,7 +381,7 @@ def test_the_nearest_names_are_told() -> None:
     assert failure.value.hint == "Its tasks are: Move it; Other one"
     with pytest.raises(MdmemError) as failure:
         tasks.show_arguments(None, "zzz")
-    assert plain(failure.value.hint) == "To start one: task start NAME"
+    assert plain(failure.value.hint) == "To start one: task start NAME GOAL"
 
 
 def test_tasks_of_one_name_are_relevant_cues_their_lines() -> None:

@@ -167,7 +167,7 @@ def _find(document: Document | None, name: str) -> tuple[Document, Section]:
             if near
             else f"Its tasks are: {listed}"
             if names
-            else f"To start one: {verb('task start')} NAME"
+            else f"To start one: {verb('task start')} NAME GOAL"
         )
         raise SectionProblem("task-not-found", f"no task {name[:120]!r}", hint, near=near)
     if len(sections) > 1:
@@ -312,6 +312,7 @@ def finish_task(
         changed=True,
         commit=removed.commit,
         removed=removed.removed,
+        like=tuple(each for each in logged.like if each.fact not in removed.removed),
         diff=None if logged.diff is None or removed.diff is None else logged.diff + removed.diff,
         notes=(*logged.notes, *removed.notes),
         warnings=(*logged.warnings, *removed.warnings),
