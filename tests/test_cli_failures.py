@@ -541,7 +541,9 @@ FAILURES = [
     Failure("same-fact", ("contradicts", "pet: cat", fact_id("pet: cat"))),
     Failure("secret-found", ("contradicts", "pet: cat", "pet: dog", "--reason", TOKEN)),
     *(
-        Failure("secret-found", words, hints="--allow secret", stdin=f"it is {TOKEN}".encode())
+        Failure(
+            "secret-found", words, hints="Nothing was written.", stdin=f"it is {TOKEN}".encode()
+        )
         for words in (("log", "-"), ("remember", "-"), ("edit-section", "Work", "--append", "-"))
     ),
     Failure("secret-found", ("save",), file("memory/new.md", f"- {TOKEN}\n"), "--allow secret"),
@@ -769,6 +771,7 @@ FAILURES = [
         "remote-unreachable",
         ("sync",),
         prepare=lambda shell: shell.git("remote", "add", "origin", "nothing.git"),
+        hints="git fetch origin",
     ),
     Failure("too-many-parts", ("propose", "many"), prepare=many_parts),
     Failure("too-many-parts", ("log", "x", *OF_BOT), prepare=many_parts),
@@ -907,6 +910,16 @@ def test_a_failure_names_what_a_program_needs(shell: Shell):
             ("log", "x", "--date", "someday"),
             "--date: 'someday' is not a date\nhint: Give one day, e.g. 2026-11-21 or yesterday.",
         ),
+        (
+            ("log", "x", "--date", "2026-13-45"),
+            "--date: '2026-13-45' is not a date\nhint: Write it as 2026-11-21.",
+        ),
+        (
+            ("remember",),
+            "missing argument 'TEXT', or --from ENTRY\nhint: Example: mdmem remember"
+            ' "porridge and coffee" --key breakfast (see mdmem remember --help)',
+        ),
+        (("show", "zzz.md"), "no file 'zzz.md'\nhint: To list files: mdmem outline"),
         (("search", "x", "-n", "0"), "-n must be between 1 and 1000, not 0"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

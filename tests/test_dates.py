@@ -141,13 +141,13 @@ def test_a_text_that_means_no_day_is_refused(at: Desk, text: str) -> None:
 def test_a_day_ends_with_its_last_second_in_the_user_s_zone(at: Desk) -> None:
     at.write("mdmem.toml", 'timezone = "Asia/Tokyo"\n')
     workspace = at.workspace
-    span = dates.parse_iso(workspace, "2026-03-01")
+    span = dates.parse_iso(workspace, "2026-03-01", "as_of")
     assert span is not None
     assert dates.end_of_span(workspace, span) == (1772377199, date(2026, 3, 1))
 
 
 def test_a_moment_is_itself(at: Desk) -> None:
-    span = dates.parse_iso(at.workspace, "2026-03-01T12:00:00+02:00")
+    span = dates.parse_iso(at.workspace, "2026-03-01T12:00:00+02:00", "as_of")
     assert span is not None
     assert dates.end_of_span(at.workspace, span)[0] == 1772359200
     span_of_words = dates.parse_words(at.workspace, "2 hours ago")

@@ -434,7 +434,7 @@ def test_the_command(
     monkeypatch.chdir(memory.workspace.root)
     out = tmp_path / "out"
     assert main(["page", "--export", str(out)]) == 0
-    assert capsys.readouterr().out == f"Exported 1 page to {out}\n"
+    assert capsys.readouterr().out == f"exported 1 page to {out}\n"
     assert main(["page", "--export", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"pages": 1, "folder": str(out)}
     assert main(["page", "--since", "2026-02-01"]) == 2

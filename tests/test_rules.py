@@ -81,8 +81,8 @@ REFUSED: list[tuple[Callable[..., Any], Mapping[str, Any], str]] = [
         (Log, {"text": "x", "time": time}, f"{time!r} is not a time")
         for time in ("9:30", "24:00", "12:60", "noon", "12:00\n", "")
     ),
-    (Log, {"text": "x", "day": "2026-02-30"}, "'2026-02-30' is not a date"),
-    (Remember, {"text": "x", "until": "2026-02-30"}, "'2026-02-30' is not a date"),
+    (Log, {"text": "x", "day": "2026-02-30"}, "day: '2026-02-30' is not a date"),
+    (Remember, {"text": "x", "until": "2026-02-30"}, "until: '2026-02-30' is not a date"),
     (Search, {"query": "x", "limit": 0}, "limit must be between 1 and 1000, not 0"),
     (Search, {"query": "x", "limit": 1001}, "limit must be between 1 and 1000, not 1001"),
     (

@@ -320,7 +320,13 @@ def _check(workspace: Workspace, options: WriteOptions, plan: Plan) -> tuple[str
         guarded_kind(plan.path, workspace.kind_of(plan.path)),
         is_note=workspace.is_note(plan.path),
     )
+    in_text = [
+        replace(problem, hint=f"Nothing was written. {problem.hint}")
+        if problem.code == "secret-found"
+        else problem
+        for problem in problems
+    ]
     check.refuse_errors(
-        [*problems, *check.secrets_in_options(options)], options.allow | {"shrink", "append"}
+        [*in_text, *check.secrets_in_options(options)], options.allow | {"shrink", "append"}
     )
     return tuple(dict.fromkeys(problem.code for problem in problems if problem.level == "error"))

@@ -235,7 +235,7 @@ def page(
         count = serving.export(memory, Path(export), since)
         return Answer(
             {"pages": count, "folder": export},
-            f"Exported {number_of(count, 'page')} to {export}",
+            f"exported {number_of(count, 'page')} to {export}",
         )
     if since is not None:
         raise UsageProblem("--since needs --export")

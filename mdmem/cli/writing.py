@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli import terminal
 from mdmem.cli.answers import Answer, open_memory, read_argument
+from mdmem.cli.commands import COMMANDS
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.messages import shown
 from mdmem.cli.write_options import write_answer, write_options
@@ -234,7 +235,10 @@ def remember(
     daily log, reworded as TEXT if you give it.
     """
     if text is None and entry is None:
-        raise UsageProblem("give TEXT, or --from ENTRY")
+        raise UsageProblem(
+            "missing argument 'TEXT', or --from ENTRY",
+            f"Example: {COMMANDS['remember'].example} (see mdmem remember --help)",
+        )
     change = Remember(
         text="" if text is None else read_argument(text),
         entry=entry,

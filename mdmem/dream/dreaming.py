@@ -486,7 +486,9 @@ def dream_day(workspace: Workspace, day: date, say: Say, step: StepRecorder) -> 
 
 
 def _ended_day(workspace: Workspace, named: str) -> date:
-    day = parse_day(named) if is_iso_day(named) else dates.past_day(workspace, named, "days")
+    day = (
+        parse_day(named, "days") if is_iso_day(named) else dates.past_day(workspace, named, "days")
+    )
     if day >= workspace.now().date():
         raise UsageProblem(
             f"{field('days')}: {day} has not ended yet", "Only past days can be consolidated."

@@ -182,7 +182,7 @@ def _read_request(change: Remember) -> _Request:
     kind, text = split_kind(change.text.strip())
     if kind is not None and change.kind is None:
         change = replace(change, text=text, kind=kind)
-    until = parse_day(change.until) if change.until is not None else None
+    until = parse_day(change.until, "until") if change.until is not None else None
     text = change.text.rstrip()
     words = text[: before_marks(text)]
     marks = "" if not words or words.endswith((":", ":**", ":__")) else text[len(words) :]

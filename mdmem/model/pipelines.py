@@ -98,7 +98,7 @@ class Digest:
     model: bool | None = None
 
     def __post_init__(self) -> None:
-        require_possible_day(self.since)
+        require_possible_day(self.since, "since")
         if self.keep not in (FACTS, LINES):
             raise UsageProblem(
                 f"{field('keep')} is {self.keep[:80]!r}", f"It is {FACTS} or {LINES}."
@@ -227,7 +227,7 @@ class Dream:
 
     def __post_init__(self) -> None:
         for day in self.days:
-            require_possible_day(day)
+            require_possible_day(day, "days")
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,18 +82,18 @@ def is_iso_day(text: str) -> bool:
     return True
 
 
-def require_possible_day(text: str | None) -> None:
+def require_possible_day(text: str | None, argument: str) -> None:
     """Refuse an impossible ISO date; words are read later, when the current day is known."""
     if text is not None and _LIKE_DAY.fullmatch(text.strip()):
-        parse_day(text.strip())
+        parse_day(text.strip(), argument)
 
 
-def parse_day(text: str) -> date:
-    """The day of an ISO date. Raises UsageProblem: it is none."""
+def parse_day(text: str, argument: str) -> date:
+    """The day of an ISO date in a field. Raises UsageProblem: it is none."""
     try:
         return date.fromisoformat(text)
     except ValueError as problem:
-        raise UsageProblem(f"{text!r} is not a date", _DAY_HINT) from problem
+        raise UsageProblem(f"{field(argument)}: {text!r} is not a date", _DAY_HINT) from problem
 
 
 # Names of actors.

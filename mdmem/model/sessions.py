@@ -129,7 +129,7 @@ class ShowSessions:
     chars: int = 2000
 
     def __post_init__(self) -> None:
-        require_possible_day(self.since)
+        require_possible_day(self.since, "since")
         require_range("limit", self.limit, 1, _MOST)
         require_range("chars", self.chars, 1, _MOST)
 

@@ -190,7 +190,7 @@ class Log:
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:
-        require_possible_day(self.day)
+        require_possible_day(self.day, "day")
         if self.time is not None and not _MINUTE.fullmatch(self.time):
             raise UsageProblem(f"{self.time!r} is not a time", "Write it as 14:05.")
 
@@ -215,7 +215,7 @@ class Remember:
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:
-        require_possible_day(self.until)
+        require_possible_day(self.until, "until")
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class PastState:
 
 def resolve_as_of(workspace: Workspace, trail: Trail, words: str) -> PastState:
     """The state of memory that a text means; raises UsageProblem, HistoryProblem."""
-    if (span := dates.parse_iso(workspace, words)) is not None:
+    if (span := dates.parse_iso(workspace, words, "as_of")) is not None:
         return _at_end_of(workspace, trail, words, span)
     commit = workspace.repository.commit_named(words)
     if commit is None and (span := dates.parse_words(workspace, words)) is not None:

@@ -78,7 +78,7 @@ def past_day(workspace: Workspace, text: str, argument: str) -> date:
 def last_day_to_come(workspace: Workspace, text: str, argument: str) -> date:
     """The last day of a text, of words a future one; raises UsageProblem, DateProblem."""
     words = _BEFORE_DEADLINE.sub("", text.strip())
-    span = parse_iso(workspace, words) or parse_words(workspace, words)
+    span = parse_iso(workspace, words, argument) or parse_words(workspace, words)
     if span is not None and span.last < workspace.now().date() and not _LIKE_ISO.match(words):
         span = parse_words(workspace, words, "future")
     return _require(span, text, argument).last
@@ -90,7 +90,7 @@ def understood(words: str | None, day: date | None) -> date | None:
 
 
 def _required_span(workspace: Workspace, text: str, argument: str, hint: str = _HINT) -> DateSpan:
-    span = parse_iso(workspace, text, hint) or parse_words(workspace, text)
+    span = parse_iso(workspace, text, argument, hint) or parse_words(workspace, text)
     return _require(span, text, argument, hint)
 
 
@@ -121,7 +121,7 @@ def end_of_today(workspace: Workspace) -> int:
     return end_of_span(workspace, DateSpan(days, days))[0]
 
 
-def parse_iso(workspace: Workspace, text: str, hint: str = _HINT) -> DateSpan | None:
+def parse_iso(workspace: Workspace, text: str, argument: str, hint: str = _HINT) -> DateSpan | None:
     """The days of an ISO date, month, year or moment, else None; raises UsageProblem."""
     trimmed = text.strip()
     try:
@@ -138,7 +138,8 @@ def parse_iso(workspace: Workspace, text: str, hint: str = _HINT) -> DateSpan | 
             return DateSpan(day, day)
         moment = datetime.fromisoformat(trimmed)
     except ValueError as problem:
-        raise UsageProblem(f"{text[:80]!r} is not a date", hint) from problem
+        message = f"{field(argument)}: {text[:80]!r} is not a date"
+        raise UsageProblem(message, hint) from problem
     zone = config.zone(workspace.settings.timezone)
     moment = moment if moment.tzinfo else moment.replace(tzinfo=zone)
     day = moment.astimezone(zone).date()

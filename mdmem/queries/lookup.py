@@ -98,12 +98,16 @@ def view_of(
 
 
 def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathProblem:
-    """The failure of a missing file; its hint has the nearest names, or `otherwise`."""
+    """The failure of a missing file; its hint has the nearest names, else `otherwise` or a list."""
     paths = workspace.memory_files()
     near = [each for each in paths if each.casefold() == path.casefold()] or near_names(
         path, paths, 3
     )
-    hint = f"Did you mean {one_of(near)}?" if near else otherwise
+    hint = (
+        f"Did you mean {one_of(near)}?"
+        if near
+        else otherwise or f"To list files: {verb('outline')}"
+    )
     return PathProblem("file-not-found", f"no file {path!r}", hint, near=near)
 
 

@@ -222,7 +222,11 @@ def _failure(result: GitResult, name: str, command: str) -> SyncProblem:
             f"authentication with {name} failed: {line}",
             f"Try {command} in a terminal; mdmem uses the credentials that git has.",
         )
-    return SyncProblem("remote-unreachable", f"{name} cannot be reached: {line}")
+    return SyncProblem(
+        "remote-unreachable",
+        f"{name} cannot be reached: {line}",
+        f"Check the network and the remote's address, and try {command} in a terminal.",
+    )
 
 
 def find_remote(

@@ -26,7 +26,7 @@ def _with_iso_day(workspace: Workspace, edit: Log) -> Log:
 
 
 def _day(workspace: Workspace, edit: Log) -> date:
-    return workspace.now().date() if edit.day is None else parse_day(edit.day)
+    return workspace.now().date() if edit.day is None else parse_day(edit.day, "day")
 
 
 def _edit(workspace: Workspace, edit: Log, path: FilePath, document: Document | None) -> EditedText:
