@@ -110,7 +110,7 @@ class TestToday:
     def test_each_day_of_the_chart_is_a_link(self, memory: Memory) -> None:
         answer = read(memory, "/")
         assert {"/day/2026-02-01", "/day/2026-02-05"} <= set(addresses(answer))
-        assert re.search(r'aria-label="2 Feb: 1 \w+, 2 agents"', answer.text)
+        assert re.search(r'aria-label="2 Feb: 1 by people, 2 by agents"', answer.text)
 
     def test_programs_are_told_the_changes_of_the_day(self, memory: Memory) -> None:
         answer = read(memory, "/", accept="application/json")
@@ -275,7 +275,7 @@ class TestCommit:
         (change,) = memory.changes(ShowChanges(since="today", limit=1)).changes
         answer = read(memory, f"/commit/{change.commit}", token="t")
         text = words(answer)
-        assert "Who Ada Example When Thursday 5 February , 08:00 By forget" in text
+        assert "Who Ada Example When Thursday 5 February , 08:00 Command forget" in text
         assert "1 change − removed: lives in Oslo" in text
         assert "Undo this change" in text
         assert f'name="commit" value="{change.commit}"' in answer.text
@@ -286,7 +286,7 @@ class TestCommit:
         (change,) = memory.changes(wanted).changes
         text = words(read(memory, f"/commit/{change.commit}"))
         assert "Who agent/main (commit by Ada Example)" in text
-        assert "By log Why was said so" in text
+        assert "Command log Why was said so" in text
 
     def test_one_that_changes_no_fact(self, dated: DatedMemory) -> None:
         commit = dated.at.commit()
