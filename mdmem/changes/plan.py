@@ -52,13 +52,7 @@ def plan_edit(
     result = edited.result
     decode(result.text.encode())
     new = parse(result.text)
-    # A renamed section keeps its facts; mdmem's instructions, and files that are not Markdown,
-    # have none.
-    facts = (
-        FactDifference()
-        if result.op in (Op.RENAME, Op.INIT) or not is_markdown(path)
-        else fact_difference(old, new)
-    )
+    facts = _changed_facts(result.op, path, old, new)
     derived = () if result.also or result.op is Op.REVERT else facts.supersedes
     pairs = tuple(dict.fromkeys((*result.supersedes, *derived)))
     stated, ended, companion = _stated_supersession(workspace, edit, edited, facts, pairs)
@@ -93,20 +87,32 @@ def plan_edit(
     if better:
         warnings = (*warnings, "weaker-source")
         notes.append(_weaker_source_note(edit.options.source, better, bool(plan.added), proposes))
-    states = isinstance(edit, Remember)
-    today = workspace.now().date()
-    notes += [
-        f"the fact has expired already: its last day was {item.fact.until}"
-        for item in facts.added
-        if states and item.fact.until is not None and item.fact.until < today
-    ]
-    if (before is None or (states and facts.added)) and not workspace.kind_of(path).is_memory:
+    if isinstance(edit, Remember):
+        notes += _expired_notes(workspace, facts.added)
+    states = isinstance(edit, Remember) and facts.added
+    if (before is None or states) and not workspace.kind_of(path).is_memory:
         warnings = (*warnings, "not-memory")
         notes.append(
             f"not-memory: {path} is not searched; move it below memory/, or add it to paths in"
             " mdmem.toml"
         )
     return replace(plan, warnings=warnings, notes=tuple(dict.fromkeys(notes)))
+
+
+def _changed_facts(op: Op, path: FilePath, old: Document | None, new: Document) -> FactDifference:
+    """None of a renamed section, mdmem's instructions, and files that are not Markdown."""
+    if op in (Op.RENAME, Op.INIT) or not is_markdown(path):
+        return FactDifference()
+    return fact_difference(old, new)
+
+
+def _expired_notes(workspace: Workspace, added: Iterable[Item]) -> list[str]:
+    today = workspace.now().date()
+    return [
+        f"the fact has expired already: its last day was {item.fact.until}"
+        for item in added
+        if item.fact.until is not None and item.fact.until < today
+    ]
 
 
 def _with_places(workspace: Workspace, edit: FileEdit, plan: Plan) -> tuple[Plan, list[str]]:

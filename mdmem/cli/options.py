@@ -287,7 +287,9 @@ EditPreamble = Annotated[
 Body = Annotated[
     str | None,
     typer.Option(
-        "--body", metavar="TEXT", help="Replace the section's own text. '-' reads standard input."
+        "--body",
+        metavar="TEXT",
+        help="Replace the section's own text, above its subsections. '-' reads standard input.",
     ),
 ]
 Append = Annotated[

@@ -99,10 +99,7 @@ def edit_section(
     again: Again = False,
     **shared: Writing,
 ) -> Answer:
-    """Change one section of a file, and nothing else in it.
-
-    A section's own text is what is above its first subsection.
-    """
+    """Change one section of a file, and nothing else in it."""
     if replace_ == replacement == "-":
         raise UsageProblem("--replace and --with cannot both read standard input")
     if editor:

@@ -299,28 +299,15 @@ def text_fields(file: FileText, usual_language: str, owner: str) -> Iterator[dic
         entry_cues(entry, own.words, is_log)
         for entry, own in zip(entries, words_of_entries, strict=True)
     ]
-    around = Surroundings(
-        [entry.section for entry in entries],
-        words_of_entries,
-        is_log=is_log,
-        is_dialogue=is_dialogue(cues),
-    )
-    section, day, language, section_fields, about = None, None, None, None, file.about
+    sections = [entry.section for entry in entries]
+    around = Surroundings(sections, words_of_entries, is_log, is_dialogue(cues))
+    before, section_fields, about = None, None, file.about
     for position, (entry, own) in enumerate(zip(entries, words_of_entries, strict=True)):
-        if (
-            section_fields is None
-            or entry.section is not section
-            or entry.day is not day
-            or own.language is not language
-        ):
-            section, day, language = entry.section, entry.day, own.language
-            section_fields = _section_fields(file.path, day, section, language)
-            day_number = day.toordinal() if day else ranking.NO_DAY
-        above = (
-            with_about(section_fields.heading, about, own.language)
-            if about
-            else section_fields.heading
-        )
+        place = (entry.day, entry.section, own.language)
+        if section_fields is None or place != before:
+            before, section_fields = place, _section_fields(file.path, *place)
+            day_number = entry.day.toordinal() if entry.day else ranking.NO_DAY
+        above = with_about(section_fields.heading, about, own.language)
         fields: dict[str, Any] = {
             "label": entry_labels(entry, file.kind, owner, section_fields.labels),
             "day": day_number,
