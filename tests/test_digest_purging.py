@@ -163,4 +163,4 @@ def test_without_sessions_the_hash_is_left_too(at: Desk):
     at.commit()
     result = purge(at, PRIVATE)
     assert "Mdmem-Purged: 8 " in at.git("log", "-1", "--format=%B", str(result.commit))
-    assert [notice for notice in result.notices if "hash of the words" in notice]
+    assert [notice for notice in result.notices if "short hash of the text" in notice]

@@ -489,7 +489,7 @@ def test_what_is_reported_and_left(vault: Vault) -> None:
             "the author or committer of 1 commit.",
         ),
         *(
-            "Other clones",
+            "Not removed from other clones",
             "objects in this repository still contain it",
             "Reflogs are emptied",
             "The fact's id",
