@@ -540,7 +540,8 @@ def while_waiting(monkeypatch: pytest.MonkeyPatch, action: Callable[[], object])
 class TestLooks:
     @pytest.fixture
     def looks(self, monkeypatch: pytest.MonkeyPatch) -> list[Workspace]:
-        """A list that grows by one each time the files are listed."""
+        """A list that grows by one each time the files are listed; new files count as settled."""
+        monkeypatch.setattr(files, "RACY_NS", 0)
         seen: list[Workspace] = []
         listed = Workspace.memory_paths
         monkeypatch.setattr(
