@@ -30,7 +30,7 @@ def measure(answers: Answers, tokens: int) -> tuple[float, float]:
     """The share of questions with an answer in the block, and the mean tokens of the block."""
     held = used = 0
     for question, hits in answers:
-        offer = parts.found_offer(hits, kind_of)
+        offer = parts.found_offer(hits, lambda hit: kind_of(hit.path))
         filling = budget.fill(
             ContextPart.FOUND, offer, tokens - FRAME_TOKENS, (), parts.say_the_same
         )
