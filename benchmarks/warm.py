@@ -41,6 +41,7 @@ QUERIES = (
 WARMING_CALLS = 20
 SAVES, EDITS, HISTORIES = 100, 30, 100
 SETTLING_SECONDS = 0.1
+"""So long files must be unchanged before answers about them are kept (`files.RACY_NS`)."""
 
 
 def timed(action: Callable[[], object]) -> float:

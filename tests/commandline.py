@@ -250,7 +250,7 @@ MadeOnce = Callable[[str, Callable[[], object]], None]
 
 @pytest.fixture(scope="session")
 def folders_made() -> dict[str, Path]:
-    """What `made_once` puts into folders, by its name."""
+    """The files that `made_once` writes, by their names."""
     return {}
 
 

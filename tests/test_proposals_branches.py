@@ -202,7 +202,7 @@ def copied(at: Desk, root: Path) -> Desk:
 def test_a_proposal_in_a_copy_is_not_ones_own(
     at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    """What another user copied, and what has come by git."""
+    """Files that another user copied, and those that came by git."""
     proposal = propose(at, fact("Bergen", key="home"), actor="", source=Source.USER_STATED)
     branch = branches.find_proposal(at.workspace, proposal).name
     copy = Desk(at.world, tmp_path / "copy")

@@ -81,7 +81,7 @@ def sealed(home: Path, now: str) -> dict[str, str]:
 
 
 def printed_by_shell(command: str, session: Session) -> str:
-    """What a command prints in a process of its own."""
+    """The output of a command in a process of its own."""
     return subprocess.run(
         ["sh", "-c", command],
         cwd=session.folder,

@@ -385,7 +385,7 @@ def _update(
     stored: bool = True,
 ) -> SearchIndex:
     """Index what has changed; unless `stored`, the trail keeps what the stored one must remove."""
-    # only where something changed: they read all
+    # only where something changed
     from mdmem.catchup import changed_files  # noqa: PLC0415
 
     with ExitStack() as processes:

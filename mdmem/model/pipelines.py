@@ -42,7 +42,7 @@ class Sync:
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """A file of which the other side's version stands; `blob` holds this machine's."""
+    """A file in the other side's version; `blob` holds this machine's."""
 
     path: FilePath
     blob: str

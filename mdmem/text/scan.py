@@ -160,7 +160,7 @@ _NESTED = (
     rf"(?m:^)(?>(?:(?:>|{_MARKER})[ \t]?|  |\t){{{_MAX_NESTING}}})[ \t]*+(?=>|{_MARKER})"
     r"(?!(?>(?:-[ \t]*+)+)\n|(?>(?:\*[ \t]*+)+)\n)"
 )
-"""Begins a line that would open a container too deep: two spaces may stand for one."""
+"""Begins a line that would open a container too deep: two spaces may count as one."""
 _ITEM = rf"( {{0,3}}{_MARKER})([ \t]*)"
 _BLANK_LINE = rf"{_BLANK}|\Z"
 _RAW_ENDS = {"<!--": "-->", "<?": r"\?>", "<![CDATA[": r"\]\]>"}
