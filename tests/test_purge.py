@@ -113,7 +113,7 @@ def test_a_key_is_its_fact_with_the_value(at: Desk):
     at.commit("Phone: Anna 555")
     current = fact_id("Phone: Anna 555")
     plan = memory(at).plan_purge(Purge("phone"))
-    assert plan.notices[0].startswith(f"It is the key of the fact {current}: ")
+    assert plan.notices[0].startswith(f"The word given is the key of the fact {current}: ")
     done = memory(at).purge(Purge("phone"))
     assert done.notices[0] == plan.notices[0]
     assert at.read("memory/a.md") == "# A\n\nthe phone is old\n\n"

@@ -609,6 +609,6 @@ def _refuse_past_key(workspace: Workspace, reference: str) -> None:
 def _key_notices(reference: str, words: str, fact: FactId | None) -> Iterator[str]:
     if fact is not None and holds_key(parse_text(words), reference):
         yield (
-            f"It is the key of the fact {fact}: only that fact is purged, not the word where it is"
+            f"The word given is the key of the fact {fact}: only that fact is purged, not the word"
             " elsewhere."
         )
