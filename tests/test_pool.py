@@ -13,6 +13,7 @@ from conftest import World
 from mdmem.folder import files
 from mdmem.memory import Memory
 from mdmem.model.searches import Search
+from mdmem.queries.pool import fresh_indexes
 from mdmem.search import ranking
 from mdmem.text.facts import fact_id
 from mdmem.workspace import open_at
@@ -326,6 +327,19 @@ def test_words_of_another_language(at: Shell, world: World, workspaces: Callable
     pool(world, "~/haus", "~/team", "~/maison")
     found = hits(at.run("search", "Lampe Gärten lamps cheval", "--json"))
     assert {name for name, _ in found} == {"haus", "team", "maison", None}
+
+
+def test_the_language_of_most_entries_of_all_is_first(
+    world: World, workspaces: Callable[..., Path]
+):
+    cats = "".join(f"- die Katze {number} ist nicht im Haus\n" for number in range(9))
+    large = workspaces("haus", **{"memory/katzen.md": f"# Katzen\n\n{cats}"})
+    small = workspaces("small", "we have a cat in the house")
+    for first, second in ((small, large), (large, small)):
+        memory = Memory.open(first, world.environment).reading_with([str(second)])
+        finder = fresh_indexes(memory.workspace, print).index.finder
+        assert finder is not None
+        assert finder.lexicon.languages[:2] == ("german", "english")
 
 
 def generated(chance: random.Random, count: int, name: str) -> Mapping[str, str]:

@@ -358,3 +358,17 @@ class TestMemoryInSeveralLanguages:
         at.git("commit", "-q", "--amend", "-m", "all files")
         catchup_index.rebuild_index(at.workspace, True, print)
         assert spoken() == {"english", "german", "french"}
+
+    def test_a_save_changes_the_order_of_languages_as_an_update_does(self, at: Desk) -> None:
+        def spoken() -> tuple[str, ...]:
+            finder = fresh_index(at.workspace, print, current=True).index.finder
+            assert finder is not None
+            return finder.lexicon.languages
+
+        assert spoken()[0] == "english"
+        cats = "".join(f"- die Katze {number} ist nicht im Haus\n" for number in range(20))
+        at.write("memory/haushalt.md", FILES["memory/haushalt.md"] + cats)
+        saved = spoken()
+        at.commit()
+        catchup_index.rebuild_index(at.workspace, True, print)
+        assert saved[:2] == spoken()[:2] == ("german", "english")

@@ -80,8 +80,8 @@ class IndexSearcher:
     ) -> None:
         """Search an index that is fresh (`Snapshot.is_fresh`) or not, alone or in a pool.
 
-        `language`: that of files whose words do not say. `languages`: those of all entries, where
-        they are known.
+        `language`: that of files whose words do not say. `languages`: those that entries may have
+        beside the counted ones.
         """
         self._searcher = searcher
         self.language = language
@@ -169,21 +169,20 @@ class IndexSearcher:
             for path in paths
             for address in self._of_file(path, self._searcher.num_docs)
         )
-        # Those of hidden entries too: an update keeps them as past ones.
-        languages = (*self.lexicon.languages, *(entry.row.language for entry in entries))
         return IndexSearcher(
             self._searcher,
             self.language,
             self._is_fresh,
             Overlay(entries, tuple(paths), hidden),
-            languages=tuple(dict.fromkeys(languages)),
+            # Those of hidden entries too: an update keeps them as past ones.
+            languages=self.lexicon.languages,
         )
 
     def _written(self, path: FilePath, rows: Sequence[IndexRow]) -> Iterator[OverlayEntry]:
         for row, values in zip(
             rows, schema.document_fields(path, rows, self.language), strict=True
         ):
-            yield OverlayEntry.of(values, ranking.FIELD_WEIGHTS, row)
+            yield OverlayEntry.of(values, (*ranking.FIELD_WEIGHTS, schema.LANGUAGE), row)
 
     def search(self, request: IndexQuery) -> tuple[Match, ...]:
         """The best entries, best first, then the newer day, path and line.
@@ -797,12 +796,13 @@ def _lexicon(
             limit *= 4
 
     total = statistics.documents if statistics else searcher.num_docs
+    counted = spoken_languages(partial(count, schema.LANGUAGE), total)
     return Lexicon(
         total,
         partial(count, "text"),
         partial(count, "heading"),
         beginning,
-        languages or spoken_languages(partial(count, schema.LANGUAGE), total),
+        tuple(dict.fromkeys((*counted, *languages))),
     )
 
 
