@@ -372,3 +372,15 @@ class TestMemoryInSeveralLanguages:
         at.commit()
         catchup_index.rebuild_index(at.workspace, True, print)
         assert saved[:2] == spoken()[:2] == ("german", "english")
+
+    @pytest.mark.parametrize("others", [0, 20])
+    def test_english_has_its_relatives_whatever_most_of_memory_is_in(
+        self, at: Desk, others: int
+    ) -> None:
+        cats = "".join(f"- die Katze {number} ist nicht im Haus\n" for number in range(others))
+        at.write("memory/haushalt.md", FILES["memory/haushalt.md"] + cats)
+        lines = ("an infant was at the zoo", "the firm is in the town", "the pr was merged by him")
+        at.write("memory/notes.md", "# Notes\n\n" + "".join(f"- {line}\n" for line in lines))
+        at.commit()
+        questions = ("baby", "cities", "pull request")
+        assert tuple(first(at, question) for question in questions) == lines

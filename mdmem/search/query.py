@@ -158,7 +158,7 @@ class Lexicon:
             lru_cache(_ANSWERS_KEPT)(heading),
         )
         self.beginning = beginning
-        self._likes: dict[str, tuple[tuple[str, float], ...]] = {}
+        self._likes: dict[tuple[str, bool], tuple[tuple[str, float], ...]] = {}
 
     def has_term(self, term: str) -> bool:
         """True if any entry holds a term; most related terms are in none."""
@@ -172,12 +172,15 @@ class Lexicon:
         """The rarity of a term, by headings where no text holds it."""
         return ranking.rarity(self.total, self.holding(term) or self.heading(term))
 
-    def relatives(self, word: str) -> tuple[tuple[str, float], ...]:
-        """Terms that may replace a word of a question, with their shares of its weight."""
-        relatives = self._likes.get(word)
+    def relatives(self, word: str, is_own: bool = True) -> tuple[tuple[str, float], ...]:
+        """Terms that may replace a word of a question, with their shares of its weight.
+
+        `is_own`: it is the query's own term, not its stem in English.
+        """
+        relatives = self._likes.get((word, is_own))
         if relatives is None:
             self.drop_relatives(_ANSWERS_KEPT)
-            relatives = self._likes[word] = tuple(_likes(word, self))
+            relatives = self._likes[word, is_own] = tuple(_likes(word, self, is_own))
         return relatives
 
     def drop_relatives(self, beyond: int = 0) -> None:
@@ -285,8 +288,9 @@ def own_terms(clauses: Iterable[Clause]) -> dict[str, dict[str, str]]:
 def _related_terms(terms: Terms, lexicon: Lexicon) -> dict[str, tuple[str, float]]:
     """Related terms, each with the query's own term and its share of that one's weight."""
     related_terms: dict[str, tuple[str, float]] = {}
-    for word in terms.words:
-        for related_term, share in lexicon.relatives(word):
+    own = ((word, word) for word in terms.words)
+    for word, form in (*own, *terms.english):
+        for related_term, share in lexicon.relatives(form, form == word):
             if (
                 related_term not in terms.words
                 and share > related_terms.get(related_term, ("", 0.0))[1]
@@ -298,14 +302,14 @@ def _related_terms(terms: Terms, lexicon: Lexicon) -> dict[str, tuple[str, float
     return related_terms
 
 
-def _likes(word: str, lexicon: Lexicon) -> Iterator[tuple[str, float]]:
+def _likes(word: str, lexicon: Lexicon, is_own: bool) -> Iterator[tuple[str, float]]:
     rarity = lexicon.rarity(word)
     if rarity < ranking.RARITY_WEIGHT:
         return
     candidates = dict.fromkeys(members(word), ranking.MEMBER_SHARE) | dict.fromkeys(
         related(word), 1.0
     )
-    if not lexicon.holding(word) and len(word) >= _SHORTEST_STEM:
+    if is_own and not lexicon.holding(word) and len(word) >= _SHORTEST_STEM:
         candidates |= dict.fromkeys(_inflected(word, lexicon), ranking.INFLECTED_SHARE)
     yield from (
         (related_term, worth * min(1.0, rarity / lexicon.rarity(related_term)))

@@ -65,13 +65,14 @@ class Terms:
     """The terms of a query as indexed, each once.
 
     `joined`: the first of neighbouring words, and all of them as one word or initials. `also`: a
-    word, and its stem in another language.
+    word, and its stem in another language; `english`: in English alone.
     """
 
     words: tuple[str, ...]
     grams: tuple[str, ...]
     joined: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     also: tuple[tuple[str, str], ...] = ()
+    english: tuple[tuple[str, str], ...] = ()
 
 
 def encodable(text: str) -> str:
@@ -226,12 +227,18 @@ def query_terms(
         for first, second in pairwise(words[:MAX_TERMS])
         if not STOP_WORDS.issuperset((first, second))
     }
-    if language == ENGLISH:
-        both_as_one |= {short: first for first, short in english.initials(tuple(stems), stem)}
+    of_english = {stem(word): stem(word, language) for word in searched if ENGLISH in spoken}
+    both_as_one |= {
+        short: of_english[first] for first, short in english.initials(tuple(of_english), stem)
+    }
     joined = tuple((word, term) for term, word in both_as_one.items() if term not in stems)
     also = tuple(_other_stems(searched, language, spoken))[:MAX_TERMS]
     return Terms(
-        tuple(stems)[:MAX_TERMS], tuple(dict.fromkeys(query_grams))[:MAX_TERMS], joined, also
+        words=tuple(stems)[:MAX_TERMS],
+        grams=tuple(dict.fromkeys(query_grams))[:MAX_TERMS],
+        joined=joined,
+        also=also,
+        english=tuple((word, form) for form, word in of_english.items() if form != word),
     )
 
 
