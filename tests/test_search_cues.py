@@ -181,6 +181,9 @@ def test_a_long_text_is_gone_through_once() -> None:
     assert asking_sentences("word " * 200_000 + "?") != ""
     assert asking_sentences("(" * 100_000 + "?") != ""
     assert cues(entry("A" * 100_000 + ": (" + "( " * 50_000)) == 0
+    assert cues(entry("[" * 300_000)) == 0
+    assert cues(entry("https://" + "-" * 300_000 + " x")) == 0
+    assert cues(entry("a" + " " * 300_000 + "x?)")) == 0
 
 
 @given(st.text(st.characters(codec=None), max_size=200))
