@@ -121,6 +121,21 @@ def test_accents_are_folded_in_every_language() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "questions"),
+    [
+        ("İstanbul'a taşındı", ("istanbul", "İSTANBUL", "Istanbul")),
+        ("DİYARBAKIR'a taşındı", ("Diyarbakır", "diyarbakir")),
+        ("ığdır'da oturuyor", ("Iğdır", "IĞDIR", "igdir")),
+    ],
+)
+def test_turkish_capitals_and_small_letters_are_the_same(
+    text: str, questions: tuple[str, ...]
+) -> None:
+    index = index_of(None, text, "nothing of it")
+    assert [search(index, question)[:1] for question in questions] == [[text]] * len(questions)
+
+
 def languages(*texts: str, usual: str = "english") -> list[str]:
     return languages_of_file([text.lower().split() for text in texts], usual)
 
