@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -279,6 +281,27 @@ def test_a_question_waits_for_the_one_before(at: Desk, server: VectorServer):
     assert second.likeness([]) is not None
     assert second.state is None
     assert server.texts == [CAR, "who is the sawbones?"]
+
+
+def test_questions_of_several_threads_are_asked_one_by_one(at: Desk, server: VectorServer):
+    workspace, begun = at.workspace, list[int]()
+
+    def answered(texts: list[str]) -> object:
+        begun.append(len(server.requests))
+        return answer(texts)
+
+    server.answer, server.wait = answered, 0.05
+    ready = threading.Barrier(4)
+
+    def ask(number: int) -> str | None:
+        asked = questions.AskedMeaning(workspace, f"{CAR} {number % 3}", 5, is_kept=False)
+        ready.wait()
+        asked.likeness([])
+        return asked.state
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(ask, range(4))) == [None] * 4
+    assert begun == [1, 2, 3]
 
 
 def test_without_numpy(at: Desk, server: VectorServer, monkeypatch: pytest.MonkeyPatch):

@@ -225,9 +225,10 @@ class AskedMeaning:
     def _rows(self, store: VectorStore, dimensions: int) -> ComparedRows:
         kept = self._workspace.resources.get(KeptQuestions)
         now = store.folder, store.count, files.stamp(str(store.folder / ROWS_NAME))
-        if kept.rows is None or kept.rows[0] != now:
-            kept.rows = now, ComparedRows(store, dimensions)
-        return kept.rows[1]
+        rows = kept.rows  # another thread may put others there
+        if rows is None or rows[0] != now:
+            rows = kept.rows = now, ComparedRows(store, dimensions)
+        return rows[1]
 
     def _vector(self, model: EmbeddingModel, store: VectorStore) -> Vector | None:
         kept = self._workspace.resources.get(KeptQuestions)
@@ -245,15 +246,15 @@ class AskedMeaning:
             self.state = DOWN
             return None
         asked, end = (model, self._question), time.monotonic() + self._wait
-        asking = kept.asking
-        if asking is not None:
-            asking.join(self._wait)  # maybe for another question: the source answers one at a time
-        if asked not in kept.vectors and (asking is None or not asking.is_alive()):
-            asking = kept.asking = threading.Thread(
-                target=self._ask, args=(kept, model), name="mdmem vectors", daemon=True
-            )
-            asking.start()
+        asking = None
+        while asked not in kept.vectors:
+            with kept.lock:  # the source answers one at a time
+                asking, is_own = kept.asking, False
+                if asking is None or not asking.is_alive():
+                    asking, is_own = self._started(kept, model), True
             asking.join(max(0.0, end - time.monotonic()))
+            if is_own or asking.is_alive():
+                break
         vector = kept.vectors.get(asked)
         if vector is None:
             self.state = LATE if asking is not None and asking.is_alive() else DOWN
@@ -262,6 +263,13 @@ class AskedMeaning:
             with suppress(FileNotFoundError):
                 (self._workspace.state / FAILURES_NAME).unlink()
         return vector
+
+    def _started(self, kept: KeptQuestions, model: EmbeddingModel) -> threading.Thread:
+        asking = kept.asking = threading.Thread(
+            target=self._ask, args=(kept, model), name="mdmem vectors", daemon=True
+        )
+        asking.start()
+        return asking
 
     def _ask(self, kept: KeptQuestions, model: EmbeddingModel) -> None:
         workspace = self._workspace
