@@ -182,7 +182,7 @@ class Surroundings:
             for place, size in Counter(self._places).items()
             if size <= ranking.LONGEST_PLACE
         }
-        if not is_dialogue and not _are_related(self._places, own):
+        if self._usual_copies and not is_dialogue and not _are_related(self._places, own):
             self._usual_copies.clear()
         self.has_pairs = any(words.runs for words in own)
 
