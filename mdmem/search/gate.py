@@ -236,14 +236,15 @@ def lines_for_task(
     To be asked with curated hits, in which these tell the subject: `commit messages: imperative`.
     """
     pairs = {language: _pairs(prompt, language) for language in languages}
-    made = indexed_words(" ".join(things))
+    words = indexed_words(" ".join(things))
+    made = {language: {stem(word, language) for word in words} for language in languages}
     return tuple(
         hit
         for hit in hits
         for text in [hit.text[:_MOST_CHARS]]
         if any(
             pairs[language] & _pairs(text, language)
-            or _first_term(text, language) in {stem(word, language) for word in made}
+            or _first_term(text, language) in made[language]
             for language in languages
         )
     )
