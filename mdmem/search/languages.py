@@ -6,7 +6,7 @@ A file has the language of most of its entries, an entry another one only if its
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
@@ -122,7 +122,7 @@ def languages_of_file(texts: Sequence[Sequence[str]], usual: str) -> list[str]:
     return languages
 
 
-def text_language(words: Iterable[str], usual: str) -> str:
+def text_language(words: Collection[str], usual: str) -> str:
     """The language of a text by itself; `usual` unless its `lowered` words say another clearly."""
     _known_words().add(words)
     return _language_beside((latin_language(usual), ENGLISH), _evidence(words))
