@@ -60,9 +60,7 @@ _TIMES_AND_AMOUNTS = _TIME_WORDS | AMOUNT_WORDS
 _SPEAKER = late.pattern(
     r"(?:\*\*|__)?([^\W\d_][^\s:*_]*(?: [^\s:*_]+){0,2})(?:\*\*|__)?:(?:\*\*|__)?\s"
 )
-_ONLY_LINK = late.pattern(
-    r"\W*(?:\[[^\[\]]*\]\([^()\s]*\)|\[\[[^\[\]]*\]\]|<?https?://\S++)\W*+"
-)
+_ONLY_LINK = late.pattern(r"\W*(?:\[[^\[\]]*\]\([^()\s]*\)|\[\[[^\[\]]*\]\]|<?https?://\S++)\W*+")
 _LAST_BRACKET = late.pattern(r"(?<!\s)\s*+\([^()]*\)\s*$")
 _SENTENCE_END = late.pattern(r"(?<=[.!?。！？؟\n])")
 _MARKS = ("?", "？", "؟")
