@@ -38,7 +38,7 @@ _LANGUAGES = [
 _LEADING_WORD = late.pattern(r"(?i)^(?:last|past|in|since)\s+(?=[^\W\d]+$)")
 _BEFORE_DEADLINE = late.pattern(r"(?i)^(?:until|till|by|through)\s+")
 _AMBIGUOUS = late.pattern(r"(?<![\d:])(\d{1,4})[./](\d{1,2})(?:[./](\d{1,4}))?(?!\d)")
-_SHORT_YEAR = late.pattern(r"(?<![\d'’])\d{2}(?!\d)")
+_SHORT_NUMBER = late.pattern(r"(?<![\d:'’])\d{2}(?![\d:])")
 _LEAP_YEAR, _MONTHS = 2024, 12
 _HINT = "Write it as 2026-11-21, 2026-11, or in words such as yesterday or last March."
 _DAYS_OF_WEEK, _MOST_OF_MONTH = 7, 31
@@ -173,10 +173,14 @@ def parse_words(workspace: Workspace, text: str, direction: str = "past") -> Dat
     answer = reader.get_date_data(words)
     if answer.date_obj is None and _LEADING_WORD.match(words):
         answer = reader.get_date_data(_LEADING_WORD.sub("", words))
-    if answer.date_obj is None or (
-        answer.period in ("month", "year")
-        and any(int(n) == answer.date_obj.year % 100 for n in _SHORT_YEAR.findall(words))
-    ):
+    numbers = map(int, _SHORT_NUMBER.findall(words))
+    if answer.date_obj is not None and answer.date_obj.year % 100 in numbers:
+        # 32 June has no day, but 12 May 25 and 13 years ago have one.
+        reader = DateDataParser(
+            languages=_LANGUAGES, settings={**settings, "REQUIRE_PARTS": ["day"]}
+        )
+        answer = reader.get_date_data(words)
+    if answer.date_obj is None:
         return None
     day = answer.date_obj.date()
     # A number (`2 weeks ago`) means a day, a name (`last week`, `March`) the whole period.
