@@ -14,8 +14,9 @@ from mdmem.wording import field
 from mdmem.workspace import Workspace
 
 _MONTH = late.pattern(r"^(\d{4})(?:-(\d{2}))?$")
-_LIKE_ISO = late.pattern(r"^\d{4}-\d{1,2}(?:-|$)")
-_COUNTED = late.pattern(r"(?<!\d)\d{1,3}(?!\d)")
+_WEEK = late.pattern(r"^(\d{4})-W(\d{2})$")
+_LIKE_ISO = late.pattern(r"^\d{4}-(?:\d{1,2}(?:-|$)|W)")
+_COUNTED = late.pattern(r"(?<![\d'’])\d{1,3}(?!\d)")
 _LANGUAGES = [
     "en",
     "de",
@@ -37,7 +38,7 @@ _LANGUAGES = [
 """All that dateparser knows would take seconds to try."""
 _LEADING_WORD = late.pattern(r"(?i)^(?:last|past|in|since)\s+(?=[^\W\d]+$)")
 _BEFORE_DEADLINE = late.pattern(r"(?i)^(?:until|till|by|through)\s+")
-_AMBIGUOUS = late.pattern(r"(?<![\d:])(\d{1,4})[./](\d{1,2})(?:[./](\d{1,4}))?(?!\d)")
+_AMBIGUOUS = late.pattern(r"(?<![\d:])(\d{1,4})[./](\d{1,4})(?:[./](\d{1,4}))?(?!\d)")
 _SHORT_NUMBER = late.pattern(r"(?<![\d:'’])\d{2}(?![\d:])")
 _LEAP_YEAR, _MONTHS = 2024, 12
 _HINT = "Write it as 2026-11-21, 2026-11, or in words such as yesterday or last March."
@@ -122,7 +123,7 @@ def end_of_today(workspace: Workspace) -> int:
 
 
 def parse_iso(workspace: Workspace, text: str, argument: str, hint: str = _HINT) -> DateSpan | None:
-    """The days of an ISO date, month, year or moment, else None; raises UsageProblem."""
+    """The days of an ISO date, week, month, year or moment, else None; raises UsageProblem."""
     trimmed = text.strip()
     try:
         if match := _MONTH.match(trimmed):
@@ -131,6 +132,11 @@ def parse_iso(workspace: Workspace, text: str, argument: str, hint: str = _HINT)
                 if match[2]
                 else DateSpan(date(int(match[1]), 1, 1), date(int(match[1]), 12, 31))
             )
+        if match := _WEEK.match(trimmed):
+            monday, sunday = (
+                date.fromisocalendar(int(match[1]), int(match[2]), day) for day in (1, 7)
+            )
+            return DateSpan(monday, sunday)
         if not _LIKE_ISO.match(trimmed):
             return None
         if len(trimmed) == len("2026-11-21"):
