@@ -113,7 +113,10 @@ def test_a_key_is_its_fact_with_the_value(at: Desk):
     at.commit("Phone: Anna 555")
     current = fact_id("Phone: Anna 555")
     plan = memory(at).plan_purge(Purge("phone"))
-    assert plan.notices[0].startswith(f"The word given is the key of the fact {current}: ")
+    assert plain(plan.notices[0]) == (
+        f"The word given is the key of the fact {current}: only that fact is purged, not the word where it is"
+        " elsewhere. To purge this text everywhere: forget (purge) '- phone'"
+    )
     done = memory(at).purge(Purge("phone"))
     assert done.notices[0] == plan.notices[0]
     assert at.read("memory/a.md") == "# A\n\nthe phone is old\n\n"
@@ -126,8 +129,20 @@ def test_a_key_is_its_fact_with_the_value(at: Desk):
     with pytest.raises(FactProblem, match="no current fact has the key 'phone'") as refused:
         memory(at).purge(Purge("phone"))
     assert (refused.value.code, at.tree_state()) == ("fact-not-found", before)
+    assert plain(refused.value.hint).endswith("everywhere: forget (purge) '- phone'")
     memory(at).purge(Purge("Phone: Anna 444"))
     assert "Anna" not in at.git("log", "-p", "--all", "--format=%B")
+
+
+def test_a_key_with_a_list_marker_is_a_text(at: Desk):
+    at.write("memory/a.md", "# A\n\nhe is Falcon\n\n- Falcon: starts in May\n- sees Falcon\n")
+    at.commit("about Falcon")
+    at.write("memory/a.md", "# A\n\nhe is Falcon\n\n- Falcon: starts in June\n- sees Falcon\n")
+    assert memory(at).purge(Purge("- Falcon")).plan.has_changes
+    assert at.read("memory/a.md") == (
+        "# A\n\nhe is [PURGED]\n\n- [PURGED]: starts in June\n- sees [PURGED]\n"
+    )
+    assert "Falcon" not in at.git("log", "-p", "--all", "--format=%B")
 
 
 def test_a_key_of_several_facts_and_of_a_log(at: Desk):
@@ -135,6 +150,7 @@ def test_a_key_of_several_facts_and_of_a_log(at: Desk):
     with pytest.raises(FactProblem) as refused:
         memory(at).plan_purge(Purge("phone"))
     assert refused.value.code == "fact-ambiguous"
+    assert plain(refused.value.hint).startswith("Give the id. To purge this text everywhere: ")
     at.write("memory/a.md", "- phone: Anna 555\n")
     at.write("memory/2026-03-01.md", "- phone: Bob 666\n")
     memory(at).purge(Purge("phone"))

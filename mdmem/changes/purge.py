@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 import stat
 import time
@@ -565,10 +566,11 @@ def _words_and_fact(workspace: Workspace, reference: str) -> tuple[str, FactId |
     facts = {location.item.fact.id: location.item.fact for location in locations}
     if len(facts) > 1:
         ids = sorted(facts)
+        is_key = all(holds_key(fact, reference) for fact in facts.values())
         raise FactProblem(
             "fact-ambiguous",
             f"{reference[:80]!r} matches several facts: {', '.join(ids)}",
-            "Give the id.",
+            f"Give the id. {_way_to_the_text(reference)}" if is_key else "Give the id.",
             facts=ids,
         )
     if facts:
@@ -602,7 +604,7 @@ def _refuse_past_key(workspace: Workspace, reference: str) -> None:
             "fact-not-found",
             f"no current fact has the key {reference[:80]!r}",
             "To purge a value that is only in history, give its whole text; to see it:"
-            f" {verb('history')} {fact}",
+            f" {verb('history')} {fact}. {_way_to_the_text(reference)}",
         )
 
 
@@ -610,5 +612,11 @@ def _key_notices(reference: str, words: str, fact: FactId | None) -> Iterator[st
     if fact is not None and holds_key(parse_text(words), reference):
         yield (
             f"The word given is the key of the fact {fact}: only that fact is purged, not the word"
-            " elsewhere."
+            f" elsewhere. {_way_to_the_text(reference)}"
         )
+
+
+def _way_to_the_text(key: str) -> str:
+    """The command that purges what a key says: behind a list marker it is a text, and no key."""
+    item = f"- {key.strip()}"
+    return f"To purge this text everywhere: {verb('forget', 'purge')} {shlex.quote(item)}"
