@@ -295,6 +295,27 @@ def test_saves_on_top_of_two_files_are_a_commit_each(
     ]
 
 
+CONFLICT = "<<<<<<< ours\n- a\n=======\n- b\n>>>>>>> theirs\n"
+
+
+def test_a_save_on_top_that_may_not_be_committed_stays_pending(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, saves = commits.run, [NEW + CONFLICT]
+
+    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any, **named: Any) -> GitResult:
+        if "commit" in arguments and saves:
+            at.write("MEMORY.md", saves.pop())
+        return run(folder, arguments, *rest, **named)
+
+    monkeypatch.setattr(commits, "run", overtaken)
+    done = write(at.workspace, OF_BOTH, Transaction())
+    assert isinstance(done, WrittenChange)
+    assert (done.commit, done.saved) == (at.git("rev-parse", "HEAD").strip(), ())
+    assert at.git("show", "HEAD:MEMORY.md") == NEW
+    assert at.read("MEMORY.md") == NEW + CONFLICT
+
+
 def saving(at: Desk, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     """Have a text saved to MEMORY.md just before git reads it."""
     run = commits.run

@@ -13,7 +13,13 @@ from mdmem.changes.pending import commit_pending_edits, with_pulled_lines
 from mdmem.changes.recover import WriteSteps, clear_bits
 from mdmem.changes.write_outcome import WriteEvidence, WriteOutcome, holds_write, judge_write
 from mdmem.editors import EditResult
-from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem
+from mdmem.errors import (
+    MdmemError,
+    PathProblem,
+    RefusedChange,
+    RepositoryProblem,
+    StorageProblem,
+)
 from mdmem.folder import files, hook_files, write_ahead
 from mdmem.model import CommitId, FactId, FilePath, Op, Supersession
 from mdmem.repo import PathState, Repository, commits, worktree
@@ -424,7 +430,7 @@ class _Write:
         for target in mixed:
             path, data = target.plan.path, target.on_disk()
             order = replace(self._order, paths=(path,))
-            with suppress(RepositoryProblem):  # it stays a pending edit
+            with suppress(RepositoryProblem, RefusedChange):  # it stays a pending edit
                 # Whoever waits for this write did not save the file, so it is a person's save,
                 # and no agent's claim.
                 theirs = (
