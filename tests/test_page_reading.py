@@ -243,12 +243,26 @@ class TestDay:
         answer = read(memory, "/day/2027-03-01")
         assert "the quay floods" in words(answer)
         assert "Nothing was logged" not in words(answer)
+        assert "/f/memory/2027-03-01.md" in addresses(answer)
         answer = read(memory, "/day/2026-02-02")
         text = words(answer)
         assert text.count("it rained") == 1
         assert text.index("it rained") < text.index("and hailed") < text.index("A long evening.")
         assert harm(answer) == []
         assert "Nothing was logged" in words(read(memory, "/day/2027-03-02"))
+
+    def test_a_log_that_cannot_be_read_is_not_one_without_entries(self, dated: DatedMemory) -> None:
+        dated.on("2026-02-02T09:30:00").apply(Log("it rained"))
+        log = dated.at.root / "memory" / "2026-02-02.md"
+        log.write_bytes(log.read_bytes() + b"- caf\xe9\n")
+        (dated.at.root / "memory" / "2026-02-03.md").symlink_to("elsewhere.md")
+        memory = dated.on("2026-02-05T17:00:00")
+        text = words(read(memory, "/day/2026-02-02"))
+        assert "it rained" in text
+        assert "memory/2026-02-02.md: " in text
+        text = words(read(memory, "/day/2026-02-03"))
+        assert "memory/2026-02-03.md: " in text
+        assert "Nothing was logged" not in text
 
     def test_what_is_no_day_is_not_there(self, dated: DatedMemory) -> None:
         memory = dated.on("2026-02-01")

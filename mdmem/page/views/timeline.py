@@ -165,13 +165,14 @@ def day(reader: Reader, query: Query) -> Page:
         return error_page(problem, 404)
     shown = date.fromisoformat(text)
     curated, logged = (changes_of_day(reader, shown, where) for where in (CURATED, LOGS))
-    others = _entries_of_other_days(reader, shown, logged)
+    others, unreadable = _entries_of_other_days(reader, shown, logged)
     before, after = _day_before(reader, shown), _day_after(reader, shown)
     values: dict[str, Any] = {
         "shown": shown,
         "changed": [change_row(change) for change in curated.changes[:MOST_COUNTED]],
         "logged": [change_row(change) for change in reversed(logged.changes[:MOST_COUNTED])],
         "others": others[:MOST_COUNTED],
+        "unreadable": unreadable,
         "more_changed": len(curated.changes) > MOST_COUNTED,
         "more_logged": max(len(logged.changes), len(others)) > MOST_COUNTED,
         "log": reader.links.file(reader.memory.workspace.log_path(shown)),
@@ -189,17 +190,22 @@ def day(reader: Reader, query: Query) -> Page:
     )
 
 
-def _entries_of_other_days(reader: Reader, shown: date, logged: ChangeList) -> Sequence[LogLine]:
-    """Entries of the day's log that did not come on that day: written for it, or not saved yet."""
+def _entries_of_other_days(
+    reader: Reader, shown: date, logged: ChangeList
+) -> tuple[Sequence[LogLine], str]:
+    """Entries of the day's log that did not come on that day: written for it, or not saved yet.
+
+    Then why the log cannot be read, if it is there.
+    """
     path = reader.memory.workspace.log_path(shown)
     try:
         text = reader.memory.look(path)
-    except PathProblem:
-        return ()
+    except PathProblem as problem:
+        return (), "" if problem.code == "file-not-found" else f"{path}: {problem.message}"
     if not isinstance(text, str) or len(logged.changes) > MOST_COUNTED:
-        return ()
+        return (), ""
     facts = {change.fact for change in logged.changes}
-    return [
+    others = [
         LogLine(
             heading=entry.section[-1] if entry.section else "",
             text=shortened(shown_text(entry), MAX_CHARACTERS),
@@ -207,6 +213,7 @@ def _entries_of_other_days(reader: Reader, shown: date, logged: ChangeList) -> S
         for entry in entries(parse(text), path)
         if entry.fact not in facts
     ]
+    return others, ""
 
 
 def _day_before(reader: Reader, shown: date) -> date | None:
