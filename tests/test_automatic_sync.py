@@ -25,8 +25,9 @@ from mdmem.githooks import hooks
 from mdmem.memory import Memory
 from mdmem.model.pipelines import SyncResult
 from mdmem.model.writes import Log
+from mdmem.repo import remotes
 from mdmem.sync import sync_state, syncing
-from mdmem.sync.sync_state import load_state
+from mdmem.sync.sync_state import load_state, state_of
 
 MINUTE = 60.0
 
@@ -107,6 +108,11 @@ class TestWhenItIsDue:
         done = by_itself(auto.bo)
         assert done
         assert done.pulled == 1
+
+    def test_in_step_there_is_nothing_to_send(self, auto: Pair):
+        for at in (auto.ada, auto.bo):
+            remote = remotes.find_remote(at.workspace.repository, "main", 1)
+            assert state_of(at.workspace, remote).seen == at.workspace.repository.head()
 
     def test_without_a_remote(self, auto: Pair):
         auto.ada.git("remote", "remove", "origin")

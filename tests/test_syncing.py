@@ -4,7 +4,7 @@ import os
 import random
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -25,7 +25,7 @@ from mdmem.model.writes import Log, Purge, Remember, WriteOptions
 from mdmem.proposals import branches, reading
 from mdmem.repo import remotes, runner
 from mdmem.sync import syncing
-from mdmem.sync.sync_state import load_state
+from mdmem.sync.sync_state import load_state, save_state, state_of
 from mdmem.text.facts import fact_id
 
 SEED = "# Memory\n\n## Facts\n\n- city: Rome\n"
@@ -92,9 +92,15 @@ def pair(
 
 
 def name_remote(pair: Pair) -> None:
-    """Have the clones name the folder of their remote, which may be copied."""
+    """Have the clones name the folder of their remote, which may be copied, and the state of their
+    last sync that remote.
+    """
     for at in (pair.ada, pair.bo):
         at.git("remote", "set-url", "origin", pair.origin)
+        workspace = at.workspace
+        if state := load_state(workspace):
+            remote = remotes.find_remote(workspace.repository, "main", 1)
+            save_state(workspace, replace(state, line=state_of(workspace, remote).line))
 
 
 def clone(pair: Pair) -> None:
