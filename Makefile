@@ -12,7 +12,8 @@ STAMP := $(VENV)/.installed
 PYTEST := PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest
 # One more than the cores of a small machine: tests wait for processes and for the disk.
 WORKERS := -n 3
-CORES := $(shell getconf _NPROCESSORS_ONLN)
+# At most eight: a part without a test fails.
+CORES := $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 8 ? cores : 8)))
 PARTS := $(addprefix check-,$(shell seq $(CORES)))
 
 .PHONY: $(PARTS) demo check near test test-all test-slow test-clients test-page test-plain test-server suite lint explore mutants docs bench clean
