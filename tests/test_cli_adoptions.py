@@ -87,7 +87,7 @@ def test_found_adopts_all_of_the_users_own(shell: Shell, old: list[Path]):
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("typed", "expected"),
-    [("2", 1), ("2 2", 1), ("all", 2), ("1,2", 2), ("", 0), ("none", 0), ("7", 0)],
+    [("1,2", 2), ("2", 1), ("all", 2), ("2 2", 1), ("none", 0), ("", 0), ("7", 0)],
 )
 def test_found_asks_on_a_terminal(shell: Shell, old: list[Path], typed: str, expected: int):
     environment = {"MDMEM_ADOPT": ""}

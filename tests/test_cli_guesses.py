@@ -258,7 +258,6 @@ class TestCompletion:
             shell.folder, ["bash", "-c", f"{command}; true"], environment={"PATH": path}
         ).stdout
 
-    @pytest.mark.every(2)
     @pytest.mark.parametrize(
         ("line", "expected"),
         [

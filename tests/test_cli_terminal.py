@@ -85,7 +85,7 @@ class TestOnATerminal:
         """The width of the widest line of several words; a path alone on a line stays whole."""
         return max(terminal.width(line) for line in text.splitlines() if " " in line.strip())
 
-    @pytest.mark.every(3)
+    @pytest.mark.every(2)
     @pytest.mark.parametrize("columns", [40, 80])
     @pytest.mark.parametrize(
         "words",

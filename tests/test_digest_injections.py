@@ -172,7 +172,6 @@ def test_there_are_sixty():
     assert len(OF_TOOLS) + len(TYPED) == 60
 
 
-@pytest.mark.every(3)
 @pytest.mark.parametrize("keep", [FACTS, LINES])
 @pytest.mark.parametrize("client", CLIENT_NAMES)
 def test_no_word_of_a_tool_is_in_an_entry(at: Desk, client: str, keep: str):
@@ -181,7 +180,6 @@ def test_no_word_of_a_tool_is_in_an_entry(at: Desk, client: str, keep: str):
     assert {entry.text for entry in result.entries} == {OWN}
 
 
-@pytest.mark.every(3)
 @pytest.mark.parametrize("keep", [FACTS, LINES])
 @pytest.mark.parametrize("client", CLIENT_NAMES)
 def test_no_word_of_others_is_the_user_s_own(at: Desk, client: str, keep: str):

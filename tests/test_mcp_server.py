@@ -214,7 +214,6 @@ def test_read_only(at: Desk):
     assert "Stripe" in answers[4]["result"]["content"][0]["text"]
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_though_its_input_is_open(at: Desk, number: signal.Signals):
     with server(at) as running:

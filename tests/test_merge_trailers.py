@@ -259,7 +259,7 @@ def test_what_makes_no_merge_of_two_commits_has_none(at: Desk, how: str):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
-    "message", [["--no-edit"], ["-m", "Both"], ["-F", "words"], ["-C", "side"]]
+    "message", [["--no-edit"], ["-m", "Both"], ["-C", "side"], ["-F", "words"]]
 )
 def test_a_merge_that_waits_for_its_commit(at: Desk, message: list[str]):
     at.write("words", "Both\n")

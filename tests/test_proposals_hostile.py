@@ -203,7 +203,6 @@ def plant_unreadable(at: Desk, kind: str) -> None:
         lose(at, name)
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", ["commit", "parent", "tree", "file", "a blob"])
 def test_one_that_cannot_be_read_is_named_and_the_others_are_answered(at: Desk, kind: str) -> None:
     good = propose(at, fact("plays the cello"))

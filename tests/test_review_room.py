@@ -144,7 +144,6 @@ def test_an_item_is_edited(at: Shell) -> None:
     assert "Mdmem-Source: user-stated" in at.git("log", "-1", "--format=%B")
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize("editor", ["", "false", "no-such-program"])
 def test_an_editor_that_fails_loses_no_decision(at: Shell, editor: str) -> None:
     propose(at, "plays the cello", "--section", "Facts")
@@ -198,7 +197,6 @@ def test_what_is_overtaken_while_it_is_shown_is_left(at: Shell) -> None:
     assert "left item 2: changed since it was shown" in done.out
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("words", "environment"),
     [

@@ -89,7 +89,6 @@ def test_its_words_on_a_terminal(shell: Shell, days: int):
     assert (done.status, f"digest: {days} entries of {days} sessions" in done.out) == (0, True)
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize("days", [60], indirect=True)  # there has to be time for the signal
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_keeps_what_is_done(shell: Shell, days: int, number: signal.Signals):

@@ -359,7 +359,6 @@ class TestCatchingUp:
 
 
 class TestFaults:
-    @pytest.mark.every(3)
     @pytest.mark.parametrize(
         "damage",
         [

@@ -53,7 +53,6 @@ def test_both_sides_of_a_file_are_merged_by_git(code: Pair):
     assert {"amber", "basalt"} <= set(code.text(LOG).split())
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("path", "ours", "theirs"),
     [

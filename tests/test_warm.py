@@ -521,7 +521,6 @@ mdmem.__main__.run(tell)
 """
 
 
-@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "words",
     [

@@ -181,7 +181,7 @@ def _closed_files() -> Iterator[None]:
         os.close(OPEN_FILES.pop())
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("save", SAVES)
 @pytest.mark.parametrize(
     "name",
@@ -300,7 +300,7 @@ CHANGES = [
 ]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(2)
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_is_found_by_the_next_call(
     at: Desk, memory: Memory, change: Callable[[Desk], None]

@@ -364,7 +364,6 @@ def test_no_hosts_shell_writes_past_it(
         check_command(at, run, row)
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "row",
     [
