@@ -114,7 +114,7 @@ def test_a_key_is_its_fact_with_the_value(at: Desk):
     current = fact_id("Phone: Anna 555")
     plan = memory(at).plan_purge(Purge("phone"))
     assert plain(plan.notices[0]) == (
-        f"The word given is the key of the fact {current}: only that fact is purged, not the word where it is"
+        f"The word given is the key of the fact {current}: only that fact is purged, not the word"
         " elsewhere. To purge this text everywhere: forget (purge) '- phone'"
     )
     done = memory(at).purge(Purge("phone"))
