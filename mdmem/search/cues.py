@@ -54,7 +54,6 @@ _NUMBERS = """
     both
 """
 AMOUNT_WORDS = frozenset(_NUMBERS.split())
-"""Number words."""
 _TIMES_AND_AMOUNTS = _TIME_WORDS | AMOUNT_WORDS
 
 _SPEAKER = late.pattern(
@@ -88,7 +87,6 @@ class NamedDate:
     day: int | None
 
     def includes(self, day: date) -> bool:
-        """True if a log of that day can tell of this date."""
         if self.day is None or self.month is None:
             return (self.year in (None, day.year)) and (self.month in (None, day.month))
         try:
@@ -107,7 +105,6 @@ class QuestionCues:
     answer: int
 
     def names_speaker(self, cues: int) -> bool:
-        """True if an entry with these cues begins with a name of the question."""
         return cues >> _SPEAKER_SHIFT in self.names
 
 
@@ -140,7 +137,6 @@ def is_dialogue(cues: Sequence[int]) -> bool:
 
 
 def question_cues(question: str) -> QuestionCues:
-    """The cues of a question, from its words alone."""
     answer = TIME_CUE * bool(_ASKS_TIME.match(question)) | AMOUNT_CUE * bool(
         _ASKS_AMOUNT.search(question)
     )
@@ -153,7 +149,6 @@ def question_cues(question: str) -> QuestionCues:
 
 
 def asking_sentences(text: str) -> str:
-    """The questions in a text."""
     if not _asks(text):
         return ""
     return "".join(

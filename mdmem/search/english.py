@@ -329,7 +329,6 @@ def initials(stems: Sequence[str], stem: Callable[[str], str]) -> Iterator[tuple
 def _initials_by_first(
     stem: Callable[[str], str],
 ) -> Mapping[str, list[tuple[tuple[str, ...], str]]]:
-    """Stems of the words that initials stand for, with the initials' stem, by the first of them."""
     by_first: dict[str, list[tuple[tuple[str, ...], str]]] = defaultdict(list)
     for short, words in _split_initials(_table_groups(_INITIALS)):
         by_first[stem(words[0])].append((tuple(map(stem, words)), stem(short)))
@@ -348,19 +347,16 @@ def _kind_members(start: str) -> list[tuple[str, list[str]]]:
 
 
 def related(stemmed: str, stem: Callable[[str], str]) -> tuple[str, ...]:
-    """Stems that may stand in an answer for this stem of a question."""
     return _related_stems(_relatives, stemmed, stem)
 
 
 def members(stemmed: str, stem: Callable[[str], str]) -> tuple[str, ...]:
-    """Stems of things of the kind that this stem names."""
     return _related_stems(_kind_members, stemmed, stem)
 
 
 def _related_stems(
     rows: Callable[[str], list[tuple[str, list[str]]]], stemmed: str, stem: Callable[[str], str]
 ) -> tuple[str, ...]:
-    """Stems of related words; only words with the first letters of `stemmed` are stemmed."""
     groups = (members for word, members in rows(stemmed[:_START]) if stem(word) == stemmed)
     stems = dict.fromkeys(stem(candidate) for members in groups for candidate in members)
     return tuple(candidate for candidate in stems if candidate != stemmed)

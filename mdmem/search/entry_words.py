@@ -43,9 +43,7 @@ _MANY = -1
 
 @dataclass(frozen=True, slots=True)
 class OwnWords:
-    """The words of an entry: folded, as indexed in its language, as added to neighbours, and
-    unspaced runs.
-    """
+    """`beside`: the words as added to neighbours; `runs`: those in scripts without spaces."""
 
     words: list[str]
     indexed: str
@@ -56,14 +54,11 @@ class OwnWords:
 
 @dataclass(frozen=True, slots=True)
 class HeadingWords:
-    """The words of a section path and file name: as indexed, and their runs without spaces."""
-
     indexed: str
     runs: tuple[str, ...]
 
 
 def words_of_file(entries: Sequence[Entry], usual_language: str) -> list[OwnWords]:
-    """The words of the texts of a file's entries, each in its language."""
     texts = [split_scripts(shown_text(entry)) for entry in entries]
     words = [lowered(text.spaced) for text in texts]
     languages = languages_of_file(words, usual_language)
@@ -71,7 +66,6 @@ def words_of_file(entries: Sequence[Entry], usual_language: str) -> list[OwnWord
 
 
 def words_of_text(text: str, language: str) -> OwnWords:
-    """The words of a text in a language."""
     scripts = split_scripts(text)
     return _own_words(scripts, lowered(scripts.spaced), language)
 
@@ -94,13 +88,11 @@ _kept_words_of_text = lru_cache(maxsize=_KEPT)(words_of_text)
 
 @lru_cache(maxsize=_KEPT)
 def heading_words(path: FilePath, section: SectionPath, language: str) -> HeadingWords:
-    """The words above entries in a language of a section of a file."""
     scripts = split_scripts(" ".join((*section, _names(path))))
     return HeadingWords(terms(scripts.spaced, language), scripts.runs)
 
 
 def with_about(above: HeadingWords, about: str, language: str) -> HeadingWords:
-    """The words above the first entry of a file whose front matter says what it is `about`."""
     if not about:
         return above
     scripts = split_scripts(about)
@@ -111,7 +103,6 @@ def with_about(above: HeadingWords, about: str, language: str) -> HeadingWords:
 
 @lru_cache(maxsize=_FILES_KEPT)
 def _names(path: str) -> str:
-    """The words of a path, without suffix, digits of a day and the name `memory`."""
     whole = Path(path)
     parts = (*whole.parent.parts, whole.stem)
     plain = (_DAY_NAME.sub("", part) if day_of(path) else part for part in parts)
@@ -121,14 +112,8 @@ def _names(path: str) -> str:
 def words_held(
     entry: Entry, about: str, terms_of_fields: Mapping[str, Mapping[str, str]], language: str
 ) -> tuple[AbstractSet[str], AbstractSet[str]]:
-    """The query's words that an entry holds: in its text, and in headings, file name or front
+    """The words of `query.own_terms` in an entry's text; those in its headings, file name or front
     matter.
-
-    Args:
-        entry: the entry.
-        about: see `schema.IndexRow`.
-        terms_of_fields: see `query.own_terms`.
-        language: that of the entry.
     """
     own = _kept_words_of_text(shown_text(entry), language)
     above = with_about(heading_words(entry.path, entry.section, language), about, language)
@@ -140,7 +125,6 @@ def words_held(
 
 
 def about_held(about: str, heading_terms: Mapping[str, str], language: str) -> str:
-    """The parts of front matter that hold words of a query, by its terms of headings."""
     parts = about.split(ABOUT_JOINT)
     return ABOUT_JOINT.join(
         part
@@ -158,13 +142,7 @@ def _behind(query_words: Mapping[str, str], held: Iterable[str]) -> set[str]:
 
 
 class Surroundings:
-    """The words around each entry of a file; a daily log is one place.
-
-    Args:
-        sections: of each entry, in file order.
-        own: the words of each.
-        is_dialogue: see `cues.is_dialogue`.
-    """
+    """The words around each entry of a file, in its order; a daily log is one place."""
 
     def __init__(
         self,
@@ -187,7 +165,6 @@ class Surroundings:
         self.has_pairs = any(words.runs for words in own)
 
     def words(self, position: int) -> str:
-        """The words around an entry, as indexed."""
         own, beside = self._own[position].indexed, self._beside
         return " ".join(
             [own] * self._copies(position, len(own))
@@ -195,7 +172,6 @@ class Surroundings:
         )
 
     def character_pairs(self, position: int) -> str:
-        """The same in scripts without spaces; empty where there are none."""
         own = _pairs_of(self._own[position].runs)
         neighbours = [
             _pairs_of(self._own[near].runs)[:MAX_NEIGHBOUR_CHARS] for near in self._near(position)
@@ -205,7 +181,6 @@ class Surroundings:
         )
 
     def is_near(self, position: int, other: int) -> bool:
-        """True if another entry is on the same subject: next to it, in one place."""
         return (
             0 <= other < len(self._places)
             and abs(other - position) <= ranking.REACH
@@ -213,7 +188,6 @@ class Surroundings:
         )
 
     def _near(self, position: int) -> list[int]:
-        """The neighbours that count."""
         places, place = self._places, self._places[position]
         if place not in self._usual_copies:
             return []

@@ -102,9 +102,8 @@ _ROUTINE_NOUNS = """
 
 @dataclass(frozen=True, slots=True)
 class PromptWord:
-    """A word of a prompt: its rarity as a share of the maximum, and the terms that count as it.
-
-    `own` is its indexed term; `relatives` may replace it. `is_gram`: a pair of characters.
+    """`own`: its indexed term, which `relatives` may replace; `rarity`: a share of the maximum;
+    `is_gram`: a pair of characters.
     """
 
     own: str
@@ -137,7 +136,6 @@ class Evidence:
 
 
 def prompt_words(prompt: str, lexicon: Lexicon) -> tuple[PromptWord, ...]:
-    """The words of a prompt in an index."""
     most = ranking.rarity(lexicon.total, 0)
     relatives: dict[str, set[str]] = {}
     for name, term, _, query_word in query.clauses(prompt, lexicon):
@@ -162,14 +160,7 @@ def is_carried(
     entries: int,
     languages: Sequence[str] = _ONLY_ENGLISH,
 ) -> bool:
-    """True if memory carries a prompt as typed.
-
-    Args:
-        words: its words in this index.
-        hits: best first.
-        entries: the size of the index.
-        languages: those of the index.
-    """
+    """True if memory carries a prompt; `hits`: best first; `entries`: the size of the index."""
     if not hits or not words:
         return False
     grams = [word for word in words if word.is_gram]
@@ -205,7 +196,6 @@ def _most_matched(
     languages: Sequence[str],
     is_left_out: Callable[[str], bool],
 ) -> int:
-    """The number of words in the hit that has most of them; relatives count."""
     counted = [word for word in words if not is_left_out(word.own)]
     return max(
         (sum(map(bool, _matches(counted, hit, languages))) for hit in hits[:_READ_HITS]), default=0
@@ -251,7 +241,6 @@ def lines_for_task(
 
 
 def _pairs(text: str, language: str) -> set[tuple[str, str]]:
-    """Neighbouring words, both of which say something."""
     words = indexed_words(split_scripts(text).spaced)
     terms = ["" if word in STOP_WORDS else stem(word, language) for word in words]
     return {pair for pair in pairwise(terms) if all(map(_may_pair, pair))}
@@ -275,7 +264,6 @@ def measure_evidence(
     entries: int,
     languages: Sequence[str] = _ONLY_ENGLISH,
 ) -> Evidence:
-    """The evidence that memory carries a prompt; the hit that holds most of its rarity counts."""
     rarities = [word.rarity * _share(word) for word in words]
     matched = max(
         sum(
@@ -297,7 +285,6 @@ def measure_evidence(
 
 
 def is_question(prompt: str) -> bool:
-    """True if a prompt has a question mark or an English question's beginning."""
     return bool(_QUESTION.search(prompt))
 
 
@@ -328,7 +315,6 @@ def _match(word: PromptWord, text: Set[str], heading: Set[str]) -> float:
 
 
 def _terms_of(text: str, languages: Sequence[str]) -> set[str]:
-    """Terms in English and the index's languages, and pairs of scripts without spaces."""
     scripts = split_scripts(text)
     pairs = {run[at : at + 2] for run in scripts.runs for at in range(len(run))}
     words = indexed_words(scripts.spaced)
@@ -389,7 +375,6 @@ def answer_quality(query: str, hits: Sequence[Hit], today: date) -> Quality:
 
 
 def _matched_part(hit: Hit, terms: set[str]) -> str:
-    """The part of a hit with a term: `text`, `heading` (or file name), `beside` (or a relative)."""
     if _has_term(hit.text[:_MOST_CHARS], terms):
         return "text"
     name = hit.path.rpartition("/")[2].removesuffix(".md")
@@ -415,7 +400,6 @@ def _has_term(text: str, terms: set[str]) -> bool:
 
 
 def _age(hit: Hit, today: date) -> int:
-    """Days since the day of its log, else of its commit; uncommitted text is today's."""
     day = hit.day or (hit.since.date() if hit.since else today)
     return max(0, (today - day).days)
 

@@ -52,8 +52,6 @@ class FileEntries:
     """The entries of one file; the sequences are parallel to `entries`.
 
     Args:
-        path: the file.
-        entries: on disk.
         lifetimes: empty for a person's new text.
         about: words of the front matter that name the file; for its first entry.
         copied: facts of it that other lines say too.
@@ -72,7 +70,6 @@ class FileEntries:
 
     @property
     def rows(self) -> list[IndexRow]:
-        """Its live rows."""
         lifetimes = self.lifetimes or (Lifetime(),) * len(self.entries)
         parallel = zip(self.entries, self.origins, self.uncommitted, lifetimes, strict=True)
         rows = [
@@ -99,14 +96,11 @@ class FileFields:
 
 @dataclass(frozen=True, slots=True)
 class FileTexts:
-    """The documents of one file as JSON texts."""
-
     path: FilePath
     documents: list[str]
 
 
 def file_fields(file: FileEntries, language: str) -> FileFields:
-    """The fields of a file, stemmed in a language where its words do not say another."""
     parts = (file.rows, schema.in_file_order(file.uncommitted_removals))
     return FileFields(
         file.path,
@@ -115,10 +109,7 @@ def file_fields(file: FileEntries, language: str) -> FileFields:
 
 
 class SearchIndex:
-    """The entries that a search finds.
-
-    Open it again under the lock before an update: another process may have indexed since.
-    """
+    """Open it again under the lock before an update: another process may have indexed since."""
 
     def __init__(
         self,
@@ -163,12 +154,10 @@ class SearchIndex:
 
     @classmethod
     def in_memory(cls, language: str | None = None) -> SearchIndex:
-        """An empty index in memory."""
         return cls(None, schema.prepare(tantivy.Index(schema.schema())), EMPTY_SNAPSHOT, language)
 
     @property
     def finder(self) -> IndexSearcher | None:
-        """The searcher of its documents; None without any."""
         return self._finder
 
     def found_by(self, finder: IndexSearcher) -> SearchIndex:
@@ -181,37 +170,30 @@ class SearchIndex:
         return self._finder.count if self._finder else 0
 
     def search(self, request: IndexQuery) -> tuple[Match, ...]:
-        """See `IndexSearcher.search`."""
         return self._finder.search(request) if self._finder else ()
 
     def occurrences(
         self, statements: Mapping[int, str], passing_filter: Filter, today: date
     ) -> list[IndexRow]:
-        """See `IndexSearcher.occurrences`."""
         return self._finder.occurrences(statements, passing_filter, today) if self._finder else []
 
     def with_words(self, text: str, today: date, limit: int) -> list[IndexRow]:
-        """See `IndexSearcher.with_words`."""
         return self._finder.with_words(text, today, limit) if self._finder else []
 
     def entries(self, passing_filter: Filter, today: date | None = None) -> tuple[Hit, ...]:
-        """See `IndexSearcher.entries`."""
         return self._finder.entries(passing_filter, today) if self._finder else ()
 
     def newest(
         self, passing_filter: Filter, today: date, limit: int | None = None, offset: int = 0
     ) -> tuple[tuple[Match, ...], int]:
-        """See `IndexSearcher.newest`."""
         if self._finder is None:
             return (), 0
         return self._finder.newest(passing_filter, today, limit, offset)
 
     def tags(self, passing_filter: Filter, today: date) -> tuple[TagCount, ...]:
-        """See `IndexSearcher.tags`."""
         return self._finder.tags(passing_filter, today) if self._finder else ()
 
     def carries(self, prompt: str, hits: Sequence[Hit]) -> bool:
-        """True if memory carries a prompt, by its first hits; raises BrokenIndex."""
         if self._finder is None:
             return False
         lexicon = self._finder.lexicon
@@ -219,7 +201,6 @@ class SearchIndex:
         return gate.is_carried(prompt, words, hits, lexicon.total, lexicon.languages)
 
     def stands_alone(self, prompt: str, hits: Sequence[Hit]) -> bool:
-        """See `gate.stands_alone`; raises BrokenIndex."""
         if self._finder is None:
             return False
         lexicon = self._finder.lexicon
@@ -228,17 +209,14 @@ class SearchIndex:
     def lines_for_task(
         self, prompt: str, things: Sequence[str], hits: Sequence[Hit]
     ) -> tuple[Hit, ...]:
-        """See `gate.lines_for_task`."""
         if self._finder is None:
             return ()
         return gate.lines_for_task(prompt, things, hits, self._finder.lexicon.languages)
 
     def holds(self, passing_filter: Filter) -> bool:
-        """See `IndexSearcher.holds`."""
         return self._finder is not None and self._finder.holds(passing_filter)
 
     def rows(self, path: str) -> list[IndexRow] | None:
-        """See `IndexSearcher.rows`."""
         return self._finder.rows(path) if self._finder else []
 
     def with_overlay(self, paths: Collection[str], pages: Iterable[FileEntries]) -> SearchIndex:
@@ -249,8 +227,6 @@ class SearchIndex:
         Args:
             paths: files that differ from the snapshot, or are gone.
             pages: the entries of those that exist.
-
-        Raises BrokenIndex: the index is damaged.
         """
         assert self._finder is not None  # an index without documents is to be updated
         finder = self._finder.with_overlay(paths, ((page.path, page.rows) for page in pages))
@@ -270,11 +246,9 @@ class SearchIndex:
 
         Args:
             changed: files whose entries are replaced; iterated once, to save memory.
-            removed: paths whose entries are removed.
             seen: the snapshot after the update.
             progress: called with the number of files done.
             past: rows by the commit that ended them, replacing its former ones; iterated once.
-            dropped: commits whose rows are removed.
             part: on a full build, documents after which search works already.
 
         Raises StorageProblem, OSError: the disk is full, or another process is writing; the next

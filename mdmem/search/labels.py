@@ -45,7 +45,6 @@ def file_label(name: str, path: str) -> str:
 
 
 def address_digest(address: str) -> str:
-    """The label value of a section address: case and markup folded."""
     return _digest(_folded(address)).hex()
 
 
@@ -60,18 +59,16 @@ def _digest(text: str) -> bytes:
 
 
 def folded_label(text: str) -> str:
-    """A kind or tag as indexed: case folded."""
     return encodable(text).casefold()
 
 
 @lru_cache(maxsize=_KEPT)
 def place_labels(path: FilePath, section: SectionPath) -> str:
-    """Labels of a section path, its file, that file's folders and name, joined by spaces."""
     return " ".join((*_path_labels(path), *_section_labels(section)))
 
 
 def entry_labels(entry: Entry, kind: FileKind, owner: str, place: str) -> str:
-    """An entry's labels after its `owner`'s. Instructions in a bootstrap file are no facts."""
+    """Instructions in a bootstrap file are no facts."""
     labels = f"{owner} {statement_label(entry)} {place}"
     for tag in entry.tags:
         labels += f" {as_label('tag', folded_label(tag))}"
@@ -85,7 +82,6 @@ def entry_labels(entry: Entry, kind: FileKind, owner: str, place: str) -> str:
 
 
 def origin_labels(origin: Origin) -> Iterator[str]:
-    """Labels of source and actor (else the author), of cited sessions with and without client."""
     yield as_label("source", origin.source)
     yield as_label("actor", actor_label(origin.actor or origin.author.rpartition(" <")[0]))
     cited = [cited.rpartition("#")[0] for cited in origin.cites]
@@ -96,12 +92,10 @@ def origin_labels(origin: Origin) -> Iterator[str]:
 
 @lru_cache(maxsize=_KEPT)
 def actor_label(name: str) -> str:
-    """An actor as indexed: as actors are compared."""
     return encodable(rules.fold_actor(name))
 
 
 def session_label(name: str) -> str:
-    """A session as indexed."""
     return encodable(name.strip())
 
 
@@ -127,7 +121,6 @@ def statement_number(entry: Entry) -> int:
 
 
 def fact_number(path: FilePath, section: SectionPath, fact: FactId) -> int:
-    """The `statement_number` of a fact in a section."""
     return _place_number(path, section) ^ int(fact, 16)
 
 
@@ -146,12 +139,10 @@ def statement_label(entry: Entry) -> str:
 
 
 def fact_label(fact: FactId) -> str:
-    """The `statement_label` of a fact."""
     return number_label(int(fact, 16))
 
 
 def number_label(number: int) -> str:
-    """The `statement_label` of a fact by its id as a number."""
     return f"said:{number % _STATEMENT_LABELS:x}"
 
 
@@ -178,12 +169,10 @@ _COUNTED = 3
 
 
 def counted_tags(tags: Sequence[str]) -> list[str]:
-    """Those of a fact's tags that count, each once whatever its case."""
     return list({folded_label(tag): encodable(tag) for tag in reversed(tags[:_COUNTED])}.values())
 
 
 def join_spellings(numbers: Mapping[str, int]) -> tuple[TagCount, ...]:
-    """Tags with their numbers of facts, most used first, then by name; case is folded."""
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     for tag, number in numbers.items():
         if number:

@@ -69,8 +69,6 @@ _SCRIPTS = (
 )
 """Unicode blocks whose words have a stemmer of their own."""
 BESIDE_ENGLISH = tuple(sorted({*_LISTS, *_OWN_LISTS} - {ENGLISH, "russian"}))
-"""Languages in Latin script that are told apart."""
-
 _WORDS_KEPT = 50_000
 
 _CLEAR_WORDS, _CLEAR_RATIO = 3, 2
@@ -129,7 +127,6 @@ def text_language(words: Collection[str], usual: str) -> str:
 
 
 def query_language(words: Iterable[str], spoken: Sequence[str]) -> str:
-    """The language of a query, of those `spoken` in memory; the first unless its words say."""
     if len(spoken) == 1:
         return spoken[0]
     longer = {word for word in words if len(word) > 1}  # single letters tell nothing
@@ -137,11 +134,8 @@ def query_language(words: Iterable[str], spoken: Sequence[str]) -> str:
 
 
 def spoken_languages(count: Callable[[str], int], total: int) -> tuple[str, ...]:
-    """The languages of an index, most used first.
-
-    Args:
-        count: gives the number of entries in a language beside English.
-        total: the number of all entries.
+    """The languages of an index, most used first, by the numbers of entries in those beside
+    English.
     """
     counts = Counter({language: count(language) for language in BESIDE_ENGLISH})
     counts[ENGLISH] = total - counts.total()
@@ -150,7 +144,6 @@ def spoken_languages(count: Callable[[str], int], total: int) -> tuple[str, ...]
 
 @lru_cache(maxsize=_WORDS_KEPT)
 def stops(word: str, language: str) -> bool:
-    """True if a `lowered` word is a stop word of a language."""
     return word in _stop_words_among({word}, language)
 
 
@@ -166,7 +159,6 @@ Counts = Mapping[str, int]
 
 
 def _language_beside(spoken: Sequence[str], counts: Counts) -> str:
-    """The language of a text beside texts in some languages."""
     language, other = _first_of(spoken, counts), _most(counts)
     if other is None or other == language:
         return language
@@ -179,7 +171,6 @@ def _first_of(languages: Sequence[str], counts: Counts) -> str:
 
 
 def _most(counts: Counts) -> str | None:
-    """The language with the most stop words; None where two have as many."""
     if not counts:
         return None
     most = max(counts.values())

@@ -61,7 +61,6 @@ class SeenTranscript:
 
     @property
     def start(self) -> ReadingStart | None:
-        """The place where the next reading begins."""
         return _parsed_start(self.start_values)
 
 
@@ -84,7 +83,6 @@ class Seen:
 def seen_of(
     transcripts: Mapping[str, SeenTranscript], settings: str, purged: str, commit: str
 ) -> Seen:
-    """The transcripts, with their digests."""
     return Seen(
         transcripts=transcripts,
         settings=settings,
@@ -118,7 +116,6 @@ class _StoredTranscripts(Mapping[str, SeenTranscript]):
 
 
 def read_seen(folder: Path) -> Seen | None:
-    """The transcripts in the index of a folder; None if it has none of this version."""
     try:
         with (folder / SEEN_NAME).open("rb") as file:
             header, text = json.loads(file.readline()), file.read()
@@ -166,7 +163,6 @@ def write_seen(folder: Path, seen: Seen) -> None:
 
 
 def start_values(start: ReadingStart | None) -> list[Any] | None:
-    """A place to begin reading at, as it is stored."""
     if start is None:
         return None
     values = [getattr(start, name) for name in _START_FIELDS]
@@ -229,7 +225,7 @@ class MessageQuery:
 
 
 class MessageIndex:
-    """The messages that a search finds. Before an update, open it again while holding the lock."""
+    """Before an update, open it again while holding the lock."""
 
     def __init__(
         self, folder: Path | None, index: tantivy.Index | None, seen: Seen, language: str | None
@@ -259,7 +255,6 @@ class MessageIndex:
 
     @classmethod
     def in_memory(cls, language: str | None) -> MessageIndex:
-        """An empty index in memory."""
         return cls(None, schema.prepare(tantivy.Index(_schema())), Seen(), language)
 
     def update(
@@ -272,12 +267,8 @@ class MessageIndex:
     ) -> None:
         """Update the index to a new state of the transcripts. The caller holds the lock.
 
-        Args:
-            changed: transcripts with what is new; iterated once, to save memory.
-            removed: paths of transcripts whose messages are removed.
-            settings, purged, commit: see `Seen`.
-
-        Raises StorageProblem, OSError: the disk is full, or another process is writing.
+        `changed` is iterated once, to save memory. Raises StorageProblem, OSError: the disk is
+        full, or another process is writing.
         """
         if self._index is None:
             self._start_anew()

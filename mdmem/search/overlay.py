@@ -25,25 +25,17 @@ _UNSCALED, _SIGNIFICANT_BITS = 24, 4
 
 @dataclass(frozen=True, slots=True)
 class OverlayEntry:
-    """An entry as it will be indexed: terms of its fields, numbers, row."""
-
     terms: Mapping[str, Sequence[str]]
     numbers: Mapping[str, Any]
     row: IndexRow
 
     @classmethod
     def of(cls, values: Mapping[str, Any], fields: Iterable[str], row: IndexRow) -> OverlayEntry:
-        """The entry of a document with these field values."""
         terms = {name: values[name].split() for name in fields if name in values}
         return cls(terms, values, replace(row, language=values.get(LANGUAGE, ENGLISH)))
 
 
 class Overlay:
-    """Current entries of `paths` (some may be gone), replacing those in the index.
-
-    `hidden`: documents of these files in the index, by segment and number.
-    """
-
     def __init__(
         self,
         entries: Sequence[OverlayEntry],
@@ -56,15 +48,12 @@ class Overlay:
         self._counts: dict[str, Counter[str]] = {}
 
     def count(self, field: str, term: str) -> int:
-        """The number of entries with a term in a field."""
         return self._having(field)[term]
 
     def tokens(self, field: str) -> int:
-        """The number of terms in a field of all entries."""
         return sum(len(entry.terms.get(field, ())) for entry in self.entries)
 
     def terms_with_prefix(self, field: str, prefix: str) -> list[str]:
-        """The terms with a prefix in a field of the entries."""
         return [term for term in self._having(field) if term.startswith(prefix)]
 
     def _having(self, field: str) -> Counter[str]:
@@ -78,7 +67,6 @@ class Overlay:
     def scores(
         self, clauses: Iterable[Clause], statistics: TermStatistics
     ) -> Iterator[tuple[float, OverlayEntry]]:
-        """The entries that hold at least one of the terms, with their BM25 scores."""
         scores: dict[int, float] = {}
         for clause in clauses:
             name, term, *_ = clause
@@ -154,7 +142,6 @@ class TermStatistics:
         )
 
     def rarity(self, field: str, term: str) -> float:
-        """The rarity of a term in a field."""
         return ranking.rarity(self.documents, self.count(field, term))
 
     def worth(self, clause: Clause) -> float:
@@ -163,7 +150,6 @@ class TermStatistics:
         return weight * self.rarity(name, term) * (self._length_factors[name] if self._pool else 1)
 
     def average(self, field: str) -> float:
-        """The average length of a field in this index."""
         return self.tokens(field) / max(1, self._documents)
 
     @cached_property
@@ -178,7 +164,6 @@ class TermStatistics:
         return factors
 
     def tokens(self, field: str) -> float:
-        """The number of terms in a field of all entries of this index."""
         return self._tokens[field] + (self._overlay.tokens(field) if self._overlay else 0)
 
     @cached_property
@@ -219,7 +204,6 @@ class TermStatistics:
         return ranking.rarity(self._counted, call_engine(self._searcher.doc_freq, field, term))
 
     def scorer(self, clauses: Sequence[Clause]) -> Scorer:
-        """A scorer by these clauses, of which there is at least one."""
         numbered = query.any_term_query(
             [(name, term, number, word) for number, (name, term, _, word) in enumerate(clauses)]
         )
@@ -241,8 +225,6 @@ class TermStatistics:
 
 
 class PoolCounts:
-    """The sums of several indexes' statistics."""
-
     def __init__(self, indexes: Sequence[TermStatistics]) -> None:
         self._indexes = indexes
         self.documents = sum(index.documents for index in indexes)

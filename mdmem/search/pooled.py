@@ -68,11 +68,10 @@ class PooledSearcher(IndexSearcher):
 
     @property
     def count(self) -> int:
-        """See `IndexSearcher.count`."""
         return sum(member.count for member in self._members.values())
 
     def search(self, request: IndexQuery) -> tuple[Match, ...]:
-        """See `IndexSearcher.search`; of entries with one id the first workspace's are shown."""
+        """Of entries with one id the first workspace's are shown."""
         matches = super().search(request)
         if request.filter.reaches_back:
             return tuple(self._first_ones(matches))
@@ -124,7 +123,7 @@ class PooledSearcher(IndexSearcher):
     def newest(
         self, passing_filter: Filter, today: date, limit: int | None = None, offset: int = 0
     ) -> tuple[tuple[Match, ...], int]:
-        """See `IndexSearcher.newest`; a fact of several workspaces is listed once."""
+        """A fact of several workspaces is listed once."""
         zone, matches, total = passing_filter.zone, list[Match](), 0
         last = None if limit is None else offset + limit
         reads_all = last is None or passing_filter.reaches_back
@@ -154,7 +153,6 @@ class PooledSearcher(IndexSearcher):
         return tuple(matches[offset:last]), total
 
     def tags(self, passing_filter: Filter, today: date) -> tuple[TagCount, ...]:
-        """See `IndexSearcher.tags`."""
         numbers = Counter[str]()
         for member in self._members.values():
             numbers.update({each.tag: each.count for each in member.tags(passing_filter, today)})
@@ -178,7 +176,6 @@ class PooledSearcher(IndexSearcher):
             before.update(filter(None, numbers))
 
     def holds(self, passing_filter: Filter) -> bool:
-        """See `IndexSearcher.holds`."""
         return any(member.holds(passing_filter) for member in self._members.values())
 
     # The steps of a search.

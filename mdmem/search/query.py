@@ -161,15 +161,12 @@ class Lexicon:
         self._likes: dict[tuple[str, bool], tuple[tuple[str, float], ...]] = {}
 
     def has_term(self, term: str) -> bool:
-        """True if any entry holds a term; most related terms are in none."""
         return bool(self.holding(term) or self.heading(term))
 
     def rarity(self, term: str) -> float:
-        """The rarity of a term (`ranking.rarity`)."""
         return ranking.rarity(self.total, self.holding(term))
 
     def rarity_anywhere(self, term: str) -> float:
-        """The rarity of a term, by headings where no text holds it."""
         return ranking.rarity(self.total, self.holding(term) or self.heading(term))
 
     def relatives(self, word: str, is_own: bool = True) -> tuple[tuple[str, float], ...]:
@@ -184,7 +181,6 @@ class Lexicon:
         return relatives
 
     def drop_relatives(self, beyond: int = 0) -> None:
-        """Empty the cache of relatives if it holds more than `beyond` words."""
         if len(self._likes) >= beyond:
             self._likes.clear()
 
@@ -243,9 +239,7 @@ def _shares_of_forms(words: Mapping[str, str], lexicon: Lexicon) -> dict[str, fl
 
     The form in a language that seldom has the word would outweigh the word's usual one.
 
-    Args:
-        words: the query's own term by each form's.
-        lexicon: that of the index.
+        `words`: the query's own term by each form's.
     """
     counts = {term: lexicon.holding(term) or lexicon.heading(term) for term in words}
     of_word = Counter[str]()
@@ -277,7 +271,6 @@ def text_clauses(text: str, lexicon: Lexicon) -> tuple[Clause, ...]:
 
 
 def own_terms(clauses: Iterable[Clause]) -> dict[str, dict[str, str]]:
-    """The clauses' terms with the query's words, by each field of an entry's own words."""
     terms_of_fields: dict[str, dict[str, str]] = {name: {} for name in ranking.OWN_FIELDS}
     for name, term, _, query_word in clauses:
         if name in terms_of_fields:
@@ -327,7 +320,6 @@ def _inflected(word: str, lexicon: Lexicon) -> list[str]:
 
 
 def any_term_query(clauses: Iterable[Clause]) -> Query:
-    """The tantivy query for entries that hold at least one of these terms."""
     should, fields, term, boost = Occur.Should, schema(), Query.term_query, Query.boost_query
     return Query.boolean_query(
         [
@@ -338,25 +330,21 @@ def any_term_query(clauses: Iterable[Clause]) -> Query:
 
 
 def filtered_query(query: Query, passing_filter: Filter, today: date) -> Query:
-    """A query restricted to entries that pass a filter."""
     return Query.boolean_query([(Occur.Must, query), *_conditions(passing_filter, today)])
 
 
 def term_query(clause: Clause) -> Query:
-    """The tantivy query for the term of a clause, without its weight."""
     name, term, *_ = clause
     return Query.term_query(schema(), name, term, index_option="freq")
 
 
 def filter_query(passing_filter: Filter, today: date) -> Query:
-    """The tantivy query for all entries that pass a filter."""
     return Query.boolean_query(
         [(Occur.Must, Query.all_query()), *_conditions(passing_filter, today)]
     )
 
 
 def visible_query(query: Query, hidden_paths: Sequence[str]) -> Query:
-    """A query without the entries of some files."""
     return (
         Query.boolean_query(
             [(Occur.Must, query), *((Occur.MustNot, file_query(path)) for path in hidden_paths)]
@@ -367,7 +355,6 @@ def visible_query(query: Query, hidden_paths: Sequence[str]) -> Query:
 
 
 def passage_query(keys: Collection[int], passing_filter: Filter, today: date) -> Query:
-    """The query for entries with these passages (`passages.passage_key`) that pass a filter."""
     return filtered_query(
         Query.boolean_query(
             [(Occur.Should, Query.term_query(schema(), "passage", key)) for key in keys]
@@ -378,7 +365,6 @@ def passage_query(keys: Collection[int], passing_filter: Filter, today: date) ->
 
 
 def file_query(path: str) -> Query:
-    """The tantivy query for the entries of a file."""
     return Query.term_query(schema(), "label", file_label("path", path), index_option="basic")
 
 
@@ -399,25 +385,22 @@ def statement_query(statements: Collection[str], passing_filter: Filter, today: 
 
 
 def copied_query(passing_filter: Filter, today: date) -> Query:
-    """The query for entries that pass a filter and may have copies."""
     copied = Query.term_query(schema(), "origin", COPIED_LABEL, index_option="basic")
     return filtered_query(copied, passing_filter, today)
 
 
 def tagged_query(query: Query) -> Query:
-    """A query restricted to entries with tags."""
     return Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.exists_query("tagged"))])
 
 
 def dated_query(passing_filter: Filter, today: date, first: int) -> Query:
-    """The query for entries that pass a filter and have a day, from the ordinal `first` on."""
     return filtered_query(
         _range("day", FieldType.Integer, lower=max(first, _SOME_DAY)), passing_filter, today
     )
 
 
 def undated_query(passing_filter: Filter, today: date, first: int | None) -> Query:
-    """The query for those without a day, committed from the time `first` on; None: uncommitted."""
+    """`first`: the time of the earliest commit; None: uncommitted ones."""
     times = (
         [(Occur.MustNot, Query.exists_query("time"))]
         if first is None
@@ -434,7 +417,6 @@ def undated_query(passing_filter: Filter, today: date, first: int | None) -> Que
 
 
 def label_query(name: str, *values: str, field: str = "label") -> Query:
-    """The query for entries with a label of this name and one of these values."""
     return Query.term_set_query(
         schema(), field, [as_label(name, encodable(value)) for value in values]
     )

@@ -137,10 +137,7 @@ _WEAKER = 0.9
 def static_factor(kind: FileKind, confidence: float | None, weaker: bool = False) -> float:
     """The part of a score independent of the question; at most 1.
 
-    Args:
-        kind: of its file; bootstrap files rank down.
-        confidence: None for a person's pending text.
-        weaker: it contradicts a better founded entry.
+    `confidence`: None for a person's pending text. `weaker`: it contradicts a better founded entry.
     """
     trust = Source.USER_STATED.confidence if confidence is None else confidence
     return (
@@ -190,7 +187,7 @@ class Decay:
 def scores(
     candidates: Candidates, question: QuestionCues, decay: Decay | None = None
 ) -> list[float]:
-    """The scores of the candidates of one search. Factors that many share are computed once."""
+    """Factors that many candidates share are computed once."""
     by_cues = {cues: _cue_worth(*_relevant_cues(cues, question)) for cues in set(candidates.cues)}
     own_scores = list(
         map(
@@ -216,7 +213,6 @@ def _product(factors: Iterable[Factor]) -> float:
 
 
 def _relevant_cues(cues: int, question: QuestionCues) -> tuple[bool, int]:
-    """The part of an entry's cues that matters: whether its speaker is named, and the rest."""
     return question.names_speaker(cues), cues & (ASKS_CUE | LINK_CUE | question.answer)
 
 
@@ -226,7 +222,6 @@ def _cue_worth(named: bool, shown: int) -> float:
 
 
 def cue_factors(named: bool, shown: int) -> Iterator[Factor]:
-    """Factors of an entry whose speaker is named, or that has the kind of answer asked for."""
     if named:
         yield Factor("speaker", SPEAKER_FACTOR)
     if shown & ASKS_CUE:
@@ -239,7 +234,6 @@ def cue_factors(named: bool, shown: int) -> Iterator[Factor]:
 
 
 def date_factors(day: int, question: QuestionCues) -> Iterator[Factor]:
-    """The factor of an entry of a day (an ordinal) that the question names."""
     if question.date and day and question.date.includes(date.fromordinal(day)):
         yield Factor("date", DATE_FACTOR)
 
@@ -283,9 +277,7 @@ def decisive(days: Sequence[int], scores: Sequence[float], count: int) -> set[in
 def beside_factor(held: AbstractSet[str], beside: Collection[AbstractSet[str]]) -> float:
     """The factor of a hit for better ones beside it, so that results differ.
 
-    Args:
-        held: the query's words in its own text.
-        beside: the same of each better hit beside it.
+    `held`: the query's words in its own text; `beside`: the same of each better hit beside it.
     """
     telling = [words for words in beside if words]
     if not telling or not held <= set().union(*telling):

@@ -64,8 +64,6 @@ _MOST_CURRENT = (Status.CURRENT, Status.SUPERSEDED, Status.EXPIRED, Status.REMOV
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A hit, the row behind it, and on request the explanation of its score."""
-
     hit: Hit
     row: IndexRow
     explanation: Explanation | None = None
@@ -89,7 +87,6 @@ class CandidateRow:
 
     @property
     def place(self) -> tuple[str | None, str, SectionPath]:
-        """Its place, as in `surroundings`."""
         return (
             self.row.workspace,
             self.row.entry.path,
@@ -282,7 +279,6 @@ def best_copy(row: IndexRow, copies: Iterable[IndexRow]) -> IndexRow:
 def current_rows(
     rows: Iterable[IndexRow], passing_filter: Filter, today: date
 ) -> Iterator[IndexRow]:
-    """Those of some rows that are current."""
     return (row for row in rows if _status(row, passing_filter, today) is Status.CURRENT)
 
 
@@ -331,7 +327,6 @@ def with_copies(hit: Hit, row: IndexRow, copies: Iterable[IndexRow]) -> Hit:
 
 
 def static_factors(row: IndexRow, factors: Iterable[Factor]) -> Iterator[Factor]:
-    """The factors of a row's score, `trust` split into file, confidence and contradiction."""
     for factor in factors:
         if factor.name != "trust":
             yield factor
@@ -350,7 +345,6 @@ def static_factors(row: IndexRow, factors: Iterable[Factor]) -> Iterator[Factor]
 
 
 def rank_key(match: Match) -> tuple[bool, float, int, int, str, int, float]:
-    """Sort near hits last, then by score, currency, newer day, path and line, later begun."""
     hit = match.hit
     status = _MOST_CURRENT.index(hit.status)
     return (
@@ -365,7 +359,6 @@ def rank_key(match: Match) -> tuple[bool, float, int, int, str, int, float]:
 
 
 def position_key(row: IndexRow) -> tuple[str, int, float, str, str]:
-    """Sort by path and line, then the later begun, text, and last commit."""
     entry = row.entry
     return entry.path, entry.start_line, -_newness(row), entry.text, row.last or ""
 
@@ -375,11 +368,7 @@ def age(
 ) -> tuple[int, float, int]:
     """A sort key, newest first: by day, time of the commit, number of the first live commit.
 
-    Args:
-        day: an ordinal or NO_DAY, which takes its commit's day, or `today` while uncommitted.
-        seconds: the time of its commit, if any.
-        begun: see `schema.document_fields`.
-        zone, today: the user's.
+    With NO_DAY it is its commit's day, or `today` while uncommitted.
     """
     if not day:
         day = (today if seconds is None else _moment(seconds, zone)).toordinal()
@@ -387,7 +376,6 @@ def age(
 
 
 def row_age(row: IndexRow, zone: tzinfo | None, today: date) -> tuple[int, float, int]:
-    """The `age` of a row."""
     day, begun = row.entry.day.toordinal() if row.entry.day else ranking.NO_DAY, row.lifetime.begun
     return age(
         day, row.origin.time if row.origin else None, NEVER if begun is None else begun, zone, today
@@ -465,14 +453,12 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: boo
 
 
 def like_match(row: IndexRow, score: float, share: float, request: IndexQuery) -> Match:
-    """The match of a row that is like the question by a share, and has no word of it."""
     hit = replace(make_hit(row, score, request.filter, request.today), like=True)
     factor = Factor("like", round(share, ranking.SCORE_DIGITS))
     return Match(hit, row, Explanation((), (factor,)) if request.explain else None)
 
 
 def in_workspace(match: Match, name: str | None) -> Match:
-    """A match that says which workspace of a pool it is of."""
     return replace(
         match, hit=replace(match.hit, workspace=name), row=replace(match.row, workspace=name)
     )

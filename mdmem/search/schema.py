@@ -92,7 +92,6 @@ class Lifetime:
 
     @property
     def is_current(self) -> bool:
-        """True if memory says so now."""
         return self.is_live and self.status is Status.CURRENT and not self.moved
 
 
@@ -164,7 +163,6 @@ def new_documents(folder: Path, fields: Schema, mode: int = 0o777) -> Index:
 
 
 def open_documents(folder: Path) -> Index:
-    """The index in a folder, prepared."""
     return prepare(Index.open(str(folder)))
 
 
@@ -190,8 +188,6 @@ def _section_fields(
 
 @dataclass(frozen=True, slots=True)
 class LifetimeFields:
-    """Fields shared by rows that began and ended together; `origin` is empty if uncommitted."""
-
     numbers: Mapping[str, float]
     labels: str
     origin: str
@@ -207,7 +203,6 @@ def lifetime_fields(
     last: CommitId | None,
     copied: bool,
 ) -> LifetimeFields:
-    """The fields of a row with this origin and lifetime; the arguments are those of `IndexRow`."""
     numbers: dict[str, float] = {
         "begun": NEVER if life.begun is None else life.begun,
         "last": _LAST_DAY if life.is_current else 0,
@@ -232,12 +227,10 @@ def lifetime_fields(
 
 
 def in_file_order(rows: Iterable[IndexRow]) -> list[IndexRow]:
-    """Rows sorted by path and line."""
     return sorted(rows, key=lambda row: (row.entry.path, row.entry.start_line))
 
 
 def as_document(fields: dict[str, Any]) -> Document:
-    """A document of the index with these field values."""
     return Document.from_dict(fields, schema())
 
 
@@ -246,10 +239,7 @@ def document_fields(
 ) -> Iterator[dict[str, Any]]:
     """The field values of the documents of rows of one file.
 
-    Args:
-        rows: in file order.
-        language: that of files whose words do not say.
-        ended_by: the commit that ended them; None: they are in the file.
+    `rows`: in file order. `ended_by`: the commit that ended them; None: they are in the file.
     """
     if not rows:
         return
@@ -283,8 +273,6 @@ def complete(fields: dict[str, Any], lifetime: LifetimeFields) -> dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """Entries of one file in order, with its kind and `IndexRow.about`."""
-
     path: FilePath
     entries: Sequence[Entry]
     kind: FileKind
@@ -463,7 +451,6 @@ def _life(begun: int | None, *rest: Any) -> Lifetime:
 
 
 def parse_row(data: bytes) -> IndexRow:
-    """The row that a document of the index stores."""
     values = json.loads(data.decode("utf-8", "surrogatepass"))
     (
         (path, day, section, *language),

@@ -95,11 +95,9 @@ class IndexSearcher:
         self.lexicon = _lexicon(searcher, self._corrected, overlay, languages)
 
     def statistics(self) -> TermStatistics:
-        """The statistics by which entries are scored."""
         return TermStatistics(self._searcher, self._is_fresh, self._overlay, self._pool)
 
     def in_pool(self, counts: PoolCounts) -> IndexSearcher:
-        """A searcher of the same entries that scores them by the counts of a pool."""
         return IndexSearcher(
             self._searcher,
             self.language,
@@ -141,7 +139,6 @@ class IndexSearcher:
         return set(self._column("passage", self._addresses(tantivy.Query.all_query())))
 
     def path_at(self, address: Address) -> FilePath:
-        """The file of an entry."""
         return self._row(address).entry.path
 
     def passages_of(self, path: FilePath) -> Iterator[tuple[int, str, Sequence[Entry]]]:
@@ -159,9 +156,7 @@ class IndexSearcher:
     ) -> IndexSearcher:
         """A searcher that finds files as they are now; this one stays as it is.
 
-        Args:
-            paths: files that differ from the index, or are gone.
-            current_files: those that exist, with their rows.
+        `paths`: files that differ from the index, or are gone.
         """
         entries = [entry for path, rows in current_files for entry in self._written(path, rows)]
         hidden = frozenset(
@@ -253,7 +248,6 @@ class IndexSearcher:
         likeness: Likeness | None,
         request: IndexQuery,
     ) -> tuple[Match, ...]:
-        """The best matches in order, with entries among them that are like the question."""
         order = sorted(range(len(matches)), key=lambda each: results.rank_key(matches[each]))
         if likeness is None:
             return tuple(matches[each] for each in order[: request.limit])
@@ -290,7 +284,6 @@ class IndexSearcher:
     def _like_rows(
         self, likeness: Likeness, request: IndexQuery
     ) -> Iterator[tuple[IndexRow, float]]:
-        """The rows of the nearest other entries that pass the filter, best first."""
         values = dict(likeness.nearest)
         if not values:
             return
@@ -317,7 +310,6 @@ class IndexSearcher:
                 yield row, values[key]
 
     def _holds_rare_words(self, first: FirstHits, request: IndexQuery) -> bool:
-        """True if the best hit has all rare words of the question."""
         best = max(first.best, key=lambda each: first.scores[each[0]], default=None)
         words = gate.prompt_words(request.query, self.lexicon)
         return best is not None and gate.holds_rare_words(
@@ -353,7 +345,6 @@ class IndexSearcher:
         return (self._corrected or self.statistics()).scorer(clauses)
 
     def held_clauses(self, clauses: Sequence[Clause]) -> list[Clause]:
-        """The clauses with a term that the index has."""
         counts = self._searcher.doc_freq
         return [
             clause
@@ -411,7 +402,6 @@ class IndexSearcher:
     def current_facts(
         self, facts: Collection[FactId], passing_filter: Filter, today: date
     ) -> list[IndexRow]:
-        """The rows of facts that pass a filter."""
         labels_of_facts = set(map(labels.fact_label, facts))
         addresses = self._addresses(query.statement_query(labels_of_facts, passing_filter, today))
         hidden = self._overlay.hidden if self._overlay else ()
@@ -430,7 +420,7 @@ class IndexSearcher:
     def occurrences(
         self, statements: Mapping[int, str], passing_filter: Filter, today: date
     ) -> list[IndexRow]:
-        """The rows of occurrences of statements (number to label) that pass a filter."""
+        """`statements`: labels by number."""
         rows = self._all(query.statement_query(set(statements.values()), passing_filter, today))
         return [row for row in rows if labels.statement_number(row.entry) in statements]
 
@@ -467,10 +457,7 @@ class IndexSearcher:
     def newest(
         self, passing_filter: Filter, today: date, limit: int | None = None, offset: int = 0
     ) -> tuple[tuple[Match, ...], int]:
-        """The newest entries that pass, newest first, and how many pass; reads as few as needed.
-
-        `offset`: so many of them are left out.
-        """
+        """The newest entries that pass, newest first, and how many pass; reads as few as needed."""
         zone, last = passing_filter.zone, None if limit is None else offset + limit
         if passing_filter.reaches_back:
             rows = results.joined_copies(
@@ -606,7 +593,6 @@ class IndexSearcher:
         )
 
     def holds(self, passing_filter: Filter) -> bool:
-        """True if any entry passes the filter."""
         return bool(self._engine_hits(query.filter_query(passing_filter, date.max), 1))
 
     def _all(self, engine_query: tantivy.Query) -> Iterator[IndexRow]:
@@ -650,7 +636,6 @@ class IndexSearcher:
     def _with_overlay(
         self, scored: list[Scored], clauses: Sequence[Clause], request: IndexQuery, limit: int
     ) -> list[Scored]:
-        """The best of these and the overlay's, without the documents that it hides."""
         if self._overlay is None or self._corrected is None:
             return scored
         hidden = self._overlay.hidden

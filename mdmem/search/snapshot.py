@@ -40,12 +40,10 @@ class FileStamp:
 
     @classmethod
     def of(cls, status: os.stat_result) -> FileStamp:
-        """The stamp in a stat result."""
         return cls(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
 
     @property
     def text(self) -> str:
-        """The stamp as `stamp_text` writes it."""
         return f"{self.mtime_ns} {self.ctime_ns} {self.size} {self.inode}"
 
 
@@ -55,7 +53,6 @@ def stamp_text(status: os.stat_result) -> str:
 
 
 def stamp_bytes(stamp: str) -> int:
-    """The size of the file that has a stamp."""
     return int(stamp.split(" ", 3)[2])
 
 
@@ -65,12 +62,10 @@ def stamp_time(stamp: str) -> float:
 
 
 def is_long(stamps: Iterable[str]) -> bool:
-    """True if an index of files with these stamps takes long to build."""
     return sum(map(stamp_bytes, stamps)) >= _LONG_BYTES
 
 
 def stamps_digest(stamps: Mapping[str, object]) -> str:
-    """A digest of the stamps of all files, by path."""
     text = "\0".join([f"{path}\0{stamps[path]}" for path in sorted(stamps)])
     return hashlib.blake2b(
         text.encode("utf-8", "surrogateescape"), digest_size=_DIGEST_BYTES
@@ -114,7 +109,6 @@ class Snapshot:
 
     @property
     def skipped(self) -> dict[str, str]:
-        """The files that could not be indexed: why, by path."""
         if isinstance(self.files, _StoredFiles):
             return self.files.skipped
         return {path: file.skipped for path, file in self.files.items() if file.skipped}
@@ -182,7 +176,6 @@ def _head(text: bytes) -> Any:
 
 
 def read_snapshot(folder: Path) -> Snapshot | None:
-    """The snapshot of the index in a folder; None if there is none of this version."""
     try:
         text = (folder / SNAPSHOT_NAME).read_bytes()
         end = text.index(_FILES)

@@ -90,17 +90,14 @@ def split_scripts(text: str) -> SplitText:
 
 
 def pairs(run: str) -> list[str]:
-    """Every overlapping pair of characters."""
     return [run[at : at + 2] for at in range(len(run) - 1)]
 
 
 def grams(runs: Iterable[str]) -> list[str]:
-    """Every character and every overlapping pair of characters, as they are indexed."""
     return [gram for run in runs for gram in (*run, *pairs(run))]
 
 
 def lowered(text: str) -> list[str]:
-    """The words of a text in lower case."""
     if not text.isascii():
         return _lowering().analyze(text.replace("İ", "i"))  # the engine would put a dot on the i
     words = text.encode().translate(_FOLDED).decode().split()  # the same in a third of the time
@@ -112,7 +109,6 @@ def lowered(text: str) -> list[str]:
 
 
 def without_accents(words: Iterable[str]) -> list[str]:
-    """Words in lower case without accents."""
     return [word if word.isascii() else _without_accents(word) for word in words]
 
 
@@ -122,7 +118,6 @@ def _without_accents(word: str) -> str:
 
 
 def folded(text: str) -> list[str]:
-    """The words of a text in lower case and without accents."""
     return without_accents(lowered(text))
 
 
@@ -132,7 +127,6 @@ def indexed_words(text: str) -> list[str]:
 
 
 def as_indexed(text: str, lowered_words: Sequence[str]) -> list[str]:
-    """`indexed_words` of a text, from its words in lower case."""
     words = list(lowered_words) if text.isascii() else without_accents(lowered_words)
     return [*words, *map("".join, _DATE.findall(text))] if _may_hold_date(text) else words
 
@@ -179,16 +173,14 @@ def _base(word: str, language: str) -> str:
 
 
 def terms(text: str, language: str = ENGLISH) -> str:
-    """The terms of a text as they are indexed, joined by spaces.
-
-    In its own language if that is clear, else in `language`.
+    """The terms of a text as they are indexed, joined by spaces: in its own language if that is
+    clear, else in `language`.
     """
     words = lowered(text)
     return stemmed(as_indexed(text, words), text_language(words, language))
 
 
 def stemmed(words: Iterable[str], language: str = ENGLISH) -> str:
-    """The terms of folded words in a language, joined by spaces."""
     return " ".join(map(_stems(language).__getitem__, words))
 
 
@@ -198,12 +190,8 @@ def query_terms(
     """The terms of a query; operators, quotes and brackets have no meaning, and nothing raises.
 
     Stop words count only if there is nothing else or, with `few_stop_words`, if at most half of the
-    words are such; a single character only if it is alone.
-
-    Args:
-        query: as typed.
-        spoken: the languages of memory, most used first; a word may be a form in any of them.
-        few_stop_words: see above.
+    words are such; a single character only if it is alone. `spoken`: the languages of memory, most
+    used first; a word may be a form in any of them.
     """
     text = split_scripts(query[:_MAX_QUERY_CHARS])
     spaced = _DATE.sub(_DATE_AS_WORD, text.spaced)
