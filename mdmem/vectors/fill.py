@@ -54,11 +54,8 @@ class _Passage:
 def fill_store(workspace: Workspace, current_index: Callable[[], SearchIndex]) -> None:
     """Embed what has no vector, unless another process does; a failure of the model ends it.
 
-    Args:
-        workspace: whose settings name the model.
-        current_index: the index as it is, asked before each batch.
-
-    Raises WorkspaceProblem (`no-model`), OSError.
+    `current_index`: the index as it is, asked before each batch. Raises WorkspaceProblem
+    (`no-model`), OSError.
     """
     model = embedding_model(workspace.settings, workspace.environment)
     folder = store_folder(workspace.state, model)
@@ -86,12 +83,8 @@ def keep_passages(
 ) -> None:
     """Take out of all stores what is no current passage, or one that is not to be kept.
 
-    Args:
-        workspace: its lock of vectors is held.
-        index: as it is.
-        is_kept: judges a passage with the entries in it.
-
-    Raises sqlite3.Error, OSError.
+    The caller holds the lock of vectors. `is_kept` judges a passage with the entries in it. Raises
+    sqlite3.Error, OSError.
     """
     keys = set()
     if index.finder is not None:
@@ -145,7 +138,6 @@ def _fill(
 
 
 def _waiting(workspace: Workspace, index: SearchIndex, store: VectorStore) -> Iterator[_Passage]:
-    """The passages without a vector, newest first."""
     if index.finder is None:
         return
     listed: dict[int, tuple[int, Address]] = {}

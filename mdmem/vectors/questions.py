@@ -66,8 +66,6 @@ _NEAREST = 12
 
 
 class KeptQuestions:
-    """The vectors of a process's last questions, its open source, and the rows that it compares."""
-
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.vectors: dict[tuple[EmbeddingModel, str], Vector] = {}
@@ -76,7 +74,6 @@ class KeptQuestions:
         self.rows: tuple[object, ComparedRows] | None = None
 
     def keep(self, model: EmbeddingModel, text: str, vector: Vector) -> None:
-        """Keep a vector, and the newest others."""
         with self.lock:
             self.vectors[model, text] = vector
             if len(self.vectors) > _KEPT:
@@ -84,8 +81,6 @@ class KeptQuestions:
 
 
 class ComparedRows:
-    """The rows of a store in one state, for comparing."""
-
     def __init__(self, store: VectorStore, dimensions: int) -> None:
         import numpy  # noqa: PLC0415 - an extra, and 160 ms of CPU
 
@@ -103,7 +98,6 @@ class ComparedRows:
         return floats
 
     def likeness(self, vector: Vector, rows: Sequence[int]) -> list[float]:
-        """The likeness of some rows."""
         values: list[float] = (self._floats(list(rows)) @ vector).tolist() if rows else []
         return values
 
@@ -176,11 +170,9 @@ class AskedMeaning:
 
     @property
     def is_always_asked(self) -> bool:
-        """See `Meaning`."""
         return self._workspace.settings.vectors == "always"
 
     def likeness(self, keys: Sequence[int]) -> Likeness | None:
-        """See `Meaning`; a failure is in `state` and `note`."""
         try:
             return self._likeness(keys)
         except WorkspaceProblem as problem:

@@ -64,22 +64,16 @@ class EmbeddingModel:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedTexts:
-    """Vectors of texts in their order, and the tokens that the server counted."""
-
     vectors: tuple[Vector, ...]
     tokens: int | None = None
 
 
 class VectorSource(Protocol):
-    """Makes vectors."""
-
     def embed(self, texts: Sequence[str], purpose: Purpose, seconds: float) -> EmbeddedTexts:
         """Wait for the vectors of texts with their prefix. Raises ModelFailure."""
         ...
 
-    def close(self) -> None:
-        """End what is open."""
-        ...
+    def close(self) -> None: ...
 
 
 def embedding_model(settings: Settings, environment: Mapping[str, str]) -> EmbeddingModel:
@@ -129,7 +123,6 @@ def without_secrets(text: str) -> str:
 
 
 def open_source(model: EmbeddingModel) -> VectorSource:
-    """The source of a model's vectors."""
     return CommandVectors(model) if model.command else ServerVectors(model)
 
 
@@ -163,7 +156,6 @@ class ServerVectors:
         self._model = model
 
     def embed(self, texts: Sequence[str], purpose: Purpose, seconds: float) -> EmbeddedTexts:
-        """See `VectorSource.embed`."""
         parts, end = urlsplit(self._model.url), time.monotonic() + seconds
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         connection = kind(parts.hostname or "", parts.port, timeout=seconds)
@@ -251,7 +243,7 @@ class CommandVectors:
         self._process: subprocess.Popen[bytes] | None = None
 
     def embed(self, texts: Sequence[str], purpose: Purpose, seconds: float) -> EmbeddedTexts:
-        """See `VectorSource.embed`; a program that fails is started again by the next request."""
+        """A program that fails is started again by the next request."""
         request = {"texts": _prefixed(self._model, texts, purpose), "for": purpose}
         try:
             process = self._started()
@@ -354,7 +346,6 @@ class Embedder:
         return self._asked([text], lambda: self._source.embed([text], "query", seconds))[0]
 
     def close(self) -> None:
-        """Close the source."""
         self._source.close()
 
     def _asked(self, texts: Sequence[str], ask: Callable[[], EmbeddedTexts]) -> tuple[Vector, ...]:

@@ -74,18 +74,15 @@ class VectorStore:
             raise
 
     def close(self) -> None:
-        """Close the table."""
         self._table.close()
 
     @property
     def dimensions(self) -> int | None:
-        """The numbers in each vector; None while there are none."""
         found = self._table.execute("SELECT value FROM about WHERE name = 'dimensions'").fetchone()
         return found[0] if found else None
 
     @property
     def count(self) -> int:
-        """The number of texts with a vector."""
         return int(self._table.execute("SELECT count(row) FROM texts").fetchone()[0])
 
     @property
@@ -114,7 +111,6 @@ class VectorStore:
         return dict(self._among("SELECT key, row FROM texts WHERE key IN", list(keys)))
 
     def keys(self, rows: Sequence[int]) -> dict[int, int]:
-        """The keys of the texts of some rows, by row."""
         return dict(self._among("SELECT row, key FROM texts WHERE row IN", rows))
 
     def _among(self, statement: str, values: Sequence[int]) -> Iterator[tuple[int, Any]]:
@@ -130,7 +126,6 @@ class VectorStore:
         return sorted(row for (row,) in self._table.execute(f"{newest} LIMIT ?", values))
 
     def drop_lost_rows(self) -> None:
-        """Forget texts whose row is not in the file."""
         with self._table:
             self._table.execute("DELETE FROM texts WHERE row >= ?", (self.whole_rows,))
 
@@ -199,14 +194,12 @@ class VectorStore:
             os.fsync(file.fileno())
 
     def question(self, text: str) -> Vector | None:
-        """The kept vector of a question."""
         found = self._table.execute(
             "SELECT vector FROM questions WHERE hash = ?", (_hash(text),)
         ).fetchone()
         return array("f", found[0]) if found else None
 
     def keep_question(self, text: str, vector: Vector) -> None:
-        """Keep the vector of a question, and the newest others."""
         oldest = "SELECT rowid FROM questions ORDER BY rowid DESC LIMIT -1 OFFSET ?"
         with self._table:
             self._table.execute(
