@@ -30,41 +30,23 @@ _Line = Sequence[Occurrence]
 class CopyTrail(Protocol):
     """The part of the trail from which the fate of copies is told."""
 
-    def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:
-        """Every occurrence of a fact."""
-        ...
+    def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]: ...
 
-    def stated_marks_of(self, number: int, include_ended: bool = False) -> tuple[Mark, ...]:
-        """The marks that commits state of an occurrence."""
-        ...
+    def stated_marks_of(self, number: int, include_ended: bool = False) -> tuple[Mark, ...]: ...
 
-    def contested_ends_of(self, number: int) -> tuple[Occurrence, ...]:
-        """A live occurrence as sides of a merge had ended it."""
-        ...
+    def contested_ends_of(self, number: int) -> tuple[Occurrence, ...]: ...
 
-    def promotions_of(self, fact: FactId) -> tuple[tuple[int, FactId], ...]:
-        """The commits that took a log's fact into a curated file, with what it became there."""
-        ...
+    def promotions_of(self, fact: FactId) -> tuple[tuple[int, FactId], ...]: ...
 
-    def reverts(self) -> tuple[StatedRevert, ...]:
-        """Every revert that a commit states."""
-        ...
+    def reverts(self) -> tuple[StatedRevert, ...]: ...
 
-    def reverts_of(self, commit: CommitId) -> tuple[CommitId, ...]:
-        """The commits that take a commit back."""
-        ...
+    def reverts_of(self, commit: CommitId) -> tuple[CommitId, ...]: ...
 
-    def order(self, number: int) -> tuple[int, CommitId]:
-        """The place of a commit among others: its moment, then its id."""
-        ...
+    def order(self, number: int) -> tuple[int, CommitId]: ...
 
-    def commit_numbered(self, number: int) -> TrailCommit | None:
-        """The commit with this number."""
-        ...
+    def commit_numbered(self, number: int) -> TrailCommit | None: ...
 
-    def commit_with_id(self, commit: CommitId) -> TrailCommit | None:
-        """The commit with this id."""
-        ...
+    def commit_with_id(self, commit: CommitId) -> TrailCommit | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +88,6 @@ class CopyFates:
         self._notes = cache(self._read_notes)
 
     def marks(self, fact: FactId) -> tuple[Mark, ...]:
-        """The marks on copies of a fact, in the order of their rows and commits."""
         lines = self.log_lines(fact)
         if not lines:
             return ()
@@ -130,7 +111,6 @@ class CopyFates:
         )
 
     def log_lines(self, fact: FactId) -> list[_Line]:
-        """The lines of logs that state a fact."""
         return [line for line in self._lines(fact) if self._is_log(line[-1].entry.path)]
 
     def _curated_lines(self, fact: FactId) -> list[_Line]:

@@ -59,8 +59,6 @@ def line_difference(before: str, after: str) -> str:
 
 
 class DiffKind(StrEnum):
-    """The fate of a piece of text."""
-
     KEPT = "kept"
     OUT = "out"
     IN = "in"
@@ -99,7 +97,6 @@ def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[_Piece]:
 def _blocks(
     old: Sequence[str], new: Sequence[str]
 ) -> Iterator[tuple[Sequence[str], Sequence[str], bool]]:
-    """The parts of both that match each other, in order, and whether they are equal."""
     import difflib  # noqa: PLC0415 - as above
 
     for tag, from_old, to_old, from_new, to_new in difflib.SequenceMatcher(
@@ -135,7 +132,6 @@ def _similar_lines(
 
 
 def _changed_words(old: str, new: str) -> list[_Piece] | None:
-    """The difference of two lines by words; None where they are too different."""
     old_words, new_words = re.findall(_WORD, old), re.findall(_WORD, new)
     if max(len(old_words), len(new_words)) > _MOST_WORDS:
         return None
@@ -159,21 +155,13 @@ _Order = Callable[[int], tuple[int, CommitId]]
 class TextTrail(Protocol):
     """The part of the trail that text presences need."""
 
-    def revisions_containing(self, text: str) -> tuple[Revision, ...]:
-        """The revisions that contain a text, in the order in which they arrived."""
-        ...
+    def revisions_containing(self, text: str) -> tuple[Revision, ...]: ...
 
-    def ends_of_revision(self, revision: Revision) -> tuple[int, ...]:
-        """The commits that ended a revision, each on its side."""
-        ...
+    def ends_of_revision(self, revision: Revision) -> tuple[int, ...]: ...
 
-    def order(self, number: int) -> tuple[int, CommitId]:
-        """The place of a commit among others: its moment, then its id."""
-        ...
+    def order(self, number: int) -> tuple[int, CommitId]: ...
 
-    def commit_numbered(self, number: int) -> TrailCommit | None:
-        """The commit with this number."""
-        ...
+    def commit_numbered(self, number: int) -> TrailCommit | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +180,6 @@ def blame_lines(
 
     Args:
         revisions: of one section, in their order of arrival, the current one last.
-        order: tells which of two commits is the earlier.
         text: the section on disk, if it may differ. Blank lines at its end are left out.
     """
     lines_of: dict[int, list[_Line]] = {}
@@ -224,7 +211,6 @@ def _with_text_of_all(
 
 
 def _with_text(before: Sequence[_Line], text: str, commit: int | None) -> list[_Line]:
-    """The lines of the next text: known ones keep their commit."""
     lines = [line.rstrip("\r\n") for line in split_lines(text)]
     start, end = common_ends([line for line, _ in before], lines)
     earlier: dict[str, deque[int | None]] = {}

@@ -88,7 +88,6 @@ class LineCounter:
         lines[first : first + removed] = [hour] * added
 
     def trends(self, weeks: int) -> MarkdownTrends:
-        """The figures; `weeks` is the number of the last weeks to tell of."""
         now_hour = self._now // _HOUR
         living = Counter(
             max(0, now_hour - birth) for lines in self._files.values() for birth in lines
@@ -136,7 +135,6 @@ class LineCounter:
 
 
 def _skip_hunk(hunk: Match[bytes], output: Iterator[bytes]) -> tuple[int, int]:
-    """Read past a hunk's lines: how many it removes and adds."""
     removed, added = int(hunk[1] or 1), int(hunk[3] or 1)
     left = removed + added
     while left and (lines := list(islice(output, left))):
@@ -175,7 +173,6 @@ def survival(ended: Mapping[int, int], living: Mapping[int, int]) -> Iterator[tu
 
 
 def monday(day: date) -> date:
-    """The first day of a day's week."""
     return day - timedelta(days=day.weekday())
 
 

@@ -30,7 +30,6 @@ class FileVersion:
         return entries(self.document, self.path, self.tags, start, end, self.daily)
 
     def entries_of(self, sections: Collection[SectionPath]) -> list[Entry]:
-        """The entries of some sections, in the order of the file."""
         own = [section for section in self.document.sections if section.path in sections]
         ranges = [(0, self.document.preamble_end)] if () in sections else []
         ranges += [(section.start, section.end) for section in own]
@@ -53,7 +52,6 @@ class FileChange:
 
     @property
     def is_renamed(self) -> bool:
-        """True where the file had another name before."""
         return self.path != self.before_path
 
 
@@ -62,75 +60,41 @@ class EarlierTrail(Protocol):
 
     def live_occurrences(
         self, path: FilePath, among: Collection[SectionPath] | None = None
-    ) -> tuple[Occurrence, ...]:
-        """The live occurrences in a file; all, or those in sections `among` these paths."""
-        ...
+    ) -> tuple[Occurrence, ...]: ...
 
-    def live_numbers(self, path: FilePath, among: Collection[SectionPath]) -> frozenset[int]:
-        """The rows of the occurrences in a file that have not ended."""
-        ...
+    def live_numbers(self, path: FilePath, among: Collection[SectionPath]) -> frozenset[int]: ...
 
     def live_revisions(
         self, path: FilePath, among: Collection[SectionPath] | None = None
-    ) -> tuple[Revision, ...]:
-        """The live revisions in a file; all, or those of sections `among` these paths."""
-        ...
+    ) -> tuple[Revision, ...]: ...
 
-    def last_revision(self, path: FilePath, section: SectionPath, nth: int) -> Revision | None:
-        """The newest revision under a path of a section that no longer exists, under any path."""
-        ...
+    def last_revision(self, path: FilePath, section: SectionPath, nth: int) -> Revision | None: ...
 
-    def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:
-        """Every occurrence of a fact, oldest first."""
-        ...
+    def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]: ...
 
-    def logged_facts_citing(self, cited: str) -> tuple[FactId, ...]:
-        """The facts of logs that were said in some lines of a session."""
-        ...
+    def logged_facts_citing(self, cited: str) -> tuple[FactId, ...]: ...
 
-    def occurrences_ended(self, after: int, upto: int) -> tuple[Occurrence, ...]:
-        """The occurrences that commits after `after` and up to `upto` ended, in this order."""
-        ...
+    def occurrences_ended(self, after: int, upto: int) -> tuple[Occurrence, ...]: ...
 
-    def order(self, number: int) -> tuple[int, CommitId]:
-        """The place of a commit among others: its moment, then its id."""
-        ...
+    def order(self, number: int) -> tuple[int, CommitId]: ...
 
-    def replaced_after(self, path: FilePath, time: int) -> tuple[Occurrence, ...]:
-        """The occurrences in a file that commits later than a time replaced."""
-        ...
+    def replaced_after(self, path: FilePath, time: int) -> tuple[Occurrence, ...]: ...
 
-    def marks(self, path: FilePath) -> tuple[Mark, ...]:
-        """The marks in force on the live occurrences in a file."""
-        ...
+    def marks(self, path: FilePath) -> tuple[Mark, ...]: ...
 
-    def overruled_marks(self, path: FilePath) -> tuple[Mark, ...]:
-        """The marks that end live occurrences in a file, and that the file itself overrules."""
-        ...
+    def overruled_marks(self, path: FilePath) -> tuple[Mark, ...]: ...
 
-    def stated_marks_of(self, number: int) -> tuple[Mark, ...]:
-        """The marks in force on one occurrence."""
-        ...
+    def stated_marks_of(self, number: int) -> tuple[Mark, ...]: ...
 
-    def marks_stated_by(self, commit: CommitId) -> tuple[Mark, ...]:
-        """The marks that a commit states; ended ones too, oldest first."""
-        ...
+    def marks_stated_by(self, commit: CommitId) -> tuple[Mark, ...]: ...
 
-    def commits_with_marks_from(self, number: int) -> tuple[CommitId, ...]:
-        """The commits whose marks began with a commit."""
-        ...
+    def commits_with_marks_from(self, number: int) -> tuple[CommitId, ...]: ...
 
-    def reverts(self) -> tuple[StatedRevert, ...]:
-        """Every revert that a commit states, in the order of history."""
-        ...
+    def reverts(self) -> tuple[StatedRevert, ...]: ...
 
-    def stating_commit(self, digits: str) -> CommitId | None:
-        """The only commit with marks or reverts whose id begins with these digits."""
-        ...
+    def stating_commit(self, digits: str) -> CommitId | None: ...
 
-    def commit_with_id(self, commit: CommitId) -> TrailCommit | None:
-        """The commit with this id, or with an id that begins so where only one does."""
-        ...
+    def commit_with_id(self, commit: CommitId) -> TrailCommit | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +112,6 @@ class ChangedSections:
 
     @classmethod
     def of(cls, change: FileChange) -> ChangedSections:
-        """Compare the two versions of a file."""
         before = change.before.document if change.before else None
         after = change.after.document if change.after else None
         old, new = (
@@ -171,7 +134,6 @@ class ChangedSections:
 
     @property
     def paths(self) -> set[SectionPath]:
-        """The paths of the sections that differ, before and after."""
         return {part.section for part in (*self.old, *self.new)}
 
     @property

@@ -45,7 +45,6 @@ class MergeParent:
     trail: EarlierTrail
 
     def knows(self, number: int) -> bool:
-        """True if a commit is in the past of this side."""
         return self.commit.reaches(number)
 
 
@@ -277,7 +276,6 @@ def match_merged_entries(
 
 
 def same_content(old: OldEntry) -> tuple[SectionPath, object]:
-    """The section and the fact or text of an entry that the merge has not got."""
     return old.section, entry_content(old.entry)
 
 
@@ -436,12 +434,8 @@ def build_merge_step(
     """Work out what a merge did besides what its sides did.
 
     Args:
-        commit: the next one.
         files: those that several sides touched, and those that it changed itself.
         parents: its sides, in an order that does not depend on who merged.
-        trail: of its past.
-        order: tells which of two commits is the earlier.
-        is_log: tells the logs, which are only appended to.
         brought_by: gives the commits that a merge brought in.
         combinations: merges files once more: the lines made of both sides' words.
         replaced: the occurrences that several sides ended or marked.

@@ -138,16 +138,13 @@ class ParsedNote:
     overtaken: bool = False
 
     def names_section(self, section: SectionPath) -> bool:
-        """True if a section is among those that the note names."""
         name = section_name(section)
         return name == self.section or name in self.sections
 
     def cites_of(self, fact: FactId) -> tuple[str, ...]:
-        """The lines of sessions where a fact was said."""
         return tuple(cited for each, cited in self.cites if each == fact)
 
     def attribute_of(self, fact: FactId) -> str | None:
-        """The attribute that a fact is about."""
         return next((key for each, key in self.keys if each == fact), None)
 
     def sender_of(self, fact: FactId) -> str | None:
@@ -202,7 +199,6 @@ def _trailers(values: Iterable[tuple[str, str]]) -> list[str]:
 def compose_joined(
     subject: str, blocks: Sequence[tuple[CommitNote, Sequence[tuple[str, str]]]]
 ) -> str:
-    """Write the message of several changes: one note, or a block for each note."""
     if len(blocks) == 1:
         note, changes = blocks[0]
         return compose_message(note, *changes, subject=subject)
@@ -358,13 +354,11 @@ def _trailer_block(message: str) -> str:
 
 
 def named_path(subject: str) -> FilePath | None:
-    """The file that a subject names."""
     match = _PATH.match(subject)
     return FilePath(match[1]) if match else None
 
 
 def parse_note(lines: Sequence[str], path: FilePath | None) -> ParsedNote:
-    """Read a note of mdmem from its lines; `path` is the file that it is about."""
     values = parse_trailers("\n".join(lines))
 
     def first(name: str) -> str | None:

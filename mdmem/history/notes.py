@@ -231,8 +231,6 @@ _MEANT_DAY = late.pattern(r"\s*\(\d{4}(?:-\d\d(?:-\d\d)?)?(?: to \d{4}-\d\d-\d\d
 
 @dataclass(frozen=True, slots=True)
 class PurgedWords:
-    """The number of words that were purged, their hash, and when."""
-
     count: int
     hash: str
     time: datetime
@@ -252,7 +250,6 @@ def purged_trailer(text: str) -> str:
 
 
 def purged_words(trail: Trail) -> tuple[PurgedWords, ...]:
-    """The words that were purged, by the commits that record it."""
     return tuple(
         each
         for commit in trail.commits_stating(f"Mdmem-{_PURGED_TRAILER}: ")
@@ -275,7 +272,6 @@ def holds_purged(text: str, time: datetime, purged: tuple[PurgedWords, ...]) -> 
 
 
 def without_meant_days(text: str) -> str:
-    """A text without the days that a digest added to relative ones."""
     return _MEANT_DAY.sub("", text)
 
 
@@ -299,11 +295,9 @@ class ChangedText:
     facts: frozenset[FactId] = frozenset()
 
     def quoted_by(self, note: QuotingNote) -> bool:
-        """True if a note quotes some of it."""
         return not (note.came.isdisjoint(self.came) and note.went.isdisjoint(self.went))
 
     def named_by(self, note: ParsedNote) -> bool:
-        """True if a note names one of the facts."""
         pairs = (*note.supersedes, *note.contradicts, *note.resolves, note.retracts, note.confirms)
         return any(not self.facts.isdisjoint(pair) for pair in pairs)
 
@@ -449,13 +443,11 @@ def _statements_of_lines(commit: Commit, lines: Sequence[str]) -> Statements:
 
 
 def line_notes(commit: Commit, lines: Sequence[str]) -> list[ParsedNote]:
-    """The note whose statement each of some lines is that a commit brought in."""
     statements = _statements_of_lines(commit, lines)
     return [statements.note((line,)) for line in lines]
 
 
 def line_cites(commit: Commit, lines: Sequence[str]) -> tuple[str, ...]:
-    """The lines of sessions where the facts were said that a commit brought in with some lines."""
     if "Mdmem-Cites: " not in commit.message:
         return ()
     statements = _statements_of_lines(commit, lines)
@@ -473,7 +465,6 @@ def _line_origin(statements: Statements, line: str, path: FilePath | None = None
 
 
 def restated(origin: Origin, stated: Origin) -> Origin:
-    """An origin with the source of another one, and all that goes with it."""
     return replace(
         origin,
         source=stated.source,

@@ -91,11 +91,9 @@ class StepBuilder:
 
     @property
     def begun(self) -> list[Occurrence]:
-        """The occurrences that begin."""
         return self.marks.begun
 
     def note_reverted(self) -> None:
-        """Note what the reverted commits took out."""
         for commit in self.reverts.reverted:
             gone = (
                 each
@@ -106,7 +104,6 @@ class StepBuilder:
 
     @property
     def promotions(self) -> tuple[tuple[FactId, FactId], ...]:
-        """The facts of logs taken into curated files, with what they became there."""
         return tuple(
             dict.fromkeys(
                 pair
@@ -128,7 +125,6 @@ class StepBuilder:
     # New occurrences.
 
     def begin_entries(self, files: Sequence[EntryMatches]) -> None:
-        """Begin the occurrences of new entries and, with their marks, of those that moved."""
         match_across(files)
         self.marks.ended_rows |= {
             old.occurrence.number
@@ -430,7 +426,6 @@ class StepBuilder:
     # Marks.
 
     def set_marks(self, files: Sequence[EntryMatches]) -> None:
-        """Set the marks that the commits state or that follow from them, and restored ones."""
         self.marks.restore()
         self.marks.add_superseded(self._unapplied)
         self.marks.add_contradictions((*self._unapplied, *self._written_unknowing(files)))
@@ -493,12 +488,8 @@ def build_step(
 ) -> Step:
     """Work out what a commit with one parent, or none, did to occurrences, revisions and marks.
 
-    Args:
-        commit: the next one.
-        changes: the memory files that differ, and those of the facts that it confirms.
-        trail: of its past.
-        is_log: tells the logs, which are only appended to.
-        brought_by: gives the commits that a merge brought in.
+    `changes`: the memory files that differ, and those of the facts that it confirms. `brought_by`
+    gives the commits that a merge brought in.
     """
     sections = [ChangedSections.of(change) for change in changes]
     revisions = [

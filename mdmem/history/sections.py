@@ -39,19 +39,16 @@ class SectionPart:
 
     @cached_property
     def own(self) -> str:
-        """The same text without the heading."""
         return self._trimmed(self.body)
 
     @cached_property
     def lines(self) -> Counter[str]:
-        """The lines of the own text that are not blank."""
         return Counter(
             line.strip() for line in self.document.lines[self.body : self.end] if not is_blank(line)
         )
 
     @property
     def title(self) -> str:
-        """The last heading of the path."""
         return self.section[-1] if self.section else ""
 
     def _trimmed(self, start: int) -> str:
@@ -129,13 +126,11 @@ class SectionRange:
         return (starts[0] if self.first else 0), starts[self.last - self.first]
 
     def outside(self) -> set[SectionPath]:
-        """The paths of the sections outside the range."""
         sections = self.document.sections if self.document else ()
         return {section.path for section in (*sections[: self.first], *sections[self.last :])}
 
 
 def whole_range(document: Document | None) -> SectionRange:
-    """All sections of a document; a missing file has none."""
     return SectionRange(document, 0, len(document.sections) if document else 0)
 
 
@@ -224,7 +219,6 @@ class _SectionMatcher:
         self._match_by(*self._unmatched(lambda part: bool(part.own)), _own, _own)
 
     def by_likeness(self) -> None:
-        """Match each section with the one that has most of its lines, at least half."""
         old_parts, new_parts = self._unmatched(lambda part: bool(part.own))
         holders: dict[str, list[SectionPart]] = {}
         for part in new_parts:

@@ -126,13 +126,9 @@ def _restored_marks(commits: Collection[CommitId], trail: EarlierTrail) -> Itera
 class SuccessorTrail(Protocol):
     """The part of the trail that following a fact to its successors needs."""
 
-    def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:
-        """Every occurrence of a fact, oldest first."""
-        ...
+    def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]: ...
 
-    def stated_marks_of(self, number: int) -> tuple[Mark, ...]:
-        """The marks in force on one occurrence."""
-        ...
+    def stated_marks_of(self, number: int) -> tuple[Mark, ...]: ...
 
 
 def current_successor(fact: FactId | None, trail: SuccessorTrail) -> FactId | None:
@@ -211,13 +207,10 @@ _CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
 
 @dataclass(frozen=True, slots=True)
 class CommitClaims:
-    """A commit with what its message states."""
-
     commit: Commit
     note: ParsedNote
 
     def is_about(self, path: FilePath, section: SectionPath) -> bool:
-        """True if the commit names this section as its own."""
         return self.note.path in (None, path) and self.note.names_section(section)
 
 
@@ -288,7 +281,6 @@ class StepMarks:
                 )
 
     def add_other_claims(self, claims: CommitClaims) -> None:
-        """Set the marks for all else that a commit states."""
         for fact in claims.note.retracts:
             self._mark(MarkKind.RETRACTED, claims, fact, None)
         for kind, pairs in (
@@ -441,5 +433,4 @@ class StepMarks:
 
 
 def entry_location(entry: Entry) -> tuple[FilePath, SectionPath]:
-    """The file and the section of an entry."""
     return entry.path, entry.section
