@@ -91,7 +91,6 @@ def last_row(store: Store, table: str, column: str, number: int) -> int:
 
 
 def copy_marks(store: Store, fact: FactId) -> tuple[Mark, ...]:
-    """The marks of copies of a fact."""
     return store.all(
         parse_mark,
         f"{SELECT_COPY_MARKS} WHERE one = ? ORDER BY occurrence, begun, kind, other",
@@ -100,7 +99,6 @@ def copy_marks(store: Store, fact: FactId) -> tuple[Mark, ...]:
 
 
 def set_copy_marks(store: Store, fact: FactId, marks: Sequence[Mark], number: int) -> None:
-    """Replace the marks of a fact's copies, as of the trail's last commit."""
     before = copy_marks(store, fact)
     if set(before) == set(marks):
         return

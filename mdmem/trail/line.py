@@ -50,7 +50,9 @@ _CONTESTED, _SECTION, _REVISION_END = 3, 5, 9
 
 
 class LineTrail:
-    """A trail without the commits `missing`; for `history.file_changes.EarlierTrail`."""
+    """A trail without the commits `missing`: it answers as `Trail`, for
+    `history.file_changes.EarlierTrail`.
+    """
 
     def __init__(self, trail: Trail, missing: Ranges) -> None:
         self._trail = trail
@@ -63,11 +65,9 @@ class LineTrail:
     def live_occurrences(
         self, path: FilePath, among: Collection[SectionPath] | None = None
     ) -> tuple[Occurrence, ...]:
-        """The live occurrences in a file as they arrived; all, or in sections `among` these."""
         return parse_rows(_parsed, self._live_rows(path, among))
 
     def live_numbers(self, path: FilePath, among: Collection[SectionPath]) -> frozenset[int]:
-        """The rows of the occurrences in sections of a file that have not ended."""
         return frozenset(row[0] for row in self._live_rows(path, among))
 
     def _live_rows(self, path: FilePath, among: Collection[SectionPath] | None) -> Iterator[SqlRow]:
@@ -93,14 +93,12 @@ class LineTrail:
         )
 
     def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:
-        """Every occurrence of a fact, in the order in which they arrived."""
         rows = self._store.rows(
             f"{SELECT_ROWS_OF_LINES} WHERE fact = ? ORDER BY number", blob(fact)
         )
         return parse_rows(parse_occurrence, self._as_known(rows))
 
     def logged_facts_citing(self, cited: str) -> tuple[FactId, ...]:
-        """The facts of logs that were said in some lines of a session, by id."""
         rows = self._store.rows(SELECT_CITING, blob(f"\n{cited}\n"))
         return tuple(
             sorted(
@@ -109,7 +107,6 @@ class LineTrail:
         )
 
     def occurrences_ended(self, after: int, upto: int) -> tuple[Occurrence, ...]:
-        """The occurrences that commits after `after` and up to `upto` ended."""
         among = (
             "number IN (SELECT number FROM occurrences WHERE ended > ? AND ended <= ? UNION SELECT"
             " occurrence FROM ends WHERE ended > ? AND ended <= ?)"
@@ -124,11 +121,9 @@ class LineTrail:
         )
 
     def order(self, number: int) -> tuple[int, CommitId]:
-        """The place of a commit among others: its moment, then its id."""
         return self._trail.order(number)
 
     def replaced_after(self, path: FilePath, time: int) -> tuple[Occurrence, ...]:
-        """The occurrences in a file that commits later than a time replaced."""
         rows = self._store.rows(
             f"{SELECT_ROWS_OF_LINES} WHERE {ENDED_AFTER_CONDITION} ORDER BY number",
             path=blob(path),
@@ -163,7 +158,6 @@ class LineTrail:
     def live_revisions(
         self, path: FilePath, among: Collection[SectionPath] | None = None
     ) -> tuple[Revision, ...]:
-        """The live revisions in a file; all, or those of sections `among` these paths."""
         rows = self._store.rows(SELECT_REVISIONS_IN_FILE_OF_LINE, path=blob(path), low=self._low)
         sections = None if among is None else set(map(join_words, among))
         known = (
@@ -182,7 +176,6 @@ class LineTrail:
         return row[_REVISION_END] is None or holds(self._missing, row[_REVISION_END])
 
     def last_revision(self, path: FilePath, section: SectionPath, nth: int) -> Revision | None:
-        """The newest revision under a path of a section that no longer exists, under any path."""
         rows = self._store.rows(SELECT_LAST_REVISION, blob(path), join_words(section), nth)
         row = next((row for row in rows if not holds(self._missing, row[2])), None)
         if row is None or any(
@@ -211,7 +204,6 @@ class LineTrail:
         return parse_rows(parse_mark, known)
 
     def marks(self, path: FilePath) -> tuple[Mark, ...]:
-        """The marks in force on the live occurrences in a file."""
         live = {each.number for each in self.live_occurrences(path)}
         return tuple(
             mark
@@ -220,7 +212,6 @@ class LineTrail:
         )
 
     def overruled_marks(self, path: FilePath) -> tuple[Mark, ...]:
-        """The marks that end live occurrences in a file, and that the file itself overrules."""
         marks = [
             mark for mark in self._marks("path = ?", blob(path)) if mark.kind is MarkKind.OVERRULED
         ]
@@ -228,30 +219,25 @@ class LineTrail:
         return tuple(mark for mark in marks if mark.occurrence in live)
 
     def stated_marks_of(self, number: int) -> tuple[Mark, ...]:
-        """The marks in force on one occurrence."""
         return tuple(
             mark for mark in self._marks("occurrence = ?", number) if mark.kind in _CLOSING
         )
 
     def marks_stated_by(self, commit: CommitId) -> tuple[Mark, ...]:
-        """The marks that a commit states; ended ones too, oldest first."""
         return self._marks("origin = ?", blob(commit), include_ended=True)
 
     def commits_with_marks_from(self, number: int) -> tuple[CommitId, ...]:
-        """The commits whose marks began with a commit."""
         return () if holds(self._missing, number) else self._trail.commits_with_marks_from(number)
 
     # Reverts and commits.
 
     def reverts(self) -> tuple[StatedRevert, ...]:
-        """Every revert that a commit of this line states."""
         rows = self._store.rows("SELECT origin, reverted, added FROM reverts ORDER BY number")
         return parse_rows(
             parse_revert, (row[:-1] for row in rows if not holds(self._missing, row[-1]))
         )
 
     def stating_commit(self, digits: str) -> CommitId | None:
-        """The only commit with marks or reverts whose id begins with these digits."""
         return self._trail.stating_commit(digits)
 
     def commit_with_id(self, commit: CommitId) -> TrailCommit | None:

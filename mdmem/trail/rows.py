@@ -40,7 +40,6 @@ _KEY_BYTES = 24
 
 
 def blob(text: str) -> bytes:
-    """A text as the trail stores it."""
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -50,12 +49,10 @@ def bulk_blob(text: str) -> bytearray:
 
 
 def decoded(data: bytes) -> str:
-    """The text that `blob` stored."""
     return data.decode("utf-8", "surrogatepass")
 
 
 def maybe_blob(text: str | None) -> bytes | None:
-    """A text that may be missing."""
     return None if text is None else blob(text)
 
 
@@ -74,7 +71,6 @@ def _path(data: bytes) -> FilePath:
 
 @lru_cache(4096)
 def join_words(words: tuple[str, ...]) -> bytes:
-    """Several words in one column."""
     # `json.dumps` makes an encoder each time.
     return blob(f"[{','.join(map(encode_basestring, words))}]")
 
@@ -94,7 +90,6 @@ def _date(text: str | None) -> date | None:
 
 
 def occurrence_rows(begun: Sequence[Occurrence], number: int, first: int) -> Iterator[SqlRow]:
-    """The rows of occurrences that a commit begins, from row `first` on."""
     origin, path, day, day_column, section, tags = None, None, None, None, None, None
     for row, occurrence in enumerate(begun, first):
         entry = occurrence.entry
@@ -207,7 +202,6 @@ def _origin(
 
 
 def commit_row(commit: TrailCommit) -> SqlRow:
-    """The row of a commit."""
     return (
         commit.number,
         blob(commit.commit),
@@ -225,7 +219,6 @@ def commit_row(commit: TrailCommit) -> SqlRow:
 
 
 def parse_commit(row: SqlRow) -> TrailCommit:
-    """A row of `SELECT_COMMITS`."""
     (
         number,
         commit,
@@ -257,12 +250,10 @@ def parse_commit(row: SqlRow) -> TrailCommit:
 
 
 def join_numbers(numbers: Sequence[int]) -> str | None:
-    """Several numbers in one column."""
     return " ".join(map(str, numbers)) or None
 
 
 def parse_numbers(text: str | None) -> tuple[int, ...]:
-    """The numbers that `join_numbers` wrote."""
     if not text:
         return ()
     return tuple(map(int, text.split(" "))) if " " in text else (int(text),)
@@ -322,7 +313,6 @@ def parse_occurrence(row: SqlRow) -> Occurrence:
 
 
 def parse_span(row: SqlRow, begun: int, ended: int | None) -> FactSpan:
-    """A row of `SELECT_FACT_SPANS`, from one commit to another."""
     _, fact, path, kind, source, until, _, _ = row
     return FactSpan(
         fact=FactId(decoded(fact)),
@@ -359,13 +349,11 @@ def parse_revision(row: SqlRow) -> Revision:
 
 
 def parse_outline(row: SqlRow) -> RevisionOutline:
-    """A row of `SELECT_REVISION_OUTLINES`."""
     number, lineage, begun, ended, quiet, previous = row
     return RevisionOutline(number, lineage, begun, ended, bool(quiet), parse_numbers(previous))
 
 
 def mark_row(mark: Mark, occurrence: int, number: int, path: bytes | None) -> SqlRow:
-    """The row of a mark that commit `number` adds, of an occurrence in the file at `path`."""
     return (
         mark.kind.value,
         blob(mark.commit),
@@ -380,7 +368,6 @@ def mark_row(mark: Mark, occurrence: int, number: int, path: bytes | None) -> Sq
 
 
 def copy_mark_row(mark: Mark, path: bytes) -> SqlRow:
-    """The row of a mark of a copy in the file at `path`."""
     return (
         blob(mark.fact),
         mark.occurrence,
@@ -394,7 +381,6 @@ def copy_mark_row(mark: Mark, path: bytes) -> SqlRow:
 
 
 def parse_mark(row: SqlRow) -> Mark:
-    """A row of `SELECT_MARKS`."""
     kind, origin, begun, fact, other, occurrence, ended = row
     return Mark(
         kind=MarkKind(kind),
@@ -408,7 +394,6 @@ def parse_mark(row: SqlRow) -> Mark:
 
 
 def parse_revert(row: SqlRow) -> StatedRevert:
-    """A row of `SELECT_REVERTS`."""
     commit, reverted = row
     return StatedRevert(CommitId(decoded(commit)), CommitId(decoded(reverted)))
 

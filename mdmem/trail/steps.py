@@ -85,7 +85,6 @@ class Step:
 
 
 def append(store: Store, commit: TrailCommit, step: Step) -> None:
-    """Add a commit and what it did, as `Trail.append`."""
     number = commit.number
     with ExitStack() as contexts:
         contexts.enter_context(store.writing())
@@ -126,7 +125,6 @@ def _add_commit(store: Store, commit: TrailCommit) -> None:
 
 
 def bring(store: Store, commits: Iterable[TrailCommit]) -> None:
-    """Give proposed commits the time and author of the merges that brought them."""
     for each in commits:
         store.run(
             "UPDATE commits SET time = :time, committed = :committed, moment = :moment,"

@@ -69,7 +69,6 @@ class Store:
 
     @classmethod
     def open(cls, folder: Path, settings: str) -> Self:
-        """The trail in a folder, if usable for these settings; else as `create`."""
         path = folder / TRAIL_NAME
         connection = _connect_existing(path, settings)
         return (
@@ -96,21 +95,17 @@ class Store:
 
     @classmethod
     def create(cls, folder: Path, settings: str) -> Self:
-        """An empty trail that replaces whatever is in the folder at the first write."""
         return cls(folder / TRAIL_NAME, settings, _connect_new(":memory:", settings), stored=False)
 
     @classmethod
     def in_memory(cls) -> Self:
-        """An empty trail without a file."""
         return cls(None, "", _connect_new(":memory:", ""), stored=True)
 
     def close(self) -> None:
-        """Close the file."""
         self._connection.close()
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """One transaction, as `Trail.writing`."""
         if self._is_writing():
             yield
             return
@@ -161,7 +156,6 @@ class Store:
     def all(
         self, parse: Callable[[SqlRow], Value], statement: str, /, *values: object, **named: object
     ) -> tuple[Value, ...]:
-        """The values that `parse` gives, one a row."""
         return parse_rows(parse, self.rows(statement, *values, **named))
 
     def rows(self, statement: str, /, *values: object, **named: object) -> list[SqlRow]:
@@ -175,7 +169,6 @@ class Store:
             yield from self._connection.execute(statement, values)
 
     def run(self, statement: str, *values: object, **named: object) -> None:
-        """Run a statement that gives no rows, with values for `?` or for `:name`."""
         with _translated_errors():
             self._connection.execute(statement, named or values)
 
@@ -295,7 +288,6 @@ def _failure(problem: Exception) -> StorageProblem:
 
 
 def broken_trail(problem: Exception | str) -> BrokenTrail:
-    """The problem of a trail that is not what was written."""
     return BrokenTrail(
         f"the table of versions cannot be read: {problem}",
         "Try again: it is rebuilt from the commits.",
@@ -309,7 +301,6 @@ def _code(problem: Exception) -> int:
 
 
 def parse_rows(parse: Callable[[SqlRow], Value], rows: Iterable[SqlRow]) -> tuple[Value, ...]:
-    """The values of rows. Raises BrokenTrail where a row is not what was written."""
     try:
         return tuple([parse(row) for row in rows])
     except (ValueError, TypeError, AttributeError) as problem:  # what a damaged file holds

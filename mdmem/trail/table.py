@@ -121,7 +121,6 @@ class Moments:
         self._moments = moments
 
     def of(self, number: int) -> int:
-        """The moment of a commit."""
         if self._moments is None:
             rows = self._store.rows("SELECT moment FROM commits WHERE number = ?", number)
             return int(_only(rows, number)[0])
@@ -130,7 +129,6 @@ class Moments:
         return self._moments[number]
 
     def first(self) -> int | None:
-        """The moment of the earliest commit; None where there is none."""
         if self._moments is not None:
             return min(self._moments.values(), default=None)
         ((moment,),) = self._store.rows("SELECT min(moment) FROM commits WHERE needed")
@@ -155,7 +153,6 @@ class Moments:
         return {number: moment for number, moment in self._moments.items() if start <= moment < end}
 
     def upto(self, time: int) -> Ranges:
-        """The commits that count up to a time."""
         ((last,),) = self._store.rows("SELECT coalesce(max(number), 0) FROM commits")
         if self._moments is not None:
             return of_numbers(number for number, moment in self._moments.items() if moment <= time)
@@ -164,7 +161,6 @@ class Moments:
 
 
 def in_sections(among: Collection[SectionPath] | None) -> tuple[str, list[bytes]]:
-    """The condition that a row is in one of some sections, with its values."""
     if among is None:
         return "", []
     sections = sorted(map(join_words, among))
@@ -195,16 +191,13 @@ class Trail:
 
     @classmethod
     def in_memory(cls) -> Self:
-        """An empty trail without a file."""
         return cls(Store.in_memory())
 
     @property
     def store(self) -> Store:
-        """Where it is kept."""
         return self._store
 
     def close(self) -> None:
-        """Close the file."""
         self._store.close()
 
     def __enter__(self) -> Self:
@@ -269,7 +262,6 @@ class Trail:
 
     @property
     def newest_commit(self) -> TrailCommit | None:
-        """The newest commit."""
         return self._commit(f"{SELECT_COMMITS} ORDER BY number DESC LIMIT 1")
 
     @property
@@ -279,7 +271,6 @@ class Trail:
         return newest.commit if newest else None
 
     def commit_numbered(self, number: int) -> TrailCommit | None:
-        """The commit with this number."""
         return self._commit(f"{SELECT_COMMITS} WHERE number = ?", number)
 
     def commit_with_id(self, commit: CommitId) -> TrailCommit | None:
@@ -359,7 +350,6 @@ class Trail:
         return self.commit_numbered(min(merges)[-1]) if merges else None
 
     def last_commit_upto(self, time: int) -> TrailCommit | None:
-        """The last commit up to a time."""
         return self._commit(
             f"{SELECT_COMMITS} WHERE moment <= ? ORDER BY moment DESC, id DESC LIMIT 1", time
         )
@@ -392,7 +382,6 @@ class Trail:
         return tuple(CommitId(decoded(name)) for number, name, _ in rows if number not in parents)
 
     def commits_after(self, number: int = 0) -> tuple[TrailCommit, ...]:
-        """The commits after a number, oldest first."""
         return self._store.all(
             parse_commit, f"{SELECT_COMMITS} WHERE number > ? ORDER BY number", number
         )
@@ -427,7 +416,6 @@ class Trail:
         return frozenset(row for (row,) in rows)
 
     def all_began_at(self, path: FilePath, number: int) -> bool:
-        """True if all live occurrences in a file began with one commit."""
         statement = (
             "SELECT 1 FROM occurrences WHERE path = ? AND ended IS NULL AND begun != ? LIMIT 1"
         )
@@ -448,7 +436,6 @@ class Trail:
         )
 
     def occurrences_in(self, path: FilePath) -> tuple[Occurrence, ...]:
-        """Every occurrence in a file, live or ended, in the order in which they arrived."""
         halves = (
             f"{SELECT_OCCURRENCES} WHERE path = :path AND ended IS {which}"
             for which in ("NULL", "NOT NULL")
@@ -505,7 +492,6 @@ class Trail:
         )
 
     def ids_with_prefix(self, prefix: str) -> tuple[FactId, ...]:
-        """The ids of facts that begin with a prefix, in their order."""
         statement = (
             "SELECT DISTINCT fact FROM occurrences WHERE fact >= ? AND fact < ? ORDER BY fact"
         )
@@ -558,7 +544,6 @@ class Trail:
         )
 
     def replaced_after(self, path: FilePath, time: int) -> tuple[Occurrence, ...]:
-        """The occurrences in a file that commits later than a time replaced."""
         statement = f"{SELECT_OCCURRENCES} WHERE {ENDED_AFTER_CONDITION} ORDER BY number"
         ended = self._store.all(parse_occurrence, statement, path=blob(path), time=time)
         return tuple(each for each in ended if each.fate is Fate.SUPERSEDED)
@@ -624,7 +609,6 @@ class Trail:
         )
 
     def commits_with_marks_from(self, number: int) -> tuple[CommitId, ...]:
-        """The commits whose marks began with a commit, in the order of their marks."""
         rows = self._store.rows(
             "SELECT origin FROM marks WHERE begun = ? GROUP BY origin ORDER BY min(number)", number
         )
@@ -687,7 +671,6 @@ class Trail:
         }
 
     def promoted_to(self, fact: FactId) -> tuple[Occurrence, ...]:
-        """The lines of logs that a curated fact replaces."""
         rows = "SELECT occurrence FROM copy_marks WHERE other = ? AND kind = ? AND ended IS NULL"
         statement = f"{SELECT_OCCURRENCES} WHERE number IN ({rows}) ORDER BY number"
         return self._store.all(parse_occurrence, statement, blob(fact), MarkKind.PROMOTED.value)
@@ -701,7 +684,7 @@ class Trail:
         return tuple((number, FactId(decoded(curated))) for number, curated in rows)
 
     def facts_with_copies(self, after: int) -> tuple[set[FactId], tuple[str, ...]]:
-        """The facts whose copies may have changed fate; see `copies.changed_facts`."""
+        """The facts whose copies may have changed fate, and texts; see `ends.changed_facts`."""
         return ends.changed_facts(self._store, after)
 
     def set_copy_marks(self, fact: FactId, marks: Sequence[Mark]) -> None:
@@ -712,7 +695,6 @@ class Trail:
     # Reverts.
 
     def reverts_of(self, commit: CommitId) -> tuple[CommitId, ...]:
-        """The commits that take a commit back."""
         rows = self._store.rows(
             "SELECT origin FROM reverts WHERE reverted = ? ORDER BY number", blob(commit)
         )
@@ -734,7 +716,6 @@ class Trail:
     def live_revisions(
         self, path: FilePath, among: Collection[SectionPath] | None = None
     ) -> tuple[Revision, ...]:
-        """The live revisions in a file, oldest first; all, or of sections `among` these."""
         rows = self._store.rows(
             f"{SELECT_REVISIONS} WHERE path = ? AND ended IS NULL ORDER BY number", blob(path)
         )
@@ -894,7 +875,6 @@ class Trail:
         )
 
     def revisions_containing(self, text: str) -> tuple[Revision, ...]:
-        """The revisions that contain a text, oldest first."""
         data = blob(text)
         lineages = self._store.rows(SELECT_LINEAGES_THAT_MAY_HOLD, text=data)
         rows = [
@@ -908,13 +888,11 @@ class Trail:
     # For merges and for the index.
 
     def touched_by(self, numbers: Ranges) -> frozenset[FilePath]:
-        """The files that some commits touched."""
         statement = "SELECT DISTINCT path FROM touched WHERE number BETWEEN ? AND ?"
         rows = (row for first, last in numbers for row in self._store.rows(statement, first, last))
         return frozenset(FilePath(decoded(path)) for (path,) in rows)
 
     def last_touches(self) -> dict[FilePath, int]:
-        """The number of the last commit that touched each file."""
         rows = self._store.rows("SELECT path, max(number) FROM touched GROUP BY path")
         return {FilePath(decoded(path)): number for path, number in rows}
 
@@ -939,7 +917,6 @@ class Trail:
         return self._store.all(parse_dropped, "SELECT id, number, paths FROM dropped ORDER BY row")
 
     def forget_dropped(self) -> None:
-        """Empty the list of commits that were cut away."""
         with self.writing():
             self._store.run("DELETE FROM dropped")
             self._store.run("DELETE FROM reopened")
