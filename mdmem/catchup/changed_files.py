@@ -51,7 +51,6 @@ from mdmem.workspace import Progress, Workspace, open_at
 
 
 def committed_blobs(workspace: Workspace, commit: CommitId | None) -> Mapping[FilePath, str]:
-    """The blob ids of the workspace's files in a commit."""
     return first_parent.blobs(workspace.repository, commit) if commit else {}
 
 
@@ -158,7 +157,6 @@ class PageWorker:
 
     @classmethod
     def start(cls, workspace: Workspace) -> Self | None:
-        """Start it; None where no process can be started."""
         command = [sys.executable, "-P", "-m", __name__, os.fspath(workspace.root)]
         environment = {**repo.environment(), **workspace.environment}
         with suppress(OSError, ValueError):
@@ -228,7 +226,6 @@ class PageWorker:
                 yield texts.path, (_file_of(values), texts)
 
     def close(self) -> None:
-        """End it."""
         self._process.kill()
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
@@ -391,7 +388,6 @@ def main(
 
 
 def _preparing(workspace: Workspace, commit: CommitId | None) -> _ReadFile:
-    """A function to prepare pages without a trail; None for what cannot be prepared."""
     blobs = committed_blobs(workspace, commit)
 
     def prepare(path: FilePath) -> FileAnswer | None:
@@ -403,7 +399,6 @@ def _preparing(workspace: Workspace, commit: CommitId | None) -> _ReadFile:
 
 
 def _reading(workspace: Workspace, trail: Trail, total: int) -> _ReadFile:
-    """A function to read files with a trail; None for those that do not exist."""
     # It asks git about all files: not before there is one to read.
     reader = cache(lambda: pages.PageReader(workspace, trail, total))
 
@@ -475,7 +470,7 @@ class ChangedFiles:
         return pages.PageReader(self._workspace, self._trail, self._total)
 
     def update(self, index: SearchIndex, settings: str, progress: Progress | None) -> None:
-        """Bring an index up to them; `settings` are those that it depends on, as a digest."""
+        """`settings`: a digest of those that the index depends on."""
         newest = self._trail.newest_commit.number if self._trail.newest_commit else 0
         index.update(
             self._read(),

@@ -29,7 +29,6 @@ class EntryState:
 
     @property
     def mark(self) -> Mark | None:
-        """The mark in force."""
         return next((mark for mark in self.marks if mark.ended is None), None)
 
 
@@ -39,7 +38,6 @@ def identity_on_disk(entry: Entry) -> Hashable:
 
 
 def marks_by_occurrence(trail: Trail, path: FilePath) -> dict[int, tuple[Mark, ...]]:
-    """The marks on live occurrences in a file, ended ones too, by the occurrences' rows."""
     marks: dict[int, tuple[Mark, ...]] = defaultdict(tuple)
     for mark in trail.marks(path, include_ended=True):
         marks[mark.occurrence] += (mark,)

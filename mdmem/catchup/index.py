@@ -72,8 +72,6 @@ class FreshIndex:
 
 @dataclass(frozen=True, slots=True)
 class PoolMember:
-    """A workspace of a pool, and the index of its entries, scored by the words of all."""
-
     workspace: Workspace
     index: SearchIndex
 
@@ -208,12 +206,10 @@ def index_and_stamps(workspace: Workspace) -> tuple[SearchIndex, bool, Mapping[s
 
 
 def index_as_is(workspace: Workspace) -> tuple[SearchIndex, bool]:
-    """The index as it is, and True if it has seen everything that is there."""
     return index_and_stamps(workspace)[:2]
 
 
 def index_unchecked(workspace: Workspace) -> SearchIndex:
-    """The index as it is, without a look at what has changed since."""
     return _open_index(workspace).index(workspace)
 
 

@@ -108,7 +108,6 @@ def _look(workspace: Workspace, parts: tuple[Part, ...]) -> tuple[Look, ...] | N
 
 
 def _head(workspace: Workspace) -> Look | None:
-    """HEAD and the commits behind it, the settings, the actor and the day."""
     git_dir = str(workspace.repository.git_dir)
     head = git_files.read_head(git_dir)
     if head is None:
@@ -126,7 +125,6 @@ def _head(workspace: Workspace) -> Look | None:
 
 
 def memory_files(workspace: Workspace) -> Look:
-    """The memory files as they are on disk."""
     stamps, digest = workspace.resources.get(WorkspaceFiles).survey(workspace)
     return Look(values=(digest,), files=stamps)
 
@@ -140,7 +138,6 @@ def proposals(workspace: Workspace) -> Look:
 
 
 def branches(workspace: Workspace) -> Look:
-    """All branches, remote ones included."""
     return Look(*_refs(workspace, _BRANCHES))
 
 

@@ -102,7 +102,6 @@ class Lines:
         return brought
 
     def commit(self, number: int) -> TrailCommit:
-        """A commit of the trail, or one that was read for it."""
         if number not in self._commits:
             found = self._trail.commit_numbered(number)
             assert found is not None  # parents come before their children
@@ -110,7 +109,6 @@ class Lines:
         return self._commits[number]
 
     def order(self, number: int) -> tuple[int, CommitId]:
-        """The place of a commit among others: its moment, then its id."""
         commit = self.commit(number)
         return commit.moment, commit.commit
 
@@ -166,6 +164,5 @@ def _brought(commit: TrailCommit, merge: TrailCommit) -> TrailCommit:
 def nearest_commits(
     repository: Repository, trail: Trail, name: CommitId
 ) -> tuple[TrailCommit, ...]:
-    """The nearest commits of the trail to one that HEAD reaches: itself, or those before it."""
     lines = Lines(repository, trail)
     return tuple(lines.commit(number) for number in lines.nearest(name))

@@ -41,8 +41,6 @@ _MARK_STATUS = {MarkKind.SUPERSEDED: Status.SUPERSEDED, MarkKind.RETRACTED: Stat
 
 
 class PageReader:
-    """Reads files for the index: their entries, with origin, lifetime and if committed."""
-
     def __init__(self, workspace: Workspace, trail: Trail, due: int) -> None:
         self._workspace = workspace
         self._trail = trail
@@ -361,7 +359,6 @@ def _ended_rows(workspace: Workspace, trail: Trail, occurrence: Occurrence) -> I
 def entries_at_commit(
     contents: Mapping[FilePath, bytes | None], path: FilePath, daily: str | None
 ) -> tuple[Entry, ...]:
-    """The entries of a file, from the `contents` that a commit has."""
     try:
         document = parse_bytes(contents[path] or b"")
     except PathProblem:

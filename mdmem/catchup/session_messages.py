@@ -67,7 +67,6 @@ class PurgedTexts:
 
 
 def purged_texts(workspace: Workspace, say: Say) -> PurgedTexts:
-    """The texts that were purged, by the commits that led to HEAD."""
     with trails.fresh_trail(workspace, say) as trail:
         return PurgedTexts(purged_words(trail))
 
@@ -282,7 +281,6 @@ class _Update:
         return self._messages(path, stamp, transcript)
 
     def _is_elsewhere(self, path: str) -> bool:
-        """True if a session works in a folder that does not count, by its first lines."""
         head = None if self._scope.is_all else read_head(path)
         return (
             head is not None and head.project is not None and not self._scope.includes(head.project)

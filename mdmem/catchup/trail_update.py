@@ -34,7 +34,6 @@ _PAGES_KEPT = 200
 
 
 def is_log(workspace: Workspace, path: FilePath) -> bool:
-    """True for a day's log."""
     return workspace.kind_of(path) is FileKind.DAILY
 
 
@@ -67,7 +66,6 @@ class CommitPages:
         return sum(map(len, self._contents.values()))
 
     def change(self, changed: ChangedFile) -> FileChange | None:
-        """A change of a memory file with both pages; None if it is of another file."""
         before = self.page(changed.before, changed.before_path)
         after = self.page(changed.after, changed.path)
         if before is None and after is None:
@@ -84,7 +82,6 @@ class CommitPages:
         return None if data is None else self._parse(data, path)
 
     def is_memory(self, path: FilePath) -> bool:
-        """True if a path is one of memory, or adopted."""
         if path not in self._memory_paths:
             self._memory_paths[path] = self._workspace.kind_of(path).is_memory
         return self._memory_paths[path] or path in self.adopted
@@ -120,7 +117,6 @@ def facts_to_derive(trail: Trail, after: int) -> set[FactId]:
 
 
 def derive(workspace: Workspace, trail: Trail, facts: set[FactId]) -> None:
-    """Derive the marks of copies of some facts anew."""
     if not facts:
         return
     times = _SaidTimes(workspace, trail)
@@ -172,7 +168,6 @@ def merge_step(
     pages: CommitPages,
     brought_by: Callable[[CommitId], Collection[CommitId]],
 ) -> Step:
-    """Work out what a merge did besides what its sides did."""
     commit = read.commit
     sides = [lines.commit(number) for number in commit.parents]
     parents = [MergeParent(side, side_of(trail, commit, side)) for side in sides]
@@ -480,7 +475,6 @@ def _confirmed_files(
 
 
 def stored_trail(workspace: Workspace) -> Trail:
-    """The trail as it is stored, not brought up to HEAD."""
     return Trail.open(workspace.state, settings_digest(workspace))
 
 
@@ -504,7 +498,6 @@ def settings_digest(workspace: Workspace) -> str:
 def updated_trail(
     workspace: Workspace, say: Say | None = None, progress: Progress | None = None
 ) -> Iterator[Trail]:
-    """The trail, as `trails.fresh_trail` gives it."""
     head = workspace.repository.head()
     with stored_trail(workspace) as trail:
         if trail.head == head:

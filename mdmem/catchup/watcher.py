@@ -138,7 +138,6 @@ class FileWatcher:
             os.close(descriptor)
 
     def is_for(self, workspace: Workspace) -> bool:
-        """True if it watches what there is to watch by the settings as they are now."""
         return (self._root, self._folders, self._paths) == (
             str(workspace.root),
             _watched_folders(workspace),
@@ -297,7 +296,6 @@ def _anchors(root: str, folders: tuple[str, ...]) -> list[str]:
 
 
 def _is_watchable(root: str, folders: tuple[str, ...]) -> bool:
-    """True if all that is listed lies on file systems that only this kernel changes."""
     with Path(_MOUNTS).open(encoding="utf-8", errors="surrogateescape") as file:
         mounts = dict(_parse_mount(line) for line in file)
     for folder in ("", *folders):
