@@ -46,7 +46,6 @@ class PastState:
 
     @property
     def commit(self) -> CommitId:
-        """The newest of the commits."""
         return self.commits[-1]
 
 

@@ -81,7 +81,6 @@ def _conflicts(workspace: Workspace, say: Say, progress: Progress | None) -> Con
 
 
 def _part_view(pair: PartPair, since: datetime) -> ConflictView:
-    """Two parts of blocks as hits, with the commit that named them."""
     first, second = (
         Hit(
             path=part.path,
@@ -157,7 +156,6 @@ class PartPair:
 
 
 def open_pairs(workspace: Workspace, trail: Trail) -> Iterator[PartPair]:
-    """The pairs of parts that contradict each other."""
     return (pair for pair in part_pairs(workspace, trail) if not pair.is_resolved)
 
 
@@ -187,8 +185,6 @@ def _distance(first: NamedPart, second: NamedPart) -> tuple[bool, int]:
 
 
 class _Files:
-    """The memory files, each read once and only where a mark asks for it."""
-
     def __init__(self, workspace: Workspace, trail: Trail) -> None:
         self._workspace, self._trail = workspace, trail
         self._listed = workspace.memory_files()

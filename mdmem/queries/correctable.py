@@ -98,7 +98,6 @@ def _with_changes(
 
 
 def _nearest_in_files(workspace: Workspace, paths: Iterable[FilePath], words: str) -> list[Entry]:
-    """The entries that share most words."""
     today, wanted = workspace.now().date(), _words(words)
     room = _MOST_BYTES
     shared: list[tuple[int, Entry]] = []

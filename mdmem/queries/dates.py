@@ -207,7 +207,6 @@ def parse_words(workspace: Workspace, text: str, direction: str = "past") -> Dat
 
 
 def _could_be_a_day(numbers: list[int]) -> bool:
-    """True if two of some numbers are a month and one of its days."""
     return any(
         1 <= month <= _MONTHS and 1 <= day <= monthrange(_LEAP_YEAR, month)[1]
         for month, day in permutations(numbers, 2)

@@ -41,7 +41,6 @@ _PROPOSAL = late.pattern(r"(?m)^Mdmem-Proposal: (\S+)$")
 
 
 def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> ChangeList:
-    """The changes to facts that a request asks for."""
     since, until = dates.days_asked(workspace, request.since, request.until)
     with trails.fresh_trail(workspace, say) as trail:
         changes = _newest_changes(workspace, trail, request, since, until)
@@ -58,7 +57,6 @@ def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> Change
 
 
 def changes_of_day(workspace: Workspace, day: date, say: Say) -> tuple[FactChange, ...]:
-    """All changes to facts on a day, newest first."""
     with trails.fresh_trail(workspace, say) as trail:
         return changes_between(workspace, trail, day, day)
 
@@ -105,7 +103,6 @@ def _passing(
 
 
 def _number_of(workspace: Workspace, trail: Trail, reference: str) -> int:
-    """The number of a commit in the trail. Raises HistoryProblem (`commit-not-found`)."""
     commit = workspace.repository.commit_named(reference)
     known = trail.commit_with_id(commit) if commit else None
     if known is None:

@@ -115,8 +115,6 @@ _FRONT = b"---"
 
 
 class _KnownAliases:
-    """The titles and aliases of files, each as it was read last."""
-
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.of_file: dict[FilePath, tuple[str, tuple[str, ...]]] = {}

@@ -57,7 +57,6 @@ def other_markdown(workspace: Workspace, memory: Container[str] = ()) -> tuple[F
 
 
 def other_markdown_note(workspace: Workspace) -> str | None:
-    """A line for the user on Markdown that is not memory, if any, and how to include it."""
     paths = other_markdown(workspace)
     if not paths:
         return None

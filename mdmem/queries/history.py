@@ -60,7 +60,6 @@ _WEEK_SECONDS = 7 * 24 * 60 * 60
 def show_history(
     workspace: Workspace, request: ShowHistory, say: Say
 ) -> SectionHistory | FactHistory:
-    """The history of a section (or the preamble) or a fact; else of a file or all memory."""
     path = lookup.memory_file(workspace, request.file) if request.file is not None else None
     with trails.fresh_trail(workspace, say) as trail:
         if request.preamble:

@@ -69,6 +69,5 @@ def _is_statement(hit: Hit) -> bool:
 
 
 def _time(hit: Hit) -> tuple[date, float]:
-    """The day of its log or of its commit, and the commit's time."""
     since = hit.since or datetime.max
     return hit.day or since.date(), since.timestamp()

@@ -30,7 +30,6 @@ class LikeSearch:
 
     @property
     def text(self) -> str:
-        """The new line."""
         return self._text
 
     @property

@@ -189,8 +189,6 @@ Command = Callable[[FactId], str]
 
 @dataclass(frozen=True, slots=True)
 class FactLocation:
-    """The location of a fact: its file, the document in that, and the list item."""
-
     path: FilePath
     document: Document
     item: Item
@@ -224,7 +222,6 @@ def locate_fact(
 
 
 def locate_in(path: FilePath, document: Document, reference: str) -> list[FactLocation]:
-    """Every location of a fact in a document."""
     return [
         FactLocation(path, document, item) for item in fact_editor.items_named(document, reference)
     ]
@@ -349,7 +346,6 @@ def _not_found(workspace: Workspace, reference: str, command: Command) -> FactPr
 
 
 def file_hint(workspace: Workspace, word: str) -> str:
-    """The history command of a file named instead of a fact, if it is one."""
     path = file_named(workspace, word)
     return (
         f"It is a file. To see its changes: {verb('history')} {shlex.quote(path)}" if path else ""
@@ -366,14 +362,12 @@ def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
 
 
 def forget_command(fact: FactId) -> str:
-    """The command that removes a fact."""
     return f"{verb('forget')} {fact}"
 
 
 def locations_to_forget(
     workspace: Workspace, change: Forget, kinds: tuple[FileKind, ...]
 ) -> list[FactLocation]:
-    """The lines in files of these kinds that a change may be meant to forget."""
     locations = locate_fact(workspace, change.fact, kinds, keys=True)
     if change.section is None:
         return locations
@@ -413,7 +407,6 @@ def marks_at(workspace: Workspace, locations: Sequence[FactLocation]) -> list[Ma
 def current_locations(
     workspace: Workspace, locations: Sequence[FactLocation]
 ) -> list[FactLocation]:
-    """The locations of facts that no mark has superseded or retracted there."""
     return [
         location
         for location, mark in zip(locations, marks_at(workspace, locations), strict=True)
@@ -424,7 +417,6 @@ def current_locations(
 def written_by(
     workspace: Workspace, locations: Sequence[FactLocation], actor: str | None, session: str | None
 ) -> list[FactLocation]:
-    """The locations of entries that an actor wrote in a session."""
     written: set[tuple[FilePath, int]] = set()
     with trails.fresh_trail(workspace) as trail:
         for path, document in {location.path: location.document for location in locations}.items():
@@ -578,7 +570,6 @@ def fact_by_key(trail: Trail, key: str, path: FilePath | None = None) -> FactId 
 def with_similar_facts(
     trail: Trail, problem: SectionProblem, words: str, command: Command, path: FilePath | None
 ) -> SectionProblem:
-    """Add facts (of one file) with these words to the hint."""
     hint = similar_facts_hint(trail, words, command, path)
     if not hint:
         return problem

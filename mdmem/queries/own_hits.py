@@ -22,7 +22,6 @@ from mdmem.workspace import Workspace
 
 
 def in_search(workspace: Workspace, request: Search, result: SearchResult) -> SearchResult:
-    """The answer to a search as its actor sees memory."""
     hits = _with_own(workspace, request, result.hits)
     return replace(result, hits=hits[: request.limit or None])
 
@@ -112,7 +111,6 @@ def _hits(own: OwnFiles, part: Part, score: float) -> Iterator[Hit]:
 
 
 def _fits(request: Search | ListFacts, hit: Hit) -> bool:
-    """True if a hit passes the filter of a request, by the labels of the index."""
     has = {
         *place_labels(hit.path, hit.section).split(" "),
         *(as_label("tag", folded_label(tag)) for tag in hit.tags),

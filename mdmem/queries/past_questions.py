@@ -17,8 +17,6 @@ from mdmem.startup.records import dataclass
 
 
 class Asked(Enum):
-    """The version of a fact that a question asks for."""
-
     ALL = auto()
     BEFORE_VERSION = auto()
     AFTER_VERSION = auto()
@@ -42,11 +40,9 @@ class CalendarSpan:
     to_next: bool = False
 
     def in_year(self, year: int) -> tuple[date, date]:
-        """Its first and last day in a year."""
         return _day(year, *self.first), _day(year + self.to_next, *self.last)
 
     def has(self, day: date) -> bool:
-        """True if a day is one of them."""
         years = [self.year] if self.year else [day.year - self.to_next, day.year]
         return any(first <= day <= last for first, last in map(self.in_year, years))
 

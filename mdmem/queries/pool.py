@@ -25,8 +25,6 @@ class Pool:
 
 
 class _KeptPool:
-    """The parts of a pool that a long-lived process keeps between calls."""
-
     def __init__(self) -> None:
         self.workspaces: dict[Path, Workspace] = {}
         self.joined: tuple[Indexes, SearchIndex, Indexes] | None = None
@@ -111,7 +109,6 @@ def _reason(problem: Exception) -> str:
 
 
 def start_catching_up(workspace: Workspace) -> None:
-    """Bring the indexes of the pool up to date in the background."""
     for each in open_pool(workspace).workspaces.values():
         background.start_catching_up(each)
 

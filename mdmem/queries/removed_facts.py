@@ -32,8 +32,6 @@ _BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class TakenOut:
-    """A fact that a person took out, and when."""
-
     fact: FactId
     text: str
     time: datetime

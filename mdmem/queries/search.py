@@ -161,13 +161,11 @@ def search_in(
 def nearest_entries(
     workspace: Workspace, texts: Iterable[str], say: Say
 ) -> list[tuple[str, tuple[str, ...]]]:
-    """Each text with the texts of the current entries that are nearest to it."""
     index = fresh_index(workspace, say, current=True)
     return [(text, nearest_in(workspace, index, text, say)) for text in texts]
 
 
 def nearest_in(workspace: Workspace, index: FreshIndex, text: str, say: Say) -> tuple[str, ...]:
-    """The texts of the entries in an index that are nearest to a text."""
     return tuple(
         hit.text
         for hit in search_in(workspace, index, Search(query=text, limit=_NEAREST), say).hits
@@ -521,14 +519,12 @@ def best_tagged(listed: FactList, tags: tuple[str, ...], limit: int) -> FactList
 
 
 def tag_catalogue(workspace: Workspace, say: Say, progress: Progress | None = None) -> TagCatalogue:
-    """The tags of current facts, the most used first."""
     return tags_in(workspace, fresh(workspace, say, progress), say, progress)
 
 
 def tags_in(
     workspace: Workspace, index: FreshIndex, say: Say, progress: Progress | None = None
 ) -> TagCatalogue:
-    """The same, from an index."""
     today = workspace.now().date()
     entry_filter = Filter(
         facts_only=True, valid_on=today, zone=config.zone(workspace.settings.timezone)

@@ -74,7 +74,6 @@ def status(workspace: Workspace) -> WorkspaceStatus:
 def _vectors(
     workspace: Workspace, index: SearchIndex
 ) -> tuple[VectorStatus | None, tuple[str, ...]]:
-    """The entries with vectors, and a note where the settings name no model for them."""
     if workspace.settings.vectors == "off":
         return None, ()
     from mdmem.vectors.fill import vector_status  # noqa: PLC0415 - only with vectors
@@ -86,8 +85,6 @@ def _vectors(
 
 
 def unsaved_files(workspace: Workspace) -> tuple[FilePath, ...]:
-    """The memory files that differ from HEAD; git is asked again where something has moved."""
-
     def make() -> tuple[FilePath, ...]:
         pending = workspace.repository.pending()
         return tuple(path for path in pending if workspace.kind_of(path).is_memory)
@@ -96,7 +93,6 @@ def unsaved_files(workspace: Workspace) -> tuple[FilePath, ...]:
 
 
 def _other_branches(workspace: Workspace) -> tuple[tuple[MoreFacts, ...], tuple[str, ...]]:
-    """The branches with more facts, and a note where they cannot be read."""
     try:
         more = kept.answer(
             workspace,
@@ -110,7 +106,6 @@ def _other_branches(workspace: Workspace) -> tuple[tuple[MoreFacts, ...], tuple[
 
 
 def waiting_proposals(workspace: Workspace) -> Waiting:
-    """The number of open proposals, and since when the oldest one waits."""
     return kept.answer(
         workspace,
         "waiting",

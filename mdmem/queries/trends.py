@@ -172,7 +172,6 @@ class _TrendReader:
         )
 
     def _makers(self, changes: Sequence[FactChange]) -> tuple[Counter[int], Counter[int]]:
-        """The changes of each day by people, and those by agents."""
         people, agents = Counter[int](), Counter[int]()
         for change in changes:
             is_agent = self._workspace.is_agent(change.actor)
@@ -271,7 +270,6 @@ class _TrendReader:
     # Sections.
 
     def _sections(self) -> tuple[tuple[TrendSection, ...], tuple[TrendSection, ...]]:
-        """The curated sections that changed most in the period, and those untouched longest."""
         start = self._start_of(self._days[0])
         counts: list[tuple[int, int, int]] = []
         for lineage, (path, numbers) in self._trail.versions_of_sections().items():

@@ -50,11 +50,9 @@ class FactVersion:
 
     @property
     def words(self) -> frozenset[str]:
-        """Its terms."""
         return _terms(self.row.entry.text)
 
     def days_within(self, first: date, last: date) -> int:
-        """The number of days from `first` to `last` on which it held."""
         end = (
             last.toordinal() + 1
             if self.end is None
@@ -204,7 +202,6 @@ class _ChainFinder:
         return nearest
 
     def _first_day(self, link: ChainLink) -> date:
-        """The first day of a link: that of its log, else of its commit."""
         return layout.day_of(link.path, self._workspace.daily) or self._local_day(link.start.number)
 
     def _local_day(self, number: int) -> date:

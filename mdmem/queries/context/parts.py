@@ -68,12 +68,10 @@ def cited_line(line: int, text: str) -> str:
 
 
 def heading_line(heading: str) -> str:
-    """A heading as it is printed."""
     return f"## {heading}"
 
 
 def write_block(paragraphs: Sequence[Paragraph]) -> str:
-    """The whole block; empty without paragraphs."""
     return (
         "\n".join((BLOCK_OPENING, _PREFACE, *_lines(paragraphs), BLOCK_CLOSING))
         if paragraphs
@@ -138,7 +136,6 @@ class Candidate:
 
     @property
     def citation(self) -> str:
-        """Its file and line, after the name of another workspace."""
         name = "" if self.workspace is None else f"{self.workspace}:"
         return f"{clean_line(f'{name}{self.path}')}:{self.line}"
 
@@ -420,7 +417,6 @@ def candidate(
     score: float | None = None,
     time: str = "",
 ) -> Candidate:
-    """The entry of a hit as a block prints it."""
     text, cut = shorten(clean_line(hit.text))
     kind = f"[{hit.kind}] " if hit.kind not in (None, _PLAIN_KIND) else ""
     contradicted = f" (contradicts {', '.join(hit.contradicts)})" if hit.contradicts else ""
@@ -480,7 +476,6 @@ def _file_rest(left_out: Sequence[Candidate]) -> str:
 
 
 def profile_offer(hits: Iterable[Hit], files: Sequence[FilePath], most: int) -> Offer:
-    """The own text of the profiles, file by file, from at most so many entries."""
     ordered = sorted(
         (hit for hit in hits if hit.path in files),
         key=lambda hit: (files.index(FilePath(hit.path)), hit.start_line),
@@ -523,7 +518,6 @@ def _pinned_rank(hit: Hit) -> int:
 
 
 def tasks_offer(document: Document, path: FilePath) -> Offer:
-    """The open tasks: name, goal, last note."""
     sections = [section for section in document.sections if section.level == _LEVEL]
     return Offer(tuple(_task(document, path, section) for section in sections), rest=_file_rest)
 
@@ -552,7 +546,6 @@ def _task(document: Document, path: FilePath, section: Section) -> Candidate:
 
 
 def days_offer(hits: Iterable[Hit], today: date, most: int) -> Offer:
-    """Today and yesterday, the newest entries first."""
     names = {today: "Today", today - timedelta(days=1): "Yesterday"}
     recent = [(hit, hit.day) for hit in hits if hit.day in names]
     ordered = sorted(
@@ -609,7 +602,6 @@ def say_the_same(left: Candidate, right: Candidate) -> bool:
 
 
 def tags_part(counts: Sequence[TagCount], room: int) -> tuple[PartResult, Paragraph | None]:
-    """The most used tags with their counts on one line, as many as fit."""
     labels = [clean_line(f"{count.tag} {count.count}") for count in counts[:_MOST_TAGS]]
     shown = next(
         (
@@ -633,7 +625,6 @@ def tags_part(counts: Sequence[TagCount], room: int) -> tuple[PartResult, Paragr
 def notes_part(
     fillings: Iterable[Filling], stale: bool, room: int, missing: Sequence[str] = ()
 ) -> tuple[PartResult, Paragraph | None]:
-    """Workspaces not read, a stale index, contradictions among entries shown; as many as fit."""
     shown = [each for filling in fillings for each in filling.shown]
     notes = [
         *missing_note(missing),
@@ -652,18 +643,15 @@ def notes_part(
 
 
 def missing_note(missing: Sequence[str]) -> list[str]:
-    """The note that names workspaces which were not read."""
     return [f"not read: {clean_line(', '.join(missing))}"] if missing else []
 
 
 def notes_tokens(notes: Iterable[str]) -> int:
-    """The tokens of a part of such notes."""
     lines = [f"- {note}" for note in notes]
     return _line_tokens("Notes", *lines) if lines else 0
 
 
 def may_have_notes(offers: Iterable[Offer], stale: bool) -> bool:
-    """True if there may be anything to note on what parts show."""
     return stale or any(each.contradicts for offer in offers for each in offer.candidates)
 
 
@@ -688,6 +676,5 @@ def _line_tokens(heading: str, *lines: str) -> int:
 
 
 def without_given(offer: Offer, given_ids: Collection[str]) -> tuple[Offer, int]:
-    """An offer without what a session has been given, and how many entries that are."""
     kept = tuple(each for each in offer.candidates if each.id not in given_ids)
     return Offer(kept, by_worth=offer.by_worth, rest=offer.rest), len(offer.candidates) - len(kept)
