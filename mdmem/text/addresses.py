@@ -18,7 +18,6 @@ _MAX_LISTED = 8
 
 
 def join_path(path: SectionPath) -> str:
-    """A section path as it is written and shown."""
     return PATH_SEPARATOR.join(path)
 
 
@@ -74,7 +73,6 @@ def is_named(path: SectionPath, address: str) -> bool:
 
 
 def similar_paths(document: Document, address: str) -> tuple[str, ...]:
-    """Up to three paths of the document that resemble an address."""
     name = plain_title(address).casefold()[:_MAX_COMPARED_CHARS]
     path_of_name: dict[str, str] = {}
     for section in document.sections[:_MAX_COMPARED_SECTIONS]:
@@ -127,12 +125,10 @@ def find_section(
 
 
 def create_remedy() -> str:
-    """The remedy for a missing section of a verb that can create it."""
     return f"Add {field('create')} to create the section."
 
 
 def preamble_remedy(document: Document) -> str:
-    """The remedy for a missing section of a verb that can show the preamble."""
     return "" if document.sections else f"Use {field('preamble')} for its text."
 
 

@@ -50,7 +50,6 @@ class _FileWarning:
 
 
 def refusals(problems: Iterable[Problem], allow: Collection[str]) -> tuple[Problem, ...]:
-    """The errors that `allow` does not let through."""
     allowed = {_ALLOWED_CODES[name] for name in allow if name in _ALLOWED_CODES}
     return tuple(
         problem for problem in problems if problem.level == "error" and problem.code not in allowed
@@ -84,7 +83,6 @@ def secrets_in_text(name: str, text: str) -> Iterator[Problem]:
 
 
 def refuse_errors(problems: Iterable[Problem], allow: frozenset[str]) -> None:
-    """Raise the first error that is not allowed as a RefusedChange."""
     refused = refusals(problems, allow)
     if refused:
         first = refused[0]
@@ -126,15 +124,8 @@ def check(
 ) -> tuple[Problem, ...]:
     """The problems of a change to one file that git is about to commit, by line.
 
-    Args:
-        path: after the change.
-        before: the content, under any old name; None: a new file.
-        after: None where it was removed.
-        kind: only memory files have problems.
-        settings: the budgets.
-        renamed_from: its old path, if it was renamed.
-        was_log: the day of the log that it was, where the settings say so.
-        is_note: a person's own notes; losses are only warnings there.
+    `before` is the content, under any old name. `was_log`: the day of the log that it was, where
+    the settings say so. `is_note`: a person's own notes; losses are only warnings there.
     """
     if not kind.is_memory:
         return ()
@@ -183,7 +174,6 @@ def find_errors(
 
 
 def shrinks_too_much(before: bytes | None, after: bytes | None) -> bool:
-    """True if a change takes more lines out of a memory file than it may."""
     return _count_excessive_losses(_lines(before), _lines(after)) > 0
 
 

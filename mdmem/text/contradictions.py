@@ -32,7 +32,6 @@ def find_conflicts(
     Args:
         claims: current ones; those expired by `today` contradict nothing.
         marks: contradictions and resolutions in force, oldest first.
-        today: the day that is asked about.
     """
     unexpired = [claim for claim in claims if claim.until is None or claim.until >= today]
     last_marks = {pair: of_pair[-1].kind for pair, of_pair in marks_of_pairs(marks).items()}

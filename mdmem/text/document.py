@@ -82,7 +82,6 @@ class Document:
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """All blocks in their order."""
         return tuple(starmap(Block, spans(self.pieces, self.lines)))
 
     @property
@@ -92,7 +91,6 @@ class Document:
 
     @property
     def preamble_end(self) -> int:
-        """The line after the preamble: that of the first heading."""
         return self.sections[0].start if self.sections else len(self.lines)
 
     @property
@@ -104,7 +102,6 @@ class Document:
         return max(("\n", "\r\n", "\r"), key=ends.count)
 
     def slice(self, start: int, end: int) -> str:
-        """The text of lines `start` up to `end`."""
         return "".join(self.lines[start:end])
 
     def section_at(self, line: int) -> Section | None:
@@ -113,7 +110,6 @@ class Document:
         return self.sections[count - 1] if count else None
 
     def path_at(self, line: int) -> SectionPath:
-        """The path of the section that holds the line; empty in the preamble."""
         section = self.section_at(line)
         return section.path if section else ()
 
@@ -129,7 +125,6 @@ class Document:
         return tuple(starmap(Block, self.spans_in(start, end)))
 
     def spans_in(self, start: int, end: int) -> Iterator[tuple[BlockKind, int, int]]:
-        """Kind, first line and line after the last one of the `blocks_in` some lines."""
         first = max(0, bisect_right(self.pieces, start, key=itemgetter(1)) - 1)
         last = bisect_left(self.pieces, end, lo=first, key=itemgetter(1))
         for span in spans(self.pieces[first:last], self.lines):
@@ -184,7 +179,6 @@ def split_lines(text: str) -> list[str]:
 
 
 def with_line_end(text: str, end: str) -> str:
-    """`text` with every line end replaced by `end`."""
     if end == "\n" and "\r" not in text:
         return text
     return _LINE_END.sub(end, text)
@@ -196,7 +190,6 @@ def blank_line(before: str, end: str) -> str:
 
 
 def is_blank(line: str) -> bool:
-    """True if a line holds nothing but spaces and tabs."""
     return not line.strip(" \t\r\n")
 
 
@@ -296,7 +289,6 @@ def _source(body: str, lines: list[str], front: int) -> str:
 
 
 def parse_bytes(data: bytes) -> Document:
-    """Parse the bytes of a file: `parse(decode(data))`."""
     return parse(decode(data))
 
 
@@ -315,12 +307,10 @@ def section_etag(document: Document, section: Section) -> str:
 
 
 def tree_etag(document: Document, section: Section) -> str:
-    """The etag of a section with its subsections."""
     return etag(document, section.start, section.tree_end)
 
 
 def preamble_etag(document: Document) -> str:
-    """The etag of the text before the first heading."""
     return etag(document, document.front, document.preamble_end)
 
 

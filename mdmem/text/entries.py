@@ -43,12 +43,8 @@ def entries(
 ) -> tuple[Entry, ...]:
     """The entries of a file in order, without empty blocks and mdmem's instructions.
 
-    Args:
-        path: that of a daily log, or a date in a name, gives entries their day.
-        tags: of the front matter, for each entry.
-        start: the first line (from 0) that an entry may begin in.
-        end: the line after the last one that an entry may begin in.
-        daily: names of daily logs, if set.
+    The `path` of a daily log, or a date in a name, gives entries their day; each has the `tags` of
+    the front matter. They begin in lines `start` up to `end`, from 0.
     """
     end = len(document.lines) if end is None else end
     return tuple(

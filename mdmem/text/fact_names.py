@@ -101,7 +101,6 @@ def require_one_sort(name: str, fitting: Mapping[str, Collection[FactId]]) -> No
 
 
 def names_any(name: str, facts: Collection[FactId]) -> bool:
-    """True if a text or an id means one of some facts."""
     prefix = id_prefix(name)
     ids = {*exact_ids(name), *similar_ids(name)}
     return not ids.isdisjoint(facts) or any(prefix and each.startswith(prefix) for each in facts)
@@ -114,7 +113,6 @@ def id_prefix(word: str) -> str:
 
 
 def require_unique_id(prefix: str, ids: Collection[FactId]) -> None:
-    """Refuse a prefix of several ids; raises FactProblem `fact-ambiguous`."""
     if len(ids) > 1:
         listed = sorted(ids)
         raise FactProblem(

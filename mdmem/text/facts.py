@@ -228,7 +228,6 @@ def plain_id(text: str) -> FactId:
 
 
 def split_kind(words: str) -> tuple[str | None, str]:
-    """The kind that an item's words begin with, and the rest of them."""
     match = KIND_LABEL.match(words)
     rest = words[match.end() :].lstrip() if match else ""
     return (match[1], rest) if match and rest else (None, words)
@@ -256,7 +255,6 @@ def parse_text(words: str) -> Fact:
 
 
 def paragraph_end(text: str) -> int:
-    """The offset at which the first paragraph of a text ends."""
     words = text.lstrip()
     if "\n" not in words or words.startswith(("```", "~~~")):
         return len(text)
@@ -315,7 +313,6 @@ def has_words(item: str) -> bool:
 
 
 def section_items(document: Document, section: Section) -> tuple[Item, ...]:
-    """The facts of a section's own text."""
     return items(document, section.body, section.end)
 
 
@@ -448,7 +445,6 @@ def _add_key(text: str, key: str, gap: str) -> str:
 
 
 def require_kind(kind: str) -> str:
-    """The kind, if it has the form of one."""
     if not _KIND_NAME.fullmatch(kind):
         raise LabelProblem(
             "bad-text", f"{kind!r} cannot be a kind: a kind is a word of at least two letters"

@@ -53,7 +53,6 @@ def is_short(prompt: str) -> bool:
 
 
 def may_follow(prompt: str) -> bool:
-    """True for a follow-up or a short prompt, but for an acknowledgement."""
     return (is_follow_up(prompt) or is_short(prompt)) and not is_acknowledgement(prompt)
 
 

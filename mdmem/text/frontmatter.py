@@ -48,7 +48,6 @@ NO_LABELS = FileLabels()
 
 
 def labels(document: Document) -> FileLabels:
-    """The labels that the front matter of a document gives the whole file."""
     if not document.front:
         return NO_LABELS
     metadata = values(document)

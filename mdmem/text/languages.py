@@ -11,9 +11,7 @@ LANGUAGES = (en, de, fr, es, zh)
 
 
 def rows_of(name: str) -> tuple[Any, ...]:
-    """The rows of the tables of this name of all languages: patterns, or pairs of a pattern and a
-    value.
-    """
+    """Patterns, or pairs of a pattern and a value."""
     return tuple(row for each in LANGUAGES for row in getattr(each, name))
 
 
@@ -24,7 +22,6 @@ def alternatives(name: str) -> str:
 
 
 def words_of(name: str) -> frozenset[str]:
-    """The words of this name of all languages."""
     return frozenset(word for each in LANGUAGES for word in getattr(each, name).split())
 
 
@@ -47,7 +44,6 @@ def without_tail(text: str) -> str:
 
 
 def bare_statement(sentence: str) -> str:
-    """A sentence without the words at its ends that state nothing."""
     text, before = sentence.strip(), ""
     while text != before:
         before = text

@@ -379,12 +379,8 @@ def _width(marker: str, space: str) -> int:
 
 
 def scan(source: str, first: int, parser: Parser) -> ScanResult:
-    """The headings and pieces of a text.
-
-    Args:
-        source: with LF, also at the end.
-        first: the number of its first line.
-        parser: for uncertain stretches.
+    """The headings and pieces of a text; `source` has LF, also at the end, `first` is the number of
+    its first line.
     """
     return _Scanner(source, first, parser).run()
 
