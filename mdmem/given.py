@@ -62,24 +62,19 @@ class SessionRecord:
 
     @property
     def all_given(self) -> frozenset[str]:
-        """The ids of all entries ever given."""
         return frozenset((*self.earlier, *self.before, *self.given))
 
     def with_given(self, ids: Iterable[str]) -> SessionRecord:
-        """After the session was given more entries."""
         return replace(self, given=tuple(dict.fromkeys((*self.given, *ids)))[-_MOST_IDS:])
 
     def with_block(self, text: str) -> SessionRecord:
-        """After the session was given a block at its start."""
         return replace(self, block=block_hash(text))
 
     def in_next_cycle(self) -> SessionRecord:
-        """After a compaction."""
         seen = self.after_summary()
         return replace(seen, cycle=self.cycle + 1, given=(), before=self.given, block=None)
 
     def after_summary(self) -> SessionRecord:
-        """After the summary of a compaction has been seen."""
         earlier = tuple(dict.fromkeys((*self.earlier, *self.before)))
         return replace(self, before=(), earlier=earlier[-_MOST_IDS:])
 
@@ -94,7 +89,6 @@ def block_hash(text: str) -> str:
 
 
 def read_record(state: Path, session: str) -> SessionRecord:
-    """The record of a session; an empty one where there is none, or none that can be read."""
     try:
         return _parse(session, json.loads(_path(state, session).read_bytes()))
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
@@ -209,8 +203,6 @@ def _text_of(value: Any) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class GuardedTexts:
-    """The new texts in order, and the number dropped."""
-
     kept: tuple[str, ...]
     dropped: int
 
@@ -222,7 +214,6 @@ def strip_blocks(text: str) -> str:
 
 
 def text_id(text: str) -> FactId:
-    """The id of a text as a fact."""
     return parse_text(text).id
 
 
@@ -230,7 +221,6 @@ _parsed = lru_cache(maxsize=1024)(parse_text)
 
 
 def restates(text: str, entry: str) -> bool:
-    """True if a text says what an entry says, in nearly the same words."""
     claim, current = _parsed(text), _parsed(entry)
     if claim.id == current.id:
         return True
