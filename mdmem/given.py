@@ -31,7 +31,6 @@ from mdmem.text.facts import normalise, parse_text, shortened, split_key
 from mdmem.transcripts import tags
 
 GIVEN_NAME = "given"
-"""The folder of the records, in the state folder."""
 _LOCK_NAME = "given.lock"
 _KEPT_SECONDS = 30 * 24 * 3600
 _ID_DIGITS = 32

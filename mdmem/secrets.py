@@ -148,7 +148,6 @@ def _token(kind: str, pattern: str, *literals: str) -> Rule:
 
 
 def _inner(kind: str, pattern: str, literal: str) -> Rule:
-    """A token with the issuer's mark inside."""
     return Rule(
         kind=kind, literals=(literal,), pattern=_WORD + pattern + _END, judge=_is_no_example
     )
@@ -356,7 +355,6 @@ _FOLDED_LITERALS, _TOKEN_LITERALS = (
 ALLOW_COMMENT = "<!-- mdmem: allow secret -->"
 """Exempts its line."""
 REDACTED = "[REDACTED:"
-"""The beginning of the replacement of a secret."""
 _ALLOWED = late.pattern(r"(?i)mdmem:\s?allow[ -]secret|gitleaks:allow|pragma: allowlist secret")
 """Exempting comments of mdmem and of common scanners."""
 

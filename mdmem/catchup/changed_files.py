@@ -238,7 +238,6 @@ class PageWorker:
         return self._process.stdout
 
     def _ask(self, chunks: Chunks) -> int:
-        """Ask for the first of `chunks`, taken from there; the number of bytes sent."""
         self._asked.append(chunks.popleft())
         return self._send(self._asked[-1])
 
@@ -519,7 +518,6 @@ class ChangedFiles:
 
 
 def is_much(stamps: Iterable[str]) -> bool:
-    """True if two processes read files with these stamps faster than one."""
     return (os.cpu_count() or 1) > 1 and sum(map(stamp_bytes, stamps)) >= _MUCH_BYTES
 
 

@@ -198,7 +198,6 @@ def unsaved(workspace: Workspace) -> Look | None:
 
 
 def _folders(workspace: Workspace, paths: Iterable[str]) -> set[str]:
-    """The folders with memory files, and those above them in the work tree."""
     top, prefix = str(workspace.repository.root), workspace.repository.prefix
     within = {prefix + path.rpartition("/")[0] for path in paths if not layout.is_outside(path)}
     parts = (folder.strip("/").split("/") for folder in {prefix, *within})

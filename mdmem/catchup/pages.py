@@ -100,7 +100,6 @@ class PageReader:
         return SnapshotFile(stamp, digest, any(page.uncommitted)), page
 
     def entries_of_removed_file(self, path: FilePath) -> FileEntries:
-        """The removed entries of a file that HEAD has and the disk has not."""
         return self._page(path, ())
 
     def _states_from_trail(self, path: FilePath, data: bytes) -> tuple[EntryState, ...]:
@@ -210,7 +209,6 @@ class PageReader:
         )
 
     def _paired_claims(self, path: FilePath, facts: set[FactId]) -> Iterator[Claim]:
-        """Other files' claims that are marked as contradicting some facts of this file."""
         pairs = [
             pair
             for mark in self._pair_marks

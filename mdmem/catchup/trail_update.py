@@ -77,7 +77,6 @@ class CommitPages:
         )
 
     def at_commit(self, commit: CommitId, path: FilePath) -> FileVersion | None:
-        """A memory file as a commit has it; None where it has none, or none that can be indexed."""
         data = self._workspace.repository.read(commit, [path])[path]
         return None if data is None else self._parse(data, path)
 
@@ -479,7 +478,6 @@ def stored_trail(workspace: Workspace) -> Trail:
 
 
 def settings_digest(workspace: Workspace) -> str:
-    """A digest of everything that the trail depends on besides the commits."""
     borders = workspace.history_borders()
     settings = repr(
         (

@@ -288,7 +288,6 @@ def _continues(trail: TextTrail, revision: Revision, before: Revision) -> bool:
 
 
 def _presence(trail: TextTrail, group: Sequence[Revision]) -> TextPresence:
-    """The period of a group: from its earliest beginning to an end that nothing followed."""
     numbers = {each.number for each in group}
     came = min(
         (each.begun for each in group if numbers.isdisjoint(each.previous)),

@@ -138,7 +138,6 @@ class ChangedSections:
 
     @property
     def new_paths(self) -> dict[int, SectionPath]:
-        """The paths that old sections have in the new document, by their old positions."""
         return {position: part.section for position, part in self.continuation.items()}
 
     def renamed(self, before: Document) -> Document:

@@ -148,7 +148,6 @@ class ParsedNote:
         return next((key for each, key in self.keys if each == fact), None)
 
     def sender_of(self, fact: FactId) -> str | None:
-        """The name of another person than the user who said a fact."""
         return next((name for each, name in self.senders if each == fact), None)
 
     @property

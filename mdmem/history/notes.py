@@ -302,7 +302,6 @@ class ChangedText:
         return any(not self.facts.isdisjoint(pair) for pair in pairs)
 
     def limit(self, each: QuotingNote) -> ParsedNote:
-        """The note of a squashed commit with its statements about this text only."""
         note, facts = each.note, self.facts
         return replace(
             note,

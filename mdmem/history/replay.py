@@ -58,7 +58,6 @@ class CombinedLine:
 
 _NOTHING: Mapping[str, CombinedLine] = MappingProxyType({})
 _MIN_LIKENESS = 0.75
-"""The least likeness of a line to the one that it replaced."""
 
 
 @dataclass(slots=True)

@@ -253,7 +253,6 @@ class StepMarks:
         ]
 
     def add_superseded(self, supersessions: Sequence[StatedSupersession]) -> None:
-        """Mark the facts that commits supersede and that stay in their files."""
         for supersession in supersessions:
             if not self._had_ended_before(supersession):
                 self._mark(

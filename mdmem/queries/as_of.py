@@ -177,7 +177,6 @@ def was_live(each: Occurrence | Mark, known: Ranges) -> bool:
 
 
 def was_current(trail: Trail, occurrence: Occurrence, known: Ranges) -> bool:
-    """True if it was live, and no mark on it in force, where only some commits are known."""
     marks = trail.marks_of(occurrence.number, include_ended=True)
     return was_live(occurrence, known) and not any(was_live(mark, known) for mark in marks)
 

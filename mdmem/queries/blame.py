@@ -43,7 +43,6 @@ class SectionOnDisk:
 
 
 def commit_times(workspace: Workspace, trail: Trail) -> TimeOf:
-    """A function that gives the moment of a commit in the user's time zone, for one answer."""
     moments = trail.moments(dates.end_of_today(workspace))
     return lambda number: workspace.local_time(moments.of(number))
 
@@ -51,7 +50,6 @@ def commit_times(workspace: Workspace, trail: Trail) -> TimeOf:
 def section_on_disk(
     workspace: Workspace, path: FilePath, address: str | None, nth: int | None
 ) -> SectionOnDisk:
-    """The section of an address, or the preamble; raises PathProblem, SectionProblem."""
     data = files.read(files.path_on_disk(workspace.root, path))
     if data is None:
         raise lookup.missing_file(workspace, path)
@@ -185,7 +183,6 @@ def statement_of(commit: TrailCommit) -> Commit:
 
 
 def shallow_notes(workspace: Workspace, trail: Trail) -> tuple[str, ...]:
-    """A line for the user that tells how far back history goes in a clone without all of it."""
     if missing_past := workspace.missing_past():
         return (missing_past,)
     first = trail.commit_numbered(1)

@@ -99,7 +99,6 @@ class _FileReader:
         )
 
     def _fact_lines(self, path: FilePath) -> list[int]:
-        """The lines of the current facts in a file, from 0."""
         request = ListFacts(file=path, limit=0)
         listed = facts_in(self.workspace, self.index, request, self.say)
         if self.workspace.contents is not None:

@@ -53,7 +53,6 @@ _MORE_CHANGES = 4
 """Changes of sections read per commit to be shown; also the factor of further attempts."""
 _FIRST_CHARACTERS = 60
 _MOST_KEPT = 20
-"""Sections whose changes are kept."""
 _WEEK_SECONDS = 7 * 24 * 60 * 60
 
 

@@ -276,7 +276,6 @@ def require_one_location(
 
 
 def _what_separates(locations: Sequence[FactLocation]) -> str:
-    """A sentence on the option that names one of several locations of a fact."""
     paths = {each.path for each in locations}
     sections = {each.document.path_at(each.item.start) for each in locations}
     both = {(each.path, each.document.path_at(each.item.start)) for each in locations}
@@ -388,7 +387,6 @@ def _items_in_section(document: Document, fact: str, address: str) -> tuple[Item
 
 
 def marks_at(workspace: Workspace, locations: Sequence[FactLocation]) -> list[Mark | None]:
-    """The mark in force at each location, superseded or retracted."""
     marks: dict[tuple[FilePath, int], Mark | None] = {}
     facts = {location.item.fact.id for location in locations}
     with trails.fresh_trail(workspace) as trail:
@@ -471,7 +469,6 @@ def log_copies(workspace: Workspace, fact: FactId) -> list[FactLocation]:
 
 
 def named_fact(trail: Trail, name: str, path: FilePath | None = None) -> FactId | None:
-    """The past or present fact with a text, key or id, in this order; raises FactProblem."""
     return (
         fact_by_text(trail, name, path)
         or fact_by_key(trail, name, path)
@@ -482,7 +479,6 @@ def named_fact(trail: Trail, name: str, path: FilePath | None = None) -> FactId 
 def current_occurrences(
     trail: Trail, fact: FactId, path: FilePath | None = None
 ) -> list[Occurrence]:
-    """The current occurrences of a fact (in a file), the newest first."""
     current = [each for each in _occurrences(trail, fact, path) if _is_current(trail, each)]
     return _in_order(trail, current)[::-1]
 
@@ -530,7 +526,6 @@ def _is_current(trail: Trail, occurrence: Occurrence) -> bool:
 
 
 def fact_by_id(trail: Trail, reference: str, path: FilePath | None = None) -> FactId | None:
-    """The past or present fact with this id or prefix; raises FactProblem (`fact-ambiguous`)."""
     prefix = fact_names.id_prefix(reference)
     ids = trail.ids_with_prefix(prefix) if prefix else ()
     fact_names.require_unique_id(prefix, ids)

@@ -62,7 +62,6 @@ def named(workspace: Workspace, name: str) -> Workspace:
 
 
 def described(workspace: Workspace) -> tuple[tuple[str, str, str], ...]:
-    """The name and the folder of each workspace of the pool, and why it cannot be read."""
     missing = open_pool(workspace).missing
     return tuple(
         (name, str(folder), missing.get(name, "")) for folder, name in _named(workspace).items()

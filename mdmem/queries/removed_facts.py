@@ -38,7 +38,7 @@ class TakenOut:
 
 
 class TakenOutFacts:
-    """Facts that a person removed by a commit (None: none), and purged words."""
+    """Facts that a person removed in the commits up to `commit`, and purged words."""
 
     def __init__(
         self, facts: Iterable[TakenOut], purged: tuple[PurgedWords, ...], commit: CommitId | None

@@ -258,7 +258,6 @@ class _TrendReader:
         return {each: list(accumulate(counts[:-1])) for each, counts in steps.items()}
 
     def _curated_lives(self, facts: Iterable[Sequence[_Stay]]) -> tuple[Counter[int], Counter[int]]:
-        """The curated facts that have ended, and those that are current, by their ages in hours."""
         ended, living = Counter[int](), Counter[int]()
         for stays in facts:
             curated = [stay for stay in stays if stay.is_curated]

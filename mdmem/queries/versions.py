@@ -214,7 +214,6 @@ class _ChainFinder:
 def choose_versions(
     versions: Sequence[FactVersion], readings: Iterable[PastQuestion], today: date
 ) -> tuple[PastQuestion | None, Sequence[FactVersion]]:
-    """The first reading that fits a fact, and the versions it means, if any."""
     if len(versions) < 2:
         return None, ()
     chooser = _Chooser(versions, today)

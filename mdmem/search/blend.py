@@ -98,10 +98,8 @@ def places(
 ) -> list[tuple[int, int]]:
     """The places (from 0) that entries no word found take, each with its number, in order.
 
-    Args:
-        shares: of the entries that words found, in their order.
-        like: of the others, best first.
-        ranks: the first place of each, from 1.
+    `shares`: of the entries that words found. `like`: of the others, best first. `ranks`: the first
+    place of each, from 1.
     """
     taken: list[tuple[int, int]] = []
     for number, (share, rank) in enumerate(zip(like, ranks, strict=False)):

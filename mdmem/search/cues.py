@@ -109,7 +109,6 @@ class QuestionCues:
 
 
 def entry_cues(entry: Entry, words: Collection[str], is_log: bool) -> int:
-    """The cues of an entry with these words; a name before a colon counts only in daily logs."""
     numbers, speaker = list(filter(str.isdigit, words)), _speaker(entry.text) if is_log else 0
     # Most entries have none, and then there is less to look at.
     if not numbers and _TIMES_AND_AMOUNTS.isdisjoint(words):
@@ -182,7 +181,6 @@ def begins_with_a_speaker(text: str) -> bool:
 
 
 def _speaker(text: str) -> int:
-    """The first name of the speaker that a text begins with, as a number, or 0."""
     match = _SPEAKER.match(text) if ":" in text else None
     return _first_name(match[1]) if match else 0
 

@@ -68,7 +68,6 @@ _ONLY_ENGLISH = (ENGLISH,)
 _READ_HITS = 8
 _TELLING_WORDS = 2
 _MOST_CHARS = 1000
-"""The maximum of characters read of each hit's text."""
 _QUESTION = late.pattern(
     r"(?i)^\W*(?:who|whom|whose|what|when|where|which|how|why|did|does|do|is|are|was|were|has|"
     r"have|had|can|could|would|should|will)\b"
@@ -124,7 +123,6 @@ class Evidence:
 
     @property
     def sum(self) -> float:
-        """The weighted sum of the measures. Above 0, memory carries the prompt."""
         return (
             CONSTANT
             + SCORE_WEIGHT * self.score

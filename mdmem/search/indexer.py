@@ -220,13 +220,10 @@ class SearchIndex:
         return self._finder.rows(path) if self._finder else []
 
     def with_overlay(self, paths: Collection[str], pages: Iterable[FileEntries]) -> SearchIndex:
-        """A copy that also finds changed files as they are now; nothing is written.
+        """A copy that also finds changed files as they are now, for current entries only.
 
-        Only for current entries. This object stays as it is, for other threads.
-
-        Args:
-            paths: files that differ from the snapshot, or are gone.
-            pages: the entries of those that exist.
+        `paths`: files that differ from the snapshot, or are gone. This object stays as it is, for
+        other threads.
         """
         assert self._finder is not None  # an index without documents is to be updated
         finder = self._finder.with_overlay(paths, ((page.path, page.rows) for page in pages))
@@ -246,8 +243,6 @@ class SearchIndex:
 
         Args:
             changed: files whose entries are replaced; iterated once, to save memory.
-            seen: the snapshot after the update.
-            progress: called with the number of files done.
             past: rows by the commit that ended them, replacing its former ones; iterated once.
             part: on a full build, documents after which search works already.
 

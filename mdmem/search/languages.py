@@ -98,10 +98,7 @@ def latin_language(language: str) -> str:
 
 
 def languages_of_file(texts: Sequence[Sequence[str]], usual: str) -> list[str]:
-    """The language of each text of a file, by their `lowered` words.
-
-    `usual` is that of a file whose words do not say.
-    """
+    """`texts` are `lowered` words. `usual` is the language of a file whose words do not say."""
     _known_words().add(*texts)
     evidence = list(map(_evidence, texts))
     usual, votes = latin_language(usual), Counter[str]()
@@ -134,9 +131,7 @@ def query_language(words: Iterable[str], spoken: Sequence[str]) -> str:
 
 
 def spoken_languages(count: Callable[[str], int], total: int) -> tuple[str, ...]:
-    """The languages of an index, most used first, by the numbers of entries in those beside
-    English.
-    """
+    """Most used first. `count` gives the number of entries in a language beside English."""
     counts = Counter({language: count(language) for language in BESIDE_ENGLISH})
     counts[ENGLISH] = total - counts.total()
     return tuple(language for language, number in counts.most_common() if number > 0) or (ENGLISH,)

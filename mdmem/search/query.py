@@ -235,11 +235,10 @@ def _term_clauses(terms: Terms, lexicon: Lexicon) -> tuple[Clause, ...]:
 
 
 def _shares_of_forms(words: Mapping[str, str], lexicon: Lexicon) -> dict[str, float]:
-    """The shares of their weights by which forms of one word are together as rare as the word.
+    """Of forms of one word, the one in a language that seldom has it would outweigh its usual one.
 
-    The form in a language that seldom has the word would outweigh the word's usual one.
-
-        `words`: the query's own term by each form's.
+    With these shares of their weights they are together as rare as the word. `words`: the query's
+    own term by each form's.
     """
     counts = {term: lexicon.holding(term) or lexicon.heading(term) for term in words}
     of_word = Counter[str]()
@@ -279,7 +278,6 @@ def own_terms(clauses: Iterable[Clause]) -> dict[str, dict[str, str]]:
 
 
 def _related_terms(terms: Terms, lexicon: Lexicon) -> dict[str, tuple[str, float]]:
-    """Related terms, each with the query's own term and its share of that one's weight."""
     related_terms: dict[str, tuple[str, float]] = {}
     own = ((word, word) for word in terms.words)
     for word, form in (*own, *terms.english):
@@ -312,7 +310,6 @@ def _likes(word: str, lexicon: Lexicon, is_own: bool) -> Iterator[tuple[str, flo
 
 
 def _inflected(word: str, lexicon: Lexicon) -> list[str]:
-    """Memory's words with the same beginning as an unknown word: forms, without a stemmer."""
     candidates = lexicon.beginning(word[: max(_SHORTEST_STEM, len(word) - _LONGEST_ENDING)])
     return [
         candidate for candidate in candidates if abs(len(candidate) - len(word)) <= _LONGEST_ENDING
@@ -374,7 +371,6 @@ def statement_term(statement: str) -> Query:
 
 
 def statement_query(statements: Collection[str], passing_filter: Filter, today: date) -> Query:
-    """The query for occurrences of statements (by label) that pass a filter, with a few others."""
     # For a set of terms the engine makes an automaton, which takes longer than a dozen terms.
     query = (
         Query.boolean_query([(Occur.Should, statement_term(each)) for each in statements])

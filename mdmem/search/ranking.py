@@ -135,10 +135,7 @@ _WEAKER = 0.9
 
 
 def static_factor(kind: FileKind, confidence: float | None, weaker: bool = False) -> float:
-    """The part of a score independent of the question; at most 1.
-
-    `confidence`: None for a person's pending text. `weaker`: it contradicts a better founded entry.
-    """
+    """Independent of the question, at most 1. `confidence`: None for a person's pending text."""
     trust = Source.USER_STATED.confidence if confidence is None else confidence
     return (
         _FILE_FACTORS.get(kind, 1.0)
@@ -294,7 +291,6 @@ def score_factors(
     decay: Decay | None = None,
     beside: float = 1.0,
 ) -> Iterator[Factor]:
-    """A candidate's factors other than 1, for an explanation; `beside` comes on top."""
     cues, day = candidates.cues[position], candidates.days[position]
     of_day = (
         *date_factors(day, question),

@@ -112,7 +112,7 @@ _Waiting = tuple[float, int, str, int, int, CandidateRow]
 class FirstHits:
     """The first hits of a search, chosen one by one.
 
-    A statement and its copies (`is_better_copy`) are one hit. A hit beside better ones ranks lower
+    A statement and its copies (`copy_rank`) are one hit. A hit beside better ones ranks lower
     (`ranking.beside_factor`), except in searches of the past, where versions belong together. Of a
     fact that several workspaces of a `pool` have, the first one's is the hit.
     """
@@ -287,10 +287,7 @@ def without_copies(
 ) -> list[int]:
     """Positions of entries that are no copies: curated lines, else the newest log line.
 
-    Args:
-        facts: the number shared with copies, or 0.
-        logged: the day of its log, or NO_DAY.
-        ages: see `age`.
+    `facts`: the numbers that copies share, or 0. `logged`: the days of their logs, or NO_DAY.
     """
     curated = {fact for fact, day in zip(facts, logged, strict=True) if day == ranking.NO_DAY}
     newest: dict[int, int] = {}

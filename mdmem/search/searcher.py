@@ -109,7 +109,6 @@ class IndexSearcher:
 
     @property
     def count(self) -> int:
-        """The number of entries that are current or expired."""
         return self._number(query.filter_query(Filter(), date.max))
 
     def _number(self, engine_query: tantivy.Query) -> int:
@@ -319,7 +318,6 @@ class IndexSearcher:
     def _likeness(
         self, ranked: _RankedCandidates, first: FirstHits, request: IndexQuery
     ) -> Likeness | None:
-        """The likeness of the candidates, if words leave doubt or it is always asked for."""
         meaning = request.meaning
         assert meaning is not None
         best = sorted((first.scores[number] for number, _ in first.best), reverse=True)
@@ -542,7 +540,6 @@ class IndexSearcher:
         ]
 
     def listed(self, passing_filter: Filter, today: date) -> list[Address]:
-        """The entries that `newest` counts, in any order."""
         hidden = self._hidden_copies(passing_filter, today)
         addresses = self._addresses(query.filter_query(passing_filter, today))
         return [address for address in addresses if _key(address) not in hidden]

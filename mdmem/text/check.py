@@ -57,7 +57,6 @@ def refusals(problems: Iterable[Problem], allow: Collection[str]) -> tuple[Probl
 
 
 def secrets_in_options(options: WriteOptions | Purge) -> Iterator[Problem]:
-    """Find secrets in what the commit message gets besides the change."""
     for name, text in (
         ("reason", options.reason),
         ("session", options.session),

@@ -121,7 +121,6 @@ class Document:
         return self.sections[section.index + 1 : last]
 
     def blocks_in(self, start: int, end: int) -> tuple[Block, ...]:
-        """The blocks that begin in lines `start` up to `end`."""
         return tuple(starmap(Block, self.spans_in(start, end)))
 
     def spans_in(self, start: int, end: int) -> Iterator[tuple[BlockKind, int, int]]:

@@ -84,7 +84,6 @@ def is_dated(text: str) -> bool:
 
 
 def may_repeat(text: str) -> bool:
-    """True for tasks and lines of a diary."""
     return is_dated(text) or bool(TASK_BOX.match(text))
 
 

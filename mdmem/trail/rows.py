@@ -332,7 +332,6 @@ def parse_shared_origin(row: SqlRow) -> tuple[int, Origin, int]:
 
 
 def parse_revision(row: SqlRow) -> Revision:
-    """A row of `SELECT_REVISIONS` with its whole text."""
     number, lineage, begun, _, path, section, nth, quiet, previous, ended, _, _, _, text = row
     return Revision(
         lineage=lineage,

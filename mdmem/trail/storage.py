@@ -17,7 +17,6 @@ from mdmem.trail.schema import APPLICATION_ID, FILLED_INDICES, SCHEMA, TRAIL_VER
 Value = TypeVar("Value")
 TRAIL_NAME = "versions.db"
 _SUFFIXES = ("", "-wal", "-shm", "-journal")
-"""The suffixes that SQLite appends for the files that belong to one."""
 _BUSY_SECONDS = 5.0
 _MODES = ("mode=rw", "mode=ro&immutable=1")
 """Modes to open the file: shared or, where SQLite cannot create its files, unchanged by anybody."""

@@ -330,7 +330,6 @@ class Trail:
         return {number: len(order) - at for at, number in enumerate(order)}
 
     def proposed_commits(self) -> tuple[TrailCommit, ...]:
-        """The commits that proposed what they changed, oldest first."""
         return self._store.all(
             parse_commit, f"{SELECT_COMMITS} WHERE brought IS NOT NULL ORDER BY number"
         )
@@ -376,7 +375,6 @@ class Trail:
         return tuple(sorted(found, key=lambda commit: (commit.moment, commit.commit)))
 
     def tips(self) -> tuple[CommitId, ...]:
-        """The commits that no other has as its parent."""
         rows = self._store.rows("SELECT number, id, parents FROM commits")
         parents = {parent for _, _, of_one in rows for parent in parse_numbers(of_one)}
         return tuple(CommitId(decoded(name)) for number, name, _ in rows if number not in parents)
@@ -400,13 +398,11 @@ class Trail:
     def live_occurrences(
         self, path: FilePath, among: Collection[SectionPath] | None = None
     ) -> tuple[Occurrence, ...]:
-        """The live occurrences in a file as they arrived; all, or in sections `among` these."""
         condition, values = in_sections(among)
         statement = f"{SELECT_LIVE_OCCURRENCES} AND path = ? {condition} ORDER BY number"
         return self._store.all(parse_occurrence, statement, blob(path), *values)
 
     def live_numbers(self, path: FilePath, among: Collection[SectionPath]) -> frozenset[int]:
-        """The rows of the occurrences in sections of a file that have not ended."""
         condition, values = in_sections(among)
         rows = self._store.rows(
             f"SELECT number FROM occurrences WHERE path = ? AND ended IS NULL {condition}",
@@ -430,7 +426,6 @@ class Trail:
         return origins[0] if len(origins) == 1 else None
 
     def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:
-        """Every occurrence of a fact, live or ended, in the order in which they arrived."""
         return self._store.all(
             parse_occurrence, f"{SELECT_OCCURRENCES} WHERE fact = ? ORDER BY number", blob(fact)
         )
@@ -481,7 +476,6 @@ class Trail:
                 yield parse_span(row, begun, ended)
 
     def logged_facts_citing(self, cited: str) -> tuple[FactId, ...]:
-        """The facts of logs that were said in some lines of a session, by id."""
         return tuple(
             sorted(
                 {
@@ -525,7 +519,6 @@ class Trail:
         return self._store.all(parse_occurrence, statement, *values)
 
     def occurrences_ended(self, after: int, upto: int = LAST_NUMBER) -> tuple[Occurrence, ...]:
-        """The occurrences that commits after `after` and up to `upto` ended, in this order."""
         statement = f"{SELECT_OCCURRENCES} WHERE ended > ? AND ended <= ? ORDER BY ended, number"
         return self._store.all(parse_occurrence, statement, after, upto)
 
@@ -549,7 +542,6 @@ class Trail:
         return tuple(each for each in ended if each.fate is Fate.SUPERSEDED)
 
     def replaced_by_several(self, sides: Sequence[Ranges]) -> tuple[Occurrence, ...]:
-        """The occurrences that commits of several sides ended, or marked as superseded."""
         counts = Counter(row for numbers in sides for row in self._replaced_rows(numbers))
         rows = sorted(row for row, count in counts.items() if count > 1)
         return tuple(
@@ -603,7 +595,6 @@ class Trail:
         )
 
     def marks_stated_by(self, commit: CommitId) -> tuple[Mark, ...]:
-        """The marks that a commit states; ended ones too, oldest first."""
         return self._store.all(
             parse_mark, f"{SELECT_MARKS} WHERE origin = ? ORDER BY number", blob(commit)
         )
@@ -638,7 +629,6 @@ class Trail:
         return self._store.all(lambda row: FactId(decoded(row[0])), SELECT_TAKEN_OUT_AND_LIVE)
 
     def copied_facts(self, path: FilePath | None = None) -> frozenset[FactId]:
-        """The facts of several lines; with a path, those of which one is in that file."""
         rows = (
             self._store.rows(SELECT_COPIED)
             if path is None

@@ -100,7 +100,6 @@ class VectorStore:
         return [key for key in keys if key not in known]
 
     def skip(self, keys: Iterable[int]) -> None:
-        """Note texts that are never to be embedded."""
         with self._table:
             self._table.executemany(
                 "INSERT OR IGNORE INTO texts VALUES (?, NULL, 0)", [(key,) for key in keys]

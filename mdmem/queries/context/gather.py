@@ -162,7 +162,6 @@ def _with_found(
     block: ContextBlock,
     say: Say,
 ) -> tuple[ContextBlock, Offer | None]:
-    """The block with what the search for a prompt says of it, and the entries that it found."""
     members = _members(workspace, index)
     gated = request.block_purpose is Purpose.PROMPT
     talk = follow_ups.leading_messages(prompt, list(filter(is_typed, request.before)))
@@ -355,7 +354,6 @@ def _entries(candidates: Iterable[Candidate], with_text: bool) -> tuple[ContextE
 
 _CURATED_KINDS = (FileKind.EVERGREEN, FileKind.PROFILE)
 _MOST_CURATED = 8
-"""Curated hits that are read for a task."""
 
 
 def carried_hits(

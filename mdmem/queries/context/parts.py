@@ -100,7 +100,6 @@ SHARES: Mapping[Purpose, Mapping[ContextPart, float]] = {
 """Maximum shares of the budget; what is left goes to `found`, `days`, `pinned`, in this order."""
 
 _YOU = "you"
-"""The user's name behind entries by other people."""
 _HEIRS = (ContextPart.DAYS, ContextPart.PINNED)
 COST_EXPONENT = 0.1
 """Entries are chosen by worth over this power of their tokens: of near ties the shorter, so that
