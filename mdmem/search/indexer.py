@@ -19,8 +19,8 @@ import tantivy
 from mdmem.model import CommitId, FactId, FileKind, FilePath
 from mdmem.model.searches import Hit, TagCount
 from mdmem.model.trail import Entry, Origin
-from mdmem.search import engine, gate, labels, schema
-from mdmem.search.engine import BrokenIndex, add_documents, call_engine, call_writer
+from mdmem.search import gate, labels, schema
+from mdmem.search.engine import BrokenIndex, add_documents, call_engine, call_writer, writing
 from mdmem.search.languages import ENGLISH
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.results import Match
@@ -43,8 +43,6 @@ T = TypeVar("T")
 _DOCUMENTS_NAME = "documents"
 ADDED_AT_ONCE = 256
 """Documents in a batch; waking the idle writer's thread takes longer than making a document."""
-HEAP_BYTES = 100_000_000
-"""Memory before a writer starts a segment, which costs each search 30 µs. Allocated as needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +249,7 @@ class SearchIndex:
         """
         if self._index is None:
             self._start_anew()
-        files, ends = _none_if_empty(changed), _none_if_empty(past)
+        files, ends = none_if_empty(changed), none_if_empty(past)
         if files or ends or removed or dropped:
             self._change(files or (), removed, progress, ends or (), dropped, part)
         self._remember(replace(seen, is_fresh=self.seen.is_fresh))
@@ -272,26 +270,24 @@ class SearchIndex:
         part: int | None,
     ) -> None:
         assert self._index is not None
-        engine.limit_arenas()
-        writer = call_writer(self._index.writer, HEAP_BYTES, 1)
         touched = set(removed)
         is_fresh = self.seen.is_fresh and not call_engine(self._index.searcher).num_docs
+        with writing(self._index) as writer:
 
-        def replaced(label: str) -> None:
-            call_writer(writer.delete_documents_by_term, "label", label)
+            def replaced(label: str) -> None:
+                call_writer(writer.delete_documents_by_term, "label", label)
 
-        def new() -> Iterator[tantivy.Document | str]:
-            for number, file in enumerate(changed, 1):
-                touched.add(file.path)
-                replaced(labels.file_label("path", file.path))
-                yield from self._documents(file)
-                if progress:
-                    progress(number)
-            for commit, rows in past:
-                replaced(labels.as_label("gone", commit))
-                yield from _past_documents(commit, rows, self._language)
+            def new() -> Iterator[tantivy.Document | str]:
+                for number, file in enumerate(changed, 1):
+                    touched.add(file.path)
+                    replaced(labels.file_label("path", file.path))
+                    yield from self._documents(file)
+                    if progress:
+                        progress(number)
+                for commit, rows in past:
+                    replaced(labels.as_label("gone", commit))
+                    yield from _past_documents(commit, rows, self._language)
 
-        try:
             for path in removed:
                 replaced(labels.file_label("path", path))
             for commit in dropped:
@@ -315,11 +311,6 @@ class SearchIndex:
                     replace(self.seen, files=never_indexed, is_fresh=is_fresh), durably=True
                 )
             call_writer(writer.commit)
-        finally:
-            # Without this wait, a writer leaves the segments of its merges behind for good.
-            call_writer(writer.wait_merging_threads)
-            engine.release_free_memory()
-        call_writer(self._index.reload)
         self._finder = IndexSearcher(self._index.searcher(), self._language, is_fresh)
         self.seen = replace(self.seen, is_fresh=is_fresh)
 
@@ -340,7 +331,7 @@ class SearchIndex:
         self.seen = seen
 
 
-def _none_if_empty(values: Iterable[T]) -> Iterator[T] | None:
+def none_if_empty(values: Iterable[T]) -> Iterator[T] | None:
     rest = iter(values)
     return next((chain([first], rest) for first in rest), None)
 

@@ -16,7 +16,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from functools import cache, cached_property
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -28,9 +28,9 @@ from mdmem import __version__
 from mdmem.folder.files import sync
 from mdmem.model.searches import MessageHit
 from mdmem.model.sessions import Message, ReadingStart
-from mdmem.search import engine, schema
-from mdmem.search.engine import BrokenIndex, add_documents, call_engine, call_writer
-from mdmem.search.indexer import ADDED_AT_ONCE, HEAP_BYTES
+from mdmem.search import schema
+from mdmem.search.engine import BrokenIndex, add_documents, call_engine, call_writer, writing
+from mdmem.search.indexer import ADDED_AT_ONCE, none_if_empty
 from mdmem.search.languages import ENGLISH, spoken_languages, text_language
 from mdmem.search.snapshot import INDEX_VERSION, json_bytes, stamps_digest
 from mdmem.search.terms import as_indexed, grams, lowered, query_terms, split_scripts, stemmed
@@ -273,10 +273,9 @@ class MessageIndex:
         if self._index is None:
             self._start_anew()
         kept = {path: seen for path, seen in self.seen.transcripts.items() if path not in removed}
-        rest = iter(changed)
-        first = next(rest, None)
-        if removed or first is not None:
-            kept |= self._change(chain([first] if first else [], rest), removed)
+        transcripts = none_if_empty(changed)
+        if removed or transcripts:
+            kept |= self._change(transcripts or (), removed)
         self.seen = seen_of(kept, settings, purged, commit)
         if self._folder is not None:
             write_seen(self._folder, self.seen)
@@ -291,19 +290,17 @@ class MessageIndex:
     ) -> dict[str, SeenTranscript]:
         assert self._index is not None
         seen: dict[str, SeenTranscript] = {}
-        engine.limit_arenas()
-        writer = call_writer(self._index.writer, HEAP_BYTES, 1)
+        with writing(self._index) as writer:
 
-        def new() -> Iterator[tantivy.Document]:
-            for transcript in changed:
-                self._delete(writer, transcript)
-                seen[transcript.path] = transcript.seen
-                yield from (
-                    _document(transcript, message, self._language)
-                    for message in transcript.messages
-                )
+            def new() -> Iterator[tantivy.Document]:
+                for transcript in changed:
+                    self._delete(writer, transcript)
+                    seen[transcript.path] = transcript.seen
+                    yield from (
+                        _document(transcript, message, self._language)
+                        for message in transcript.messages
+                    )
 
-        try:
             for path in removed:
                 call_writer(writer.delete_documents_by_term, "file", _label(path))
             documents = new()
@@ -311,11 +308,6 @@ class MessageIndex:
                 add_documents(writer, batch)
             self._forget({*removed, *seen})
             call_writer(writer.commit)
-        finally:
-            # Without this wait, a writer leaves the segments of its merges behind for good.
-            call_writer(writer.wait_merging_threads)
-            engine.release_free_memory()
-        call_writer(self._index.reload)
         return seen
 
     def _delete(self, writer: tantivy.IndexWriter, transcript: TranscriptMessages) -> None:
@@ -455,11 +447,7 @@ def _document(
         "line": message.line,
         "time": int(message.time.timestamp()) if message.time else _NO_TIME,
         "text": stemmed(as_indexed(scripts.spaced, words), language),
-        "row": (
-            json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode(
-                "utf-8", "surrogatepass"
-            )
-        ),
+        "row": json_bytes(row),
     }
     if language != ENGLISH:
         fields[schema.LANGUAGE] = language
