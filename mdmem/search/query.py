@@ -336,9 +336,7 @@ def term_query(clause: Clause) -> Query:
 
 
 def filter_query(passing_filter: Filter, today: date) -> Query:
-    return Query.boolean_query(
-        [(Occur.Must, Query.all_query()), *_conditions(passing_filter, today)]
-    )
+    return filtered_query(Query.all_query(), passing_filter, today)
 
 
 def visible_query(query: Query, hidden_paths: Sequence[str]) -> Query:
