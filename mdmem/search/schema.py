@@ -245,18 +245,11 @@ def document_fields(
         return
     owner = as_label("gone", ended_by) if ended_by else file_label("path", path)
     source = FileText(path, [row.entry for row in rows], rows[0].kind, rows[0].about)
-    shared, lifetime = None, None
+    shared: object = None
     for row, fields in zip(rows, text_fields(source, language, owner), strict=True):
-        if lifetime is None or shared != (
-            row.origin,
-            row.uncommitted,
-            row.kind,
-            row.lifetime,
-            row.last,
-            row.copied,
-        ):
-            shared = row.origin, row.uncommitted, row.kind, row.lifetime, row.last, row.copied
-            lifetime = lifetime_fields(*shared)
+        own = row.origin, row.uncommitted, row.kind, row.lifetime, row.last, row.copied
+        if own != shared:
+            shared, lifetime = own, lifetime_fields(*own)
         yield complete(fields, lifetime)
 
 
@@ -429,24 +422,9 @@ def _origin(
 def _life(begun: int | None, *rest: Any) -> Lifetime:
     if not rest:
         return live_since(begun)
-    names = (
-        "ended",
-        "status",
-        "superseded_by",
-        "contradicts",
-        "weaker",
-        "is_live",
-        "moved",
-        "promoted",
-    )
-    fields = dict(zip(names, rest, strict=False))
+    stored = dict(zip(Lifetime.__match_args__, (begun, *rest), strict=True))
     return Lifetime(
-        begun=begun,
-        **fields
-        | {
-            "status": Status(fields["status"]),
-            "contradicts": tuple(fields["contradicts"]),
-        },
+        **stored | {"status": Status(stored["status"]), "contradicts": tuple(stored["contradicts"])}
     )
 
 
