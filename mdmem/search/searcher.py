@@ -21,7 +21,14 @@ from mdmem.search.blend import Likeness
 from mdmem.search.cues import QuestionCues
 from mdmem.search.engine import call_engine
 from mdmem.search.languages import spoken_languages
-from mdmem.search.overlay import Overlay, OverlayEntry, PoolCounts, Scorer, TermStatistics
+from mdmem.search.overlay import (
+    Overlay,
+    OverlayEntry,
+    PoolCounts,
+    Scorer,
+    TermCount,
+    TermStatistics,
+)
 from mdmem.search.passages import passage, passage_entries, passage_key
 from mdmem.search.query import Clause, Filter, IndexQuery, Lexicon
 from mdmem.search.ranking import Candidates, Decay
@@ -641,11 +648,7 @@ class IndexSearcher:
             for candidate in self._overlay.scores(clauses, self._corrected)
             if candidate[1].numbers["last"] >= _first_day(request)
         ]
-        visible = [
-            candidate
-            for candidate in scored
-            if (candidate[1].segment_ord, candidate[1].doc) not in hidden
-        ]
+        visible = [candidate for candidate in scored if _key(candidate[1]) not in hidden]
         return sorted([*visible, *added], key=itemgetter(0), reverse=True)[:limit]
 
     def _column(self, name: str, addresses: list[Any]) -> Any:
@@ -759,10 +762,11 @@ def _lexicon(
     overlay: Overlay | None,
     languages: tuple[str, ...],
 ) -> Lexicon:
-    def engine_count(field: str, term: str) -> int:
-        return call_engine(searcher.doc_freq, field, term)
-
-    count = statistics.count if statistics else engine_count
+    count: TermCount = (
+        statistics.count
+        if statistics
+        else lambda field, term: call_engine(searcher.doc_freq, field, term)
+    )
 
     def beginning(start: str) -> list[str]:
         limit = MOST_INFLECTED
