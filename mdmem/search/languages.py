@@ -154,15 +154,12 @@ Counts = Mapping[str, int]
 
 
 def _language_beside(spoken: Sequence[str], counts: Counts) -> str:
-    language, other = _first_of(spoken, counts), _most(counts)
+    language = max(spoken, key=lambda each: counts.get(each, 0))
+    other = _most(counts)
     if other is None or other == language:
         return language
     least = max(_CLEAR_WORDS, _CLEAR_RATIO * counts.get(language, 0) + 1)
     return other if counts[other] >= least else language
-
-
-def _first_of(languages: Sequence[str], counts: Counts) -> str:
-    return max(languages, key=lambda language: counts.get(language, 0))
 
 
 def _most(counts: Counts) -> str | None:

@@ -128,11 +128,8 @@ def indexed_words(text: str) -> list[str]:
 
 def as_indexed(text: str, lowered_words: Sequence[str]) -> list[str]:
     words = list(lowered_words) if text.isascii() else without_accents(lowered_words)
-    return [*words, *map("".join, _DATE.findall(text))] if _may_hold_date(text) else words
-
-
-def _may_hold_date(text: str) -> bool:
-    return "-0" in text or "-1" in text
+    may_hold_date = "-0" in text or "-1" in text
+    return [*words, *map("".join, _DATE.findall(text))] if may_hold_date else words
 
 
 def stem(word: str, language: str = ENGLISH) -> str:
