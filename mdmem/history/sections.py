@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
+from operator import attrgetter
 
 from mdmem.model import SectionPath
 from mdmem.startup.records import dataclass
@@ -13,6 +14,7 @@ from mdmem.text.document import Document, Section, is_blank
 
 _MOST_HOLDERS = 50
 """A line in more sections than this tells nothing about any of them."""
+_PATH, _TITLE, _TEXT, _OWN = map(attrgetter, ("section", "title", "text", "own"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,17 +208,17 @@ class _SectionMatcher:
     def by_path(self) -> None:
         """Sections of the same path in order; if their number changed, the same text first."""
         old_groups, new_groups = (
-            _grouped(self._old.values(), _path),
-            _grouped(self._new.values(), _path),
+            _grouped(self._old.values(), _PATH),
+            _grouped(self._new.values(), _PATH),
         )
         for path in old_groups.keys() & new_groups.keys():
             old, new = old_groups[path], new_groups[path]
             if len(old) != len(new):
-                self._match_by(old, new, _text, _text, alone=True)
-            self._match_by(old, new, _path, _path, alone=True)
+                self._match_by(old, new, _TEXT, _TEXT, alone=True)
+            self._match_by(old, new, _PATH, _PATH, alone=True)
 
     def by_text(self) -> None:
-        self._match_by(*self._unmatched(lambda part: bool(part.own)), _own, _own)
+        self._match_by(*self._unmatched(lambda part: bool(part.own)), _OWN, _OWN)
 
     def by_likeness(self) -> None:
         old_parts, new_parts = self._unmatched(lambda part: bool(part.own))
@@ -294,30 +296,14 @@ class _SectionMatcher:
         self._match_by(
             self._inside_old.get(old.position, ()),
             self._inside_new.get(new.position, ()),
-            _title,
-            _title,
+            _TITLE,
+            _TITLE,
         )
         old_parent, new_parent = self._old.get(old.parent), self._new.get(new.parent)
         if not old_parent or not new_parent or old.title != new.title:
             return
         if old_parent.position not in self.matches and new_parent.position not in self._taken:
             self._match_family(old_parent, new_parent)
-
-
-def _path(part: SectionPart) -> SectionPath:
-    return part.section
-
-
-def _title(part: SectionPart) -> str:
-    return part.title
-
-
-def _text(part: SectionPart) -> str:
-    return part.text
-
-
-def _own(part: SectionPart) -> str:
-    return part.own
 
 
 def _grouped(
