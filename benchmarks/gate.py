@@ -54,10 +54,11 @@ def features(index: SearchIndex, prompt: str) -> Features | None:
     """
     hits = [hit for hit in ask(index, prompt, LOOKED_AT) if not hit.near]
     assert index._finder is not None
-    words = gate.prompt_words(prompt, index._finder.lexicon)
+    lexicon = index._finder.lexicon
+    words = gate.prompt_words(prompt, lexicon)
     if not hits or not words:
         return None
-    evidence = gate.measure_evidence(prompt, words, hits, index._finder.lexicon.total)
+    evidence = gate.measure_evidence(prompt, words, hits, lexicon.total, lexicon.languages)
     return [
         1.0,
         evidence.score,

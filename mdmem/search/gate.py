@@ -64,7 +64,6 @@ RARE_SHARE = 0.85
 LEAST_CHARACTER_SHARE = 0.25
 """In scripts without spaces: the share of a prompt's pairs in one hit (not measured)."""
 
-_ONLY_ENGLISH = (ENGLISH,)
 _READ_HITS = 8
 _TELLING_WORDS = 2
 _MOST_CHARS = 1000
@@ -156,7 +155,7 @@ def is_carried(
     words: Sequence[PromptWord],
     hits: Sequence[Hit],
     entries: int,
-    languages: Sequence[str] = _ONLY_ENGLISH,
+    languages: Sequence[str],
 ) -> bool:
     """True if memory carries a prompt; `hits`: best first; `entries`: the size of the index."""
     if not hits or not words:
@@ -174,7 +173,7 @@ def is_carried(
 
 
 def holds_rare_words(
-    words: Sequence[PromptWord], hit: Hit | Entry, languages: Sequence[str] = _ONLY_ENGLISH
+    words: Sequence[PromptWord], hit: Hit | Entry, languages: Sequence[str]
 ) -> bool:
     """True if a hit has all words of a prompt that few entries have; relatives count."""
     rare = [word for word in words if word.rarity >= RARE_SHARE]
@@ -182,7 +181,7 @@ def holds_rare_words(
 
 
 def stands_alone(
-    words: Sequence[PromptWord], hits: Sequence[Hit], languages: Sequence[str] = _ONLY_ENGLISH
+    words: Sequence[PromptWord], hits: Sequence[Hit], languages: Sequence[str]
 ) -> bool:
     """True if one hit has two words of a prompt that say what it is about."""
     return _most_matched(words, hits, languages, _says_little) >= _TELLING_WORDS
@@ -217,7 +216,7 @@ def lines_for_task(
     prompt: str,
     things: Sequence[str],
     hits: Sequence[Hit],
-    languages: Sequence[str] = _ONLY_ENGLISH,
+    languages: Sequence[str],
 ) -> tuple[Hit, ...]:
     """The hits that begin with a thing that a prompt asks to make, or share two neighbouring words.
 
@@ -260,7 +259,7 @@ def measure_evidence(
     words: Sequence[PromptWord],
     hits: Sequence[Hit],
     entries: int,
-    languages: Sequence[str] = _ONLY_ENGLISH,
+    languages: Sequence[str],
 ) -> Evidence:
     rarities = [word.rarity * _share(word) for word in words]
     matched = max(
