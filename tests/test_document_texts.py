@@ -60,7 +60,7 @@ def row(text: str, title: str, tag: str) -> IndexRow:
 )
 def test_a_text_says_what_the_fields_say(texts: list[tuple[str, str, str]], language: str):
     rows = [row(*each) for each in texts]
-    owner = labels.file_label("path", PATH)
+    owner = labels.file_label(PATH)
     life = Lifetime(begun=7)
     lifetime = schema.lifetime_fields(ORIGIN, False, FileKind.EVERGREEN, life, None, False)
     text = schema.FileText(PATH, [each.entry for each in rows], FileKind.EVERGREEN, rows[0].about)

@@ -104,7 +104,7 @@ def test_a_file_that_is_replaced_leaves_those_of_like_names_alone(name: str):
 def test_different_values_have_different_labels(values: list[str]):
     labels = [as_label("place", value) for value in values]
     assert labels[0] != labels[1]
-    assert file_label("path", values[0]) != file_label("path", values[1])
+    assert file_label(values[0]) != file_label(values[1])
     assert not any(character in label for character in " \t\n\f\r" for label in labels)
 
 

@@ -80,7 +80,7 @@ def prepare_page(
     if any(entry.key is not None or entry.until is not None for entry in file_entries):
         return None
     text = schema.FileText(path, file_entries, workspace.kind_of(path), labels.about)
-    fields = schema.text_fields(text, language, file_label("path", path))
+    fields = schema.text_fields(text, language, file_label(path))
     return pages.snapshot_file(file, data, now), FileTexts(path, list(map(document_text, fields)))
 
 

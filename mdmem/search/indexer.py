@@ -280,7 +280,7 @@ class SearchIndex:
             def new() -> Iterator[tantivy.Document | str]:
                 for number, file in enumerate(changed, 1):
                     touched.add(file.path)
-                    replaced(labels.file_label("path", file.path))
+                    replaced(labels.file_label(file.path))
                     yield from self._documents(file)
                     if progress:
                         progress(number)
@@ -289,7 +289,7 @@ class SearchIndex:
                     yield from _past_documents(commit, rows, self._language)
 
             for path in removed:
-                replaced(labels.file_label("path", path))
+                replaced(labels.file_label(path))
             for commit in dropped:
                 replaced(labels.as_label("gone", commit))
             documents = new()

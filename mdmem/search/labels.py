@@ -37,10 +37,10 @@ def as_label(name: str, value: str) -> str:
     return f"{name}:{value.translate(_ESCAPED)}"
 
 
-def file_label(name: str, path: str) -> str:
-    """A label with a path as its value; unique even with lone surrogates."""
+def file_label(path: str) -> str:
+    """The label of a file; unique even with lone surrogates."""
     return as_label(
-        name, path if path.isascii() else path.encode("utf-8", "backslashreplace").decode()
+        "path", path if path.isascii() else path.encode("utf-8", "backslashreplace").decode()
     )
 
 

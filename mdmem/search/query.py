@@ -360,7 +360,7 @@ def passage_query(keys: Collection[int], passing_filter: Filter, today: date) ->
 
 
 def file_query(path: str) -> Query:
-    return Query.term_query(schema(), "label", file_label("path", path), index_option="basic")
+    return Query.term_query(schema(), "label", file_label(path), index_option="basic")
 
 
 def statement_term(statement: str) -> Query:

@@ -243,7 +243,7 @@ def document_fields(
     """
     if not rows:
         return
-    owner = as_label("gone", ended_by) if ended_by else file_label("path", path)
+    owner = as_label("gone", ended_by) if ended_by else file_label(path)
     source = FileText(path, [row.entry for row in rows], rows[0].kind, rows[0].about)
     shared: object = None
     for row, fields in zip(rows, text_fields(source, language, owner), strict=True):
