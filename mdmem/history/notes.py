@@ -20,7 +20,7 @@ from mdmem.history.messages import (
     quoted_line,
 )
 from mdmem.model import FactId, FilePath, SectionPath
-from mdmem.model.trail import Commit, Origin
+from mdmem.model.trail import Commit, Origin, TrailCommit
 from mdmem.repo.first_parent import FilePatch
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
@@ -435,6 +435,17 @@ class Statements:
                 claimed_by=note.claimed_by,
             )
         return self._origins[id(note)]
+
+
+def statement_of(commit: TrailCommit) -> Commit:
+    """A commit of the trail, as whoever stated what it brought in."""
+    return Commit(
+        id=commit.commit,
+        time=commit.time,
+        author=commit.author,
+        message=commit.message,
+        email=commit.email,
+    )
 
 
 def _statements_of_lines(commit: Commit, lines: Sequence[str]) -> Statements:

@@ -32,7 +32,13 @@ from mdmem.history.file_changes import (
     match_in_file,
 )
 from mdmem.history.messages import ParsedNote, quoted_line
-from mdmem.history.notes import ChangedText, Statements, parse_message, restated
+from mdmem.history.notes import (
+    ChangedText,
+    Statements,
+    parse_message,
+    restated,
+    statement_of,
+)
 from mdmem.history.step_marks import (
     CommitClaims,
     StatedSupersession,
@@ -42,7 +48,7 @@ from mdmem.history.step_marks import (
     read_reverts,
 )
 from mdmem.model import CommitId, FactId, FilePath, Op, Source
-from mdmem.model.trail import Commit, Entry, Fate, Mark, Occurrence, Origin, TrailCommit
+from mdmem.model.trail import Entry, Fate, Mark, Occurrence, Origin, TrailCommit
 from mdmem.model.writes import is_night
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.trail import Ending, Step
@@ -524,13 +530,7 @@ def step_builder(
     combined: Mapping[FilePath, Mapping[str, CombinedLine]] = MappingProxyType({}),
 ) -> StepBuilder:
     """Collect what a commit did to the entries that do not go on as they were."""
-    itself = Commit(
-        id=commit.commit,
-        time=commit.time,
-        author=commit.author,
-        message=commit.message,
-        email=commit.email,
-    )
+    itself = statement_of(commit)
     statements = Statements(itself, cache(lambda: _changed_text(files)))
     claims = [CommitClaims(itself, note) for note in statements.notes]
     reverts = read_reverts(

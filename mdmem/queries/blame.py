@@ -11,10 +11,10 @@ from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
 from mdmem.history import differences, sections
-from mdmem.history.notes import line_origin, restated
+from mdmem.history.notes import line_origin, restated, statement_of
 from mdmem.model import PATH_SEPARATOR, FilePath, SectionPath
 from mdmem.model.history import Blame, BlamedLine, ShowBlame
-from mdmem.model.trail import Commit, Origin, Revision, TrailCommit
+from mdmem.model.trail import Origin, Revision
 from mdmem.queries import dates, lookup
 from mdmem.startup.records import dataclass
 from mdmem.text.addresses import find_section, join_path, preamble_remedy
@@ -169,17 +169,6 @@ def _is_addressed(path: SectionPath, address: str | None) -> bool:
     return titles[-len(addressed) :] == addressed or titles[-1:] == [
         plain_title(address).casefold()
     ]
-
-
-def statement_of(commit: TrailCommit) -> Commit:
-    """A commit of the trail, as whoever stated what it brought in."""
-    return Commit(
-        id=commit.commit,
-        time=commit.time,
-        author=commit.author,
-        message=commit.message,
-        email=commit.email,
-    )
 
 
 def shallow_notes(workspace: Workspace, trail: Trail) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from mdmem.catchup import trails
 from mdmem.errors import HistoryProblem
 from mdmem.folder import config
 from mdmem.history.messages import ParsedNote
-from mdmem.history.notes import line_notes, parse_message
+from mdmem.history.notes import line_notes, parse_message, statement_of
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.history import (
     LOGS,
@@ -26,7 +26,7 @@ from mdmem.model.history import (
 from mdmem.model.rules import fold_actor
 from mdmem.model.trail import Entry, Fate, Mark, MarkKind, Occurrence, TrailCommit
 from mdmem.queries import dates
-from mdmem.queries.blame import shallow_notes, statement_of
+from mdmem.queries.blame import shallow_notes
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.trail import Trail

@@ -17,7 +17,7 @@ from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem, 
 from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
 from mdmem.history import chains, differences
-from mdmem.history.notes import line_cites, line_notes, parse_message
+from mdmem.history.notes import line_cites, line_notes, parse_message, statement_of
 from mdmem.model import FactId, FilePath, OtherReading, Status
 from mdmem.model.history import (
     EndView,
@@ -38,7 +38,6 @@ from mdmem.queries.blame import (
     find_newest_revision,
     section_on_disk,
     shallow_notes,
-    statement_of,
 )
 from mdmem.startup.records import replace
 from mdmem.text.addresses import join_path, matching_sections
