@@ -80,6 +80,8 @@ class EntryFates:
 
 
 class _Matcher:
+    """Matches a merge's entries to its sides'; sections `among` these differ between any two."""
+
     def __init__(
         self,
         file: MergeFile,
@@ -264,21 +266,6 @@ class _Matcher:
             )
 
 
-def match_merged_entries(
-    file: MergeFile,
-    parents: Sequence[MergeParent],
-    trail: EarlierTrail,
-    order: Order,
-    among: Collection[SectionPath],
-) -> EntryFates:
-    """Match a merge's entries to its sides'; sections `among` these differ between any two."""
-    return _Matcher(file, parents, trail, order, among).match()
-
-
-def same_content(old: OldEntry) -> tuple[SectionPath, object]:
-    return old.section, entry_content(old.entry)
-
-
 def _rank(origin: Origin) -> tuple[int, float, bool]:
     """The better founded is the greater."""
     is_own_word = origin.source is Source.USER_STATED and origin.claimed_by is None
@@ -331,10 +318,8 @@ def match_revisions(
         candidates = sorted(
             by_place.pop(place, {}).values(), key=lambda each: (order(each.begun), each.number)
         )
-        of_all = (
-            all(candidates[0].number in rows for rows in rows_of_sides)
-            if len(candidates) == 1
-            else False
+        of_all = len(candidates) == 1 and all(
+            candidates[0].number in rows for rows in rows_of_sides
         )
         if (
             of_all
@@ -442,7 +427,7 @@ def build_merge_step(
     """
     revisions = [match_revisions(commit.number, file, parents, trail, order) for file in files]
     fates = [
-        match_merged_entries(file, parents, trail, order, each.sections)
+        _Matcher(file, parents, trail, order, each.sections).match()
         for file, each in zip(files, revisions, strict=True)
     ]
     combined = _combined_lines(
@@ -551,7 +536,10 @@ def _own_changes(file: MergeFile, fate: EntryFates) -> EntryMatches:
     )
     change = FileChange(file.path, file.path, before, file.page)
     pairs, old, new = pair_by_key(
-        fate.taken_out, fate.new, same_content, lambda entry: (entry.section, entry_content(entry))
+        fate.taken_out,
+        fate.new,
+        lambda old: (old.section, entry_content(old.entry)),
+        lambda entry: (entry.section, entry_content(entry)),
     )
     return EntryMatches(
         change=change,
