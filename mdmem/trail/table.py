@@ -276,7 +276,9 @@ class Trail:
     def commit_with_id(self, commit: CommitId) -> TrailCommit | None:
         """The commit with this id, or with an id that begins so where only one does."""
         statement = f"{SELECT_COMMITS} WHERE id >= ? AND id < ? LIMIT 2"
-        commits = self._store.all(parse_commit, statement, blob(commit), blob(commit) + b"\xff")
+        commits = self._store.all(
+            parse_commit, statement, blob(commit), blob(commit) + _LAST_CHARACTER
+        )
         return commits[0] if len(commits) == 1 else None
 
     def moments(self, latest: int) -> Moments:
@@ -490,7 +492,10 @@ class Trail:
             "SELECT DISTINCT fact FROM occurrences WHERE fact >= ? AND fact < ? ORDER BY fact"
         )
         return self._store.all(
-            lambda row: FactId(decoded(row[0])), statement, blob(prefix), blob(prefix) + b"\xff"
+            lambda row: FactId(decoded(row[0])),
+            statement,
+            blob(prefix),
+            blob(prefix) + _LAST_CHARACTER,
         )
 
     def occurrences_begun(
