@@ -377,10 +377,7 @@ def main(
                 continue
             commit, digest, total = request
             trail = trails.enter_context(trail_update.stored_trail(workspace))
-            newest = trail.newest_commit
-            if (newest.commit if newest else None) != commit or trail_update.settings_digest(
-                workspace
-            ) != digest:
+            if trail.head != commit or trail_update.settings_digest(workspace) != digest:
                 return 1
             read = _reading(workspace, trail, total)
     return 0

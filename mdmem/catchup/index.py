@@ -358,7 +358,7 @@ def _bring_up_to_date(
 def _in_memory(workspace: Workspace, note: str) -> FreshIndex:
     index, survey = SearchIndex.in_memory(workspace.settings.language), _survey(workspace)
     index = _update(workspace, index, survey, None, stored=False)
-    return FreshIndex(index=index, commit=index.seen.commit, stale=False, notes=(note,))
+    return FreshIndex(index=index, commit=index.seen.commit, notes=(note,))
 
 
 def _agreed_commit(index: SearchIndex, trail_table: Trail) -> int | None:

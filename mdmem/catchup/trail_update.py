@@ -478,7 +478,6 @@ def stored_trail(workspace: Workspace) -> Trail:
 
 
 def settings_digest(workspace: Workspace) -> str:
-    borders = workspace.history_borders()
     settings = repr(
         (
             workspace.settings.extra_paths,
@@ -486,7 +485,7 @@ def settings_digest(workspace: Workspace) -> str:
             workspace.daily,
             workspace.root.name,
             workspace.repository.prefix,
-            borders,
+            workspace.history_borders(),
         )
     )
     return hashlib.sha256(settings.encode("utf-8", "surrogateescape")).hexdigest()[:16]
