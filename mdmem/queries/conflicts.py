@@ -75,7 +75,8 @@ def _conflicts(workspace: Workspace, say: Say, progress: Progress | None) -> Con
         moments = trail.moments(dates.end_of_today(workspace))
         parts = [
             _part_view(pair, workspace.local_time(moments.of(pair.mark.begun)))
-            for pair in open_pairs(workspace, trail)
+            for pair in part_pairs(workspace, trail)
+            if not pair.is_resolved
         ]
     return ConflictList((*views.values(), *parts), listed.stale, listed.notes, listed.building)
 
@@ -153,10 +154,6 @@ class PartPair:
     second: NamedPart
     mark: Mark
     is_resolved: bool
-
-
-def open_pairs(workspace: Workspace, trail: Trail) -> Iterator[PartPair]:
-    return (pair for pair in part_pairs(workspace, trail) if not pair.is_resolved)
 
 
 def part_pairs(workspace: Workspace, trail: Trail) -> Iterator[PartPair]:
