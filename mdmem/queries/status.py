@@ -24,7 +24,6 @@ from mdmem.proposals import branches
 from mdmem.queries import folders, other_branches
 from mdmem.search.indexer import SearchIndex
 from mdmem.search.snapshot import Snapshot
-from mdmem.startup.records import dataclass
 from mdmem.text.document import parse_bytes
 from mdmem.text.facts import items
 from mdmem.trail import Trail
@@ -131,25 +130,18 @@ def _skipped_files(
 
 def _notes(workspace: Workspace) -> Iterator[str]:
     yield from filter(None, (workspace.repository.under_way(), two_curated_hint(workspace)))
-    history = kept.answer(
+    lines, _ = kept.answer(
         workspace,
         "notes",
         (kept.memory_files, kept.branches, kept.user),
         lambda: _history_notes(workspace),
-        lambda notes: notes.is_whole,
+        lambda notes: notes[1],
     )
-    yield from history.lines
+    yield from lines
 
 
-@dataclass(frozen=True, slots=True)
-class _HistoryNotes:
-    """Lines for the user; `is_whole`: all of history could be read."""
-
-    lines: tuple[str, ...]
-    is_whole: bool
-
-
-def _history_notes(workspace: Workspace) -> _HistoryNotes:
+def _history_notes(workspace: Workspace) -> tuple[tuple[str, ...], bool]:
+    """Lines for the user, and True if all of history could be read."""
     lines = []
     if (
         workspace.repository.run("remote").output
@@ -171,7 +163,7 @@ def _history_notes(workspace: Workspace) -> _HistoryNotes:
         except RepositoryProblem as problem:
             lines.append(f"cannot tell whether purged text is still there: {problem.message}")
             is_whole = False
-    return _HistoryNotes(tuple(lines), is_whole)
+    return tuple(lines), is_whole
 
 
 def _purge_notes(workspace: Workspace, trail: Trail) -> Iterator[str]:
