@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from calendar import monthrange
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import date
 from enum import Enum, auto
 from re import Match
 
@@ -308,13 +308,3 @@ def _one_day(year: int | None, month: int, day: int) -> CalendarSpan | None:
         if 0 < month <= 12 and 0 < day <= 31
         else None
     )
-
-
-def day_before(span: tuple[date, date]) -> date:
-    """The last day before a span."""
-    return span[0] - timedelta(days=1)
-
-
-def day_after(span: tuple[date, date]) -> date:
-    """The first day after a span."""
-    return span[1] + timedelta(days=1)

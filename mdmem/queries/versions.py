@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from mdmem.folder import layout
@@ -12,7 +12,7 @@ from mdmem.history.chains import ChainLink
 from mdmem.model import FileKind, FilePath, SectionPath
 from mdmem.model.searches import Explanation, Factor
 from mdmem.queries import dates
-from mdmem.queries.past_questions import Asked, CalendarSpan, PastQuestion, day_after, day_before
+from mdmem.queries.past_questions import Asked, CalendarSpan, PastQuestion
 from mdmem.search.indexer import SearchIndex
 from mdmem.search.labels import fact_label, fact_number, statement_number
 from mdmem.search.languages import STOP_WORDS
@@ -20,7 +20,7 @@ from mdmem.search.query import IndexQuery
 from mdmem.search.ranking import SCORE_DIGITS
 from mdmem.search.results import Match, make_hit
 from mdmem.search.schema import IndexRow
-from mdmem.search.terms import folded, split_scripts, stem
+from mdmem.search.terms import folded, pairs, split_scripts, stem
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import normalise_key
 from mdmem.workspace import Workspace
@@ -34,6 +34,7 @@ LOOKED_AT = 24
 _PAST_FACTOR = 1.25
 """For versions asked for by position: facts without a past are no answer then."""
 
+_DAY = timedelta(days=1)
 _NEXT_SCORE = 10**-SCORE_DIGITS
 """The least difference of two scores."""
 
@@ -281,12 +282,8 @@ class _Chooser:
             if reading.span.year is None and first > self._today:
                 continue
             if reading.asked is not Asked.HELD:
-                day = (
-                    day_before((first, last))
-                    if reading.asked is Asked.HELD_BEFORE
-                    else day_after((first, last))
-                )
-                first = last = day
+                is_before = reading.asked is Asked.HELD_BEFORE
+                first = last = first - _DAY if is_before else last + _DAY
             best = max(
                 self._versions,
                 key=lambda version: (version.days_within(first, last), version.first),
@@ -299,11 +296,4 @@ class _Chooser:
 def _terms(text: str) -> frozenset[str]:
     scripts = split_scripts(text)
     words = {stem(word) for word in folded(scripts.spaced) if word not in STOP_WORDS}
-    return frozenset(
-        words
-        | {
-            pair
-            for run in scripts.runs
-            for pair in (run[at : at + 2] for at in range(max(1, len(run) - 1)))
-        }
-    )
+    return frozenset(words | {pair for run in scripts.runs for pair in pairs(run) or [run]})
