@@ -260,14 +260,13 @@ def _hits_as_of(
         past = as_of.resolve_as_of(workspace, trail, words)
         entry_filter = _filter(workspace, request, past.day, past.known)
         query = _query(workspace, request, entry_filter, past.day)
-        index, matches = _matches(workspace, index, request, query, say, progress)
-        hits = as_of.hits_as_of(workspace, trail, past, matches)
-        # A tree has not all that its past tells of.
-        while len(hits) < query.limit == len(matches) < _MOST_LOOKED_AT:
-            query = replace(query, limit=4 * query.limit)
+        while True:
             index, matches = _matches(workspace, index, request, query, say, progress)
             hits = as_of.hits_as_of(workspace, trail, past, matches)
-        return past, _with_other_authors(workspace, hits[: request.limit])
+            # A tree has not all that its past tells of.
+            if not len(hits) < query.limit == len(matches) < _MOST_LOOKED_AT:
+                return past, _with_other_authors(workspace, hits[: request.limit])
+            query = replace(query, limit=4 * query.limit)
 
 
 def _missing_past(workspace: Workspace, asks_for_past: bool) -> tuple[str, ...]:
