@@ -6,7 +6,7 @@ A fact is named by its text, its key, its id or the beginning of that.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from itertools import islice
 from pathlib import Path
@@ -386,20 +386,25 @@ def _items_in_section(document: Document, fact: str, address: str) -> tuple[Item
         return ()
 
 
+def _states_at(
+    trail: Trail, locations: Iterable[FactLocation]
+) -> Iterator[tuple[tuple[FilePath, int], entry_states.EntryState]]:
+    """The states of all entries in the files of some locations, by path and line (from 0)."""
+    for path, document in {each.path: each.document for each in locations}.items():
+        in_file = entries(document, path)
+        states, _ = entry_states.match_entries(trail, path, in_file)
+        for entry, state in zip(in_file, states, strict=True):
+            yield (path, entry.start_line - 1), state
+
+
 def marks_at(workspace: Workspace, locations: Sequence[FactLocation]) -> list[Mark | None]:
-    marks: dict[tuple[FilePath, int], Mark | None] = {}
     facts = {location.item.fact.id for location in locations}
     with trails.fresh_trail(workspace) as trail:
-        for path, document in {location.path: location.document for location in locations}.items():
-            if not any(mark.fact in facts for mark in trail.marks(path)):
-                continue
-            in_file = entries(document, path)
-            states, _ = entry_states.match_entries(trail, path, in_file)
-            marks |= {
-                (path, entry.start_line): state.mark
-                for entry, state in zip(in_file, states, strict=True)
-            }
-    return [marks.get((location.path, location.item.start + 1)) for location in locations]
+        marked = (
+            each for each in locations if any(mark.fact in facts for mark in trail.marks(each.path))
+        )
+        marks = {place: state.mark for place, state in _states_at(trail, marked)}
+    return [marks.get((each.path, each.item.start)) for each in locations]
 
 
 def current_locations(
@@ -415,18 +420,14 @@ def current_locations(
 def written_by(
     workspace: Workspace, locations: Sequence[FactLocation], actor: str | None, session: str | None
 ) -> list[FactLocation]:
-    written: set[tuple[FilePath, int]] = set()
     with trails.fresh_trail(workspace) as trail:
-        for path, document in {location.path: location.document for location in locations}.items():
-            in_file = entries(document, path)
-            states, _ = entry_states.match_entries(trail, path, in_file)
-            written |= {
-                (path, entry.start_line - 1)
-                for entry, state in zip(in_file, states, strict=True)
-                if state.occurrence
-                and state.occurrence.origin.actor == actor
-                and state.occurrence.origin.session == session
-            }
+        written = {
+            place
+            for place, state in _states_at(trail, locations)
+            if state.occurrence
+            and state.occurrence.origin.actor == actor
+            and state.occurrence.origin.session == session
+        }
     return [each for each in locations if (each.path, each.item.start) in written]
 
 
