@@ -425,7 +425,7 @@ def candidate(
         heading=f"{heading} · {clean_line(hit.file)}",
         line=hit.start_line,
         text=f"{f'{time} ' if time else ''}{kind}{text}{contradicted}{later}",
-        id=entry_id(hit),
+        id=hit.fact or plain_id(hit.text),
         fact=hit.fact,
         position=(position, hit.start_line),
         key=hit.key,
@@ -458,11 +458,6 @@ def joined(offers: Sequence[Offer]) -> Offer:
         rest=rest,
         beyond=sum(offer.beyond for offer in offers),
     )
-
-
-def entry_id(hit: Hit) -> FactId:
-    """The id of an entry's content; one that is no fact has one too."""
-    return hit.fact or plain_id(hit.text)
 
 
 @lru_cache(maxsize=_NAMES_KEPT)
@@ -602,23 +597,29 @@ def say_the_same(left: Candidate, right: Candidate) -> bool:
 
 def tags_part(counts: Sequence[TagCount], room: int) -> tuple[PartResult, Paragraph | None]:
     labels = [clean_line(f"{count.tag} {count.count}") for count in counts[:_MOST_TAGS]]
-    shown = next(
+    return _fitting(ContextPart.TAGS, "Tags", labels, room, lambda shown: (", ".join(shown),))
+
+
+def _fitting(
+    part: ContextPart,
+    heading: str,
+    texts: Sequence[str],
+    room: int,
+    lines_of: Callable[[Sequence[str]], tuple[str, ...]],
+) -> tuple[PartResult, Paragraph | None]:
+    """A part with as many of some texts as fit."""
+    count = next(
         (
             n
-            for n in range(len(labels), 0, -1)
-            if _line_tokens("Tags", ", ".join(labels[:n])) <= room
+            for n in range(len(texts), 0, -1)
+            if _line_tokens(heading, *lines_of(texts[:n])) <= room
         ),
         0,
     )
-    result = PartResult(part=ContextPart.TAGS, tokens=0, shown=shown, left_out=len(labels) - shown)
-    if not shown:
-        return result, None
-    paragraph = Paragraph("Tags", (", ".join(labels[:shown]),))
-    tokens = _line_tokens(paragraph.heading, *paragraph.lines)
-    return (
-        PartResult(part=ContextPart.TAGS, tokens=tokens, shown=shown, left_out=len(labels) - shown),
-        paragraph,
-    )
+    lines = lines_of(texts[:count]) if count else ()
+    tokens = _line_tokens(heading, *lines) if count else 0
+    result = PartResult(part=part, tokens=tokens, shown=count, left_out=len(texts) - count)
+    return result, Paragraph(heading, lines) if count else None
 
 
 def notes_part(
@@ -631,14 +632,7 @@ def notes_part(
         *_contradictions(shown),
     ]
     lines = [f"- {note}" for note in notes]
-    count = next(
-        (n for n in range(len(lines), 0, -1) if _line_tokens("Notes", *lines[:n]) <= room), 0
-    )
-    tokens = _line_tokens("Notes", *lines[:count]) if count else 0
-    result = PartResult(
-        part=ContextPart.NOTES, tokens=tokens, shown=count, left_out=len(lines) - count
-    )
-    return result, Paragraph("Notes", tuple(lines[:count])) if count else None
+    return _fitting(ContextPart.NOTES, "Notes", lines, room, tuple)
 
 
 def missing_note(missing: Sequence[str]) -> list[str]:
