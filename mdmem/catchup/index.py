@@ -124,16 +124,6 @@ class _OpenIndex:
                 self._overlaid = None
             return self._index
 
-    def survey(self, workspace: Workspace) -> _WorkspaceSurvey:
-        commit = workspace.repository.head()
-        stamps, digest = workspace.resources.get(WorkspaceFiles).survey(workspace)
-        return _WorkspaceSurvey(
-            commit=commit,
-            stamps=stamps,
-            settings=_settings(workspace),
-            digest=digest,
-        )
-
     def overlaid(
         self, workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey
     ) -> SearchIndex | None:
@@ -173,7 +163,9 @@ def _open_index(workspace: Workspace) -> _OpenIndex:
 
 
 def _survey(workspace: Workspace) -> _WorkspaceSurvey:
-    return _open_index(workspace).survey(workspace)
+    commit = workspace.repository.head()
+    stamps, digest = workspace.resources.get(WorkspaceFiles).survey(workspace)
+    return _WorkspaceSurvey(commit, stamps, _settings(workspace), digest)
 
 
 def _has_seen(index: SearchIndex, survey: _WorkspaceSurvey) -> bool:
@@ -230,7 +222,7 @@ def fresh_index(
     kept = _open_index(workspace)
     try:
         index = _opened(workspace, from_scratch=True) if full else kept.index(workspace)
-        survey = kept.survey(workspace)
+        survey = _survey(workspace)
         if _has_seen(index, survey):
             return FreshIndex(index=index, commit=survey.commit)
         if current and (overlaid := kept.overlaid(workspace, index, survey)):
