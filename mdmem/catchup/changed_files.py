@@ -436,7 +436,7 @@ class ChangedFiles:
         trail: Trail,
         since: int,
         worker: PageWorker | None = None,
-        chunks: deque[list[FilePath]] | None = None,
+        chunks: Chunks | None = None,
     ) -> None:
         self._workspace, self._trail, self._since, self._worker = workspace, trail, since, worker
         self._commit = trail.head
@@ -518,9 +518,7 @@ def is_much(stamps: Iterable[str]) -> bool:
     return (os.cpu_count() or 1) > 1 and sum(map(stamp_bytes, stamps)) >= _MUCH_BYTES
 
 
-def in_chunks(
-    workspace: Workspace, paths: Iterable[str], stamps: Mapping[str, str]
-) -> deque[list[FilePath]]:
+def in_chunks(workspace: Workspace, paths: Iterable[str], stamps: Mapping[str, str]) -> Chunks:
     """Paths of files, a few at a time: first those that are no logs, then logs, newest first."""
 
     def newest_first(path: str) -> tuple[int, str]:

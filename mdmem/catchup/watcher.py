@@ -151,13 +151,10 @@ class FileWatcher:
         changes: dict[str, str | None] = {}
         for path in named.union(self._always, self._linked, self._open):
             stamp = self._stamp(path)
-            if stamp != self._stamps.get(path):
+            if stamp != self._stamps.get(path) and (
+                path in self._stamps or workspace.is_memory_path(path)
+            ):
                 changes[path] = stamp
-        changes = {
-            path: stamp
-            for path, stamp in changes.items()
-            if path in self._stamps or workspace.is_memory_path(path)
-        }
         if changes.keys() - self._stamps.keys():
             return self._list_all(workspace)  # a new file may be in a folder that is not listed
         if changes:
