@@ -44,12 +44,9 @@ class FileLabels:
     about: str = ""
 
 
-NO_LABELS = FileLabels()
-
-
 def labels(document: Document) -> FileLabels:
     if not document.front:
-        return NO_LABELS
+        return FileLabels()
     metadata = values(document)
     fields = metadata or dict(_plain_lines(document))
     by_name = {name.casefold(): value for name, value in fields.items()}
