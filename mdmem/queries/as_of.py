@@ -12,10 +12,10 @@ from mdmem.editors.merge3.merging import merge3
 from mdmem.errors import HistoryProblem, PathProblem
 from mdmem.merge import again
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
-from mdmem.model.ranges import Ranges, complement, holds, intersection
+from mdmem.model.ranges import Ranges, complement, intersection
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.searches import Hit
-from mdmem.model.trail import Entry, Mark, Occurrence, TrailCommit
+from mdmem.model.trail import Entry, Occurrence, TrailCommit
 from mdmem.queries import dates, lookup
 from mdmem.repo.first_parent import merge_bases
 from mdmem.search.results import Match
@@ -23,7 +23,7 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.text import contradictions
 from mdmem.text.document import Document, parse_bytes
 from mdmem.text.facts import items
-from mdmem.trail import Trail
+from mdmem.trail import Trail, was_live
 from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace
 
@@ -169,11 +169,6 @@ def _contradicting_facts(
         for first, second in ((conflict.first, conflict.second), (conflict.second, conflict.first)):
             contradicting[first.path, first.section, first.id].append(second.id)
     return contradicting
-
-
-def was_live(each: Occurrence | Mark, known: Ranges) -> bool:
-    """True if an occurrence or a mark had begun and not ended where only some commits are known."""
-    return holds(known, each.begun) and (each.ended is None or not holds(known, each.ended))
 
 
 def was_current(trail: Trail, occurrence: Occurrence, known: Ranges) -> bool:

@@ -10,7 +10,7 @@ from mdmem.trail.line import LineTrail, past_of, side_of
 from mdmem.trail.schema import TRAIL_VERSION
 from mdmem.trail.steps import Ending, Step, with_past
 from mdmem.trail.storage import TRAIL_NAME, BrokenTrail, discard
-from mdmem.trail.table import Moments, Trail
+from mdmem.trail.table import Moments, Trail, was_live
 
 __all__ = [
     "TRAIL_NAME",
@@ -25,5 +25,6 @@ __all__ = [
     "past_of",
     "side_of",
     "verify_trail",
+    "was_live",
     "with_past",
 ]

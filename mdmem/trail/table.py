@@ -167,6 +167,11 @@ def in_sections(among: Collection[SectionPath] | None) -> tuple[str, list[bytes]
     return f"AND section IN ({', '.join('?' * len(sections))})", sections
 
 
+def was_live(each: Occurrence | Mark, known: Ranges) -> bool:
+    """True if an occurrence or a mark had begun and not ended where only some commits are known."""
+    return holds(known, each.begun) and (each.ended is None or not holds(known, each.ended))
+
+
 class Trail:
     """The commits that HEAD reaches, with their occurrences, revisions and marks.
 
@@ -621,11 +626,7 @@ class Trail:
         marks = self._store.all(
             parse_mark, f"{SELECT_MARKS} WHERE {PAIR_MARKS_CONDITION} ORDER BY begun, number"
         )
-        return tuple(
-            mark
-            for mark in marks
-            if holds(known, mark.begun) and (mark.ended is None or not holds(known, mark.ended))
-        )
+        return tuple(mark for mark in marks if was_live(mark, known))
 
     # Copies.
 
