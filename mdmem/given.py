@@ -202,6 +202,8 @@ def _text_of(value: Any) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class GuardedTexts:
+    """The new texts in order, and the number dropped."""
+
     kept: tuple[str, ...]
     dropped: int
 

@@ -157,6 +157,7 @@ class PageWorker:
 
     @classmethod
     def start(cls, workspace: Workspace) -> Self | None:
+        """Start it; None where no process can be started."""
         command = [sys.executable, "-P", "-m", __name__, os.fspath(workspace.root)]
         environment = {**repo.environment(), **workspace.environment}
         with suppress(OSError, ValueError):

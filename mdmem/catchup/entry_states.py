@@ -38,6 +38,7 @@ def identity_on_disk(entry: Entry) -> Hashable:
 
 
 def marks_by_occurrence(trail: Trail, path: FilePath) -> dict[int, tuple[Mark, ...]]:
+    """The marks on live occurrences in a file, ended ones too, by the occurrences' rows."""
     marks: dict[int, tuple[Mark, ...]] = defaultdict(tuple)
     for mark in trail.marks(path, include_ended=True):
         marks[mark.occurrence] += (mark,)

@@ -66,6 +66,7 @@ class CommitPages:
         return sum(map(len, self._contents.values()))
 
     def change(self, changed: ChangedFile) -> FileChange | None:
+        """A change of a memory file with both pages; None if it is of another file."""
         before = self.page(changed.before, changed.before_path)
         after = self.page(changed.after, changed.path)
         if before is None and after is None:
@@ -77,6 +78,7 @@ class CommitPages:
         )
 
     def at_commit(self, commit: CommitId, path: FilePath) -> FileVersion | None:
+        """A memory file as a commit has it; None where it has none, or none that can be indexed."""
         data = self._workspace.repository.read(commit, [path])[path]
         return None if data is None else self._parse(data, path)
 
@@ -474,6 +476,7 @@ def _confirmed_files(
 
 
 def stored_trail(workspace: Workspace) -> Trail:
+    """The trail as it is stored, not brought up to HEAD."""
     return Trail.open(workspace.state, settings_digest(workspace))
 
 

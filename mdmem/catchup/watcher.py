@@ -145,6 +145,7 @@ class FileWatcher:
         )
 
     def stamps(self, workspace: Workspace) -> Mapping[str, str]:
+        """The files' stamps by path, the same object if none has changed. Raises OSError."""
         named = self._drain()
         if named is None or self._may_miss_events():
             return self._list_all(workspace)

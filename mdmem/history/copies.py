@@ -88,6 +88,7 @@ class CopyFates:
         self._notes = cache(self._read_notes)
 
     def marks(self, fact: FactId) -> tuple[Mark, ...]:
+        """The marks on copies of a fact, in the order of their rows and commits."""
         lines = self.log_lines(fact)
         if not lines:
             return ()

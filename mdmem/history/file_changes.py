@@ -30,6 +30,7 @@ class FileVersion:
         return entries(self.document, self.path, self.tags, start, end, self.daily)
 
     def entries_of(self, sections: Collection[SectionPath]) -> list[Entry]:
+        """The entries of some sections, in the order of the file."""
         own = [section for section in self.document.sections if section.path in sections]
         ranges = [(0, self.document.preamble_end)] if () in sections else []
         ranges += [(section.start, section.end) for section in own]

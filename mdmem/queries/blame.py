@@ -50,6 +50,7 @@ def commit_times(workspace: Workspace, trail: Trail) -> TimeOf:
 def section_on_disk(
     workspace: Workspace, path: FilePath, address: str | None, nth: int | None
 ) -> SectionOnDisk:
+    """The section of an address, or the preamble; raises PathProblem, SectionProblem."""
     data = files.read(files.path_on_disk(workspace.root, path))
     if data is None:
         raise lookup.missing_file(workspace, path)

@@ -57,6 +57,7 @@ def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> Change
 
 
 def changes_of_day(workspace: Workspace, day: date, say: Say) -> tuple[FactChange, ...]:
+    """All changes to facts on a day, newest first."""
     with trails.fresh_trail(workspace, say) as trail:
         return changes_between(workspace, trail, day, day)
 

@@ -470,6 +470,7 @@ def log_copies(workspace: Workspace, fact: FactId) -> list[FactLocation]:
 
 
 def named_fact(trail: Trail, name: str, path: FilePath | None = None) -> FactId | None:
+    """The past or present fact with a text, key or id, in this order; raises FactProblem."""
     return (
         fact_by_text(trail, name, path)
         or fact_by_key(trail, name, path)
@@ -480,6 +481,7 @@ def named_fact(trail: Trail, name: str, path: FilePath | None = None) -> FactId 
 def current_occurrences(
     trail: Trail, fact: FactId, path: FilePath | None = None
 ) -> list[Occurrence]:
+    """The current occurrences of a fact (in a file), the newest first."""
     current = [each for each in _occurrences(trail, fact, path) if _is_current(trail, each)]
     return _in_order(trail, current)[::-1]
 
@@ -527,6 +529,7 @@ def _is_current(trail: Trail, occurrence: Occurrence) -> bool:
 
 
 def fact_by_id(trail: Trail, reference: str, path: FilePath | None = None) -> FactId | None:
+    """The past or present fact with this id or prefix; raises FactProblem (`fact-ambiguous`)."""
     prefix = fact_names.id_prefix(reference)
     ids = trail.ids_with_prefix(prefix) if prefix else ()
     fact_names.require_unique_id(prefix, ids)

@@ -108,6 +108,7 @@ def _reason(problem: Exception) -> str:
 
 
 def start_catching_up(workspace: Workspace) -> None:
+    """Bring the indexes of the pool up to date in the background."""
     for each in open_pool(workspace).workspaces.values():
         background.start_catching_up(each)
 

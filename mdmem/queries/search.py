@@ -518,6 +518,7 @@ def best_tagged(listed: FactList, tags: tuple[str, ...], limit: int) -> FactList
 
 
 def tag_catalogue(workspace: Workspace, say: Say, progress: Progress | None = None) -> TagCatalogue:
+    """The tags of current facts, the most used first."""
     return tags_in(workspace, fresh(workspace, say, progress), say, progress)
 
 

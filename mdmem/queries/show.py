@@ -217,6 +217,7 @@ def _fact_view(location: lookup.FactLocation, commit: CommitId | None) -> Sectio
 
 
 def show_section(workspace: Workspace, request: Show) -> SectionView:
+    """A section, the preamble or a whole file; raises PathProblem, SectionProblem."""
     try:
         return _read(workspace, request)
     except SectionProblem as problem:
@@ -314,6 +315,7 @@ def _shown_text(document: Document, section: Section | None, request: Show) -> s
 
 
 def outline(workspace: Workspace, file: str | None) -> Outline:
+    """The sections of a file; raises PathProblem where it is missing."""
     path, document = _read_document(workspace, file)
     rows = tuple(
         OutlineRow(

@@ -60,6 +60,7 @@ def engine_failures() -> tuple[type[BaseException], ...]:
 
 
 def call_engine(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> T:
+    """Call an action of the engine; raises BrokenIndex where it fails."""
     try:
         return action(*args, **keywords)
     except engine_failures() as problem:
@@ -69,6 +70,7 @@ def call_engine(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> 
 
 
 def call_writer(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> T:
+    """Call an action of a writer; raises StorageProblem where it fails."""
     try:
         return action(*args, **keywords)
     except engine_failures() as problem:
@@ -94,6 +96,7 @@ def writing(index: tantivy.Index) -> Iterator[tantivy.IndexWriter]:
 
 
 def add_documents(writer: tantivy.IndexWriter, documents: Iterable[tantivy.Document | str]) -> None:
+    """Add documents, or JSON texts of such; raises StorageProblem where that fails."""
     call_writer(_add, writer, documents)
 
 

@@ -172,6 +172,7 @@ class Surroundings:
         )
 
     def character_pairs(self, position: int) -> str:
+        """The same in scripts without spaces; empty where there are none."""
         own = _pairs_of(self._own[position].runs)
         neighbours = [
             _pairs_of(self._own[near].runs)[:MAX_NEIGHBOUR_CHARS] for near in self._near(position)

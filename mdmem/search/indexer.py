@@ -156,6 +156,7 @@ class SearchIndex:
 
     @property
     def finder(self) -> IndexSearcher | None:
+        """The searcher of its documents; None without any."""
         return self._finder
 
     def found_by(self, finder: IndexSearcher) -> SearchIndex:
@@ -192,6 +193,7 @@ class SearchIndex:
         return self._finder.tags(passing_filter, today) if self._finder else ()
 
     def carries(self, prompt: str, hits: Sequence[Hit]) -> bool:
+        """True if memory carries a prompt, by its first hits; raises BrokenIndex."""
         if self._finder is None:
             return False
         lexicon = self._finder.lexicon

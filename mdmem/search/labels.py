@@ -173,6 +173,7 @@ def counted_tags(tags: Sequence[str]) -> list[str]:
 
 
 def join_spellings(numbers: Mapping[str, int]) -> tuple[TagCount, ...]:
+    """Tags with their numbers of facts, most used first, then by name; case is folded."""
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     for tag, number in numbers.items():
         if number:

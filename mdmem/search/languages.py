@@ -124,6 +124,7 @@ def text_language(words: Collection[str], usual: str) -> str:
 
 
 def query_language(words: Iterable[str], spoken: Sequence[str]) -> str:
+    """The language of a query, of those `spoken` in memory; the first unless its words say."""
     if len(spoken) == 1:
         return spoken[0]
     longer = {word for word in words if len(word) > 1}  # single letters tell nothing

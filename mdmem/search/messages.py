@@ -116,6 +116,7 @@ class _StoredTranscripts(Mapping[str, SeenTranscript]):
 
 
 def read_seen(folder: Path) -> Seen | None:
+    """The transcripts in the index of a folder; None if it has none of this version."""
     try:
         with (folder / SEEN_NAME).open("rb") as file:
             header, text = json.loads(file.readline()), file.read()

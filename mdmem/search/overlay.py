@@ -67,6 +67,7 @@ class Overlay:
     def scores(
         self, clauses: Iterable[Clause], statistics: TermStatistics
     ) -> Iterator[tuple[float, OverlayEntry]]:
+        """The entries that hold at least one of the terms, with their BM25 scores."""
         scores: dict[int, float] = {}
         for clause in clauses:
             name, term, *_ = clause
@@ -204,6 +205,7 @@ class TermStatistics:
         return ranking.rarity(self._counted, call_engine(self._searcher.doc_freq, field, term))
 
     def scorer(self, clauses: Sequence[Clause]) -> Scorer:
+        """A scorer by these clauses, of which there is at least one."""
         numbered = query.any_term_query(
             [(name, term, number, word) for number, (name, term, _, word) in enumerate(clauses)]
         )

@@ -317,6 +317,7 @@ def _inflected(word: str, lexicon: Lexicon) -> list[str]:
 
 
 def any_term_query(clauses: Iterable[Clause]) -> Query:
+    """The tantivy query for entries that hold at least one of these terms."""
     should, fields, term, boost = Occur.Should, schema(), Query.term_query, Query.boost_query
     return Query.boolean_query(
         [

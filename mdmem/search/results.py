@@ -356,6 +356,7 @@ def rank_key(match: Match) -> tuple[bool, float, int, int, str, int, float]:
 
 
 def position_key(row: IndexRow) -> tuple[str, int, float, str, str]:
+    """Sort by path and line, then the later begun, text, and last commit."""
     entry = row.entry
     return entry.path, entry.start_line, -_newness(row), entry.text, row.last or ""
 

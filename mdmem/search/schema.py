@@ -188,6 +188,8 @@ def _section_fields(
 
 @dataclass(frozen=True, slots=True)
 class LifetimeFields:
+    """Fields shared by rows that began and ended together; `origin` is empty if uncommitted."""
+
     numbers: Mapping[str, float]
     labels: str
     origin: str
@@ -227,6 +229,7 @@ def lifetime_fields(
 
 
 def in_file_order(rows: Iterable[IndexRow]) -> list[IndexRow]:
+    """Rows sorted by path and line."""
     return sorted(rows, key=lambda row: (row.entry.path, row.entry.start_line))
 
 
@@ -266,6 +269,8 @@ def complete(fields: dict[str, Any], lifetime: LifetimeFields) -> dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class FileText:
+    """Entries of one file in order, with its kind and `IndexRow.about`."""
+
     path: FilePath
     entries: Sequence[Entry]
     kind: FileKind

@@ -547,6 +547,7 @@ class IndexSearcher:
         ]
 
     def listed(self, passing_filter: Filter, today: date) -> list[Address]:
+        """The entries that `newest` counts, in any order."""
         hidden = self._hidden_copies(passing_filter, today)
         addresses = self._addresses(query.filter_query(passing_filter, today))
         return [address for address in addresses if _key(address) not in hidden]

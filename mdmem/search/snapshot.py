@@ -176,6 +176,7 @@ def _head(text: bytes) -> Any:
 
 
 def read_snapshot(folder: Path) -> Snapshot | None:
+    """The snapshot of the index in a folder; None if there is none of this version."""
     try:
         text = (folder / SNAPSHOT_NAME).read_bytes()
         end = text.index(_FILES)

@@ -73,6 +73,7 @@ def is_named(path: SectionPath, address: str) -> bool:
 
 
 def similar_paths(document: Document, address: str) -> tuple[str, ...]:
+    """Up to three paths of the document that resemble an address."""
     name = plain_title(address).casefold()[:_MAX_COMPARED_CHARS]
     path_of_name: dict[str, str] = {}
     for section in document.sections[:_MAX_COMPARED_SECTIONS]:

@@ -82,6 +82,7 @@ def secrets_in_text(name: str, text: str) -> Iterator[Problem]:
 
 
 def refuse_errors(problems: Iterable[Problem], allow: frozenset[str]) -> None:
+    """Raise the first error that is not allowed as a RefusedChange."""
     refused = refusals(problems, allow)
     if refused:
         first = refused[0]

@@ -82,6 +82,7 @@ class Document:
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
+        """All blocks in their order."""
         return tuple(starmap(Block, spans(self.pieces, self.lines)))
 
     @property
@@ -91,6 +92,7 @@ class Document:
 
     @property
     def preamble_end(self) -> int:
+        """The line after the preamble: that of the first heading."""
         return self.sections[0].start if self.sections else len(self.lines)
 
     @property
@@ -102,6 +104,7 @@ class Document:
         return max(("\n", "\r\n", "\r"), key=ends.count)
 
     def slice(self, start: int, end: int) -> str:
+        """The text of lines `start` up to `end`."""
         return "".join(self.lines[start:end])
 
     def section_at(self, line: int) -> Section | None:
@@ -121,9 +124,11 @@ class Document:
         return self.sections[section.index + 1 : last]
 
     def blocks_in(self, start: int, end: int) -> tuple[Block, ...]:
+        """The blocks that begin in lines `start` up to `end`."""
         return tuple(starmap(Block, self.spans_in(start, end)))
 
     def spans_in(self, start: int, end: int) -> Iterator[tuple[BlockKind, int, int]]:
+        """Kind, first line and line after the last one of the `blocks_in` some lines."""
         first = max(0, bisect_right(self.pieces, start, key=itemgetter(1)) - 1)
         last = bisect_left(self.pieces, end, lo=first, key=itemgetter(1))
         for span in spans(self.pieces[first:last], self.lines):

@@ -113,6 +113,7 @@ def id_prefix(word: str) -> str:
 
 
 def require_unique_id(prefix: str, ids: Collection[FactId]) -> None:
+    """Refuse a prefix of several ids; raises FactProblem `fact-ambiguous`."""
     if len(ids) > 1:
         listed = sorted(ids)
         raise FactProblem(

@@ -132,6 +132,7 @@ _NEXT = 10
 
 
 def lineage_rows(store: Store, lineage: int) -> Iterator[SqlRow]:
+    """The rows of a lineage with their whole texts, newest first."""
     next_number, text = None, b""
     for row in store.each(f"{SELECT_REVISIONS} WHERE lineage = ? ORDER BY number DESC", lineage):
         text = _whole_text(row, next_number, text)

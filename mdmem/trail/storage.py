@@ -300,6 +300,7 @@ def _code(problem: Exception) -> int:
 
 
 def parse_rows(parse: Callable[[SqlRow], Value], rows: Iterable[SqlRow]) -> tuple[Value, ...]:
+    """The values of rows. Raises BrokenTrail where a row is not what was written."""
     try:
         return tuple([parse(row) for row in rows])
     except (ValueError, TypeError, AttributeError) as problem:  # what a damaged file holds

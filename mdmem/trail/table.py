@@ -129,6 +129,7 @@ class Moments:
         return self._moments[number]
 
     def first(self) -> int | None:
+        """The moment of the earliest commit; None where there is none."""
         if self._moments is not None:
             return min(self._moments.values(), default=None)
         ((moment,),) = self._store.rows("SELECT min(moment) FROM commits WHERE needed")
@@ -153,6 +154,7 @@ class Moments:
         return {number: moment for number, moment in self._moments.items() if start <= moment < end}
 
     def upto(self, time: int) -> Ranges:
+        """The commits that count up to a time."""
         ((last,),) = self._store.rows("SELECT coalesce(max(number), 0) FROM commits")
         if self._moments is not None:
             return of_numbers(number for number, moment in self._moments.items() if moment <= time)
@@ -337,6 +339,7 @@ class Trail:
         return {number: len(order) - at for at, number in enumerate(order)}
 
     def proposed_commits(self) -> tuple[TrailCommit, ...]:
+        """The commits that proposed what they changed, oldest first."""
         return self._store.all(
             parse_commit, f"{SELECT_COMMITS} WHERE brought IS NOT NULL ORDER BY number"
         )
@@ -356,6 +359,7 @@ class Trail:
         return self.commit_numbered(min(merges)[-1]) if merges else None
 
     def last_commit_upto(self, time: int) -> TrailCommit | None:
+        """The last commit up to a time."""
         return self._commit(
             f"{SELECT_COMMITS} WHERE moment <= ? ORDER BY moment DESC, id DESC LIMIT 1", time
         )
@@ -387,6 +391,7 @@ class Trail:
         return tuple(CommitId(decoded(name)) for number, name, _ in rows if number not in parents)
 
     def commits_after(self, number: int = 0) -> tuple[TrailCommit, ...]:
+        """The commits after a number, oldest first."""
         return self._store.all(
             parse_commit, f"{SELECT_COMMITS} WHERE number > ? ORDER BY number", number
         )
@@ -405,6 +410,7 @@ class Trail:
     def live_occurrences(
         self, path: FilePath, among: Collection[SectionPath] | None = None
     ) -> tuple[Occurrence, ...]:
+        """The live occurrences in a file as they arrived; all, or in sections `among` these."""
         condition, values = in_sections(among)
         statement = f"{SELECT_LIVE_OCCURRENCES} AND path = ? {condition} ORDER BY number"
         return self._store.all(parse_occurrence, statement, blob(path), *values)
@@ -433,11 +439,13 @@ class Trail:
         return origins[0] if len(origins) == 1 else None
 
     def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:
+        """Every occurrence of a fact, live or ended, in the order in which they arrived."""
         return self._store.all(
             parse_occurrence, f"{SELECT_OCCURRENCES} WHERE fact = ? ORDER BY number", blob(fact)
         )
 
     def occurrences_in(self, path: FilePath) -> tuple[Occurrence, ...]:
+        """Every occurrence in a file, live or ended, in the order in which they arrived."""
         halves = (
             f"{SELECT_OCCURRENCES} WHERE path = :path AND ended IS {which}"
             for which in ("NULL", "NOT NULL")
@@ -493,6 +501,7 @@ class Trail:
         )
 
     def ids_with_prefix(self, prefix: str) -> tuple[FactId, ...]:
+        """The ids of facts that begin with a prefix, in their order."""
         statement = (
             "SELECT DISTINCT fact FROM occurrences WHERE fact >= ? AND fact < ? ORDER BY fact"
         )
@@ -529,6 +538,7 @@ class Trail:
         return self._store.all(parse_occurrence, statement, *values)
 
     def occurrences_ended(self, after: int, upto: int = LAST_NUMBER) -> tuple[Occurrence, ...]:
+        """The occurrences that commits after `after` and up to `upto` ended, in this order."""
         statement = f"{SELECT_OCCURRENCES} WHERE ended > ? AND ended <= ? ORDER BY ended, number"
         return self._store.all(parse_occurrence, statement, after, upto)
 
@@ -605,11 +615,13 @@ class Trail:
         )
 
     def marks_stated_by(self, commit: CommitId) -> tuple[Mark, ...]:
+        """The marks that a commit states; ended ones too, oldest first."""
         return self._store.all(
             parse_mark, f"{SELECT_MARKS} WHERE origin = ? ORDER BY number", blob(commit)
         )
 
     def commits_with_marks_from(self, number: int) -> tuple[CommitId, ...]:
+        """The commits whose marks began with a commit, in the order of their marks."""
         rows = self._store.rows(
             "SELECT origin FROM marks WHERE begun = ? GROUP BY origin ORDER BY min(number)", number
         )
@@ -712,6 +724,7 @@ class Trail:
     def live_revisions(
         self, path: FilePath, among: Collection[SectionPath] | None = None
     ) -> tuple[Revision, ...]:
+        """The live revisions in a file, oldest first; all, or of sections `among` these."""
         rows = self._store.rows(
             f"{SELECT_REVISIONS} WHERE path = ? AND ended IS NULL ORDER BY number", blob(path)
         )
@@ -871,6 +884,7 @@ class Trail:
         )
 
     def revisions_containing(self, text: str) -> tuple[Revision, ...]:
+        """The revisions that contain a text, oldest first."""
         data = blob(text)
         lineages = self._store.rows(SELECT_LINEAGES_THAT_MAY_HOLD, text=data)
         rows = [

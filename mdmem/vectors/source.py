@@ -64,6 +64,8 @@ class EmbeddingModel:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedTexts:
+    """Vectors of texts in their order, and the tokens that the server counted."""
+
     vectors: tuple[Vector, ...]
     tokens: int | None = None
 

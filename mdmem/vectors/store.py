@@ -78,6 +78,7 @@ class VectorStore:
 
     @property
     def dimensions(self) -> int | None:
+        """The numbers in each vector; None while there are none."""
         found = self._table.execute("SELECT value FROM about WHERE name = 'dimensions'").fetchone()
         return found[0] if found else None
 

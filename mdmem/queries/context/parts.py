@@ -72,6 +72,7 @@ def heading_line(heading: str) -> str:
 
 
 def write_block(paragraphs: Sequence[Paragraph]) -> str:
+    """The whole block; empty without paragraphs."""
     return (
         "\n".join((BLOCK_OPENING, _PREFACE, *_lines(paragraphs), BLOCK_CLOSING))
         if paragraphs
