@@ -103,20 +103,16 @@ _MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")
 _BY_WORKSPACE = "in"
 _BY_ACTOR = "actor"
 BY_PROJECT = "project"
-"""The tables in the user's own file that name the workspaces of projects."""
 EVERY_AGENT = "*"
-"""The name in `Settings.write` that means all agents."""
-_GONE = {
+_REMOVED_SETTINGS = {
     "agents": (
         "Remove the line: every actor is an agent unless people, in your user settings, names it."
     )
 }
-"""Settings of earlier versions, and what to do about them."""
 _MAX_NUMBER = 1_000_000_000
 _MAX_BYTES = 65_536
 _MOST_QUOTED = 60
 HOME_VARIABLES = ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA")
-"""The environment's variables that say where the user's own settings are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,23 +178,21 @@ _NAMES = Settings.__match_args__
 
 
 def home(environment: Mapping[str, str]) -> str | None:
-    """The user's home; None where the environment names none."""
     return environment.get("HOME") or environment.get("USERPROFILE")
 
 
 def user_settings_path(environment: Mapping[str, str], platform: str = sys.platform) -> Path | None:
-    """The file of the user's own settings, by the platform's custom; None if there is no home."""
     base = _user_folder(environment, platform, "APPDATA", "XDG_CONFIG_HOME", ".config")
     return base / "config.toml" if base else None
 
 
 def user_state_folder(environment: Mapping[str, str]) -> Path | None:
-    """The folder for what mdmem notes about this user's machine; None if there is no home."""
+    """The folder for what mdmem notes about this user's machine."""
     return _user_folder(environment, sys.platform, "LOCALAPPDATA", "XDG_STATE_HOME", ".local/state")
 
 
 def user_data_folder(environment: Mapping[str, str]) -> Path | None:
-    """The folder for workspaces that have no other place; None if there is no home."""
+    """The folder for workspaces that have no other place."""
     return _user_folder(environment, sys.platform, "LOCALAPPDATA", "XDG_DATA_HOME", ".local/share")
 
 
@@ -209,7 +203,6 @@ def _user_folder(
     xdg: str,
     usual: str,
 ) -> Path | None:
-    """A folder of mdmem in the user's home; the last three say where Windows and Linux have it."""
     home_folder = home(environment)
     if platform == "win32":
         base = environment.get(windows)
@@ -221,14 +214,11 @@ def _user_folder(
 
 
 def settings_files(workspace: Path, environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """The files that settings are read from, whether or not they exist."""
     own_path = user_settings_path(environment)
     return (workspace / SETTINGS_NAME, *((own_path,) if own_path else ()))
 
 
 def _check_value(name: str, value: Any, file_name: str) -> Any:
-    """`value` in the type of the setting `name`. Raises WorkspaceProblem (`bad-settings`)."""
-
     def wrong(expected: str) -> WorkspaceProblem:
         message = f"{file_name}: {name} must be {expected}, not {_quoted(value)}"
         return WorkspaceProblem("bad-settings", message)
@@ -286,7 +276,6 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
 
 
 def _is_pair_or_empty(value: Any) -> bool:
-    """True for a list of two texts of one line, which may be empty, and for an empty list."""
     return (
         isinstance(value, list)
         and len(value) in (0, 2)
@@ -295,7 +284,6 @@ def _is_pair_or_empty(value: Any) -> bool:
 
 
 def _language_name(value: str, file_name: str) -> str:
-    """The English name of a language, or of its code without a country (de-AT, pt_BR)."""
     name = value.strip().casefold()
     code = name.replace("_", "-").partition("-")[0]
     language = LANGUAGES.get(code) or (name if name in LANGUAGES.values() else None)
@@ -321,7 +309,6 @@ def _quoted(value: object) -> str:
 
 
 def _read_bytes(path: Path, may_be_link: bool) -> bytes | None:
-    """Read a plain, small file. Raises WorkspaceProblem (`bad-settings`: it is none)."""
     flags = os.O_RDONLY | os.O_NONBLOCK | (0 if may_be_link else os.O_NOFOLLOW)
     try:
         _require_plain(path, path.stat(follow_symlinks=may_be_link))
@@ -339,7 +326,6 @@ def _read_bytes(path: Path, may_be_link: bool) -> bytes | None:
 
 
 def _require_plain(path: Path, status: os.stat_result) -> None:
-    """Refuse a link, folder, pipe or device. Raises WorkspaceProblem (`bad-settings`)."""
     if not stat.S_ISREG(status.st_mode):
         hint = f"Replace {path} with a plain file, or remove it."
         raise WorkspaceProblem("bad-settings", f"{path.name} is not a plain file", hint)
@@ -365,7 +351,7 @@ def _read(path: Path, *, may_be_link: bool) -> dict[str, Any]:
 def _checked(values: Mapping[str, Any], file_name: str) -> dict[str, Any]:
     for name in values:
         if name not in _NAMES:
-            hint = _GONE.get(name) or _suggest(name, _NAMES, "The settings are")
+            hint = _REMOVED_SETTINGS.get(name) or _suggest(name, _NAMES, "The settings are")
             message = f"{file_name}: unknown setting {_quoted(name)}"
             raise WorkspaceProblem("bad-settings", message, hint)
     return {name: _check_value(name, value, file_name) for name, value in values.items()}
@@ -443,7 +429,7 @@ def _with_actors(
 
 
 def must_propose(settings: Settings, names: Iterable[str | None]) -> bool:
-    """True if the settings have an agent with any of these names propose what it writes.
+    """True if an agent with any of these names is to propose what it writes.
 
     A setting names an actor, or the last segment of one: `claude-code` is `mcp/claude-code` too.
     """
@@ -531,7 +517,6 @@ def adopted_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 def _full_folder(path: str, environment: Mapping[str, str], setting: str) -> Path:
-    """A folder named by the user. Raises WorkspaceProblem (`bad-settings`: no full path)."""
     folder = _with_home(path, environment, setting)
     if not folder.is_absolute():
         message = f"{setting} must name full paths, not {path!r}"

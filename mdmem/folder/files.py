@@ -31,7 +31,6 @@ INDEX_LOCK, QUEUE_LOCK, TRAIL_LOCK, MESSAGES_LOCK = (
 SYNC_QUEUE_LOCK = "sync-queue.lock"
 """Held by the process that waits for a quiet moment to sync."""
 VECTORS_LOCK = "vectors.lock"
-"""Held to ask for the vectors of entries."""
 RACY_NS = 20_000_000
 """A file changed less than this before it was read may change again without another stamp."""
 TEMPORARY_PREFIX = ".mdmem-"
@@ -74,7 +73,6 @@ def wait_for_lock(descriptor: int, timeout: float, waiting: Callable[[str], None
 
 
 def digest(data: bytes) -> str:
-    """The SHA-256 of some bytes, as hex."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -188,7 +186,6 @@ def sync(path: Path) -> None:
 
 
 def sync_all(folder: Path) -> None:
-    """Make a new folder durable that another program has filled: names and bytes, at any depth."""
     for inner, _, names in os.walk(folder):
         for path in (Path(inner) / name for name in names):
             if stat.S_ISREG(path.lstat().st_mode):
@@ -210,7 +207,6 @@ def make_folders(folder: Path) -> tuple[Path, ...]:
 
 
 def temporary_name() -> str:
-    """A name for a temporary file next to the one that it is to replace."""
     return f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}.tmp"
 
 
@@ -317,20 +313,17 @@ def move(path: Path, target: Path) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, durably."""
     path.unlink()
     sync(path.parent)
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder with all that is in it."""
     import shutil  # noqa: PLC0415 - 3 ms
 
     shutil.rmtree(folder)
 
 
 def _put_new(new: Path, path: Path) -> bool:
-    """Give a new file its name; False where another file has it by now."""
     try:
         if not _rename(new, path, _RENAME_NOREPLACE):
             os.link(new, path)
@@ -380,7 +373,6 @@ def _swap(new: Path, path: Path, data: bytes, expected: bytes) -> bool | None:
 
 
 def _holds(path: Path, data: bytes) -> bool:
-    """True if this is a regular file with these bytes; False also where it cannot be read."""
     try:
         return read(path, len(data)) == data
     except (PathProblem, OSError):
@@ -424,7 +416,6 @@ def _rename(old: Path, new: Path, flags: int) -> bool:
 
 @cache
 def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
-    """The system's renameat2(2); None where it has none."""
     call = (
         getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
         if sys.platform == "linux"
@@ -496,7 +487,6 @@ def _try_lock(descriptor: int) -> bool:
 
 
 def is_locked(path: Path) -> bool:
-    """True if some process holds the lock file now."""
     try:
         descriptor, is_ours = _open_lock(path)
     except FileNotFoundError:

@@ -91,7 +91,6 @@ def install(folder: Path, python: str) -> tuple[str, ...]:
 
 
 def uninstall(folder: Path) -> tuple[str, ...]:
-    """Remove our shims, restore the hooks they kept, and return the names of all these hooks."""
     removed = tuple(
         name for name in HOOKS if _is_ours(_read(folder / name)) or _is_only_kept(folder, name)
     )
@@ -130,7 +129,6 @@ def lines_to_add(python: str) -> dict[str, str]:
 
 
 def managed_hooks_problem(message: str, what_to_do: str, python: str) -> RepositoryProblem:
-    """The refusal where something else manages the hooks, with the lines to add by hand."""
     lines = lines_to_add(python)
     listed = "\n".join(f"  {name}: {line}" for name, line in lines.items())
     return RepositoryProblem("hooks-managed", message, f"{what_to_do}:\n{listed}", lines=lines)

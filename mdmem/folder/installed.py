@@ -11,7 +11,6 @@ from urllib.parse import unquote, urlsplit
 
 _PACKAGE = Path(__file__).parent.parent
 _UNKNOWN = "PATH-TO-CLONE"
-"""Stands for the folder that mdmem was installed from, where nothing says which."""
 
 
 def text(kind: str, name: str) -> str:
@@ -26,7 +25,6 @@ def path(kind: str, name: str) -> Path:
 
 
 def template(name: str) -> str:
-    """The text of a template."""
     return text("templates", name)
 
 

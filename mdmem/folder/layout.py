@@ -37,7 +37,6 @@ _BOOTSTRAPS = {name.casefold() for name in BOOTSTRAP_NAMES}
 _MARKS = {name.casefold() for name in WORKSPACE_MARKS}
 _MAX_PATH_BYTES, _MAX_NAME_BYTES = 1024, 255
 _RESERVED_NAMES = {".gitattributes", ".gitignore", ".gitmodules", SETTINGS_NAME}
-"""Files that say how git or mdmem treats others."""
 HOST_NAMES = frozenset(
     {
         # Instructions that agents' hosts read by themselves, in any folder.
@@ -116,7 +115,6 @@ def _date(year: str, month: str, day: str) -> date | None:
 
 
 def log_path(day: date, daily: str = DAILY) -> FilePath:
-    """The path of a day's log, by names with `%Y`, `%m` and `%d` in them."""
     return FilePath(
         daily.replace("%Y", f"{day.year:04}")
         .replace("%m", f"{day.month:02}")
@@ -125,7 +123,6 @@ def log_path(day: date, daily: str = DAILY) -> FilePath:
 
 
 def log_glob(daily: str) -> str:
-    """The glob of the daily logs that have such names."""
     return "".join(
         "[0-9]" * _DIGITS[part][1] if part in _DIGITS else part for part in _DATE_PART.split(daily)
     )
@@ -196,7 +193,6 @@ def _translate(glob: str) -> str:
 
 
 def is_markdown(path: str) -> bool:
-    """True for the name of a Markdown file."""
     return path.endswith(".md") or path.casefold().endswith(".md")
 
 
@@ -209,7 +205,6 @@ def within(path: str, folders: Iterable[str]) -> bool:
 
 
 def is_outside(path: str) -> bool:
-    """True if an extra path leaves the workspace."""
     return path.startswith(("/", "../"))
 
 
@@ -299,7 +294,6 @@ def require_no_host_file(path: str) -> None:
 
 
 def host_file_problem(path: str) -> PathProblem:
-    """The failure for a tool of agents that would change such a file."""
     message = f"{path} is a file that agents' hosts or shells read"
     return PathProblem("bad-path", message, "Choose another name. Only a person changes this file.")
 
@@ -336,7 +330,6 @@ def _bad_path(text: str, reason: str) -> PathProblem:
 
 
 def outside_problem(text: str) -> PathProblem:
-    """The failure of a path that leaves the workspace."""
     return _bad_path(text, "is outside the workspace")
 
 

@@ -26,7 +26,6 @@ class ListedFile:
 
     @property
     def full_path(self) -> Path:
-        """The path on disk."""
         return self.root / self.path
 
 
@@ -43,8 +42,6 @@ def markdown_paths(
     below a folder of the workspace are skipped.
 
     Args:
-        root: the workspace's folder.
-        folders: those that are listed with everything below them.
         read_status: what to keep of a file's status; all of it would take longer than reading.
         enter: called before a folder is read, with its path on disk, the prefix of its files'
             paths, and whether its subfolders are read too.
@@ -58,7 +55,6 @@ def markdown_paths(
 
 
 def _leaves_by_link(root: Path, folder: str) -> bool:
-    """True if a folder named as one of the workspace is reached through a symbolic link."""
     if folder.startswith("/") or ".." in folder.split("/"):
         return False
     return root.is_symlink() or any((root / each).is_symlink() for each in _folders_down_to(folder))
@@ -109,7 +105,6 @@ def _scan(
 
 
 def is_marked(folder: Path) -> bool:
-    """True if a folder holds one of the files that make it a workspace."""
     return any((folder / name).is_file() for name in layout.WORKSPACE_MARKS)
 
 
@@ -133,7 +128,6 @@ def note_paths(
     """List the Markdown files in folders with a person's notes, without hidden folders and links.
 
     Args:
-        root: the workspace's folder.
         folders: each with True if the folders below it are listed too.
         skipped: paths of files, and of folders with a slash at their end.
         read_status, enter: see `markdown_paths`.

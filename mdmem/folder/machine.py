@@ -25,17 +25,14 @@ def host_name() -> str:
 
 
 def machine_name() -> str:
-    """The name of this machine, as a part of a branch's or a file's."""
     return safe_name(platform.node().partition(".")[0])
 
 
 def safe_name(name: str) -> str:
-    """The name of any machine, as a part of a file's or a message."""
     return _NOT_IN_NAMES.sub("-", name).strip("-") or "machine"
 
 
 def user_key_path(environment: Mapping[str, str]) -> Path | None:
-    """The file of the user's key, in their own state folder; None if there is no home."""
     folder = config.user_state_folder(environment)
     return Path(os.path.realpath(folder / _KEY_NAME)) if folder else None
 

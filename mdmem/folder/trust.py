@@ -146,7 +146,6 @@ TABLE: Mapping[TextOrigin, Trust] = {
 
 
 def trust(origin: TextOrigin) -> Trust:
-    """The row of an origin."""
     return TABLE[origin]
 
 
@@ -162,7 +161,6 @@ def is_claim(origin: TextOrigin, source: Source) -> bool:
 
 
 def host_of(environment: Mapping[str, str]) -> str | None:
-    """The agents' host in whose shell a command was typed; None outside of one."""
     return next((host for name, host in HOST_MARKS.items() if environment.get(name)), None)
 
 

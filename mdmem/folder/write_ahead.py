@@ -75,13 +75,11 @@ class MoveRecord:
 
     @property
     def files(self) -> tuple[FileRecord, ...]:
-        """The moved file or folder, in the form of a file of a write."""
         name = self.target.rpartition("/")[2] if self.is_removal else ""
         return (FileRecord(self.path, self.digests.get(""), "", name),)
 
 
 def save_record(state: Path, record: Record | MoveRecord) -> None:
-    """Write the write-ahead record, durably."""
     fields = asdict(record)
     if isinstance(record, Record):
         del fields["second"]  # without this key, an earlier version can read the record of one file
@@ -111,7 +109,6 @@ def load_record(state: Path) -> Record | MoveRecord | None:
 
 
 def _valid_move(record: MoveRecord) -> MoveRecord | None:
-    """A move's record, if it is whole: it may have been changed by hand."""
     texts = (
         record.path,
         record.target,
