@@ -86,7 +86,6 @@ def identity_lines(
 
 
 def signs_commits(repository: Repository) -> bool:
-    """True if `git commit` would sign a commit here."""
     return (
         repository.git(
             "config", "--type=bool", "--default=false", "--get", "commit.gpgSign"
@@ -103,7 +102,6 @@ def store(repository: Repository, path: FilePath, data: bytes) -> str:
 
 
 def full_path(repository: Repository, path: FilePath) -> bytes:
-    """A workspace path as one from the root of the work tree."""
     return os.fsencode(f"{repository.prefix}{path}")
 
 
@@ -158,7 +156,6 @@ def make_own_commit(
 
 
 def date_variables(date: str, identity: Identity | None) -> dict[str, str]:
-    """The environment variables that date and sign a commit; `identity` as for a repository."""
     variables = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
     if identity:
         variables |= identity.variables("AUTHOR") | identity.variables("COMMITTER")
@@ -237,7 +234,6 @@ def _ref_command(name: str, new: str | None, old: str | None) -> str:
 
 
 def list_refs(repository: Repository, *prefixes: str) -> dict[str, CommitId]:
-    """The refs below some prefixes, with their commits."""
     listed = repository.git("for-each-ref", "--format=%(refname) %(objectname)", *prefixes)
     rows = (line.rpartition(" ") for line in listed.decode("utf-8", "surrogateescape").splitlines())
     return {name: CommitId(commit) for name, _, commit in rows}
@@ -292,7 +288,6 @@ def commit_times(repository: Repository, commits: Iterable[CommitId]) -> dict[Co
 
 
 def merge_base(repository: Repository, first: CommitId, second: CommitId) -> CommitId | None:
-    """The best common ancestor of two commits; None where there is none."""
     result = run(repository.folder, ["merge-base", first, second])
     if result.status not in (0, 1):  # 1: there is none
         raise result.failure("merge-base")
@@ -386,11 +381,9 @@ class CommitFiles:
         self.commit = commit
 
     def read(self, path: FilePath) -> bytes | None:
-        """The bytes of one file; None where the commit has none."""
         return self.repository.read(self.commit, [path])[path]
 
     def mode(self, path: FilePath) -> str:
-        """The mode of a file; that of a new one where the commit has none."""
         row = self.repository.git(
             "ls-tree",
             "-z",
@@ -402,12 +395,10 @@ class CommitFiles:
         return row.partition(b" ")[0].decode() or NEW_FILE_MODE
 
     def paths(self) -> list[FilePath]:
-        """The paths of all plain Markdown files in the workspace's folder."""
         listed = self.repository.git("ls-tree", "-r", "-z", self.commit, "--", ".").split(b"\0")
         rows = (line.partition(b"\t") for line in listed if line)
         names = (os.fsdecode(path) for head, _, path in rows if head[:6] in _PLAIN_MODES)
         return [FilePath(name) for name in names if name.casefold().endswith(".md")]
 
     def read_all(self, paths: Sequence[FilePath]) -> dict[FilePath, bytes | None]:
-        """The bytes of several files, read at once."""
         return self.repository.read(self.commit, paths)

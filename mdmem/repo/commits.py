@@ -95,7 +95,6 @@ class CommitOrder:
     """A commit to be made of some paths as they are on disk; empty without paths.
 
     Args:
-        paths: workspace paths.
         message: committed unchanged.
         date: for author and committer, in git's raw form.
         hook_timeout: the seconds that git may take, hooks included.
@@ -198,7 +197,6 @@ def _own_commit(repository: Repository, order: CommitOrder, before: CommitId | N
 
 
 def commit_variables(order: CommitOrder) -> dict[str, str]:
-    """The additional environment variables of `git commit` and its hooks."""
     variables = {
         "GIT_AUTHOR_DATE": order.date,
         "GIT_COMMITTER_DATE": order.date,
@@ -220,7 +218,6 @@ def _run_commit(
     before: CommitId | None,
     variables: Mapping[str, str],
 ) -> GitResult:
-    """Run `git commit`; retry while a lock is held or the branch moves from `before`."""
     tip = before
 
     def may_retry(failed: GitResult) -> bool:
@@ -379,19 +376,17 @@ def _change_index(repository: Repository, arguments: Sequence[str], text: bytes 
 
 
 def clear_bits(repository: Repository, path: FilePath, bits: Sequence[str]) -> None:
-    """Clear index bits, so that git looks at the file again (see `ignored.read_bits`)."""
+    """Clear index bits, so that git looks at the file again (see `worktree.read_bits`)."""
     for bit in bits:
         _change_index(repository, ["update-index", f"--no-{bit}", "--", path])
 
 
 def set_bits(repository: Repository, path: FilePath, bits: Sequence[str]) -> None:
-    """Set index bits again, if git still tracks the file."""
     for bit in bits:
         run(repository.folder, ["update-index", f"--{bit}", "--", path])
 
 
 def index_entry(repository: Repository, path: FilePath) -> IndexEntry:
-    """The index entry of a path, for `undo_commit` to restore."""
     text = repository.git("ls-files", "-s", "-z", "--full-name", "--", *literal_pathspecs([path]))
     status = (
         repository.git(

@@ -87,7 +87,6 @@ def work_trees(common_dir: Path) -> frozenset[Path]:
 
 
 def create(folder: Path) -> Repository:
-    """Create a repository in `folder`, on the branch that the user's settings name, else `main`."""
     configured = run(folder, ["config", "--get", "init.defaultBranch"])
     branch = [] if configured.status == 0 else ["-b", "main"]
     result = run(folder, ["init", "-q", *branch])
@@ -115,7 +114,6 @@ def change_addresses(repository: Repository, paths: Sequence[str]) -> frozenset[
 
 
 def mdmem_addresses(repository: Repository) -> frozenset[str] | None:
-    """The authors' addresses of mdmem's newest commits in a folder; None if git cannot tell."""
     of_mdmem = ["--extended-regexp", "--grep=^Mdmem-Op: "]
     return _addresses(repository, of_mdmem, ["."] if repository.prefix else [])
 
@@ -152,10 +150,8 @@ def _log(repository: Repository, options: Sequence[str], paths: Sequence[str]) -
     return result.output.decode("utf-8", "replace").splitlines() if result.status == 0 else None
 
 
-_ON_DISK = ("*.[mM][dD]", ".gitattributes", ".gitignore")
-"""Patterns of the files that are checked out."""
-_SETTINGS = ("user.name", "user.email", "core.autocrlf", "core.eol")
-"""Settings of a repository that say who the user is, and what its files are on disk."""
+_CHECKED_OUT = ("*.[mM][dD]", ".gitattributes", ".gitignore")
+_COPIED_SETTINGS = ("user.name", "user.email", "core.autocrlf", "core.eol")
 _COPY_SECONDS = 600.0
 
 
@@ -174,10 +170,10 @@ def create_snapshot(source: Repository, commit: CommitId, folder: Path) -> Repos
     shallow = source.common_dir / "shallow"
     if shallow.exists():
         (git_dir / "shallow").write_bytes(shallow.read_bytes())
-    for name in _SETTINGS:
+    for name in _COPIED_SETTINGS:
         if (value := source.setting(name)) is not None:
             _git(folder, "config", name, value)
-    (git_dir / "info/sparse-checkout").write_text("\n".join(_ON_DISK) + "\n", encoding="utf-8")
+    (git_dir / "info/sparse-checkout").write_text("\n".join(_CHECKED_OUT) + "\n", encoding="utf-8")
     _git(folder, "update-ref", "HEAD", commit)
     _git(folder, "-c", "core.sparseCheckout=true", "read-tree", "-mu", "HEAD")
     return discover(folder)

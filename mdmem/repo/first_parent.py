@@ -37,7 +37,6 @@ _CHANGED_FILES = (
     *("--stdin", "-r", "--root", "--raw", "-z", "-M", "--no-abbrev", "--relative"),
     *("--", MARKDOWN),
 )
-"""Arguments of `git diff-tree` for the changed Markdown files of commits."""
 _FILE_MODES = (b"100644", b"100755")
 _OFFSET = late.pattern(r"([+-])(\d\d)(\d\d)")
 Parents = tuple[CommitId, ...]
@@ -98,7 +97,6 @@ def new_lines(lines: Iterator[bytes], hunk: Match[bytes]) -> str:
 
 
 def unquoted(path: bytes) -> FilePath:
-    """A path as git prints it, in quotes where it has odd characters."""
     if path.startswith(b'"'):
         path = _QUOTED.sub(lambda m: _ESCAPES.get(m[1]) or bytes([int(m[1], 8)]), path[1:-1])
     return FilePath(os.fsdecode(path))
@@ -165,7 +163,6 @@ def commits_brought_by(repository: Repository, merge: CommitId) -> list[CommitId
 
 
 def newest_commits(repository: Repository, path: FilePath, limit: int) -> list[CommitId]:
-    """The newest first-parent commits of HEAD that changed a file, newest first."""
     if repository.head() is None:
         return []
     listed = repository.git(
@@ -197,7 +194,10 @@ def read_history(
     commits: Sequence[tuple[CommitId, Parents]],
     boundary: CommitId | None = None,
 ) -> Iterator[CommitChanges]:
-    """Read commits, some hundred at a time, with what differs from each parent."""
+    """Read commits, some hundred at a time, with what differs from each parent.
+
+    All that `boundary`, where a shallow history begins, holds counts as added by it.
+    """
     if boundary is not None and commits and commits[0][0] == boundary:
         yield _without_past(repository, boundary)
         commits = commits[1:]
@@ -257,7 +257,6 @@ def _without_past(repository: Repository, name: CommitId) -> CommitChanges:
 
 
 def read_commits(repository: Repository, ids: Sequence[CommitId]) -> list[CommitChanges]:
-    """Read these commits, and what each changed against its first parent."""
     stdin = _lines(ids)
     changes = _changes(repository, stdin)
     return [
@@ -380,13 +379,11 @@ def merge_bases(repository: Repository, first: CommitId, second: CommitId) -> li
 def touching_commits(
     repository: Repository, paths: Sequence[FilePath], upto: CommitId
 ) -> list[CommitId]:
-    """The commits up to `upto` that touched any of these files."""
     listed = repository.git("rev-list", "--full-history", upto, "--", *literal_pathspecs(paths))
     return [CommitId(name.decode()) for name in listed.split()]
 
 
 def blobs(repository: Repository, commit: CommitId) -> dict[FilePath, str]:
-    """The blob ids of the workspace's files in a commit."""
     rows = repository.git("ls-tree", "-r", "-z", commit).split(b"\0")
     listed = (row.partition(b"\t") for row in rows if row)
     return {
@@ -436,7 +433,6 @@ def _removing_commit(
 _ENTRY = late.pattern(r"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*> (\d+) [+-]\d{4}\t(.*)")
 _LANDED = late.pattern(r"(?:pull|merge|rebase|mdmem sync)\b|commit \(merge\)")
 _READ_BYTES = 65_536
-"""No more of the end of a reflog is read."""
 _PROPOSALS = "mdmem/proposals/*"
 
 
@@ -472,7 +468,6 @@ def branch_moves(repository: Repository, branch: str) -> list[BranchMove]:
 def messages_about(
     repository: Repository, commits: Iterable[CommitId], path: FilePath
 ) -> list[str]:
-    """The messages of the commits, among these, that changed a file."""
     text = "".join(f"{commit}\n" for commit in commits).encode()
     if not text:
         return []
@@ -489,7 +484,6 @@ def _lacking(repository: Repository) -> tuple[str, ...]:
 
 
 def lacks_commits(repository: Repository) -> bool:
-    """True if HEAD lacks a commit that `find_text` would look at."""
     return bool(repository.run("rev-list", "-n1", *_lacking(repository)).output.strip())
 
 

@@ -48,7 +48,6 @@ _NAME_BITS, _OTHER_BITS = 0x0FFF, 0xF000
 
 
 def read_bytes(path: str) -> bytes | None:
-    """The bytes of a file; None where it cannot be read."""
     try:
         with open(path, "rb", buffering=0) as file:
             return file.read()
@@ -126,7 +125,6 @@ def _has_simple_settings(text: bytes) -> bool:
 
 
 def operation_under_way(git_dir: str) -> str | None:
-    """The merge, rebase or the like that git is in the middle of; None where there is none."""
     return next(
         (
             operation
@@ -227,7 +225,6 @@ def read_object(git_dir: str, name: str, kind: bytes) -> bytes | None:
 
 
 def tree_of(git_dir: str, commit: CommitId) -> str | None:
-    """The id of a commit's tree; None where git has to be asked."""
     data = read_object(git_dir, commit, b"commit")
     if (
         data is None
@@ -393,7 +390,6 @@ def _root_tree(cached: bytes) -> str | None:
 _MANY_FILES = 1000
 """From about so many files on, git is faster."""
 _STAGE_BITS = 0x3000
-"""Mask of an entry's flags: the stage of a merge."""
 _UNIT = 8
 """An entry is padded with one to eight NULs, to a multiple of so many bytes."""
 _FOLDER = 0o040000

@@ -47,7 +47,6 @@ class GitSettings:
         return next((value for value in values if value != b""), None) or b""
 
     def has(self, section: bytes, name: bytes) -> bool:
-        """True if a setting is set, to whatever value."""
         return (section, name) in self.values
 
     def user_file(self, name: bytes, usual: str) -> str:
@@ -63,7 +62,6 @@ class GitSettings:
 
 
 def identity_variables() -> tuple[str | None, ...]:
-    """The values of the variables that git takes the user's name and address from."""
     return tuple(map(os.environ.get, _IDENTITY))
 
 

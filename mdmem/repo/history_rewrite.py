@@ -71,7 +71,6 @@ class RewrittenHistory:
     submodules: bool
 
     def renamed(self, object_id: str) -> str:
-        """The new id of an object of any kind."""
         return (
             self.ids.get(object_id)
             or self.trees.get(object_id)
@@ -80,7 +79,6 @@ class RewrittenHistory:
 
     @property
     def moved(self) -> dict[str, str]:
-        """The refs that change, with their new values."""
         return {
             name: self.renamed(old) for name, old in self.refs.items() if self.renamed(old) != old
         }
@@ -174,7 +172,6 @@ def _refs(repository: Repository, worktrees: Sequence[LinkedWorktree]) -> dict[s
 
 
 def remote_refs(repository: Repository) -> int:
-    """The number of remote-tracking refs."""
     return len(git(repository.root, "for-each-ref", "--format=x", "refs/remotes").splitlines())
 
 
@@ -204,7 +201,6 @@ class StagedEntry:
 
 
 def index_entries(root: Path) -> list[StagedEntry]:
-    """The entries of git's index."""
     entries = []
     for line in git(root, "ls-files", "-v", "-s", "-z").split(b"\0"):
         if line:
@@ -485,7 +481,6 @@ def rewrite_history(
 
 
 LONG_SECONDS = 3600.0
-"""The time limit of commands that go through the whole repository."""
 _CHUNK_BYTES = 32_000_000
 _PACK_TYPES = {b"commit": 1, b"tree": 2, b"blob": 3, b"tag": 4}
 
@@ -522,7 +517,6 @@ class Objects:
         )
 
     def describe_all(self) -> list[tuple[str, bytes, int]]:
-        """Id, kind and size of each object that is there, reachable or not."""
         return _parse_descriptions(
             git(self._folder, "cat-file", "--batch-all-objects", "--batch-check")
         )
@@ -543,7 +537,6 @@ class Objects:
                 offset += size + 1
 
     def add(self, kind: bytes, data: bytes) -> str:
-        """Add an object, and return its id."""
         name = hashlib.new(self._hash, b"%s %d\0%s" % (kind, len(data), data)).hexdigest()
         if self._keep and name not in self._waiting:
             packed = _pack_head(_PACK_TYPES[kind], len(data)) + zlib.compress(data, 1)
@@ -554,7 +547,6 @@ class Objects:
         return name
 
     def flush(self) -> None:
-        """Write the objects added since the last flush into the repository."""
         if self._waiting:
             pack = (
                 b"PACK"

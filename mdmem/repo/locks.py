@@ -23,13 +23,11 @@ _START_FIELD = 19
 
 
 def lock_named_in(error_text: str) -> Path | None:
-    """The lock file that an error text of git names."""
     match = _NAMED.search(error_text)
     return Path(match[1]) if match else None
 
 
 def is_stale(lock: Path, folders: tuple[Path, ...]) -> bool:
-    """True if a dead process left a lock file; `folders` are the repository's."""
     try:
         status = lock.stat()
         if (

@@ -168,7 +168,6 @@ def _deepen_shallow(repository: Repository, rewrite: RewrittenHistory) -> None:
 
 
 def update_index_entries(repository: Repository, rewrite: RewrittenHistory) -> None:
-    """Bring the entries of git's index to the new blobs, with their flags."""
     entries = index_entries(repository.root)
     pairs = [
         (e, rewrite.blobs.get((e.blob, is_markdown(os.fsdecode(e.path)))))
@@ -246,7 +245,6 @@ def _restore_stash(repository: Repository, kept: Mapping[str, str]) -> None:
 
 
 def git_folders(repository: Repository) -> list[Path]:
-    """The git folder that all work trees share, and that of each linked one."""
     linked = repository.common_dir / "worktrees"
     return [repository.common_dir, *(sorted(linked.iterdir()) if linked.is_dir() else ())]
 
@@ -273,7 +271,6 @@ def objects_holding(repository: Repository, rules: RewriteRules) -> set[str]:
 
 
 def reachable_objects(repository: Repository) -> set[str]:
-    """The objects that can be reached from a ref of any kind or from git's index."""
     return set(
         git(
             repository.root,

@@ -42,8 +42,7 @@ _FASTER = late.pattern(
     r"|reference already exists|is at \w+ but expected"
 )
 _MISSING = late.pattern(r"(?i)couldn't find remote ref")
-_MOST_WORDS = 10
-"""The most lines of a server's that are repeated."""
+_MOST_SERVER_LINES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,6 @@ class Remote:
 
     @property
     def tracking_ref(self) -> str:
-        """The ref that holds the remote's branch as it was fetched last."""
         return f"refs/remotes/{self.name}/{self.branch}"
 
     @property
@@ -83,7 +81,6 @@ class Remote:
 
     @property
     def url(self) -> str:
-        """Where the remote is."""
         listed = self.repository.run("remote", "get-url", self.name)
         return os.fsdecode(listed.output).strip() if listed.status == 0 else self.name
 
@@ -161,7 +158,7 @@ class Remote:
         who = f"{self.name} refused the push" if report else "a pre-push hook refused the push"
         raise SyncProblem(
             "remote-refused",
-            f"{who}: {' '.join(words[:_MOST_WORDS])}" if words else who,
+            f"{who}: {' '.join(words[:_MOST_SERVER_LINES])}" if words else who,
             f"To ask for a merge there: git push {self.name}"
             f" HEAD:refs/heads/{DEVICES}{machine_name()}",
         )
@@ -193,7 +190,6 @@ def _late(name: str, seconds: float) -> SyncProblem:
 def _run_online(
     folder: Path, arguments: Sequence[str], seconds: float, overdue: SyncProblem
 ) -> GitResult:
-    """Run git so that it asks nobody. Raises `overdue` where it takes too long."""
     variables = {
         "LC_ALL": "C",
         "GIT_ASKPASS": _NO_ANSWER,
@@ -263,7 +259,6 @@ def find_remote(
 
 
 def _ssh_command(folder: Path) -> str:
-    """The user's own ssh, told not to ask."""
     command = (
         os.environ.get("GIT_SSH_COMMAND")
         or setting(folder, "core.sshCommand")

@@ -254,7 +254,6 @@ def _read_streams(
     limit: float,
     most_bytes: int | None,
 ) -> list[bytes]:
-    """Read what a process writes, up to a time of the monotonic clock."""
     received = {stream.fileno(): bytearray() for stream in streams}
     ended_at: float | None = None
     with selectors.DefaultSelector() as selector:
@@ -319,8 +318,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class GitResult:
-    """Status, output and error text of one git process."""
-
     status: int
     output: bytes
     error_text: str
@@ -379,7 +376,6 @@ def run(
 
 
 def setting(folder: Path, name: str) -> str | None:
-    """The value of one of git's settings as it is in a folder; None where it is not set."""
     result = run(folder, ["config", "--get", name])
     text = result.output.decode("utf-8", "replace").removesuffix("\n")
     return text if result.status == 0 else None
@@ -391,5 +387,4 @@ def literal_pathspecs(paths: Sequence[FilePath]) -> list[str]:
 
 
 def parse_paths(output: bytes) -> list[FilePath]:
-    """The paths in git's output with `-z`."""
     return [FilePath(os.fsdecode(path)) for path in output.split(b"\0") if path]

@@ -28,7 +28,6 @@ class Identity:
     email: str
 
     def variables(self, role: str) -> dict[str, str]:
-        """The environment variables that make this the AUTHOR, or the COMMITTER."""
         return {f"GIT_{role}_NAME": self.name, f"GIT_{role}_EMAIL": self.email}
 
 
@@ -89,12 +88,10 @@ class Repository:
         return replace(self, folder=folder, prefix=path_below(str(self.root), str(folder)))
 
     def at_root(self) -> Repository:
-        """The same work tree, with all paths from its root."""
         return self.at_folder(self.root)
 
     @property
     def hooks_dir(self) -> Path:
-        """The folder where git looks for hooks."""
         return (
             self.folder
             / os.fsdecode(self.git("rev-parse", "--git-path", "hooks").removesuffix(b"\n"))
@@ -109,7 +106,6 @@ class Repository:
         )
 
     def run(self, *arguments: str) -> GitResult:
-        """Run a git command that may fail."""
         return run(self.folder, arguments)
 
     def git(
@@ -124,7 +120,6 @@ class Repository:
     # Settings, HEAD, and the state of files.
 
     def setting(self, name: str) -> str | None:
-        """The value of one of git's settings; None where it is not set."""
         return setting(self.folder, name)
 
     def identity_known(self) -> bool:
@@ -285,7 +280,6 @@ class Repository:
         return stored.status == committed.status == 0 and stored.output == committed.output
 
     def under_way(self) -> str | None:
-        """A line that names the merge, rebase or the like under way, if any."""
         operation = git_files.operation_under_way(str(self.git_dir))
         return f"{operation} is under way in this repository" if operation else None
 
@@ -328,11 +322,9 @@ class Repository:
         return [FilePath(line[3:].removeprefix(self.prefix)) for line in parse_paths(output)]
 
     def tracked(self) -> set[FilePath]:
-        """The paths of the workspace that git tracks."""
         return set(parse_paths(self.git("ls-files", "-z")))
 
     def read(self, commit: CommitId, paths: Sequence[FilePath]) -> dict[FilePath, bytes | None]:
-        """The bytes of files in a commit; None where a file is not in it."""
         return dict(
             zip(paths, self.blobs([f"{commit}:{self.prefix}{path}" for path in paths]), strict=True)
         )
@@ -376,7 +368,6 @@ class Repository:
         return contents
 
     def last_commit(self, path: FilePath) -> CommitId | None:
-        """The newest commit that touched a file; None where there is none."""
         result = run(self.folder, ["rev-list", "-1", "HEAD", "--", *literal_pathspecs([path])])
         return (
             CommitId(result.output.decode().strip())
@@ -460,11 +451,9 @@ class Repository:
         return commit if commit and self.has(commit) else None
 
     def is_shallow(self) -> bool:
-        """True in a shallow clone, whose history is cut off."""
         return (self.common_dir / "shallow").exists()
 
     def shallow_commits(self) -> frozenset[CommitId]:
-        """The commits at which a shallow history was cut off."""
         return (
             frozenset(
                 CommitId(name) for name in (self.common_dir / "shallow").read_text("ascii").split()
@@ -478,7 +467,6 @@ class Repository:
         return run(self.folder, ["merge-base", "--is-ancestor", commit, "HEAD"]).status == 0
 
     def commit_named(self, reference: str) -> CommitId | None:
-        """The commit that git knows by this name; None where there is none."""
         # No name has control characters, and no process takes NUL or half a surrogate pair.
         if not reference.isprintable():
             return None
