@@ -42,7 +42,6 @@ def open_memory(call: Call) -> Memory:
 
 
 def read_argument(text: str) -> str:
-    """Read a text argument; `-` is standard input."""
     if text != "-":
         return text
     data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
@@ -54,12 +53,10 @@ def read_argument(text: str) -> str:
 
 
 def use_colour() -> bool:
-    """True if the output may be coloured."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def use_blocks() -> bool:
-    """True if charts may have block characters: a UTF-8 locale, and no NO_COLOR."""
     named = (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
     locale = next(filter(None, named), "").casefold().replace("-", "")
     return "utf8" in locale and not os.environ.get("NO_COLOR")

@@ -25,7 +25,6 @@ WIDEST = 100  # columns
 
 
 def width() -> int:
-    """The columns that help may take."""
     return max(20, min(WIDEST, shutil.get_terminal_size().columns) - 1)
 
 
@@ -33,7 +32,6 @@ class CommandHelp(TyperCommand):
     """A command whose help shows no Python types, and ends in its example."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """The arguments, then the options, as they are typed."""
         return [
             *(
                 _argument(parameter)
@@ -55,7 +53,6 @@ class CommandHelp(TyperCommand):
         return rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments by their names, options, the example."""
         records: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
         parameters: list[Any] = self.get_params(ctx)
         for parameter in parameters:
@@ -112,14 +109,10 @@ def _argument(parameter: Any) -> str:
 
 
 class GroupHelp(TyperGroup):
-    """A group of commands, under headings where there are many."""
-
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """A command, and its own words."""
         return ["[OPTIONS]", "COMMAND", "…"]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Raises UsageProblem for an unknown word; the hint names the command that may be meant."""
         word = args[0]
         if word in self.commands or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
@@ -139,7 +132,6 @@ class GroupHelp(TyperGroup):
         return {heading: tuple(dict.fromkeys(names)) for heading, names in found.items()}
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The commands, each with the first line of its help."""
         is_root = ctx.parent is None
         for heading, names in self._by_heading(is_root).items():
             with formatter.section(heading):
@@ -311,7 +303,6 @@ def parse(words: Sequence[str]) -> Call | None:
 
 
 def help_text(words: Sequence[str]) -> str:
-    """The help of a command or a group."""
     command: Any = get_command(app)
     context = command.context_class(
         command, info_name="mdmem", terminal_width=width(), **command.context_settings

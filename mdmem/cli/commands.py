@@ -168,7 +168,6 @@ GROUPS = {
 
 
 def command(name: str) -> Callable[..., Answer]:
-    """The function of a command."""
     entry = COMMANDS[name]
     loaded: Callable[..., Answer] = getattr(
         import_module(f"mdmem.cli.{entry.module}"), entry.function

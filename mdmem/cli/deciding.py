@@ -257,7 +257,6 @@ def _selection(
     older: str | None = None,
     is_all: bool,
 ) -> Selection | None:
-    """The selection by options; None if items are named. Raises: UsageProblem."""
     selecting = {"--section": section, "--file": file, "--from": actor, "--older": older}
     given = [name for name, value in selecting.items() if value is not None]
     given += ["--all"] if is_all else []
@@ -282,7 +281,6 @@ def _decide(memory: Memory, request: Decide) -> Answer:
 
 
 def _moved(memory: Memory, decision: ListDecision) -> ProposalProblem:
-    """The refusal of a decision on what has changed since it was listed, with the list again."""
     moved = decision.moved or NumberedList()
     text = proposal_list.list_text(
         ProposalList(numbered=moved), memory.workspace.now(), terminal.size(sys.stdout)[0]
@@ -298,7 +296,6 @@ def _moved(memory: Memory, decision: ListDecision) -> ProposalProblem:
 def _edited_items(
     memory: Memory, names: Sequence[str], stamp: str | None
 ) -> dict[tuple[int, int | None], str]:
-    """Numbers with the texts that the user makes of them."""
     edited = {}
     for number, value in parse_numbers(names):
         choice = ItemChoice(number=number, value=value)
@@ -319,7 +316,6 @@ def _edited_parts(
 
 
 def _edited(text: str, name: str, without: str) -> str:
-    """A text as the user leaves it in their editor. Raises: UsageProblem (they left none)."""
     changed = terminal.edit_text(f"{text}\n", "--edit", without).strip()
     if not changed:
         raise UsageProblem(

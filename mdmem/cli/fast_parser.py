@@ -41,13 +41,11 @@ class CommandParameter:
 
 
 def parameter_of(row: ParameterRow) -> CommandParameter:
-    """The parameter of a row."""
     name, flags, takes, default, required = row
     return CommandParameter(name=name, flags=flags, takes=takes, default=default, required=required)
 
 
 def with_values(words: Sequence[str]) -> list[str]:
-    """Insert the values that options leave out."""
     complete: list[str] = []
     for number, word in enumerate(words):
         complete.append(word)
@@ -98,7 +96,6 @@ class Call:
 
     @property
     def as_json(self) -> bool:
-        """True if the answer is for a program."""
         return bool(self.values["as_json"])
 
 

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 
 def leave_adopted(folder: str | None) -> Answer:
-    """Stop serving a workspace to agents."""
     root = Path(folder or os.environ.get("MDMEM_WORKSPACE") or ".").resolve()
     was_listed = memory.leave(root, os.environ)
     return Answer(
@@ -52,7 +51,6 @@ def leave_adopted(folder: str | None) -> Answer:
 
 
 def find(call: Call, yes: bool) -> Answer:
-    """List the user's workspaces that are not adopted, and adopt those that they choose."""
     is_silent = call.as_json or call.quiet
     with nullcontext() if is_silent else shown("init"):
         found = memory.find_unadopted(os.environ, None if is_silent else count)

@@ -119,7 +119,6 @@ def help_(
 
 
 def page_path(page: str) -> str:
-    """The path of a page, within the documentation."""
     return (
         "clients/README.md"
         if page == "clients"

@@ -21,7 +21,6 @@ _CLEAR = "\r\x1b[K"
 
 
 def in_flags(text: str) -> str:
-    """A message of the core in the words of the command line."""
     return wording.translate(text, flag, command_line)
 
 
@@ -31,7 +30,6 @@ def flag(field: str) -> str:
 
 
 def command_line(verb: str, fields: Sequence[str] = ()) -> str:
-    """A verb as a user types it."""
     return " ".join(("mdmem", verb, *map(flag, fields)))
 
 
@@ -48,14 +46,12 @@ def _flags() -> dict[str, str]:
 
 
 def say(line: str) -> None:
-    """Print a line for the user."""
     if _Running.progress is not None:
         _Running.progress.clear()
     print(fitted(f"mdmem: {printable(in_flags(line))}"), file=sys.stderr)
 
 
 def fitted(line: str) -> str:
-    """A line for standard error, as wide as the terminal there."""
     return terminal.fitted(line, terminal.size(sys.stderr)[0]) if sys.stderr.isatty() else line
 
 
@@ -70,7 +66,6 @@ def shown(command: str, interval: float | None = _INTERVAL) -> AbstractContextMa
 
 
 def count(done: int, total: int) -> None:
-    """Report how many of the files or commits to read have been read."""
     if _Running.progress is not None:
         _Running.progress.counts = (done, total)
 
@@ -99,7 +94,6 @@ class Progress:
         self._is_shown = False
 
     def __enter__(self) -> Progress:
-        """Begin to wait."""
         self._start = monotonic()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -107,14 +101,12 @@ class Progress:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        """Take the line away."""
         _Running.progress = None
         self._over.set()
         self._thread.join()
         self.clear()
 
     def clear(self) -> None:
-        """Remove the line until it is shown next."""
         with self._lock:
             if self._is_shown:
                 self._stream.write(_CLEAR)

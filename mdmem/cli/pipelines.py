@@ -171,7 +171,6 @@ def dream(
 
 
 def _chosen(wanted: bool, unwanted: bool, yes: str, no: str) -> bool | None:
-    """The choice of two options that exclude each other; None where neither is given."""
     if wanted and unwanted:
         raise UsageProblem(f"{yes} and {no} exclude each other")
     return True if wanted else False if unwanted else None

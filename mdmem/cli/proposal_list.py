@@ -27,14 +27,13 @@ _NARROW = 72
 """Below so many columns, who, when and why are a second line."""
 _GAP, _INDENT = "   ", "    "
 _LEAST_ABOUT = 24
-"""The least of columns for who, when and why beside a text."""
+"""The fewest columns for who, when and why beside a text."""
 _LEAST_REASON = 12
 _WEEK = 7
 _SIGNS = {PartOp.ADD: "+", PartOp.CONFIRM: "=", PartOp.SECTION: "#"}
 
 
 def list_text(listed: ProposalList, now: datetime, columns: int) -> str:
-    """The open parts, numbered by file and section, then the list's stamp."""
     numbered = listed.numbered
     lines: list[str] = []
     for place, items in groupby(numbered.items, key=lambda item: item.place):
@@ -56,7 +55,6 @@ def list_text(listed: ProposalList, now: datetime, columns: int) -> str:
 
 
 def _counts(views: Sequence[ProposalView], columns: int) -> str:
-    """The numbers of open parts and proposals, and as many ids of these as fit."""
     counts = {view.id: sum(part.state.waits for part in view.parts) for view in views if view.waits}
     parts, proposals = sum(counts.values()), len(counts)
     lead = f"{number_of(parts, 'part')} in {number_of(proposals, 'proposal')}: "
@@ -73,7 +71,6 @@ def _counts(views: Sequence[ProposalView], columns: int) -> str:
 
 
 def item_text(item: ListedItem, now: datetime, columns: int) -> str:
-    """One item, under its file and section."""
     return "\n".join([heading(*item.place), *_rows([item], now, columns, 1)])
 
 
@@ -166,7 +163,6 @@ def _value_rows(
 
 
 def _standing(value: Sequence[ListedPart]) -> str:
-    """The text in the place of an overtaken value."""
     view = value[0].view
     return shown_line(view.standing or "") if view.state is PartState.OVERTAKEN else ""
 
@@ -191,7 +187,6 @@ def _about(value: Sequence[ListedPart], now: datetime) -> tuple[str, str, str]:
 
 
 def _reason(reason: str, room: int) -> str:
-    """A reason in quotes, cut to the room that there is."""
     room -= len(_GAP) + 2
     if not reason or room <= 0:
         return ""

@@ -72,7 +72,6 @@ class _Card:
 
     @property
     def all_keys(self) -> tuple[str, ...]:
-        """The keys, in the order of the help."""
         named = {*self.keys, *([_EDIT] if self.edited else []), _UNDO, _QUIT, _ASK}
         named |= {_ALL} if "y" in self.keys and self.group[0] is not ConflictView else set()
         return tuple(sorted(named, key=_ORDER.index))
@@ -152,7 +151,6 @@ class _Room:
         return [outcome for decided in self._decided for outcome in decided.values()]
 
     def run(self) -> None:
-        """Ask for each card, until all are decided or the user quits."""
         key = ""
         while key != _QUIT and (left := self._left()):
             card = self._cards[left[0]]
@@ -206,7 +204,6 @@ class _Room:
         return {number: ItemChoice(number=item.number, text=outcome)} if outcome else {}
 
     def _all_like(self, left: Sequence[int], card: _Card) -> dict[int, Outcome]:
-        """All that is left of the section of a card, if the user confirms."""
         cards = {n: self._cards[n] for n in left if self._cards[n].group == card.group}
         plain = {number: each.keys["y"] for number, each in cards.items() if each.is_plain}
         if not plain:
@@ -217,13 +214,11 @@ class _Room:
 
 
 def is_open(memory: Memory) -> bool:
-    """True for a person at a terminal: no actor is set, and no `CI`."""
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     return on_terminal and not os.environ.get("CI") and memory.workspace.actor is None
 
 
 def review(memory: Memory, numbered: NumberedList, advice: Sequence[Advice]) -> Answer:
-    """Let the user decide, then carry it out."""
     columns, now = terminal.size(sys.stdout)[0], memory.workspace.now()
     pairs = {
         frozenset((each.first.fact, each.second.fact)): each

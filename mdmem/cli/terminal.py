@@ -49,7 +49,6 @@ def size(stream: TextIO) -> tuple[int, int]:
 
 
 def show(text: str) -> None:
-    """Print a text for a person: through a pager if it does not fit on the screen."""
     columns, lines = size(sys.stdout)
     rows = fitted(text, columns)
     shown = text if isinstance(text, VerbatimText) else rows
@@ -112,7 +111,6 @@ def edit_text(text: str, option: str, without: str) -> str:
 
 
 def width(text: str) -> int:
-    """The columns that a text takes on one line."""
     if text.isascii() and "\x1b" not in text:
         return len(text)
     return sum(map(_width, _CODE.sub("", text)))

@@ -136,7 +136,6 @@ def edit_section(
 
 
 def _require_alone(subtree: bool, creates: object) -> None:
-    """Raises UsageProblem for what does not go with --editor."""
     if subtree:
         raise UsageProblem("--editor edits the section's own text; --subtree does not go with it")
     if creates:
@@ -146,7 +145,6 @@ def _require_alone(subtree: bool, creates: object) -> None:
 
 
 def _in_editor(memory: Memory, section: Show, change: EditSection) -> EditSection:
-    """The change with the text that the user makes of the section."""
     view = memory.show(section)
     text = terminal.edit_text(view.text.strip("\r\n") + "\n", "--editor", "--body -")
     return replace(change, text=text, expect=change.expect or view.etag)
