@@ -48,7 +48,6 @@ class Adoption:
 
     @classmethod
     def of(cls, repository: Repository) -> Adoption:
-        """The entry for the workspace in the folder that a repository was discovered from."""
         common_dir = os.path.realpath(repository.common_dir)
         status = Path(common_dir).stat()
         return cls(
@@ -60,7 +59,6 @@ class Adoption:
         )
 
     def is_same_workspace(self, other: Adoption) -> bool:
-        """True for an entry of the same workspace, in whatever work tree."""
         return (self.common_dir, self.device, self.inode, self.path) == (
             other.common_dir,
             other.device,
@@ -112,12 +110,10 @@ def require_adopted(repository: Repository, environment: Mapping[str, str]) -> N
 
 
 def last_author(repository: Repository) -> str:
-    """The author of a memory's last change; empty if there is none."""
     return discovery.last_author(repository, _MEMORY)
 
 
 def last_change(repository: Repository) -> str:
-    """The author of a memory's last change, in brackets behind a space; empty if there is none."""
     author = last_author(repository)
     return f" (last change by {author})" if author else ""
 
@@ -150,7 +146,6 @@ def _user_addresses(repository: Repository, environment: Mapping[str, str]) -> f
 
 
 def init_command(folder: Path) -> str:
-    """The command that adopts a workspace, to be pasted."""
     return f"{verb('init')} {shlex.quote(str(folder))}"
 
 
@@ -241,7 +236,6 @@ def _list_path(environment: Mapping[str, str]) -> Path | None:
 
 
 def _parse(path: Path, data: bytes | None) -> tuple[Adoption, ...]:
-    """The entries of the list. Raises WorkspaceProblem (`bad-settings`: not mdmem's form)."""
     if data is None:
         return ()
     try:

@@ -55,7 +55,6 @@ class Resources:
         return self._kept.setdefault(kind, kind()) if kept is None else kept
 
     def close(self) -> None:
-        """Drop all objects; they are made again when needed."""
         self._process, self._kept = os.getpid(), {}
 
 
@@ -78,12 +77,10 @@ class Workspace:
 
     @property
     def pool(self) -> tuple[Path, ...]:
-        """The folders of the workspaces that are read with this one."""
         return () if self.added is None else (*map(Path, self.settings.pool), *self.added)
 
     @property
     def curated(self) -> FilePath:
-        """The curated file: MEMORY.md, or memory.md where only that is there."""
         names = [name for name in layout.CURATED_NAMES if (self.root / name).exists()]
         return FilePath(names[0] if names else layout.CURATED_NAMES[0])
 
@@ -128,7 +125,6 @@ class Workspace:
         return usual if not (self.root / path).exists() and (self.root / usual).exists() else path
 
     def now(self) -> datetime:
-        """The time that is written."""
         return config.now(self.settings, self.environment)
 
     @property
@@ -157,11 +153,9 @@ class Workspace:
         return actor
 
     def is_agent(self, actor: str | None) -> bool:
-        """True for an actor that the user's own settings do not list among the people."""
         return self.origin_of(actor) is trust.TextOrigin.AGENT
 
     def origin_of(self, actor: str | None) -> trust.TextOrigin:
-        """The origin of what an actor writes."""
         return trust.origin_of_actor(actor, self.settings.people)
 
     @property
@@ -172,27 +166,21 @@ class Workspace:
         return frozenset(map(str.casefold, (*self.repository.user_addresses(), *named)))
 
     def proposes(self, actor: str | None) -> bool:
-        """True if the settings make proposals of what an actor writes."""
         return proposes(actor, self.settings, self.environment)
 
     def require_writer(self, actor: str | None) -> None:
-        """Refuse what cannot be proposed to an actor who proposes."""
         require_writer(actor, self.settings, self.environment)
 
     def require_person(self, actor: str | None, does: str) -> None:
-        """Refuse an actor who may not decide. Raises WorkspaceProblem (`not-allowed`)."""
         require_person(actor, self.settings.people, does)
 
     def allowances(self) -> frozenset[str]:
-        """The refusals that MDMEM_ALLOW lets through. Raises UsageProblem (for any other)."""
         return parse_allowances(self.environment.get("MDMEM_ALLOW", ""))
 
     def local_time(self, seconds: int) -> datetime:
-        """Seconds since 1970 in the user's zone."""
         return datetime.fromtimestamp(seconds).astimezone(config.zone(self.settings.timezone))
 
     def shallow_hint(self) -> str:
-        """A hint for a repository without all of its history; empty if it has all."""
         if self.history_boundary is not None:
             return FETCH_VERSIONS
         return (
@@ -202,7 +190,6 @@ class Workspace:
         )
 
     def missing_past(self) -> str:
-        """A line for the user where this clone lacks the past; else empty."""
         return f"{LACKS_VERSIONS}. {FETCH_VERSIONS}" if self.history_boundary is not None else ""
 
     @property
@@ -400,7 +387,6 @@ def existing_folder(named: str | Path) -> Path:
 
 
 def no_workspace(named: str | None = None) -> WorkspaceProblem:
-    """The failure where no workspace is found for a named folder (None: the current one)."""
     if named is not None:
         message = f"{named} is not a workspace, nor is a folder above it"
         return WorkspaceProblem("no-workspace", message, f"{wording.verb('init')} {named}")
@@ -461,7 +447,6 @@ def project_path(folder: Path) -> Path:
 
 
 def projects_of(workspace: Workspace) -> tuple[Path, ...]:
-    """The projects whose memory a workspace is, as settings name them."""
     here, named = workspace.root.resolve(), config.project_workspaces(workspace.environment)
     return tuple(project for project, folder in named.items() if folder.resolve() == here)
 
@@ -475,7 +460,6 @@ def session_folders(workspace: Workspace) -> tuple[Path, ...]:
 
 
 def _require_workspace(named: Path) -> Path:
-    """The full path of a workspace. Raises WorkspaceProblem (`no-workspace`)."""
     folder = existing_folder(named)
     if not listing.is_marked(folder):
         raise WorkspaceProblem(
@@ -530,7 +514,6 @@ class Basis:
     homes: tuple[str | None, ...]
 
     def is_unchanged(self, environment: Mapping[str, str]) -> bool:
-        """True if nothing of it has changed; checked at each call."""
         return (
             self.homes == tuple(map(environment.get, config.HOME_VARIABLES))
             and self.stamps == tuple(map(files.stamp, self.files))
@@ -650,5 +633,4 @@ def two_curated_hint(workspace: Workspace) -> str | None:
 
 
 def read_committed(workspace: Workspace, path: FilePath, commit: CommitId | None) -> bytes | None:
-    """The bytes of a file in a commit; None if there is no commit or no such file in it."""
     return workspace.repository.read(commit, [path])[path] if commit else None

@@ -151,7 +151,6 @@ class Memory:
         return self._workspace
 
     def _as_seen(self, actor: str | None = None) -> Workspace:
-        """Memory as an actor (None: the workspace's) sees it, for a read."""
         workspace = self.workspace
         actor = actor or workspace.actor
         if not workspace.proposes(actor):
@@ -233,7 +232,6 @@ class Memory:
     def _is_proposed(
         self, options: WriteOptions, change: Change | WholeFileEdit | MovePath | None
     ) -> bool:
-        """True if a write becomes a proposal. Raises WorkspaceProblem (`not-allowed`)."""
         workspace = self.workspace
         actor = workspace.given_actor(options.actor)
         if not workspace.proposes(actor):

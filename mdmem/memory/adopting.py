@@ -159,7 +159,6 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
 
 
 def _holds_other_files(workspace: Workspace) -> bool:
-    """True if git has files in the repository that are neither notes nor hidden."""
     listed = parse_paths(workspace.repository.at_root().git("ls-files", "-z"))
     return any(
         not (layout.is_markdown(path) or path.startswith(".") or path.endswith(SETTINGS_NAME))
@@ -255,7 +254,6 @@ def _adopt(
 
 
 def _write(path: Path, data: bytes, before: bytes | None) -> None:
-    """Write a file that is not there, or one that holds `before`."""
     if before is None:
         files.write_durably(path, data)
     elif not files.replace(path, data, before, files.temporary_name()):
@@ -267,7 +265,6 @@ def _settings(workspace: Workspace) -> Settings:
 
 
 def _instructions(workspace: Workspace, request: Initialise) -> tuple[WriteResult, tuple[str, ...]]:
-    """Add mdmem's instructions to agents to a file, or remove them; with lines for the user."""
     lines: list[str] = []
     if request.agents is not None:
         result = instructions.set_instructions(workspace, request.agents, False, lines.append)
@@ -300,7 +297,6 @@ def _existing_repository(folder: Path) -> Repository | None:
 def _missing_files(
     root: Path, repository: Repository, settings: Settings
 ) -> tuple[dict[FilePath, str], tuple[str, ...]]:
-    """Missing files (templates, an author before the settings), with lines for the user."""
     names = {entry.name.casefold() for entry in root.iterdir()}
     missing: dict[FilePath, str] = {}
     if not any(os.path.lexists(root / name) for name in layout.CURATED_NAMES):
@@ -335,7 +331,6 @@ def _unusable_notes(root: Path) -> Iterator[str]:
 
 
 def _ignored_notes(workspace: Workspace, missing: tuple[FilePath, ...]) -> tuple[str, ...]:
-    """A line if git ignores existing files. Raises PathProblem (`ignored-path`: new ones)."""
     hint = "Remove the rule; memory outside git has no history."
     refused = ignored(workspace.root, missing)
     if refused:
@@ -395,7 +390,6 @@ def _message(workspace: Workspace, adopts: bool) -> str:
 def _files_with_secrets(
     workspace: Workspace, paths: Sequence[FilePath]
 ) -> dict[FilePath, tuple[Problem, ...]]:
-    """The uncommitted files with secrets in text or name; none if secrets are allowed."""
     if "secret" in workspace.allowances():
         return {}
     problems = {
@@ -408,7 +402,6 @@ def _files_with_secrets(
 
 
 def _install_hooks(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Install git's hooks; if somebody else manages them, with lines to add there."""
     try:
         require_hooks_free(workspace)
         return hook_files.install(workspace.repository.hooks_dir, sys.executable), ()
@@ -419,7 +412,6 @@ def _install_hooks(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ..
 
 
 def _set_up_merging(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Have git merge memory with mdmem; where that cannot be set up, a line for the user."""
     try:
         return setup.install(workspace, sys.executable), ()
     except MdmemError as problem:
@@ -433,7 +425,6 @@ _HIDDEN = (".openclaw",)
 """Hidden folders in which hosts keep workspaces; others are not searched."""
 _SKIPPED = ("node_modules", "site-packages", "__pycache__")
 _MOST_DEPTH = 8
-"""Folders further below the home are not searched."""
 
 
 def find_unadopted(

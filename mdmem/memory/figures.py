@@ -44,7 +44,6 @@ class EventFigures:
         request: ShowFigures,
         count: Callable[[Iterable[Event], int, date, tzinfo | None, int], T],
     ) -> T:
-        """Give the events to `count`, up to now as `Workspace.now` tells it."""
         zone, now = config.zone(self.workspace.settings.timezone), self.workspace.now()
         log = events.read_log(self.workspace.state)
         return count(_not_later(log.events, now), log.damaged, now.date(), zone, request.weeks)

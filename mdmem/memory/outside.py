@@ -80,7 +80,6 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
 
 
 def _is_encodable(text: str) -> bool:
-    """True for a path that a UTF-8 file can hold."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
@@ -89,7 +88,6 @@ def _is_address(text: str) -> bool:
 
 
 def _free_folder(project: Path, environment: Mapping[str, str]) -> Path:
-    """A new folder with the project's name, for its memory."""
     base = config.user_data_folder(environment)
     if base is None:
         raise StorageProblem("no home is known for new memories", "Set HOME, or name a folder.")

@@ -42,7 +42,6 @@ def name_workspace(workspace: Workspace, change: object, problem: FactProblem) -
 
 
 def _command(change: object) -> tuple[str, tuple[str, ...]]:
-    """The command for a write, and the facts that it names."""
     match change:
         case Forget(fact=fact):
             return f"forget {fact}", (fact,)

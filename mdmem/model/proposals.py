@@ -233,7 +233,6 @@ class Accept:
 
 
 def _require_own_source(options: WriteOptions) -> None:
-    """Refuse a source for what has its own. Raises: UsageProblem."""
     if options.source is not Source.INFERRED or options.confidence is not None:
         raise UsageProblem(
             f"a part has a source of its own; {field_name('vouch')} makes it the user's"
