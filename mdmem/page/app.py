@@ -45,13 +45,11 @@ ROUTES: Mapping[str, View] = {
     "/health": health.health,
     "/commit/{commit:path}": timeline.commit,
 }
-"""The addresses of the pages, with their views."""
 _JSON = "application/json"
 _BUG = 500
 
 
 def build_app(reader: Reader) -> Starlette:
-    """The application: pages, and the files that they load."""
     pages = [Route(path, _endpoint(reader, view)) for path, view in ROUTES.items()]
     forms = [Route("/do/{verb}", _form(reader), methods=["POST"])] if reader.can_write else []
     return Starlette(
@@ -76,8 +74,6 @@ def _endpoint(reader: Reader, view: View) -> Callable[[Request], Response]:
 
 
 def _no_page(reader: Reader) -> Callable[[Request, Exception], Response]:
-    """Answer for an address that has no page, or none for the method."""
-
     def answer(request: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)
         told = _NO_PAGE.get(problem.status_code, problem.detail)
@@ -101,7 +97,6 @@ def _form(reader: Reader) -> Callable[[Request], Awaitable[Response]]:
 
 
 def _sent(reader: Reader, request: Request, fields: dict[str, str]) -> Response:
-    """The answer to a form: another address, or the form again."""
     verb = request.path_params["verb"]
     outcome = outcome_of(lambda: doing.do(reader, verb, fields))
     if isinstance(outcome, str):
@@ -122,12 +117,10 @@ def _response(reader: Reader, request: Request, page: Page) -> Response:
 
 
 def wants_json(request: Request) -> bool:
-    """True if a program asks."""
     return _JSON in request.headers.get("accept", "")
 
 
 def failure(reader: Reader, request: Request, problem: Exception) -> Response:
-    """Answer for a page that cannot be made: the reason, and the next step."""
     known = as_failure(problem)
     if status_of(known) == _BUG:
         with suppress(Exception), reader.memory.record_call("page", None):

@@ -32,7 +32,6 @@ class Series:
 
 
 def bars_by_day(shown: Sequence[ActiveDay], links: Links) -> Markup:
-    """Changes per day by people and by agents; each bar links to its day."""
     series = [
         Series("by people", [each.people for each in shown]),
         Series("by agents", [each.agents for each in shown]),
@@ -57,7 +56,6 @@ def since_first(days: Sequence[FactDay]) -> Sequence[FactDay]:
 
 
 def short_day(day: date) -> str:
-    """A day as a label: `4 Feb`."""
     return f"{day.day} {day:%b}"
 
 
@@ -156,7 +154,6 @@ def room(name: str, used: int, most: int) -> Markup:
 
 
 def small_bars(name: str, values: Sequence[int]) -> Markup:
-    """Small bars without axes."""
     width, height = _SMALL
     scale, step = height / max((1, *values)), width / max(1, len(values))
     drawn = [
@@ -167,7 +164,6 @@ def small_bars(name: str, values: Sequence[int]) -> Markup:
 
 
 def small_line(name: str, values: Sequence[float]) -> Markup:
-    """A small line without axes."""
     width, height = _SMALL
     scale = (height - 2) / max((1.0, *values))
     points = " ".join(_points(values, height - 1, scale, width))
@@ -186,7 +182,6 @@ class Period:
 
 
 def periods(name: str, rows: Sequence[Period], ends: tuple[str, str]) -> Markup:
-    """One bar for each row, on a time line; contradicting ones are dashed."""
     tall = 22
     drawn = []
     for number, row in enumerate(rows):

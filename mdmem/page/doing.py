@@ -73,7 +73,6 @@ def do(reader: Reader, verb: str, fields: Fields) -> str | Page:
 def refused_page(
     reader: Reader, problem: MdmemError, status: int, verb: str, fields: Fields
 ) -> Page:
-    """The page for a refused form: the reason, and the typed text to send again."""
     fact = FactId(fields.get("fact", ""))
     current = reader.memory.successors((fact,)).get(fact, fact) if fact else ""
     titles = {409: "It has changed since", 500: "This is a bug in mdmem"}
@@ -88,7 +87,6 @@ def refused_page(
 
 
 def is_stale(verb: str, problem: MdmemError) -> bool:
-    """True if memory is not, or no longer, as the page showed it."""
     return verb not in _ADDING and isinstance(problem, _STALE)
 
 
@@ -121,7 +119,6 @@ _TYPED = ("text", "reason", "key", "kind", "section", "fact")
 
 
 def _back(fields: Fields) -> str:
-    """The address of the page that a form was on."""
     path, _, query = own_path(fields.get("back", "")).partition("?")
     pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != "done"]
     return f"{path}?{urlencode(pairs)}" if pairs else path
@@ -138,7 +135,6 @@ def _need(fields: Fields, name: str) -> str:
 
 
 def _person(fields: Fields) -> WriteOptions:
-    """The options of a statement by the reader."""
     return WriteOptions(source=Source.USER_STATED, reason=fields.get("reason", "").strip() or None)
 
 
@@ -243,7 +239,6 @@ def _both(reader: Reader, fields: Fields) -> Done:
 
 
 def _pair(reader: Reader, fact: str, other: str) -> tuple[Hit, Hit]:
-    """The facts of a contradiction. Raises: FactProblem (they do not contradict each other now)."""
     for conflict in reader.memory.conflicts().conflicts:
         pair = conflict.first, conflict.second
         for one, another in (pair, pair[::-1]):
@@ -287,7 +282,6 @@ def _forget(reader: Reader, fields: Fields) -> Done:
 
 
 def _current(memory: Memory, name: str) -> Hit:
-    """A fact by its id, current or expired. Raises: FactProblem (`fact-not-found`)."""
     history = memory.history(ShowHistory(target=name, by_id=True))
     if isinstance(history, FactHistory):
         listed = memory.facts(ListFacts(ids=(history.fact,), everything=True)).facts

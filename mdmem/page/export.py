@@ -43,7 +43,6 @@ _VIEWS: Mapping[str, View] = {
     "commit": timeline.commit,
     "trends": trends.trends,
 }
-"""The views of an export, by the kinds of its links."""
 _MANY = ("fact", "commit")
 """The most numerous kinds of pages: their list of files leaves out sections, to save room."""
 _LINK = late.pattern(r'<a\b[^>]*? href="([^"]*)"')
@@ -87,7 +86,6 @@ class _CommittedMemory(Memory):
         return super().conflicts()
 
     def conflicts(self) -> ConflictList:
-        """List the pairs of facts that contradict each other; they are looked for only once."""
         return self._conflicts
 
     @property
@@ -96,7 +94,6 @@ class _CommittedMemory(Memory):
         return self._workspace
 
     def changes(self, request: ShowChanges) -> ChangeList:
-        """List changes to facts, none before the first day."""
         if self.first and not request.commit:
             request = replace(request, since=max(request.since or "", self.first))
         return super().changes(request)

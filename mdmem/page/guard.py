@@ -58,7 +58,6 @@ class Refusal:
     hint: str = ""
 
     def body(self, as_json: bool) -> bytes:
-        """The answer as a page, or for a program."""
         if as_json:
             about = {"error": "refused", "message": self.message, "hint": self.hint}
             return json_line(about).encode()
@@ -122,7 +121,6 @@ class Guard:
         return key
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or hand it on."""
         answer = _Answer(scope, send)
         try:
             self._require_own_browser(scope)
@@ -147,7 +145,6 @@ class Guard:
         return [_CLOSE] if refusal in _TO_STRANGERS else []
 
     async def refuse_busy(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request on one connection too many."""
         await _Answer(scope, send).refuse(BUSY, [_CLOSE])
 
     def _require_own_browser(self, scope: Scope) -> None:
@@ -194,7 +191,6 @@ class Guard:
             raise _Refused(NO_KEY)
 
     async def _read_form(self, scope: Scope, receive: Receive) -> bytes:
-        """The body of a form of this page; empty for a request that only reads."""
         if scope["method"] == "GET":
             return b""
         if scope["method"] != "POST":
@@ -266,7 +262,6 @@ class _Answer:
         self.has_begun = False
 
     async def send(self, message: Message) -> None:
-        """Send on a message of the application, with the headers."""
         if message["type"] == "http.response.start":
             self.has_begun = True
             may_keep = self._is_static and message["status"] == 200

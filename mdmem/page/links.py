@@ -16,7 +16,6 @@ from mdmem.startup.records import dataclass
 from mdmem.text.addresses import join_path
 
 COMMIT = late.pattern(r"[0-9a-f]{7,64}")
-"""The id of a commit, whole or abbreviated, as addresses and forms have it."""
 _BYTES = "surrogateescape"
 """File names need not be UTF-8."""
 
@@ -28,11 +27,9 @@ class Links:
     """False for files of an export, where nothing answers: no search, no forms, no script."""
 
     def static(self, name: str) -> str:
-        """A packaged file."""
         return f"/static/{name}"
 
     def today(self) -> str:
-        """The first page."""
         return "/"
 
     def days(self, **query: Any) -> str:
@@ -40,7 +37,6 @@ class Links:
         return _address("/days", query)
 
     def day(self, day: object) -> str:
-        """One day, by its ISO date."""
         return f"/day/{day}"
 
     def files(self, **query: Any) -> str:
@@ -48,7 +44,6 @@ class Links:
         return _address("/files", query)
 
     def file(self, path: str) -> str:
-        """A file as it is read."""
         return f"/f/{_quoted(path)}"
 
     def section(self, path: str, section: SectionPath, **query: Any) -> str:
@@ -56,7 +51,6 @@ class Links:
         return _address(f"/s/{_quoted(path)}", {"section": join_path(section), **query})
 
     def fact(self, fact: str) -> str:
-        """A fact by its id."""
         return f"/fact/{quote(fact, safe='')}"
 
     def search(self, **query: Any) -> str:
@@ -64,7 +58,6 @@ class Links:
         return _address("/search", query)
 
     def review(self, proposal: str = "") -> str:
-        """Everything that is waiting, or one proposal."""
         return f"/review/{quote(proposal, safe='')}" if proposal else "/review"
 
     def context(self, **query: Any) -> str:
@@ -72,7 +65,6 @@ class Links:
         return _address("/context", query)
 
     def trends(self) -> str:
-        """The figures of history."""
         return "/trends"
 
     def health(self, **query: Any) -> str:
@@ -80,16 +72,13 @@ class Links:
         return _address("/health", query)
 
     def commit(self, commit: str) -> str:
-        """One change by its commit."""
         return f"/commit/{quote(commit, safe='')}"
 
     def do(self, verb: str) -> str:
-        """The address that a form is sent to."""
         return f"/do/{verb}"
 
 
 START = "index.html"
-"""The file of an export to begin with."""
 _NOT_IN_NAMES = late.pattern(r"[^a-z0-9]+")
 _MOST_NAME, _DIGEST = 40, 16
 
@@ -117,17 +106,14 @@ class ExportLinks(Links):
         """The pages with a link to them, by the names of their files."""
 
     def set_current(self, name: str) -> None:
-        """Make links from the page in this file from now on."""
         self._folder = name.rpartition("/")[0]
 
     def name_of(self, address: str) -> str:
-        """The name of the file that a link of the current page leads to."""
         if address.startswith("../"):
             return address.removeprefix("../")
         return f"{self._folder}/{address}" if self._folder else address
 
     def static(self, name: str) -> str:
-        """A packaged file, beside the first page."""
         return self._from_here(name.rpartition("/")[2])
 
     def today(self) -> str:
@@ -141,7 +127,6 @@ class ExportLinks(Links):
         return self._page("day", str(day), f"day/{day}", day=str(day))
 
     def files(self, **query: Any) -> str:
-        """The list of files; `after`."""
         return self._list("files", query, "after")
 
     def file(self, path: str) -> str:
@@ -241,5 +226,4 @@ def own_path(address: str) -> str:
 
 
 def has_controls(text: str) -> bool:
-    """True if a text has control characters."""
     return any(unicodedata.category(character) == "Cc" for character in text)

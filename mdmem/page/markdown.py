@@ -53,15 +53,12 @@ class MemoryRenderer(HTMLRenderer):
         super().__init__(escape=True)
 
     def text(self, text: str) -> str:
-        """Text, with hidden characters as their code points."""
         return super().text(visible(text))
 
     def codespan(self, text: str) -> str:
-        """Code within a line."""
         return super().codespan(visible(text))
 
     def block_code(self, code: str, info: str | None = None) -> str:
-        """Code without a class for its language."""
         return f"<pre><code>{mistune.escape(visible(code))}</code></pre>\n"
 
     def heading(self, text: str, level: int, **attrs: Any) -> str:
@@ -88,28 +85,22 @@ class MemoryRenderer(HTMLRenderer):
         return f'<a href="{address}" rel="noreferrer noopener">{words}</a>'
 
     def place(self, text: str, url: str) -> str:
-        """A link to a place in memory."""
         return self._link_to(url, self.text(text))
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
-        """The name of a picture."""
         return _named("picture", _TAG.sub("", text) or mistune.escape(visible(url)))
 
     def embed(self, text: str) -> str:
-        """The name of an embedded file."""
         return _named("embedded", self.text(text))
 
     def block_html(self, html: str) -> str:
-        """A block of HTML as text, without comments."""
         words = self._without_comments(html).strip()
         return f"<p>{words}</p>\n" if words else ""
 
     def inline_html(self, html: str) -> str:
-        """Inline HTML as text, without comments."""
         return self._without_comments(html)
 
     def block_error(self, text: str) -> str:
-        """A block that mistune cannot parse, as text."""
         return f"<pre>{mistune.escape(visible(text))}</pre>\n"
 
     def table_cell(self, text: str, align: str | None = None, head: bool = False) -> str:
@@ -117,7 +108,6 @@ class MemoryRenderer(HTMLRenderer):
         return f"<th>{text}</th>\n" if head else f"<td>{text}</td>\n"
 
     def task_list_item(self, text: str, checked: bool = False) -> str:
-        """A task with a sign in place of a checkbox."""
         sign, word = _TASKS[checked]
         box = f'<span aria-hidden="true">{sign}</span><span class="words">{word}:</span>'
         return f'<li class="task">{box} {text}</li>\n'
@@ -145,7 +135,6 @@ def _scheme(url: str) -> str | None:
 
 
 def html(source: str, address_of: AddressOf | None = None) -> str:
-    """A Markdown text as HTML; `address_of` resolves its links to memory."""
     state = BlockState()
     state.env["address_of"] = address_of
     return str(_parser().parse(source, state)[0])
@@ -163,7 +152,6 @@ def html_in_part(source: str, address_of: AddressOf | None = None) -> tuple[str,
 
 
 def _first(text: str, most: int) -> str:
-    """The first whole lines of a text, up to a number of characters."""
     if len(text) <= most:
         return text
     start = text[:most]
@@ -179,7 +167,6 @@ def _parser() -> mistune.Markdown:
 
 
 def _memory_markup(md: mistune.Markdown) -> None:
-    """A plugin for wikilinks, callouts, labels and block ids."""
     md.inline.register("place", _WIKILINK, _parse_wikilink, before="link", start_chars=("!", "["))
     md.before_render_hooks.insert(0, _drop_marks)
 

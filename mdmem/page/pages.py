@@ -49,11 +49,9 @@ class Reader:
 
     @property
     def can_write(self) -> bool:
-        """True if the pages have forms."""
         return bool(self.token)
 
     def now(self) -> datetime:
-        """The time in the zone of the settings."""
         return self.memory.workspace.now()
 
 
@@ -80,7 +78,6 @@ View: TypeAlias = Callable[[Reader, Query], Page]
 
 
 Piece = tuple[DiffKind, str]
-"""A piece of a difference by words."""
 MAX_CHARACTERS = 4_000
 """Maximum length of a text in a list; texts to decide on are never cut."""
 _MOST_PLACES = 2
@@ -101,8 +98,6 @@ class SourceMark:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRow:
-    """A change to a fact on one line."""
-
     sign: str
     kind: str
     fact: str
@@ -119,8 +114,6 @@ class ChangeRow:
 
 @dataclass(frozen=True, slots=True)
 class FilterLink:
-    """A value of a filter, the address that sets it, and whether it is set."""
-
     words: str
     address: str
     is_set: bool
@@ -204,7 +197,6 @@ def frame_of(reader: Reader, done: str | None = None) -> Frame:
 
 
 def error_page(problem: MdmemError, status: int, query: str = "") -> Page:
-    """The page for a failure; `query` stays in the search field."""
     titles = {404: "Not found", 409: "It has changed since", 500: "This is a bug in mdmem"}
     return Page(
         template="error",

@@ -57,7 +57,6 @@ def html(reader: Reader, page: Page, frame: Frame) -> str:
 
 
 def _document(reader: Reader, source: str, path: str) -> tuple[Markup, bool]:
-    """A file as HTML, as far as it fits on a page, and whether that is all of it."""
     source = _readable(reader, source)
     shown, is_whole = markdown.html_in_part(source, Places(reader, path).address)
     return Markup(shown), is_whole
@@ -129,7 +128,6 @@ def _value_without_secrets(value: str, key: str | None) -> str:
 
 
 def _pieces(shown: tuple[Piece, ...], key: str | None = None) -> Markup:
-    """A difference by words, with `del` around removed and `ins` around added ones."""
     written = Markup("")
     for kind, text in shown:
         start, end = _MARKS.get(kind, _NO_MARKS)
@@ -145,7 +143,6 @@ def time(moment: datetime, now: datetime) -> Markup:
 
 
 def clock(moment: datetime, now: datetime) -> Markup:
-    """The time of a moment, for lists of one day."""
     local = moment.astimezone(now.tzinfo)
     return _stamp(local, now, f"{local:%H:%M}")
 
@@ -235,12 +232,10 @@ class Places:
 
 
 def asset_address(name: str) -> str:
-    """The name of a file below `/static/`, with the hash of its content."""
     return f"{asset(name)[1]}/{name}"
 
 
 def find_asset(digest: str, name: str) -> tuple[bytes, str] | None:
-    """The content and media type of a file; None if there is none of that name and hash."""
     if name not in _MEDIA_TYPES:
         return None
     content, actual = asset(name)
@@ -249,6 +244,5 @@ def find_asset(digest: str, name: str) -> tuple[bytes, str] | None:
 
 @cache
 def asset(name: str) -> tuple[bytes, str]:
-    """The content of a file that pages load, and its hash."""
     content = installed.path("templates", f"page/{name}").read_bytes()
     return content, hashlib.sha256(content).hexdigest()[:16]

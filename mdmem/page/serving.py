@@ -93,7 +93,6 @@ def _require(packages: Sequence[str]) -> None:
 
 
 def _listen(port: int, root: Path) -> socket.socket:
-    """Listen on a port of the loopback only. Raises UsageProblem (it cannot be used)."""
     if not 0 <= port <= _LAST_PORT:
         raise UsageProblem(f"port {port} cannot be used: no such port")
     try:

@@ -18,7 +18,6 @@ from mdmem.show.contexts import context_json
 from mdmem.startup.records import dataclass, replace
 
 _MOST_OMITTED = 30
-"""Maximum number of omitted entries shown for each part."""
 _ENTRY = "- :"
 _HEADING = "## "
 _REASONS = {
@@ -45,8 +44,6 @@ _PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class BlockLine:
-    """A line of a block: its tokens, and the reason for it."""
-
     text: str
     tokens: int
     reason: str
@@ -56,8 +53,6 @@ class BlockLine:
 
 @dataclass(frozen=True, slots=True)
 class OmittedPart:
-    """The entries that a part leaves out for lack of room: their number, and the first ones."""
-
     reason: str
     count: int
     entries: tuple[ContextEntry, ...]

@@ -31,8 +31,6 @@ _TITLE = 80
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value of a chain: its period, who stated it, and the reason."""
-
     fact: FactId
     text: str
     state: str
@@ -120,7 +118,6 @@ def _successor(reader: Reader, fact: FactId) -> FactId | None:
 
 
 def _unsaved_text(reader: Reader, fact: FactId) -> str:
-    """The text of a fact that is not committed."""
     view = reader.memory.show_named(Show(section=fact))
     if isinstance(view, SectionView) and view.fact == fact:
         return parse_item(view.text).text
@@ -138,7 +135,6 @@ def _contradicting(reader: Reader, fact: FactId) -> list[Hit]:
 
 
 def _chart(values: Sequence[Value], contradicting: Sequence[Hit], now: datetime) -> Markup:
-    """A bar for each value, oldest first, then for each contradicting fact."""
     starts = [value.start for value in values] + [hit.since for hit in contradicting if hit.since]
     first = min(starts)
     length = max((now - first).total_seconds(), 1)
@@ -182,7 +178,6 @@ def _cut(text: str, key: str | None = None) -> str:
 
 
 def _said(reader: Reader, history: FactHistory) -> list[Said]:
-    """The lines of sessions that the chain cites, those of the newest value first."""
     cites = dict.fromkeys(cited for link in reversed(history.chain) for cited in link.cites)
     said = []
     for number, cited in enumerate(cites):

@@ -22,8 +22,6 @@ _MOST_SECTIONS, _MOST_TAGS, _MOST_LISTED = 12, 60, 200
 
 @dataclass(frozen=True, slots=True)
 class SectionLink:
-    """A section in a list, with its level and the number of its facts."""
-
     words: str
     address: str
     level: int = 1
@@ -41,7 +39,6 @@ class FileLine:
 
 
 def files(reader: Reader, query: Query) -> Page:
-    """The files, last changed first, and the tags of facts."""
     after = int(query.get("after", "")) if query.get("after", "").isdecimal() else 0
     listed = reader.memory.files(ListFiles(limit=_FILES, offset=after))
     tags = reader.memory.tags()

@@ -39,8 +39,6 @@ _MAX_LISTED = 200
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of two facts that contradict each other."""
-
     fact: FactId
     label: str
     key: str | None
@@ -61,8 +59,6 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class AdviceRow:
-    """Advice with the command that carries it out."""
-
     message: str
     path: str
     section: SectionPath
@@ -219,7 +215,6 @@ class PartRow:
 
     @property
     def is_fresh(self) -> bool:
-        """True if nothing has changed in its place."""
         return self.state is PartState.OPEN
 
 
@@ -247,7 +242,6 @@ class ReviewItem:
 
     @property
     def is_rival(self) -> bool:
-        """True if one of several values is to be chosen."""
         return len(self.values) > 1
 
     @property
@@ -271,7 +265,6 @@ class Card:
 
     @property
     def plain(self) -> tuple[ReviewItem, ...]:
-        """The items that *Accept all* accepts."""
         return tuple(item for item in self.items if item.is_plain)
 
     @property
@@ -281,7 +274,6 @@ class Card:
 
 
 def cards(listed: ProposalList) -> tuple[Card, ...]:
-    """The open proposals, oldest first."""
     tips = {view.id: view.tip for view in listed.views}
     items = [_item(item, tips) for item in listed.numbered.items]
     return tuple(

@@ -44,8 +44,6 @@ class HitRow:
 
 @dataclass(frozen=True, slots=True)
 class FilterRow:
-    """A filter with its values."""
-
     name: str
     choices: tuple[FilterLink, ...]
 
@@ -88,7 +86,6 @@ def search(reader: Reader, query: Query) -> Page:
 
 
 def _request(asked: Query) -> Search | None:
-    """The search that an address asks for; None if it asks for nothing."""
     if not asked.keys() - {"at", "history", "source", "file"}:
         return None
     return Search(

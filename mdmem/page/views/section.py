@@ -43,7 +43,6 @@ _MOST_LISTED = 1_000
 """Maximum number of facts with these ids, those of subsections included."""
 _VERSIONS = 20
 _MOST_CHANGES = 4
-"""Maximum number of lines shown for the changes of one version."""
 _MOST_DIGITS = 10
 _MISSING = ("section-not-found", "file-not-found")
 
@@ -80,8 +79,6 @@ class VersionRow:
 
 @dataclass(frozen=True, slots=True)
 class PastVersion:
-    """A version compared with now."""
-
     row: VersionRow
     lines: tuple[ComparedLine, ...]
     left_out: int
@@ -169,7 +166,6 @@ def _inner(view: SectionView, names: SectionPath) -> list[SectionPath]:
 
 
 def _number(query: Query, name: str) -> int | None:
-    """A whole number from the address, if it is given. Raises UsageProblem."""
     text = query.get(name, "")
     if not text:
         return None
@@ -244,7 +240,6 @@ def _line_of(hit: Hit) -> SectionLine:
 
 
 def _words(text: str) -> tuple[str | None, str]:
-    """Key and value, without the day of expiry."""
     return key_and_value(shortened(split_until(text.strip())[0], MAX_CHARACTERS))
 
 
@@ -301,7 +296,6 @@ class ComparedLine:
 
 
 def read_entries(text: str) -> tuple[Entry, ...]:
-    """The entries of a section's text, with its heading or without."""
     return entries(parse_bytes(text.encode("utf-8", "surrogatepass")), FilePath(""))
 
 

@@ -48,8 +48,6 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class TimelineDay:
-    """The newest changes of a day; `has_more` if there are others."""
-
     day: date
     rows: tuple[ChangeRow, ...]
     has_more: bool
@@ -59,7 +57,6 @@ class TimelineDay:
 
 
 def timeline(reader: Reader, query: Query) -> Page:
-    """Changes by day, newest first. Raises UsageProblem (`before` is not a day)."""
     before = _parse_before(query.get("before"))
     asked = {name: query[name] for name in ("who", "where", "file") if query.get(name)}
     wanted = ShowChanges(
@@ -105,7 +102,6 @@ def _parse_before(text: str | None) -> date | None:
 def _read_days(
     reader: Reader, wanted: ShowChanges, last: date | None
 ) -> tuple[list[TimelineDay], list[FactChange]]:
-    """The newest days with changes up to `last`, and the changes shown."""
     days: list[TimelineDay] = []
     shown: list[FactChange] = []
     while len(days) < _DAYS:
@@ -158,7 +154,6 @@ def _where(reader: Reader, asked: Mapping[str, str]) -> list[FilterLink]:
 
 
 def day(reader: Reader, query: Query) -> Page:
-    """One day: what changed, what was logged, and the days before and after it."""
     text = query["day"]
     if not is_iso_day(text):
         problem = UsageProblem(f"{text[:80]!r} is not a day", "Write a day as 2026-03-05.")
@@ -268,7 +263,6 @@ _SHORT = 10
 
 
 def commit(reader: Reader, query: Query) -> Page:
-    """The changes of a commit, with its author, time and reason. Raises HistoryProblem."""
     name = query["commit"]
     if not COMMIT.fullmatch(name):
         raise HistoryProblem("commit-not-found", f"{name[:80]!r} is not a commit", "")

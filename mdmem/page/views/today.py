@@ -22,7 +22,6 @@ from mdmem.text.facts import key_and_value, parse_text, shortened
 from mdmem.wording import plain
 
 BARS = 42
-"""Days in the chart."""
 _SOON = timedelta(days=14)
 _MOST_CONFLICTS, _MOST_PROPOSALS, _MOST_ROWS, _MOST_LINES = 3, 4, 14, 5
 MOST_COUNTED = 200
@@ -33,8 +32,6 @@ _OPS = {"delete": "to remove", "retract": "to retract", "confirm": "to confirm"}
 
 @dataclass(frozen=True, slots=True)
 class WaitingRow:
-    """Something for the reader to decide or to know, on one line."""
-
     tag: str
     tone: str
     text: str
@@ -49,7 +46,6 @@ class WaitingRow:
 
 
 def today(reader: Reader, query: Query) -> Page:
-    """The state of memory, and the changes of today."""
     memory, now = reader.memory, reader.now()
     curated, logged = (changes_of_day(reader, now.date(), where) for where in (CURATED, LOGS))
     activity = memory.activity(ShowTrends(BARS))
@@ -104,13 +100,11 @@ def changes_of_day(reader: Reader, day: date, where: str) -> ChangeList:
 
 
 def day_json(curated: ChangeList, logged: ChangeList) -> dict[str, Any]:
-    """The changes of a day as JSON, newest first."""
     changes = sorted((*curated.changes, *logged.changes), key=lambda each: each.time, reverse=True)
     return changes_json(replace(curated, changes=tuple(changes)))
 
 
 def _all_of(reader: Reader, listed: ChangeList) -> str:
-    """The address of the whole day, unless all of it is shown."""
     return reader.links.day(reader.now().date()) if len(listed.changes) > _MOST_ROWS else ""
 
 
@@ -197,7 +191,6 @@ def _expired_row(reader: Reader, hit: Hit) -> WaitingRow:
 
 
 def _expired(reader: Reader) -> list[Hit]:
-    """The expired facts of curated files, the last expired first."""
     kind_of = reader.memory.workspace.kind_of
     yesterday = (reader.now().date() - timedelta(days=1)).isoformat()
     wanted = ListFacts(expiring=yesterday, everything=True, limit=MOST_COUNTED)
@@ -210,7 +203,6 @@ def _expired(reader: Reader) -> list[Hit]:
 
 
 def _expiring(reader: Reader) -> FactList:
-    """The facts that will expire, in order of their days."""
     soon = (reader.now().date() + _SOON).isoformat()
     listed = reader.memory.facts(ListFacts(expiring=soon, limit=MOST_COUNTED))
     return replace(listed, facts=tuple(sorted(listed.facts, key=_last_day)[:_MOST_ROWS]))

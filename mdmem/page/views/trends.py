@@ -21,7 +21,6 @@ from mdmem.wording import number_of
 
 _DAYS, _WEEKS = 42, 12
 _MOST_ROWS = 8
-"""Maximum number of rows for writers, and for kinds."""
 _CURVE_ROWS = 12
 """Maximum number of rows in the table of survival, besides the last one."""
 
@@ -40,15 +39,12 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A row with a small chart: a writer or a kind, and its count."""
-
     name: str
     chart: Markup
     count: int
 
 
 def trends(reader: Reader, query: Query) -> Page:
-    """The figures of history, from the trail and the events only."""
     memory = reader.memory
     facts = memory.trends(ShowTrends(_DAYS))
     searches = memory.figures.of_searches(ShowFigures(_WEEKS))
