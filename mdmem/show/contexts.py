@@ -40,7 +40,6 @@ def _part_json(part: PartResult) -> dict[str, Any]:
 
 
 def flush_json(result: FlushResult) -> dict[str, Any]:
-    """The prompts where there are any, else how far the session is."""
     if result.prompts is not None:
         prompts = result.prompts
         return {
@@ -59,7 +58,6 @@ def flush_json(result: FlushResult) -> dict[str, Any]:
 
 
 def flush_text(result: FlushResult, check: bool) -> str:
-    """The prompts, the system's first; with `check` one line."""
     if result.prompts is not None:
         return f"{result.prompts.system}\n\n{result.prompts.user}"
     if not check:

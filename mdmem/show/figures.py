@@ -44,7 +44,6 @@ def figures_json(figures: Figures) -> dict[str, Any]:
 
 
 def figures_text(figures: Figures, colour: bool) -> str:
-    """The figures of each verb on a line; the chart has a character for each week."""
     if not figures.verbs:
         return ""
     head = ("command", "count", "median ms", "p95 ms", "refused", "failed", "bugs", "by week")
@@ -114,7 +113,6 @@ def _short(value: Any) -> Any:
 
 
 def searches_text(figures: SearchFigures, colour: bool) -> str:
-    """The searches, a line for each week with a bar; below them how the newest week drifts."""
     if not figures.weeks:
         return ""
     most = max(week.searches for week in figures.weeks)
@@ -169,7 +167,6 @@ def contexts_json(figures: ContextFigures) -> dict[str, Any]:
 
 
 def contexts_text(figures: ContextFigures, colour: bool) -> str:
-    """The blocks, a line for each week with a bar; below them how the newest week drifts."""
     if not figures.weeks:
         return ""
     most = max(week.prompts for week in figures.weeks)
@@ -231,7 +228,6 @@ def runs_json(figures: RunFigures) -> dict[str, Any]:
 
 
 def runs_text(figures: RunFigures, colour: bool) -> str:
-    """The steps, a line for each week with a bar for the entries that were written."""
     if not figures.weeks:
         return ""
     most = max(week.entries for week in figures.weeks)
@@ -331,7 +327,6 @@ def _section_json(section: TrendSection) -> dict[str, Any]:
 
 
 def trends_text(trends: MarkdownTrends, colour: bool, blocks: bool) -> str:
-    """The figures with a character a week, then authors, files and facts; `blocks`: of blocks."""
     if not trends.commits:
         return ""
     heights = _BLOCKS if blocks else _HEIGHTS
@@ -378,7 +373,6 @@ def trends_text(trends: MarkdownTrends, colour: bool, blocks: bool) -> str:
 
 
 def _fact_lines(trends: FactTrends, colour: bool, heights: str) -> list[str]:
-    """The facts with a character a week, then kinds, writers, and what changed most or least."""
     weeks = {
         name: list(days) for name, days in groupby(trends.days, lambda day: week_name(day.day))
     }
@@ -424,7 +418,6 @@ def _half_life(what: str, days: float | None) -> str:
 
 
 def _survival_line(trends: FactTrends) -> str:
-    """The shares that are current after some weeks and months, as far as facts are that old."""
     oldest = trends.survival[-1][0]
     shares = {
         days: min((share for age, share in trends.survival if age <= days), default=1.0)
@@ -454,7 +447,6 @@ def _weeks_named(weeks: Sequence[str]) -> str:
 
 
 def notes(damaged: int, nothing: str = "") -> tuple[str, ...]:
-    """Notes for the user: that there are no figures, that lines could not be read."""
     lost = (f"lines of the events that could not be read: {damaged}",) if damaged else ()
     return (*([nothing] if nothing else []), *lost)
 
@@ -479,7 +471,6 @@ def _number(value: float | None, digits: int) -> str:
 
 
 def drift_sentence(week: str, drift: Sequence[Drift]) -> str:
-    """The figures of a week that drift, with what the weeks before made likely."""
     return f"{week} drifts: {'; '.join(map(_drift, drift))}."
 
 

@@ -29,12 +29,10 @@ class VerbatimText(str):
 
 
 def short_id(commit: CommitId | None) -> str:
-    """A commit as people name it."""
     return commit[:_SHORT_ID] if commit else ""
 
 
 def named_commit(commit: CommitId | None) -> str:
-    """A commit at the end of a result line, with the space before it."""
     return f" (commit {short_id(commit)})" if commit else ""
 
 
@@ -80,18 +78,15 @@ def days_json(result: SearchResult | FactList | ChangeList) -> dict[str, str]:
 
 
 def days_notes(result: SearchResult | FactList | ChangeList) -> tuple[str, ...]:
-    """A note on the days of a result, where words name them."""
     days = " ".join(f"{name} {day}" for name, day in days_json(result).items())
     return (f"showing results {days}",) if days else ()
 
 
 def iso(moment: date | None) -> str | None:
-    """A day, or a time, as programs read it."""
     return moment.isoformat() if moment else None
 
 
 def dim(text: str, colour: bool) -> str:
-    """Less important text, dim on a terminal."""
     return f"{_DIM}{text}{PLAIN}" if colour else text
 
 
@@ -105,7 +100,6 @@ _ALSO = {
 
 
 def also_json(also: Sequence[OtherReading]) -> dict[str, Any]:
-    """The other things that a word could mean, where there are any."""
     return {"also": [{"sort": each.sort, "name": each.name} for each in also]} if also else {}
 
 
@@ -123,7 +117,6 @@ def _operation(op: str) -> str:
 
 
 def attribution(change: RevisionView | FactLink | FactChange | EndView) -> str:
-    """The commit of a change, its operation or run, source, confidence, author and reason."""
     is_default = change.op is not None and (change.source, change.confidence) == (
         Source.INFERRED,
         Source.INFERRED.confidence,
@@ -142,7 +135,6 @@ def attribution(change: RevisionView | FactLink | FactChange | EndView) -> str:
 
 
 def hit_remarks(hit: Hit) -> tuple[str, ...]:
-    """Remarks on a hit: author, status, contradictions, pending, near a match or like the query."""
     by = f" by {hit.superseded_by}" if hit.superseded_by else ""
     status = "forgotten" if hit.retracted else hit.status
     return (
@@ -158,7 +150,6 @@ def hit_remarks(hit: Hit) -> tuple[str, ...]:
 
 
 def unread_text(building: BuildProgress) -> str:
-    """A line in place of an empty answer from an index that has not read all of memory yet."""
     return (
         f"Nothing found yet; the index is still being built ({building.done:,} of"
         f" {building.total:,} files)"
@@ -174,7 +165,6 @@ def waiting_json(waiting: Waiting) -> dict[str, Any]:
 
 
 def waiting_line(waiting: Waiting) -> str:
-    """A line for the proposals that wait for a person, and since when; empty where none does."""
     since = f", oldest {waiting.since.date()}" if waiting.since else ""
     return f"{number_of(waiting.proposals, 'proposal')}{since}" if waiting.proposals else ""
 
@@ -186,6 +176,5 @@ def unreadable_json(unreadable: Sequence[UnreadableProposal]) -> list[dict[str, 
 
 
 def unreadable_line(proposal: UnreadableProposal) -> str:
-    """A line for a proposal that git cannot read, which begins with its id and its branch."""
     named = f"{proposal.id} ({proposal.branch})"
     return one_line(f"{named} cannot be read: {proposal.reason}. {proposal.hint}")

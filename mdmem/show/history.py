@@ -55,7 +55,6 @@ def changes_json(listed: ChangeList) -> dict[str, Any]:
 
 
 def changes_notes(listed: ChangeList) -> tuple[str, ...]:
-    """Notes on changes: the days that words mean, what is left out, and that there are none."""
     empty = () if listed.changes else ("no changes",)
     return (*days_notes(listed), *listed.notes, *empty)
 
@@ -94,7 +93,6 @@ def _change_json(change: FactChange) -> dict[str, Any]:
 
 
 def changes_text(changes: Sequence[FactChange], colour: bool) -> str:
-    """Changes by day: each fact, and below it file, commit, author and reason."""
     return "\n".join(_lines_by_day(changes, colour))
 
 
@@ -202,7 +200,6 @@ def _revision_json(revision: RevisionView) -> dict[str, Any]:
 
 
 def history_text(history: SectionHistory | FactHistory, words: bool, colour: bool) -> str:
-    """A line for each commit; with `words` for each section, with the words that changed."""
     if isinstance(history, FactHistory):
         return "\n".join(_chain_lines(history, words, colour))
     if not words:
@@ -431,7 +428,6 @@ def blame_json(blame: Blame) -> dict[str, Any]:
 
 
 def blame_text(blame: Blame, colour: bool) -> str:
-    """Each line of a section behind its commit, day and source."""
     width = max((len(line.source or "") for line in blame.lines), default=0)
     return "\n".join(_blamed_line(line, blame, width, colour) for line in blame.lines)
 
@@ -467,7 +463,6 @@ def presences_json(history: TextHistory) -> dict[str, Any]:
 
 
 def presences_text(history: TextHistory) -> str:
-    """When a text was where, a line each, with the commits that added, removed or ended it."""
     return "\n".join(map(_presence_text, history.stays))
 
 

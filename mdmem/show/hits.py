@@ -75,7 +75,6 @@ _SIMPLE_MARKS = late.pattern(
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
-    """One hit of a search; with `explain` if the search was to explain its scores."""
     answer = {
         "path": hit.path,
         "start_line": hit.start_line,
@@ -110,7 +109,6 @@ def hit_json(hit: Hit) -> dict[str, Any]:
 
 
 def _message_json(message: MessageHit, query: str) -> dict[str, Any]:
-    """A message of a transcript, with the fields of a hit and its own."""
     return {
         "path": message.path,
         "start_line": message.line,
@@ -171,14 +169,12 @@ def search_json(result: SearchResult) -> dict[str, Any]:
 
 
 def _missing_json(answer: FactList | TagCatalogue | SearchResult) -> dict[str, list[str]]:
-    """The workspaces of the pool that could not be read; nothing without a pool."""
     return {} if answer.missing is None else {"missing": list(answer.missing)}
 
 
 def answer_notes(
     name: str, count: int, answer: FactList | TagCatalogue | ConflictList | SearchResult
 ) -> tuple[str, ...]:
-    """Notes on an answer: how fresh it is, and that it is empty unless the index is being built."""
     behind = (
         unread_text(answer.building)
         if answer.building
@@ -189,7 +185,6 @@ def answer_notes(
 
 
 def answer_status(count: int, answer: FactList | TagCatalogue | ConflictList | SearchResult) -> int:
-    """The exit status: 1 if an answer is empty because the index is still being built."""
     return 1 if answer.building and not count else 0
 
 
@@ -202,7 +197,6 @@ def search_notes(result: SearchResult) -> tuple[str, ...]:
 
 
 def search_text(result: SearchResult, colour: bool) -> str:
-    """Each hit's place and words, the query's words highlighted; messages come last."""
     stems = _stems(result.query)
     hits = [_hit_text(hit, stems, colour) for hit in result.hits]
     return "\n".join(
@@ -368,7 +362,6 @@ def facts_text(listed: FactList) -> str:
 
 
 def facts_notes(listed: FactList) -> tuple[str, ...]:
-    """Notes on a list of facts: how fresh it is, and how many are left out."""
     shown = len(listed.facts)
     left_out = (
         (f"{shown:,} of {listed.total:,} facts (all: {field('limit')} 0)",)
@@ -397,7 +390,6 @@ def tags_text(catalogue: TagCatalogue) -> str:
 
 
 def conflicts_json(listed: ConflictList) -> dict[str, Any]:
-    """Contradictions, both sides of each as hits that say since when."""
     rows = (
         {"key": pair.key, "one": _since_json(pair.first), "other": _since_json(pair.second)}
         for pair in listed.conflicts

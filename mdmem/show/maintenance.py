@@ -46,7 +46,6 @@ def initialised_json(result: InitResult) -> dict[str, Any]:
 
 
 def initialised_text(result: InitResult) -> str:
-    """The same in a line, with the files that were written."""
     done = (
         "Adopted workspace"
         if result.newly_adopted
@@ -61,7 +60,6 @@ def initialised_text(result: InitResult) -> str:
 
 
 def found_json(found: Iterable[FoundWorkspace], adopted: Collection[str]) -> dict[str, Any]:
-    """Workspaces that were found, and those of them that are adopted now."""
     return {
         "found": [
             {"workspace": each.path, "own": each.own, "last_change": each.last_change}
@@ -72,7 +70,6 @@ def found_json(found: Iterable[FoundWorkspace], adopted: Collection[str]) -> dic
 
 
 def found_text(found: Iterable[FoundWorkspace], adopted: Collection[str]) -> str:
-    """The same, a line each; one with changes of others names the command that adopts it."""
     rows = []
     for each in found:
         if each.path in adopted:
@@ -93,7 +90,6 @@ def found_line(workspace: FoundWorkspace) -> str:
 
 
 def findings_json(findings: Sequence[Finding]) -> dict[str, Any]:
-    """The doctor's findings; `sound` is false if an error remains."""
     return {
         "findings": [
             {
@@ -110,7 +106,6 @@ def findings_json(findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def findings_text(findings: Sequence[Finding]) -> str:
-    """A line for each of the doctor's findings, its hint below; at the end the number left."""
     rows = []
     for finding in findings:
         label = "fixed" if finding.fixed else finding.level.value
@@ -148,7 +143,6 @@ def _advice_json(advice: Advice) -> dict[str, Any]:
 
 
 def reviewed_text(review: ReviewResult) -> str:
-    """Applied advice, each with its commit; the rest with its command below."""
     done = [
         one_line(f"done: {_where(advice)}{named_commit(result.commit)}")
         for advice, result in review.done
@@ -226,7 +220,6 @@ def sync_text(result: SyncResult) -> str:
 
 
 def sync_notes(result: SyncResult) -> Iterator[str]:
-    """Lines on what the two sides had changed in different ways."""
     for first, second in result.contradicts:
         yield f"contradiction: {first} and {second}"
     if result.kept:

@@ -170,7 +170,6 @@ def _change_json(change: DreamChange) -> dict[str, Any]:
 
 
 def dream_text(result: DreamResult) -> str:
-    """A line for each change, one of figures, and one for each reason to skip entries."""
     return "\n".join(one_line(line) for line in _dream_lines(result))
 
 
@@ -231,7 +230,6 @@ def _step_json(step: StepResult) -> dict[str, Any]:
 
 
 def run_text(result: RunResult, only_failures: bool) -> str:
-    """The steps, a line each with what could not be read below; or only those that have failed."""
     return "\n".join(
         one_line(line)
         for step in result.steps
@@ -287,7 +285,6 @@ def schedule_json(result: ScheduleResult) -> dict[str, Any]:
 
 
 def schedule_text(request: Schedule, result: ScheduleResult) -> str:
-    """The texts of a schedule, each file under its path; or a line on what was done."""
     name = result.timer or "a line in your crontab"
     if request.install:
         return (

@@ -64,7 +64,6 @@ def _is_hidden(character: str) -> bool:
 
 
 def shown_line(text: str) -> str:
-    """A text on one line, as `visible` shows it."""
     return visible(" ".join(text.splitlines()), keep="")
 
 
@@ -76,7 +75,6 @@ def proposed_json(done: ProposedWrite) -> dict[str, Any]:
 
 
 def proposed_text(done: ProposedWrite, fact: str | None = None) -> str:
-    """The outcome in one line that names the proposal; the diff of a dry run."""
     if not done.repeats and (done.result.diff is not None or not done.result.changed):
         return write_text(done.result, fact)
     return proposed_line(done.result, done.proposal, fact)
@@ -113,7 +111,6 @@ def proposal_json(view: ProposalView) -> dict[str, Any]:
 
 
 def proposals_json(listed: ProposalList, now: datetime) -> dict[str, Any]:
-    """The proposals that wait, without their texts, and their parts by number."""
     return {
         "proposals": [_summary_json(view, now) for view in listed.views],
         "unreadable": unreadable_json(listed.unreadable),
@@ -122,7 +119,6 @@ def proposals_json(listed: ProposalList, now: datetime) -> dict[str, Any]:
 
 
 def numbered_json(numbered: NumberedList) -> dict[str, Any]:
-    """A list's stamp and its items, each with the newest value and its rivals."""
     return {
         "stamp": numbered.stamp or None,
         "items": [
@@ -246,7 +242,6 @@ def _indented(text: str) -> list[str]:
 
 
 def accepted_json(decision: Decision) -> dict[str, Any]:
-    """The accepted parts, each with the outcome of its write, and those that are overtaken."""
     return {
         "changed": any(result.changed for _, result in decision.parts),
         "proposal": decision.proposal,
@@ -258,7 +253,6 @@ def accepted_json(decision: Decision) -> dict[str, Any]:
 
 
 def accepted_text(decision: Decision) -> str:
-    """The parts that were taken, a line each that ends in its commit."""
     if decision.dry_run:
         return "\n".join(write_text(result) for _, result in decision.parts) or "nothing to accept"
     lines = [
@@ -269,7 +263,6 @@ def accepted_text(decision: Decision) -> str:
 
 
 def decision_notes(decision: Decision) -> tuple[str, ...]:
-    """Lines for standard error: what was left, and that the proposal is closed."""
     accept = f"mdmem accept {decision.proposal}"
     left = [
         f"{part.name} is outdated. To accept it anyway: {accept} {shlex.quote(part.name)} --anyway"
@@ -337,7 +330,6 @@ def list_decision_json(decision: ListDecision) -> dict[str, Any]:
 
 
 def list_decision_text(decision: ListDecision, accepts: bool) -> str:
-    """A line for each decided part, by its number; the diffs of a dry run."""
     if decision.dry_run:
         lines = [write_text(each.result) for each in decision.accepted]
         lines += [f"would reject {_numbered_text(each)}" for each in decision.rejected]
@@ -353,13 +345,11 @@ def _numbered_text(each: DecidedItem) -> str:
 
 
 def _short_text(part: PartView) -> str:
-    """The line of a fact; of other text its section."""
     is_section = part.op is PartOp.SECTION
     return shown_line(join_path(part.section) if is_section else part.new or part.old or "")
 
 
 def list_decision_notes(decision: ListDecision, accepts: bool) -> tuple[str, ...]:
-    """Lines for standard error: what writes warn of, and what was left, with the way to it."""
     command = "accept" if accepts else "reject"
     lines = [note for each in decision.accepted for note in each.result.notes]
     for why, anyway in dict.fromkeys((left.why, left.anyway) for left in decision.left):

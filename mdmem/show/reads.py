@@ -42,7 +42,6 @@ _COLUMNS = 80
 
 
 def sessions_json(listed: SessionList) -> dict[str, Any]:
-    """A list of sessions; if the settings name no client, the folders that could be read."""
     answer: dict[str, Any] = {"sessions": [_session_json(session) for session in listed.sessions]}
     if listed.folders:
         answer["folders"] = [
@@ -89,7 +88,6 @@ def session_view_json(view: SessionView) -> dict[str, Any]:
 
 
 def sessions_text(listed: SessionList, colour: bool) -> str:
-    """Two lines a session: when and which, then its size; or the folders that could be read."""
     if listed.folders:
         return "\n".join(
             one_line(f"{each.client}  {number_of(each.files, 'file')} in {each.folder}")
@@ -199,7 +197,6 @@ def _fact_json(view: SectionView) -> dict[str, Any]:
 
 
 def section_notes(view: SectionView) -> tuple[str, ...]:
-    """Where a fact is, and what else its name, or a section's, could mean."""
     place = f"{view.path}:{view.start_line}  {section_line(view.section)}".rstrip()
     return (
         *([one_line(f"{place}  [{view.fact}]")] if view.fact else []),
@@ -209,7 +206,6 @@ def section_notes(view: SectionView) -> tuple[str, ...]:
 
 
 def section_text(view: SectionView, terminal: bool) -> str:
-    """A section's own text and what else was said by the moment asked for; safe for a terminal."""
     text = "\n".join([view.text.strip("\r\n"), *(f"{line}  (said by then)" for line in view.said)])
     return steerless(text) if terminal else text
 
@@ -239,7 +235,6 @@ def outline_json(outline: Outline) -> dict[str, Any]:
 
 
 def outline_text(outline: Outline) -> str:
-    """A file's sections, indented by their depth, with line and etag."""
     rows = (
         f"{'  ' * (len(row.section) - 1)}{section_line(row.section[-1:])}  (line {row.line})"
         f" {row.etag}"

@@ -51,7 +51,6 @@ def write_json(result: WriteResult) -> dict[str, Any]:
 
 
 def write_text(result: WriteResult, fact: str | None = None) -> str:
-    """The result of a write in one line, its fact or commit last, or the diff of a dry run."""
     if result.diff is not None:
         # A line end steers nothing, and belongs to the patch.
         shown = "\r\n".join(map(printable, result.diff.split("\r\n"))).rstrip("\n")
@@ -66,14 +65,12 @@ def write_text(result: WriteResult, fact: str | None = None) -> str:
 
 
 def proposed_line(result: WriteResult, proposal: str | None, fact: str | None) -> str:
-    """The outcome of a write that only proposed, in one line."""
     if not result.changed:
         return f"already proposed in {proposal}: {place_text(result, fact)}"
     return f"Proposed as {proposal}: {place_text(result, fact)} (nothing changed yet)"
 
 
 def place_text(result: WriteResult, fact: str | None = None) -> str:
-    """Where a write went, then its fact or commit."""
     if result.forgotten and result.changed:
         return one_line(f"{', '.join(some_of(result.forgotten))}{_ending(result, fact)}")
     where = f"{result.path}: {section_line(result.section)}" if result.section else result.path
@@ -91,14 +88,12 @@ def _ending(result: WriteResult, fact: str | None) -> str:
 
 
 def write_notes(result: WriteResult) -> tuple[str, ...]:
-    """The notes of a write, and the current facts that its line resembles."""
     hint = write_hint(result)
     like = (f"similar: {each.fact} {one_line(each.text)[:_MAX_LIKE]}" for each in result.like)
     return (*result.notes, *like, *((hint,) if hint else ()))
 
 
 def write_hint(result: WriteResult, may_promote: bool = True) -> str:
-    """Advice on the next step after a write; empty if there is none."""
     if result.proposal is not None:
         return f"A person decides: {verb('proposals')} {result.proposal}"
     return like_hint(result, may_promote)
@@ -220,7 +215,6 @@ def purged_json(done: PurgeResult) -> dict[str, Any]:
 
 
 def purged_text(done: PurgeResult) -> str:
-    """The places that a purge has changed, and its commit."""
     plan = done.plan
     if not plan.has_changes:
         return "nothing to purge: the text is not in this repository"
