@@ -148,7 +148,6 @@ def is_purge_unsent(
 def is_purged_there(
     repository: Repository, seen: CommitId | None, theirs: CommitId | None, ours: CommitId | None
 ) -> bool:
-    """True if text was purged at the remote that is still here."""
     return (
         seen is not None
         and theirs is not None
@@ -188,7 +187,6 @@ def _require_forward(
 
 
 def is_reached(repository: Repository, commit: CommitId, *tips: CommitId) -> bool:
-    """True if one of some tips has a commit in its history."""
     return any(_reaches(repository, tip, commit) for tip in tips)
 
 

@@ -56,7 +56,6 @@ def make_again(
 
 
 def purged_words(repository: Repository, tip: CommitId) -> tuple[PurgedWords, ...]:
-    """The words that were purged from a history."""
     notes = branch_commits.messages_with(repository, f"^{PURGE_TRAILER}$", tip)
     # At any time: what was said after the purge, on a machine that did not know, goes too.
     return tuple(each for _, time, message in notes for each in parse_purged(message, time))
@@ -65,7 +64,6 @@ def purged_words(repository: Repository, tip: CommitId) -> tuple[PurgedWords, ..
 def brings_purged(
     repository: Repository, tip: CommitId, memory: CommitId, words: tuple[PurgedWords, ...]
 ) -> bool:
-    """True if commits that memory lacks bring in a line with purged words."""
     return any(
         _holds(line, each)
         for _, patches in first_parent.added_lines(repository, tip, memory)

@@ -28,7 +28,6 @@ _ASIDE, _KEPT = "Mdmem-Set-Aside: ", "Mdmem-Kept-File: "
 
 
 def with_sync(workspace: Workspace, status: WorkspaceStatus) -> WorkspaceStatus:
-    """The status with a line about the last sync, and notes of files set aside."""
     state = load_state(workspace)
     if state is None:
         return status
@@ -40,7 +39,6 @@ def with_sync(workspace: Workspace, status: WorkspaceStatus) -> WorkspaceStatus:
 
 
 def state_name(state: SyncState) -> str:
-    """`synced`, `queued`, `blocked` or `failing`."""
     if state.error is None:
         return SYNCED
     if state.error.code in (*PASSING_FAILURES, "running", "busy"):
@@ -49,7 +47,6 @@ def state_name(state: SyncState) -> str:
 
 
 def describe(workspace: Workspace, state: SyncState) -> str:
-    """The outcome of the last sync, and what was not sent, in one line."""
     unsent = _unsent(workspace, state)
     waiting = f"{number_of(unsent, 'commit')} not pushed" if unsent else ""
     if state.error is None:
@@ -135,7 +132,6 @@ def pulled_secrets(
 
 
 def secret_notes(workspace: Workspace, paths: Iterable[FilePath]) -> Iterator[str]:
-    """Lines on those of some files that hold a likely secret now."""
     for path in paths:
         try:
             data = files.read(files.path_on_disk(workspace.root, path)) or b""

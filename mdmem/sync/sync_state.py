@@ -57,7 +57,6 @@ class SyncState:
 
 
 def load_state(workspace: Workspace) -> SyncState | None:
-    """The stored state; None without a readable one."""
     try:
         fields = json.loads((workspace.state / STATE_NAME).read_text(encoding="utf-8"))
         error = fields.pop("error")
@@ -75,7 +74,6 @@ def state_of(workspace: Workspace, remote: Remote) -> SyncState:
 
 
 def save_state(workspace: Workspace, state: SyncState) -> None:
-    """Store a state."""
     fields = asdict(state) | {"error": asdict(state.error) if state.error else None}
     files.write_cache(workspace.state / STATE_NAME, json.dumps(fields))
 

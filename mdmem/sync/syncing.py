@@ -195,7 +195,6 @@ class _Steps:
         return self.request.all_files or self.workspace.settings.sync_files == "all"
 
     def _push(self, commit: CommitId, theirs: CommitId | None) -> bool:
-        """Push a commit, if the remote has another; False where somebody else was faster."""
         if commit == theirs:
             return True
         require_no_secrets(self.workspace, theirs, commit)
@@ -342,7 +341,6 @@ class _Steps:
 
 
 def figures(request: Sync, result: SyncResult) -> dict[str, int]:
-    """The figures of a sync, for its event."""
     return {
         "pulled": result.pulled,
         "pushed": result.pushed,
