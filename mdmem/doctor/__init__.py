@@ -70,14 +70,12 @@ def examine(
 
 
 def exit_status(findings: Sequence[Finding]) -> int:
-    """The exit status of the findings: 1 if an error remains, else 0."""
     return (
         1 if any(finding.level is Level.ERROR and not finding.fixed for finding in findings) else 0
     )
 
 
 def run_check(name: str, inspection: Inspection) -> list[Finding]:
-    """Run one check; if it fails, that is its last finding."""
     findings: list[Finding] = []
     try:
         for finding in _CHECKS[name](inspection):

@@ -32,7 +32,6 @@ _COMMIT_LINE = late.pattern(rb"\x00([0-9a-f]{40}(?:[0-9a-f]{24})?)")
 
 
 def check_files(inspection: Inspection) -> Iterator[Finding]:
-    """Memory files that git or another system treats differently."""
     workspace, listed = inspection.workspace, inspection.workspace.memory_files()
     warnings = sum(_count_warnings(workspace, path, file) for path, file in listed.items())
     yield Finding(check="files", level=Level.OK, message=number_of(len(listed), "memory file"))
@@ -152,7 +151,6 @@ def _collisions(listed: Mapping[FilePath, ListedFile]) -> Iterator[Finding]:
 
 
 def check_secrets(inspection: Inspection) -> Iterator[Finding]:
-    """Secrets in the memory files on disk."""
     total = 0
     for path, file in inspection.workspace.memory_files().items():
         try:

@@ -35,7 +35,6 @@ class InstalledPlugin:
 
 
 def check_adoption(inspection: Inspection) -> Iterator[Finding]:
-    """A workspace that the user has not adopted, so that hooks and servers do not serve it."""
     repository, environment = inspection.repository, inspection.workspace.environment
     if adoption.is_adopted(repository, environment):
         yield Finding(
@@ -57,7 +56,6 @@ def check_adoption(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_projects(inspection: Inspection) -> Iterator[Finding]:
-    """Projects that have this memory and are gone."""
     projects = projects_of(inspection.workspace)
     settings = config.user_settings_path(inspection.workspace.environment)
     gone = [project for project in projects if not project.exists()]
@@ -77,7 +75,6 @@ def check_projects(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_agents(inspection: Inspection) -> Iterator[Finding]:
-    """Plugins of another version or without a workspace, and outdated instructions."""
     environment = inspection.workspace.environment
     plugins = list(_installed_plugins(environment))
     for plugin in plugins:
@@ -109,7 +106,6 @@ def check_agents(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_server(inspection: Inspection) -> Iterator[Finding]:
-    """The server that speeds up commands, or its folder if that is not safe."""
     try:
         server = running.find()
     except PermissionError as problem:

@@ -47,7 +47,6 @@ class Inspection:
 
     @property
     def repository(self) -> Repository:
-        """The repository that the workspace is in."""
         return self.workspace.repository
 
     @contextmanager

@@ -30,7 +30,6 @@ _VERSION = late.pattern(r"(\d+)\.(\d+)")
 
 
 def check_git(inspection: Inspection) -> Iterator[Finding]:
-    """The version of git."""
     version = inspection.repository.git("--version").decode("utf-8", "replace").strip()
     match = _VERSION.search(version)
     if match and (int(match[1]), int(match[2])) < _OLDEST_GIT:
@@ -46,7 +45,6 @@ def check_git(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_settings(inspection: Inspection) -> Iterator[Finding]:
-    """Settings that cannot be read, or that name folders that do not exist."""
     root, user_path = (
         inspection.workspace.root,
         config.user_settings_path(inspection.workspace.environment),
@@ -79,7 +77,6 @@ def check_settings(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_identity(inspection: Inspection) -> Iterator[Finding]:
-    """The author of commits."""
     identity = inspection.workspace.identity()
     yield Finding(
         check="identity",
@@ -93,7 +90,6 @@ def check_identity(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_repository(inspection: Inspection) -> Iterator[Finding]:
-    """States of the repository in which git would not take a commit."""
     repository, branch = inspection.repository, inspection.repository.branch()
     try:
         repository.require_ready(inspection.workspace.settings.allow_detached, branch)
@@ -156,7 +152,6 @@ def _check_dates(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_locks(inspection: Inspection) -> Iterator[Finding]:
-    """Stale git locks left by dead processes, and the holders of mdmem's own locks."""
     repository = inspection.repository
     folders = (repository.root, repository.git_dir, repository.common_dir)
     git_locks = sorted(
@@ -222,7 +217,6 @@ def _age(seconds: float) -> str:
 
 
 def check_fsck(inspection: Inspection) -> Iterator[Finding]:
-    """Missing objects."""
     try:
         result = run(
             inspection.workspace.root,
@@ -257,7 +251,6 @@ def check_fsck(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_hooks(inspection: Inspection) -> Iterator[Finding]:
-    """Hooks of mdmem that are not installed."""
     folder, configured = (
         inspection.repository.hooks_dir,
         inspection.repository.setting("core.hooksPath"),
@@ -304,7 +297,6 @@ def _install_hooks(folder: Path, not_installed: str) -> Iterator[Finding]:
 
 
 def check_sync(inspection: Inspection) -> Iterator[Finding]:
-    """A sync that fails, that cannot begin, or after which a person may want to look."""
     workspace = inspection.workspace
     if workspace.settings.sync == "auto":
         branch, named = workspace.repository.branch() or "", workspace.settings.sync_remote

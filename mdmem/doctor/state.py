@@ -28,7 +28,6 @@ _TEMPORARY = late.pattern(r"\.mdmem-[0-9a-f]+(?:\.back)?\.tmp")
 
 
 def check_state(inspection: Inspection) -> Iterator[Finding]:
-    """A state folder that cannot be written."""
     state = inspection.workspace.state
     probe = state / files.temporary_name()
     try:
@@ -55,7 +54,6 @@ def check_state(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_record(inspection: Inspection) -> Iterator[Finding]:
-    """A write that was interrupted."""
     state = inspection.workspace.state
     if not (state / write_ahead.RECORD_NAME).exists():
         yield Finding(check="record", level=Level.OK, message="no interrupted writes")
@@ -86,7 +84,6 @@ def check_record(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_temporary(inspection: Inspection) -> Iterator[Finding]:
-    """Temporary files left by an interrupted write, and folders being deleted."""
     listed = inspection.repository.git(
         "ls-files", "--others", "-z", "--", TEMPORARIES, f"{TEMPORARIES}/**"
     ).split(b"\0")
@@ -189,7 +186,6 @@ def check_versions(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_index(inspection: Inspection) -> Iterator[Finding]:
-    """An index that is broken, behind or slow, and files that it skipped."""
     folder = inspection.workspace.state / INDEX_NAME
     if not folder.exists():
         yield Finding(
@@ -263,7 +259,6 @@ def _segments(folder: Path) -> int:
 
 
 def check_events(inspection: Inspection) -> Iterator[Finding]:
-    """Failures of the last days."""
     since = datetime.now(UTC) - timedelta(days=_EVENT_DAYS)
     recent = [
         event for event in events.read_events(inspection.workspace.state) if event.time >= since
