@@ -30,7 +30,6 @@ _TOOLS = {
 
 
 def in_arguments(text: str) -> str:
-    """A message of the core in the words of the tools."""
     return wording.translate(text, _argument, _call)
 
 
@@ -112,7 +111,6 @@ def _nearest(name: str, tool: ToolDefinition) -> str:
 
 
 def nearest_name(name: str, names: Collection[str]) -> str:
-    """The name most similar to `name`; empty if none is similar."""
     return next(iter(near_names(name.casefold(), names, 1, _SIMILAR)), "")
 
 

@@ -46,7 +46,6 @@ class ToolCall:
 
     @property
     def options(self) -> WriteOptions:
-        """The options of a write."""
         return WriteOptions(
             source=Source(self.values.get("source", Source.INFERRED)),
             actor=self.actor,
@@ -57,13 +56,11 @@ class ToolCall:
 
 
 def answer(memory: Memory, call: ToolCall) -> str:
-    """The text of a tool's answer; the call is recorded as an event. Raises MdmemError."""
     with memory.record_call(call.tool, call.actor, call.session):
         return _ANSWERS[call.tool](_written_to(memory, call), call)
 
 
 def _written_to(memory: Memory, call: ToolCall) -> Memory:
-    """The memory that a call is for. Raises WorkspaceProblem (`not-allowed`), UsageProblem."""
     name = call.values.get(WORKSPACE)
     if name is None:
         return memory
@@ -123,7 +120,6 @@ def _history(memory: Memory, name: str | None, file: str | None) -> str:
 
 
 def require_memory_file(memory: Memory, file: str) -> None:
-    """Raises PathProblem (`not-memory`, `bad-path`) for a file that is not memory."""
     workspace = memory.workspace
     path = normpath(file)
     is_memory = (
@@ -229,14 +225,12 @@ def _edit(memory: Memory, call: ToolCall) -> str:
 
 
 def _require_no_host_file(memory: Memory, path: FilePath) -> None:
-    """Raise PathProblem for a file with instructions to agents: only a person changes it."""
     layout.require_no_host_file(path)
     if memory.workspace.kind_of(path) is FileKind.BOOTSTRAP:
         raise layout.host_file_problem(path)
 
 
 def _require_no_instruction(memory: Memory, fact: str | None) -> None:
-    """Raise PathProblem for a fact in a file with instructions to agents."""
     if fact and (
         lines := lookup.locate_fact(memory.workspace, fact, (FileKind.BOOTSTRAP,), keys=True)
     ):
@@ -335,7 +329,6 @@ def _notes(stale: bool, notes: Iterable[str]) -> list[str]:
 
 
 def search_text(result: SearchResult) -> str:
-    """The answer to a search."""
     as_of = [f"Memory as of {result.as_of}."] if result.as_of else []
     days = [
         f"{name}: {day}" for name, day in (("since", result.since), ("until", result.until)) if day
@@ -346,7 +339,6 @@ def search_text(result: SearchResult) -> str:
 
 
 def facts_text(listed: FactList) -> str:
-    """Facts by their tags."""
     left_out = (
         [f"{len(listed.facts)} of {listed.total}: memory_search with limit"]
         if 0 < len(listed.facts) < listed.total
@@ -365,7 +357,6 @@ def _listed(hits: Sequence[Hit], notes: Sequence[str], building: BuildProgress |
 
 
 def section_text(view: SectionView) -> str:
-    """A section, a fact or a whole file, with its citation above it and its etag below."""
     if view.fact:
         return _fact_text(view)
     name = f" {section_line(view.section)}" if view.section else ""
@@ -403,7 +394,6 @@ def _fact_text(view: SectionView) -> str:
 
 
 def day_text(view: DayView) -> str:
-    """The logs of a day, then what else changed on it."""
     lines = [
         line
         for log in view.logs
@@ -417,7 +407,6 @@ def day_text(view: DayView) -> str:
 
 
 def outline_text(outline: Outline) -> str:
-    """The sections of a file, indented, each with line and etag."""
     rows = [
         f"{'  ' * (len(row.section) - 1)}- :{row.line} {clean(section_line(row.section[-1:]))}"
         f" (etag {row.etag})"

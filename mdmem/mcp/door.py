@@ -33,7 +33,6 @@ _NOTHING = "- nothing"
 
 
 def read_resource(memory: Memory, uri: str) -> str:
-    """The text of a resource. Raises PathProblem if it does not exist or is not memory."""
     if uri.rstrip("/") == CONTEXT_URI:
         return memory.context(BuildContext()).text
     if not uri.startswith(FILE_URI):
@@ -46,7 +45,6 @@ def read_resource(memory: Memory, uri: str) -> str:
 
 
 def prompt_text(memory: Memory, name: str) -> str:
-    """The text of a prompt, one of `tools.PROMPTS`."""
     return {"flush": _flush, "heartbeat": _heartbeat}[name](memory)
 
 
@@ -120,7 +118,6 @@ class Door:
     def call_tool(
         self, name: str, call_arguments: Mapping[str, Any], client: str
     ) -> tuple[str, bool]:
-        """The answer of a tool."""
         actor, session = actor_of(client), self._environment.get("MDMEM_SESSION") or None
 
         def work() -> str:
@@ -145,15 +142,12 @@ class Door:
         return _attempt(work)
 
     def read_resource(self, uri: str, client: str) -> tuple[str, bool]:
-        """The text of a resource."""
         return _attempt(lambda: read_resource(self._open(client), uri))
 
     def prompt_text(self, name: str, client: str) -> tuple[str, bool]:
-        """The text of a prompt."""
         return _attempt(lambda: prompt_text(self._open(client), name))
 
     def notice(self) -> str:
-        """A line for the person at the host if the workspace is not adopted."""
         found = hosts.find_host_workspace(self._environment, named=self._folder)
         return typed(hosts.notice(found, self._environment))
 
@@ -170,7 +164,6 @@ class Door:
             return self._memory
 
     def close(self, seconds: float) -> None:
-        """Release everything, after waiting up to `seconds` for the index to catch up."""
         with self._lock:
             if self._memory is not None:
                 self._memory.await_catch_up(seconds)
@@ -188,7 +181,6 @@ def _is_adopted(memory: Memory) -> bool:
 
 
 def actor_of(client: str) -> str:
-    """The actor that a client is, by the name that it gives itself."""
     word = "-".join(
         "".join(c if c.isalnum() or c in "._-" else " " for c in secrets.redact(client)).split()
     )

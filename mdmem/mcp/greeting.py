@@ -133,7 +133,6 @@ def _asks_for_all(message: dict[str, Any]) -> bool:
 
 
 def _has_envelope(message: dict[str, Any]) -> bool:
-    """True for a plain request with a complete envelope."""
     params = message.get("params")
     about = params.get("_meta") if isinstance(params, dict) else None
     if message.get("id") is None or params is None or not isinstance(about, dict):
@@ -198,7 +197,6 @@ def has_line() -> bool:
 
 
 def write_line(text: str) -> None:
-    """Write a line to standard output at once."""
     data = f"{text}\n".encode("utf-8", "replace")
     while data:
         data = data[os.write(1, data) :]

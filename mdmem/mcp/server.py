@@ -215,7 +215,6 @@ class Answers:
     async def list_tools(
         self, context: Context, request: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        """List the tools."""
         return types.ListToolsResult(
             tools=[types.Tool.model_validate(tool.listed) for tool in self._offered.values()]
         )
@@ -223,7 +222,6 @@ class Answers:
     async def call_tool(
         self, context: Context, request: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        """Call a tool in a thread. Raises MCPError for an unknown tool."""
         name = request.name
         if name not in self._offered:
             if name in tools.TOOLS:
@@ -247,7 +245,6 @@ class Answers:
     async def list_resources(
         self, context: Context, request: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        """List the resources: the block. Files are read by the template."""
         return types.ListResourcesResult(
             resources=[types.Resource.model_validate(dict(tools.CONTEXT_RESOURCE))]
         )
@@ -255,7 +252,6 @@ class Answers:
     async def list_templates(
         self, context: Context, request: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        """List the templates of resources: a memory file by its path."""
         template = types.ResourceTemplate(
             uri_template=f"{tools.FILE_URI}{{+path}}",
             name="file",
@@ -269,7 +265,6 @@ class Answers:
     async def read_resource(
         self, context: Context, request: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        """Raises MCPError if there is no such resource or it cannot be read."""
         uri = str(request.uri)
         text = _required(
             await self._run(lambda opened: opened.read_resource(uri, _client(context)))
@@ -281,7 +276,6 @@ class Answers:
     async def list_prompts(
         self, context: Context, request: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
-        """List the prompts."""
         return types.ListPromptsResult(
             prompts=[
                 types.Prompt(name=name, description=about) for name, about in tools.PROMPTS.items()
@@ -291,7 +285,6 @@ class Answers:
     async def get_prompt(
         self, context: Context, request: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
-        """Raises MCPError if there is no such prompt or memory cannot be read."""
         name = request.name
         if name not in tools.PROMPTS:
             raise MCPError(
@@ -331,13 +324,11 @@ class Answers:
         return call
 
     async def finish(self, seconds: float) -> None:
-        """Wait up to a limit until no call is running, cancelled ones included."""
         with anyio.move_on_after(seconds):
             while self._running:
                 await asyncio.wait(self._running)
 
     def close(self) -> None:
-        """Close the memory."""
         if self._door is not None:
             self._door.close(_CATCHING_UP_SECONDS)
 
@@ -358,7 +349,6 @@ def _client(context: Context) -> str:
 
 
 def make_server(answers: Answers) -> Server[Any]:
-    """A server of the SDK that gives these answers."""
     return Server(
         "mdmem",
         version=__version__,
@@ -394,7 +384,6 @@ async def _serve(answers: Answers, greeting: Greeting) -> None:
 
 
 async def _leave_on_signal(answers: Answers, requests: _OpenRequests) -> None:
-    """Leave at a signal once running calls are answered."""
     with anyio.open_signal_receiver(*INTERRUPTIONS) as signals:
         async for _ in signals:
             await answers.finish(_FINISHING_SECONDS)

@@ -56,7 +56,6 @@ class ToolDefinition:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The schema of all arguments."""
         required = {"required": list(self.required)} if self.required else {}
         return {
             "type": "object",
@@ -67,7 +66,6 @@ class ToolDefinition:
 
     @property
     def listed(self) -> dict[str, Any]:
-        """The tool as a client gets it."""
         annotations = {
             "readOnlyHint": not self.writes,
             "destructiveHint": self.destructive,
