@@ -61,7 +61,6 @@ class HookEvent:
 
 
 def main() -> int:
-    """Answer one event, read from standard input."""
     if _is_off(os.environ):
         return 0
     event = parse_event(sys.stdin.buffer.read(_MOST_BYTES)) if sys.stdin is not None else None
@@ -101,7 +100,6 @@ def parse_event(data: bytes) -> HookEvent | None:
 
 
 def answer(event: HookEvent, environment: Mapping[str, str]) -> str:
-    """The text for the host; empty where there is nothing to say."""
     if _is_off(environment):
         return ""
     memory: list[Memory] = []
@@ -144,8 +142,6 @@ def _answer_without_pool(event: HookEvent, opened: list[Memory]) -> str | Mappin
 
 @contextmanager
 def _deadline(seconds: float | None) -> Iterator[None]:
-    """Raise DeadlinePassed in the block after so many seconds."""
-
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise DeadlinePassed
 
@@ -245,7 +241,6 @@ def _submit_prompt(memory: Memory, event: HookEvent, without_pool: bool = False)
 
 
 def _messages_before(prompt: str, transcript: str | None) -> tuple[str, ...]:
-    """The messages of the user before a prompt that may need them, newest first."""
     if transcript is None or not follow_ups.may_follow(prompt):
         return ()
     with suppress(OSError, MdmemError):  # the prompt alone may do

@@ -211,7 +211,6 @@ class EventRecorder:
         )
 
     def searched(self, quality: Quality) -> None:
-        """Set the quality of a search's answer."""
         self._event = replace(self._event, quality=quality)
 
     def measured(self, figures: Mapping[str, Any]) -> None:
@@ -284,7 +283,6 @@ def read_log(state: Path) -> EventLog:
 
 
 def read_events(state: Path) -> tuple[Event, ...]:
-    """Read all events. Raises OSError."""
     return read_log(state).events
 
 
@@ -294,7 +292,6 @@ def read_lines(path: Path, older: Path) -> list[bytes]:
 
 
 def holds_queries(data: bytes) -> bool:
-    """True if a file of events has queries in it."""
     return _QUERY in data
 
 

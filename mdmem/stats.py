@@ -146,7 +146,6 @@ class RunFigures:
 def figures(
     events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int
 ) -> Figures:
-    """The figures of the last weeks (`weeks` of them), up to today."""
     active = _group_by_week(events, today, zone, weeks)
     by_verb: dict[str, list[Event]] = {}
     for event in (event for of_week in active.values() for event in of_week):
@@ -181,7 +180,6 @@ def _verb_figures(verb: str, events: Sequence[Event], weeks: tuple[int, ...]) ->
 def search_figures(
     events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int
 ) -> SearchFigures:
-    """The searches of the last weeks (`weeks` of them), and the drift of the newest."""
     done = (event for event in events if event.verb == SEARCH and event.outcome is Outcome.DONE)
     by_week = _group_by_week(done, today, zone, weeks)
     searches = tuple(_week_figures(week_name(monday), events) for monday, events in by_week.items())
@@ -207,7 +205,6 @@ def _week_figures(name: str, events: Sequence[Event]) -> Week:
 def context_figures(
     events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int
 ) -> ContextFigures:
-    """The blocks and the guard in the last weeks, and the drift of the newest."""
     counted = (
         event for event in events if event.verb in (CONTEXT, GUARD) or event.code == RECALLED
     )
@@ -248,7 +245,6 @@ def _context_week(name: str, events: Sequence[Event]) -> ContextWeek:
 def run_figures(
     records: Iterable[StepRecord], today: date, zone: tzinfo | None, weeks: int
 ) -> RunFigures:
-    """The steps of the last weeks (their number in `weeks`), up to today."""
     by_week = _group_by_week(records, today, zone, weeks)
     return RunFigures(
         tuple(_run_week(week_name(monday), steps) for monday, steps in by_week.items())
@@ -327,7 +323,6 @@ W = TypeVar("W", Week, ContextWeek)
 
 
 def drift(weeks: Sequence[Week]) -> tuple[Drift, ...]:
-    """The figures of the newest week of searches that are outside of their limits (`_drift_of`)."""
     return _drift_of(weeks, _WATCHED, lambda week: week.searches, ("without_hit",))
 
 

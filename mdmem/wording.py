@@ -47,8 +47,6 @@ def verb(name: str, *fields: str) -> str:
 def translate(
     text: str, say_field: Callable[[str], str], say_verb: Callable[[str, Sequence[str]], str]
 ) -> str:
-    """`text` with each field and verb in the words of a door."""
-
     def words(match: re.Match[str]) -> str:
         name, *fields = match[1].split(",")
         return say_field(name) if match[2] == _FIELD_END else say_verb(name, fields)
@@ -57,7 +55,6 @@ def translate(
 
 
 def plain(text: str) -> str:
-    """`text` with fields and verbs by their bare names."""
     return translate(
         text,
         lambda name: name,

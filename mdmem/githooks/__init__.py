@@ -8,5 +8,4 @@ from mdmem.warm.launcher import enter
 
 
 def start() -> None:
-    """Run a hook as a process."""
     enter("mdmem.githooks.hooks")

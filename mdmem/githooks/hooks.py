@@ -30,7 +30,6 @@ _NICENESS = 10  # nice(2) of background work, which yields to a waiting person o
 
 
 def run(at_end: Callable[[], None] | None = None) -> NoReturn:
-    """Run `main` as a process."""
     launch(main, at_end)
 
 

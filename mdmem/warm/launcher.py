@@ -213,7 +213,6 @@ _KEPT_PREFIXES = ("PYTHON", "LC_", "LD_", "MALLOC_", "GLIBC_", "COVERAGE_")
 
 
 def socket_path() -> str | None:
-    """The path of the server's socket; None where there can be none."""
     if sys.platform != "linux" or os.getuid() != os.geteuid() or not sys.executable:
         return None
     folder = os.environ.get("XDG_RUNTIME_DIR", "")
@@ -230,7 +229,6 @@ def socket_path() -> str | None:
 
 
 def _build() -> str:
-    """The name of this build: its version, the interpreter, and the program's folder."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     program, python = os.stat(package), os.lstat(sys.executable)
     told = (sys.hexversion, python.st_ino, program.st_ino, program.st_mtime_ns)
@@ -290,7 +288,6 @@ def traits() -> tuple[object, ...]:
 
 
 def startup_variables() -> dict[str, str]:
-    """The variables that count at the start of a process."""
     return {
         name: value
         for name, value in os.environ.items()

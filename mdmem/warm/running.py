@@ -54,5 +54,4 @@ def stop() -> Server | None:
 
 
 def is_off(environment: Mapping[str, str]) -> bool:
-    """True if the environment switches it off."""
     return environment.get("MDMEM_SERVER", "").strip().casefold() == "off"

@@ -78,7 +78,6 @@ def main() -> None:
 
 
 def _compile_patterns() -> None:
-    """Leave the patterns of all modules in the cache of `re`."""
     for module in [*sys.modules.values()]:
         for value in [*vars(module).values()] if module.__name__.startswith("mdmem.") else ():
             late.prepare(value)
@@ -104,7 +103,6 @@ class _Served:
         self._path = [*sys.path]
 
     def is_changed(self) -> bool:
-        """True if another program is installed by now."""
         try:
             return any(map(int.__ne__, map(_stamp, self._paths), self._stamps))
         except FileNotFoundError:
@@ -335,7 +333,6 @@ class _Server:
 
 
 def _receive(connection: socket.socket) -> Any:
-    """The request, which comes first. Raises OSError."""
     data, length = b"", LENGTH_BYTES
     while len(data) < length:
         more = connection.recv(length - len(data))
