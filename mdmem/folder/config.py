@@ -2,7 +2,8 @@
 
 In the user's own file a table `[in."PATH"]` holds settings for one workspace, which go over those
 around it, a table `[actor."NAME"]` holds `write` for one agent, and a table `[project."PATH"]` the
-`workspace` of a project that has its memory elsewhere.
+`workspace` of a project that has its memory elsewhere. All that reads a file raises
+WorkspaceProblem (`bad-settings`).
 """
 
 from __future__ import annotations
@@ -471,10 +472,7 @@ def _projects(values: Mapping[str, Any], file_name: str) -> dict[str, str]:
 
 
 def project_workspaces(environment: Mapping[str, str]) -> dict[Path, Path]:
-    """The workspaces of the user's projects, by git's common folder (or their own without git).
-
-    Raises WorkspaceProblem (`bad-settings`).
-    """
+    """The workspaces of the user's projects, by git's common folder (or their own without git)."""
     own_path = user_settings_path(environment)
     if own_path is None:
         return {}
@@ -486,14 +484,12 @@ def project_workspaces(environment: Mapping[str, str]) -> dict[Path, Path]:
 
 
 def own_list(name: str, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The user's own value of a list setting. Raises WorkspaceProblem (`bad-settings`)."""
     own_path = user_settings_path(environment)
     values = _read(own_path, may_be_link=True) if own_path else {}
     return _check_value(name, values[name], "config.toml") if name in values else ()
 
 
 def adopted_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """The folders or globs that the user adopts. Raises WorkspaceProblem (`bad-settings`)."""
     own_path = user_settings_path(environment)
     name, values = (
         ("", {}) if own_path is None else (own_path.name, _read(own_path, may_be_link=True))
@@ -525,7 +521,6 @@ def _full_folder(path: str, environment: Mapping[str, str], setting: str) -> Pat
 
 
 def own_workspace(environment: Mapping[str, str]) -> Path | None:
-    """The user's default workspace, if configured. Raises WorkspaceProblem (`bad-settings`)."""
     own_path = user_settings_path(environment)
     name = _read(own_path, may_be_link=True).get("workspace") if own_path else None
     if own_path is None or name is None:

@@ -40,7 +40,6 @@ _LOCKS_HINT = (
     " with them (NFS: local_lock=flock)."
 )
 _AT_FDCWD, _RENAME_NOREPLACE, _RENAME_EXCHANGE = -100, 1, 2
-"""Constants of renameat2(2) on Linux."""
 
 
 def wait_for_lock(descriptor: int, timeout: float, waiting: Callable[[str], None] | None) -> bool:

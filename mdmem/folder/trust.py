@@ -156,7 +156,6 @@ def limit_source(origin: TextOrigin, source: Source) -> Source | None:
 
 
 def is_claim(origin: TextOrigin, source: Source) -> bool:
-    """True if an origin may call a statement `source`, and only claims it."""
     return trust(origin).claims and source is not limit_source(origin, source)
 
 
@@ -172,6 +171,5 @@ def other_author(author: str, addresses: Collection[str]) -> str | None:
 
 
 def origin_of_actor(actor: str | None, people: Iterable[str]) -> TextOrigin:
-    """The origin of what an actor does; None is a person at the keyboard."""
     is_person = actor is None or rules.is_person(actor, people)
     return TextOrigin.PERSON if is_person else TextOrigin.AGENT

@@ -46,8 +46,6 @@ class NewCommit:
 
 @dataclass(frozen=True, slots=True)
 class BranchCommit:
-    """A commit of a branch, with author and committer and their times, as git stores them."""
-
     id: CommitId
     parents: tuple[CommitId, ...]
     tree: str
@@ -280,7 +278,6 @@ def commits_not_in(
 
 
 def commit_times(repository: Repository, commits: Iterable[CommitId]) -> dict[CommitId, int]:
-    """The times of commits, in seconds since 1970; missing commits are left out."""
     text = "".join(f"{name}\n" for name in commits).encode()
     command = ("log", "--no-walk=unsorted", "--ignore-missing", "--stdin", "--format=%H %ct")
     rows = repository.git(*command, text=text).decode().splitlines() if text else []

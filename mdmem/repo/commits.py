@@ -399,7 +399,6 @@ def index_entry(repository: Repository, path: FilePath) -> IndexEntry:
 
 
 def commit_has_bytes(repository: Repository, commit: CommitId, path: FilePath, data: bytes) -> bool:
-    """True if a commit holds a file with these bytes, as git stores them."""
     blob = (
         git_files.blob_at(
             str(repository.git_dir), commit, os.fsencode(f"{repository.prefix}{path}")
@@ -447,10 +446,7 @@ def move_head(
 
 
 def set_entries(repository: Repository, changes: Sequence[branch_commits.BlobChange]) -> None:
-    """Set the index entries of changed files to what they are after the change.
-
-    Raises RepositoryProblem (`busy`, `git-failed`).
-    """
+    """Raises RepositoryProblem (`busy`, `git-failed`)."""
     if changes:
         zeros = b"0" * len(changes[0].after or changes[0].before or "")
         rows = [

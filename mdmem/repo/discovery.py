@@ -21,10 +21,7 @@ _MOST_NAME = 60
 
 
 def discover(folder: Path) -> Repository:
-    """Find a folder's repository.
-
-    Raises RepositoryProblem (`not-a-repository`, `broken-repository`, `bare-repository`).
-    """
+    """Raises RepositoryProblem (`not-a-repository`, `broken-repository`, `bare-repository`)."""
     real_path = os.path.realpath(folder)
     if simple := git_files.find_repository(real_path):
         top, git_folder = simple
@@ -72,7 +69,6 @@ def discover(folder: Path) -> Repository:
 
 
 def work_trees(common_dir: Path) -> frozenset[Path]:
-    """The real paths of a repository's work trees, as its common folder names them."""
     paths = [common_dir.parent] if common_dir.name == ".git" else []
     settings = git_settings.parse_settings(git_files.read_bytes(f"{common_dir}/config") or b"")
     paths += [

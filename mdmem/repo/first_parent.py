@@ -271,7 +271,6 @@ def read_commits(repository: Repository, ids: Sequence[CommitId]) -> list[Commit
 
 
 def author_offsets(repository: Repository, ids: Iterable[CommitId]) -> dict[CommitId, timedelta]:
-    """The authors' offsets from UTC by commit; missing commits are left out."""
     stdin = _lines(ids)
     command = (
         "log",
@@ -345,7 +344,6 @@ def _changed_file(attributes: bytes, fields: Iterator[bytes]) -> ChangedFile | N
 def changed_files(
     repository: Repository, before: CommitId | None, after: CommitId
 ) -> list[ChangedFile]:
-    """The Markdown files that differ between two commits; all of `after` without a `before`."""
     first = before or repository.git("hash-object", "-t", "tree", "--stdin").decode().strip()
     output = repository.git(
         "diff-tree",

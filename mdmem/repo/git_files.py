@@ -25,7 +25,6 @@ _BRANCH = b"ref: refs/heads/"
 _BRANCH_BYTES = git_settings.LETTERS + b"/_"
 _READABLE_FORMATS = (b"0", b"1")
 _COMPLEX_SECTIONS = (b"include", b"extensions")
-"""Prefixes of sections that only git can interpret."""
 _UNDER_WAY = {
     "MERGE_HEAD": "a merge",
     "CHERRY_PICK_HEAD": "a cherry-pick",
@@ -195,7 +194,6 @@ def _commit_id(line: bytes) -> CommitId | None:
 
 
 def object_id(kind: bytes, data: bytes, digits: int = _SHA1_HEX) -> str:
-    """The id of an object, in a repository whose ids have `digits` digits."""
     stored = b"%s %d\0%s" % (kind, len(data), data)
     return (
         hashlib.sha1(stored, usedforsecurity=False).hexdigest()

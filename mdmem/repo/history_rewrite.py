@@ -130,10 +130,7 @@ def _refusal(message: str, hint: str) -> RepositoryProblem:
 
 
 def require_rewritable(repository: Repository) -> None:
-    """Refuse replace refs, grafts, and clones that are partial or keep all.
-
-    Raises RepositoryProblem (`cannot-purge`).
-    """
+    """Raises RepositoryProblem (`cannot-purge`)."""
     if git(repository.root, "for-each-ref", "--count=1", "refs/replace"):
         raise _refusal("the repository has replace refs", "To remove one: git replace -d")
     if (repository.common_dir / "info" / "grafts").exists():
@@ -156,7 +153,6 @@ def require_rewritable(repository: Repository) -> None:
 
 
 def _refs(repository: Repository, worktrees: Sequence[LinkedWorktree]) -> dict[str, str]:
-    """Every ref to rewrite: all but remote-tracking and symbolic ones; detached HEADs too."""
     listed = git(
         repository.root, "for-each-ref", "--format=%(objectname) %(refname) %(symref)"
     ).decode("utf-8", "surrogateescape")
@@ -438,7 +434,6 @@ def rewrite_history(
     objects: Objects,
     worktrees: Sequence[LinkedWorktree],
 ) -> RewrittenHistory:
-    """Rewrite everything that can be reached from refs, the stash and indexes; no ref is moved."""
     refs = _refs(repository, worktrees)
     stash = _stash_commits(repository, refs)
     head = repository.head()

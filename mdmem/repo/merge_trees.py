@@ -131,6 +131,5 @@ def _without_conflicts(
 
 
 def _beside(path: str, name: str) -> str:
-    """A name beside a path, with the same ending: `notes~host.md`."""
     suffix = PurePosixPath(path).suffix
     return f"{path.removesuffix(suffix)}~{name}{suffix}"

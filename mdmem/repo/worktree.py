@@ -440,7 +440,6 @@ class Repository:
     # History.
 
     def has(self, commit: CommitId) -> bool:
-        """True if a commit is in the repository (it may have been pruned)."""
         return run(self.folder, ["cat-file", "-e", f"{commit}^{{commit}}"]).status == 0
 
     def squashed(self) -> CommitId | None:
@@ -478,7 +477,6 @@ class Repository:
 
 
 def raw_date(time: datetime) -> str:
-    """A time in git's raw form: seconds since 1970 and the offset of its zone."""
     return f"@{int(time.timestamp())} {time.strftime('%z')[:5]}"
 
 
@@ -508,7 +506,6 @@ def ignored_paths(folder: Path) -> set[str]:
 
 
 def markdown_not_ignored(folder: Path) -> set[str]:
-    """The Markdown files below a folder that git would track. Raises RepositoryProblem."""
     return {path for path in _list_files(folder, "--cached", "--others") if is_markdown(path)}
 
 
@@ -528,7 +525,6 @@ def read_bits(folder: Path, paths: Sequence[FilePath] = ()) -> Mapping[FilePath,
 
 
 def _bits_of(tag: str) -> tuple[str, ...]:
-    """The bits by a tag of `git ls-files -v`: lower case is assume-unchanged, S skip-worktree."""
     return (
         *([ASSUME_UNCHANGED] if tag.islower() else []),
         *([SKIP_WORKTREE] if tag.upper() == "S" else []),
