@@ -168,7 +168,6 @@ def is_first_today(environment: Mapping[str, str]) -> bool:
 
 
 def require_writable(environment: Mapping[str, str]) -> None:
-    """Make sure that the list can be changed. Raises StorageProblem."""
     _change(environment, lambda entries: entries)
 
 

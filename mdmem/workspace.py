@@ -560,7 +560,6 @@ def was_used(repository: Repository) -> bool:
 
 
 def used_workspaces(folder: Path) -> tuple[Path, ...]:
-    """The workspaces with a state folder in the work tree of `folder`."""
     repository = repo.discover(folder)
     roots = []
     for prefix_file in sorted((repository.git_dir / _STATE).glob(f"*/{_PREFIX_NAME}")):

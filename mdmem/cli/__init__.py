@@ -52,7 +52,6 @@ _SLOW_COMMANDS = frozenset(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command (by default that of the process) and return the exit status."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     _open_streams()
     return report(lambda: _run(words), _wants_json(words), in_flags, fitted)

@@ -202,8 +202,6 @@ def _merged(
 
 
 def _parser(name: str, function: Callable[..., Answer]) -> Callable[..., Call]:
-    """A function for Typer that takes the options of a command and returns its call."""
-
     def parsed(
         context: typer.Context,
         workspace: str | None,

@@ -138,7 +138,6 @@ def _visible_lines(lines: Sequence[str]) -> list[str]:
 def _value_rows(
     text: str, value: Sequence[ListedPart], now: datetime, columns: int, column: int
 ) -> Iterator[str]:
-    """A value with who, when and why beside it, or on a second line."""
     first, *rest = text.split("\n")
     about, reason, remark = _about(value, now)
     standing = _standing(value)

@@ -13,7 +13,6 @@ from mdmem.show import writes
 
 
 def write_options(shared: Mapping[str, Any], supersedes: str | None = None) -> WriteOptions:
-    """The options that commands share (`options.Committing`, `options.Writing`), as a record."""
     names = shared.keys() & {"source", "confidence", "actor", "session", "reason", "dry_run"}
     return WriteOptions(
         **{name: shared[name] for name in names},

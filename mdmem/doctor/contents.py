@@ -173,7 +173,6 @@ def check_secrets(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_history(inspection: Inspection) -> Iterator[Finding]:
-    """Secrets in the messages of commits and in the lines that they added."""
     commits, searched = _commits(inspection), 0
     locations: dict[tuple[str, str], list[str]] = defaultdict(list)
     deadline = time.monotonic() + inspection.history_seconds

@@ -198,7 +198,6 @@ def _log(memory: Memory, call: ToolCall) -> str:
 
 
 def _just_logged(memory: Memory, change: Log) -> list[lookup.FactLocation]:
-    """The current log entries with the text of a call, by its actor in its session."""
     workspace, options = memory.workspace, change.options
     entries = lookup.locate_fact(workspace, change.text, (FileKind.DAILY,))
     current = lookup.current_locations(workspace, entries)
@@ -313,7 +312,6 @@ def bounded(lines: Iterable[str], how: str, last: Sequence[str] = ()) -> str:
 
 
 def hit_line(hit: Hit) -> str:
-    """An entry with its citation on one line, whatever it holds."""
     kind = f"[{hit.kind}] " if hit.kind else ""
     tags = "".join(f" #{clean_line(tag)}" for tag in hit.tags)
     marks = "".join(

@@ -107,7 +107,6 @@ def _message(line: str) -> dict[str, Any]:
 
 
 def _is_usual(message: dict[str, Any]) -> bool:
-    """True for a complete handshake in a known version."""
     params = message.get("params")
     client = params.get("clientInfo") if isinstance(params, dict) else None
     return (
@@ -192,7 +191,6 @@ def read_line() -> str:
 
 
 def has_line() -> bool:
-    """True if standard input has more, or has ended."""
     return bool(select.select([0], [], [], _PAUSE_SECONDS)[0])
 
 

@@ -398,7 +398,6 @@ def run(
     write_pool: bool,
     greeting: Greeting,
 ) -> None:
-    """Serve the client of this process, which was greeted, until its input ends or it is gone."""
     answers = Answers(folder, environment, read_only, write_pool)
     try:
         anyio.run(_serve, answers, greeting)

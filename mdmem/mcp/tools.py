@@ -250,7 +250,6 @@ TOOLS: Mapping[str, ToolDefinition] = {
 
 
 def offered(read_only: bool, write_pool: bool = False) -> Mapping[str, ToolDefinition]:
-    """The tools of a server; only with `write_pool` some take a workspace."""
     tools = {name: tool for name, tool in TOOLS.items() if not (read_only and tool.writes)}
     if write_pool:
         return tools

@@ -184,7 +184,6 @@ def _page(reader: Reader, frame: Frame, name: str) -> str:
 
 
 def _pages_of(memory: _CommittedMemory) -> Callable[[str, Any], bool]:
-    """Make a test of whether a page belongs to an export, by its kind and subject."""
     first = memory.first
     if first is None:
         return lambda _, what: what is not None

@@ -253,8 +253,6 @@ class _Replay:
 
 
 class _Answer:
-    """An answer with the guard's headers, from the application or the guard."""
-
     def __init__(self, scope: Scope, send: Send) -> None:
         self._send = send
         self._as_json = any(b"application/json" in each for each in _values(scope, b"accept"))
@@ -282,7 +280,6 @@ class _Answer:
 
 
 def refused_headers(body: bytes) -> list[tuple[bytes, bytes]]:
-    """The headers of a refusal that the server gives before there is a request."""
     return _guarded(_about(body, as_json=False), may_keep=False)
 
 
@@ -292,7 +289,6 @@ def _about(body: bytes, as_json: bool) -> list[tuple[bytes, bytes]]:
 
 
 def _guarded(headers: Iterable[tuple[bytes, bytes]], may_keep: bool) -> list[tuple[bytes, bytes]]:
-    """Headers of an answer with those of the guard; `may_keep`: a browser may cache it."""
     owned = {name for name, _ in HEADERS} | (set() if may_keep else {_CACHE_CONTROL})
     own = [(name, value) for name, value in headers if name.lower() not in owned]
     caching = () if may_keep and any(name == _CACHE_CONTROL for name, _ in own) else (_NO_STORE,)
@@ -316,7 +312,6 @@ class PageKeys:
 
 
 def new_keys() -> PageKeys:
-    """Secrets for this process alone."""
     return PageKeys(token_urlsafe(_BYTES), token_urlsafe(_BYTES))
 
 

@@ -85,8 +85,6 @@ _MOST_NAME, _DIGEST = 40, 16
 
 @dataclass(frozen=True, slots=True)
 class ExportedPage:
-    """A page of an export: its kind, and the parameters of its view."""
-
     kind: str
     query: Mapping[str, str]
 
@@ -145,7 +143,6 @@ class ExportLinks(Links):
         return self._page("fact", fact, f"fact/{_slug(fact)}", id=fact)
 
     def search(self, **query: Any) -> str:
-        """No address: it needs a server."""
         return ""
 
     def review(self, proposal: str = "") -> str:
@@ -153,7 +150,6 @@ class ExportLinks(Links):
         return ""
 
     def context(self, **query: Any) -> str:
-        """No address: it needs a server."""
         return ""
 
     def trends(self) -> str:
@@ -168,7 +164,6 @@ class ExportLinks(Links):
         return self._page("commit", commit, name, commit=commit)
 
     def do(self, verb: str) -> str:
-        """No address: it needs a server."""
         return ""
 
     def _list(self, kind: str, query: Mapping[str, Any], follows: str) -> str:

@@ -206,7 +206,6 @@ class Places:
         return self._reader.memory.file_names()
 
     def address(self, name: str, heading: str) -> str:
-        """The page of a note, by name or by path from the text's folder; empty if there is none."""
         path: FilePath | str | None = self._path
         if name:
             beside = normpath(join(self._folder, name)) if self._folder else name

@@ -113,5 +113,4 @@ class _PageServer(Server):
 def run(
     guard: Guard, listener: socket.socket, idle_seconds: float, announce: Callable[[], None]
 ) -> None:
-    """Serve until a signal, or until idle for so long; call `announce` once it answers."""
     asyncio.run(_PageServer(guard, idle_seconds, announce).serve([listener]))

@@ -413,7 +413,6 @@ def _fact_lines(trends: FactTrends, colour: bool, heights: str) -> list[str]:
 
 
 def _half_life(what: str, days: float | None) -> str:
-    """The time that half of something lasts; nothing if it is too new to tell."""
     return "" if days is None else f"; half of all {what} last {days:,.1f} days or longer"
 
 

@@ -72,7 +72,6 @@ def _short_reference(cited: str) -> str:
 
 
 def days_json(result: SearchResult | FactList | ChangeList) -> dict[str, str]:
-    """The first and the last day of a result, where words name them."""
     days = (("since", result.since), ("until", result.until))
     return {name: day.isoformat() for name, day in days if day is not None}
 

@@ -249,7 +249,6 @@ def _highlighted(words: str, stems: set[str], colour: bool) -> str:
 
 
 def _pieces(words: str, stems: set[str]) -> Iterator[tuple[str, bool]]:
-    """A text in pieces, and whether each is a word of the query."""
     end = 0
     for match in _WORD.finditer(words):
         if _stem(match[0]) in stems:

@@ -23,7 +23,6 @@ from mdmem.workspace import Workspace
 _FAILING = frozenset({"remote-auth", "remote-refused"})
 _DAY = 86_400
 _LISTED_DAYS = 30
-"""The days for which files that were set aside or kept are named."""
 _ASIDE, _KEPT = "Mdmem-Set-Aside: ", "Mdmem-Kept-File: "
 
 
@@ -88,7 +87,6 @@ def _ago(seconds: float) -> str:
 
 
 def notes(workspace: Workspace, state: SyncState) -> Iterator[str]:
-    """Lines on secrets that came in, and on files of which one version was kept lately."""
     yield from secret_notes(workspace, state.secrets)
     repository = workspace.repository
     if repository.head() is None:

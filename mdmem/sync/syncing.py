@@ -132,7 +132,6 @@ class _Steps:
     say: Say
 
     def take(self) -> tuple[SyncResult, CommitId | None]:
-        """Return what was done, and the commit that both sides have now."""
         repository, remote = self.workspace.repository, self.remote
         before = repository.head()
         tracked = repository.commit_named(remote.tracking_ref)

@@ -2,7 +2,7 @@
 
 Python's start and a hundred modules cost more than a command. The server keeps the modules; this
 launcher hands it arguments, environment, folder and streams, and waits. In each case of doubt the
-command runs here, as without a server: until `_GO` is sent, and never after it. It imports what
+command runs here, as without a server: until `GO` is sent, and never after it. It imports what
 Python has loaded at its start, and modules in C.
 """
 

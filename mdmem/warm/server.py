@@ -52,7 +52,6 @@ _STATUS_LINES = (
 
 
 def main() -> None:
-    """Serve until nobody has asked for a while, or the program has changed."""
     path, lock = sys.argv[1], int(sys.argv[2])
     os.closerange(3, lock)
     os.closerange(lock + 1, _MAX_DESCRIPTORS)
@@ -218,7 +217,7 @@ class _Server:
                     self._hand_on(process, connection)
 
     def _note_beginnings(self) -> None:
-        """From there on, what launchers send is signals."""
+        """From then on, what launchers send is signals."""
         with suppress(BlockingIOError):
             told = os.read(self._beginnings, 4096)
             for start in range(0, len(told), 4):
@@ -355,7 +354,6 @@ def _receive_files(connection: socket.socket) -> list[int]:
 
 
 def _open_streams(streams: list[tuple[str, str, bool, bool]]) -> None:
-    """Open the standard streams as the interpreter does."""
     names = ("stdin", "stdout", "stderr")
     for number, (name, told) in enumerate(zip(names, streams, strict=True)):
         encoding, errors, *buffering = told

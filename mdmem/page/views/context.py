@@ -39,7 +39,6 @@ _PARTS = {
     "Tags": ContextPart.TAGS,
     "Notes": ContextPart.NOTES,
 }
-"""Parts by the first word of their headings."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,8 +67,6 @@ class AdviceRow:
 
 @dataclass(frozen=True, slots=True)
 class ShownCard:
-    """A card with those of its items that are on the page."""
-
     card: Card
     items: tuple[ReviewItem, ...]
 

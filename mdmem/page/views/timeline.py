@@ -40,8 +40,6 @@ _WIDER = 4
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """An entry of a log, under its heading, which is a time as a rule."""
-
     heading: str
     text: str
 
@@ -220,7 +218,6 @@ def _day_before(reader: Reader, shown: date) -> date | None:
 
 
 def _day_after(reader: Reader, shown: date) -> date | None:
-    """The first day with changes after `shown`, searched in ever longer spans."""
     if shown == date.max:
         return None
     first = shown + _DAY

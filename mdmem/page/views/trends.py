@@ -22,13 +22,10 @@ from mdmem.wording import number_of
 _DAYS, _WEEKS = 42, 12
 _MOST_ROWS = 8
 _CURVE_ROWS = 12
-"""Maximum number of rows in the table of survival, besides the last one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart with a caption and a table. `number` is written large."""
-
     title: str
     number: str
     words: str
