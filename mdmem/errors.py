@@ -186,7 +186,7 @@ def _print_failure(
     if as_json:
         print(json_line(failure_json(failure, translate)), file=sys.stderr)
         return
-    message, hint = (translate(_redact(text)) for text in (failure.message, failure.hint))
+    message, hint = (translate(secrets.redact(text)) for text in (failure.message, failure.hint))
     print(fit(f"mdmem: {printable(message)}"), file=sys.stderr)
     if hint:
         print(fit(f"hint: {printable(hint)}"), file=sys.stderr)
@@ -198,8 +198,8 @@ def failure_json(
     """A failure as a JSON object without secrets, its sentences in the words of a door."""
     return {
         "error": failure.code,
-        "message": translate(_redact(failure.message)),
-        "hint": translate(_redact(failure.hint)),
+        "message": translate(secrets.redact(failure.message)),
+        "hint": translate(secrets.redact(failure.hint)),
         **_without_secrets(failure.details),
     }
 
@@ -207,16 +207,12 @@ def failure_json(
 def _without_secrets(value: Any) -> Any:
     match value:
         case str():
-            return _redact(value)
+            return secrets.redact(value)
         case list() | tuple():
             return [_without_secrets(each) for each in value]
         case Mapping():
             return {name: _without_secrets(each) for name, each in value.items()}
     return value
-
-
-def _redact(text: str) -> str:
-    return secrets.redact(text)
 
 
 def attempt(
