@@ -197,19 +197,13 @@ def _own_commit(repository: Repository, order: CommitOrder, before: CommitId | N
 
 
 def commit_variables(order: CommitOrder) -> dict[str, str]:
-    variables = {
-        "GIT_AUTHOR_DATE": order.date,
-        "GIT_COMMITTER_DATE": order.date,
-        "GIT_OPTIONAL_LOCKS": "1",
-    }
-    variables |= (
+    of_hooks = (
         {"MDMEM_COMMIT": "1"}
         if order.allow is None
         else {"MDMEM_ALLOW": ",".join(sorted(order.allow))}
     )
-    if order.identity:
-        variables |= order.identity.variables("AUTHOR") | order.identity.variables("COMMITTER")
-    return variables
+    dated = branch_commits.date_variables(order.date, order.identity)
+    return {"GIT_OPTIONAL_LOCKS": "1"} | of_hooks | dated
 
 
 def _run_commit(
