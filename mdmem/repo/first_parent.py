@@ -257,16 +257,13 @@ def _without_past(repository: Repository, name: CommitId) -> CommitChanges:
 
 
 def read_commits(repository: Repository, ids: Sequence[CommitId]) -> list[CommitChanges]:
-    stdin = _lines(ids)
-    changes = _changes(repository, stdin)
+    messages = list(_messages(repository, _lines(ids)))
+    pairs = [(commit.id, parents[0] if parents[1:] else "") for commit, _, parents in messages]
     return [
-        CommitChanges(
-            commit=commit,
-            committed=committed,
-            parents=parents,
-            changes=tuple(changes.get(commit.id, ())),
+        CommitChanges(commit=commit, committed=committed, parents=parents, changes=changes)
+        for (commit, committed, parents), changes in zip(
+            messages, _changes_of_pairs(repository, pairs), strict=True
         )
-        for commit, committed, parents in _messages(repository, stdin)
     ]
 
 
@@ -307,25 +304,6 @@ def _messages(
             id=CommitId(name), time=int(time or 0), author=author, message=message, email=email
         )
         yield commit, int(committed or 0), tuple(map(CommitId, parents.split()))
-
-
-def _changes(repository: Repository, stdin: bytes) -> dict[CommitId, list[ChangedFile]]:
-    output = repository.git(
-        "diff-tree",
-        "-m",
-        "--diff-merges=first-parent",
-        *_CHANGED_FILES,
-        text=stdin,
-    )
-    changes: dict[CommitId, list[ChangedFile]] = {}
-    commit = CommitId("")
-    fields = iter(output.split(b"\0"))
-    for field in fields:
-        if not field.startswith(b":"):
-            commit = CommitId(field.decode())
-        elif changed := _changed_file(field, fields):
-            changes.setdefault(commit, []).append(changed)
-    return changes
 
 
 def _changed_file(attributes: bytes, fields: Iterator[bytes]) -> ChangedFile | None:
