@@ -110,6 +110,7 @@ _REMOVED_SETTINGS = {
         "Remove the line: every actor is an agent unless people, in your user settings, names it."
     )
 }
+_OWN_NAME = "config.toml"
 _MAX_NUMBER = 1_000_000_000
 _MAX_BYTES = 65_536
 _MOST_QUOTED = 60
@@ -184,7 +185,7 @@ def home(environment: Mapping[str, str]) -> str | None:
 
 def user_settings_path(environment: Mapping[str, str], platform: str = sys.platform) -> Path | None:
     base = _user_folder(environment, platform, "APPDATA", "XDG_CONFIG_HOME", ".config")
-    return base / "config.toml" if base else None
+    return base / _OWN_NAME if base else None
 
 
 def user_state_folder(environment: Mapping[str, str]) -> Path | None:
@@ -385,18 +386,20 @@ def _local_settings(
     return settings
 
 
-def _own_settings(
-    own_path: Path | None, workspace: Path, environment: Mapping[str, str]
-) -> dict[str, Any]:
-    values = _read(own_path, may_be_link=True) if own_path else {}
-    name = own_path.name if own_path else ""
-    by_workspace = _tables(values, _BY_WORKSPACE, name)
-    _projects(values, name)
+def _own_values(environment: Mapping[str, str]) -> dict[str, Any]:
+    own_path = user_settings_path(environment)
+    return _read(own_path, may_be_link=True) if own_path else {}
+
+
+def _own_settings(workspace: Path, environment: Mapping[str, str]) -> dict[str, Any]:
+    values = _own_values(environment)
+    by_workspace = _tables(values, _BY_WORKSPACE)
+    _projects(values)
     values.pop(_BY_WORKSPACE, None)
     values.pop(BY_PROJECT, None)
-    settings, by_actor = _with_actors(values, name)
+    settings, by_actor = _with_actors(values)
     for path, table in by_workspace.items():
-        here, by_actor_here = _with_actors(table, name)
+        here, by_actor_here = _with_actors(table)
         if _with_home(path, environment, _BY_WORKSPACE).resolve() == workspace.resolve():
             settings |= here
             by_actor |= by_actor_here
@@ -407,26 +410,24 @@ def _own_settings(
     return settings | {"write": tuple(dict.fromkeys(proposing))}
 
 
-def _with_actors(
-    values: Mapping[str, Any], file_name: str
-) -> tuple[dict[str, Any], dict[str, str]]:
+def _with_actors(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """The user's own settings, and `write` by the names of actors, folded."""
     if "agents_propose" in values:
-        message = f"{file_name} may not set agents_propose, which is for {SETTINGS_NAME}"
+        message = f"{_OWN_NAME} may not set agents_propose, which is for {SETTINGS_NAME}"
         raise WorkspaceProblem("not-here", message, 'Use write = "propose".')
     tables = values.get(_BY_ACTOR)
     if not isinstance(tables, dict):
-        return _checked(values, file_name), {}
+        return _checked(values, _OWN_NAME), {}
     by_actor = {}
     for actor, table in tables.items():
         if not isinstance(table, dict) or table.keys() != {"write"} or not rules.fold_actor(actor):
             raise WorkspaceProblem(
                 "bad-settings",
-                f"{file_name}: [{_BY_ACTOR}.{_quoted(actor)}] must be a table with write alone",
+                f"{_OWN_NAME}: [{_BY_ACTOR}.{_quoted(actor)}] must be a table with write alone",
                 f'Write [{_BY_ACTOR}."claude-code"], and below it write = "propose".',
             )
-        by_actor[rules.fold_actor(actor)] = _check_value("write", table["write"], file_name)
-    return _checked({k: v for k, v in values.items() if k != _BY_ACTOR}, file_name), by_actor
+        by_actor[rules.fold_actor(actor)] = _check_value("write", table["write"], _OWN_NAME)
+    return _checked({k: v for k, v in values.items() if k != _BY_ACTOR}, _OWN_NAME), by_actor
 
 
 def must_propose(settings: Settings, names: Iterable[str | None]) -> bool:
@@ -442,7 +443,7 @@ def must_propose(settings: Settings, names: Iterable[str | None]) -> bool:
     )
 
 
-def _tables(values: Mapping[str, Any], of_what: str, file_name: str) -> dict[str, dict[str, Any]]:
+def _tables(values: Mapping[str, Any], of_what: str) -> dict[str, dict[str, Any]]:
     tables = values.get(of_what, {})
     if not isinstance(tables, dict) or not all(
         isinstance(table, dict) for table in tables.values()
@@ -450,33 +451,30 @@ def _tables(values: Mapping[str, Any], of_what: str, file_name: str) -> dict[str
         kind = "project" if of_what == BY_PROJECT else "workspace"
         raise WorkspaceProblem(
             "bad-settings",
-            f"{file_name}: {of_what} must be tables",
+            f"{_OWN_NAME}: {of_what} must be tables",
             f'Write [{of_what}."/path/of/a/{kind}"].',
         )
     return tables
 
 
-def _projects(values: Mapping[str, Any], file_name: str) -> dict[str, str]:
-    tables = _tables(values, BY_PROJECT, file_name)
+def _projects(values: Mapping[str, Any]) -> dict[str, str]:
+    tables = _tables(values, BY_PROJECT)
     for path, table in tables.items():
         if table.keys() != {"workspace"}:
             raise WorkspaceProblem(
                 "bad-settings",
-                f"{file_name}: [{BY_PROJECT}.{_quoted(path)}] must have workspace alone",
+                f"{_OWN_NAME}: [{BY_PROJECT}.{_quoted(path)}] must have workspace alone",
                 'Write workspace = "/path/of/a/workspace" below it.',
             )
     return {
-        path: _check_value("workspace", table["workspace"], file_name)
+        path: _check_value("workspace", table["workspace"], _OWN_NAME)
         for path, table in tables.items()
     }
 
 
 def project_workspaces(environment: Mapping[str, str]) -> dict[Path, Path]:
     """The workspaces of the user's projects, by git's common folder (or their own without git)."""
-    own_path = user_settings_path(environment)
-    if own_path is None:
-        return {}
-    named = _projects(_read(own_path, may_be_link=True), own_path.name)
+    named = _projects(_own_values(environment))
     return {
         _full_folder(path, environment, BY_PROJECT): _full_folder(folder, environment, BY_PROJECT)
         for path, folder in named.items()
@@ -484,31 +482,27 @@ def project_workspaces(environment: Mapping[str, str]) -> dict[Path, Path]:
 
 
 def own_list(name: str, environment: Mapping[str, str]) -> tuple[str, ...]:
-    own_path = user_settings_path(environment)
-    values = _read(own_path, may_be_link=True) if own_path else {}
-    return _check_value(name, values[name], "config.toml") if name in values else ()
+    values = _own_values(environment)
+    return _check_value(name, values[name], _OWN_NAME) if name in values else ()
 
 
 def adopted_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    own_path = user_settings_path(environment)
-    name, values = (
-        ("", {}) if own_path is None else (own_path.name, _read(own_path, may_be_link=True))
-    )
+    values = _own_values(environment)
     named = [
         ("MDMEM_ADOPT", path)
         for path in environment.get("MDMEM_ADOPT", "").split(os.pathsep)
         if path
     ]
     if "adopt" in values:
-        named += [("adopt", path) for path in _check_value("adopt", values["adopt"], name)]
+        named += [("adopt", path) for path in _check_value("adopt", values["adopt"], _OWN_NAME)]
     if "workspace" in values:
-        named.append(("workspace", _check_value("workspace", values["workspace"], name)))
+        named.append(("workspace", _check_value("workspace", values["workspace"], _OWN_NAME)))
     named += [
         (_BY_WORKSPACE, path)
-        for path in _tables(values, _BY_WORKSPACE, name)
+        for path in _tables(values, _BY_WORKSPACE)
         if path.startswith(("/", "~"))
     ]
-    named += [(BY_PROJECT, path) for path in _projects(values, name).values()]
+    named += [(BY_PROJECT, path) for path in _projects(values).values()]
     return tuple(_full_folder(path, environment, setting) for setting, path in named)
 
 
@@ -521,11 +515,10 @@ def _full_folder(path: str, environment: Mapping[str, str], setting: str) -> Pat
 
 
 def own_workspace(environment: Mapping[str, str]) -> Path | None:
-    own_path = user_settings_path(environment)
-    name = _read(own_path, may_be_link=True).get("workspace") if own_path else None
-    if own_path is None or name is None:
+    name = _own_values(environment).get("workspace")
+    if name is None:
         return None
-    return _full_folder(_check_value("workspace", name, own_path.name), environment, "workspace")
+    return _full_folder(_check_value("workspace", name, _OWN_NAME), environment, "workspace")
 
 
 def _with_home(path: str, environment: Mapping[str, str], setting: str) -> Path:
@@ -575,7 +568,7 @@ def load(workspace: Path, tree: Path | None, environment: Mapping[str, str]) -> 
     """
     folder = workspace.absolute()
     own_path = user_settings_path(environment)
-    own = _own_settings(own_path, folder, environment)
+    own = _own_settings(folder, environment)
     local = _local_settings(workspace, own_path, own.get("people", ()))
     full_paths = {
         path: _full_path(path, folder, environment)
