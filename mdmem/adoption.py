@@ -17,7 +17,7 @@ from typing import Any
 from mdmem.errors import StorageProblem, WorkspaceProblem
 from mdmem.folder import config, files, layout
 from mdmem.repo import Repository, discovery
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import asdict, dataclass
 from mdmem.wording import verb
 
 LIST_NAME = "adopted.json"
@@ -259,14 +259,5 @@ def _text_value(value: Any) -> str:
 
 
 def _text(entries: Sequence[Adoption]) -> bytes:
-    rows = [
-        {
-            "common_dir": each.common_dir,
-            "device": each.device,
-            "inode": each.inode,
-            "path": each.path,
-            "root": each.root,
-        }
-        for each in entries
-    ]
-    return json.dumps({"workspaces": rows}, indent=1).encode() + b"\n"
+    rows = {"workspaces": list(map(asdict, entries))}
+    return json.dumps(rows, indent=1).encode() + b"\n"
