@@ -21,7 +21,7 @@ from mdmem.repo.worktree import ignored
 from mdmem.startup import late
 from mdmem.text import check
 from mdmem.wording import number_of, verb
-from mdmem.workspace import Workspace
+from mdmem.workspace import Workspace, two_curated_hint
 
 _COMMITS_AT_ONCE = 100
 _MOST_NAMED = 20
@@ -42,16 +42,8 @@ def check_files(inspection: Inspection) -> Iterator[Finding]:
             message=f"{number_of(warnings, 'warning')} about their content",
             hint=verb("check"),
         )
-    present = [
-        workspace.root / name for name in layout.CURATED_NAMES if (workspace.root / name).exists()
-    ]
-    if len(present) == 2 and not present[0].samefile(present[1]):
-        yield Finding(
-            check="files",
-            level=Level.WARNING,
-            message="both MEMORY.md and memory.md exist; only the first is used",
-            hint="Join the two.",
-        )
+    if message := two_curated_hint(workspace):
+        yield Finding(check="files", level=Level.WARNING, message=message, hint="Join the two.")
     yield from _check_untracked(
         inspection, [path for path in listed if not layout.is_outside(path)]
     )
