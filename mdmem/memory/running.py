@@ -49,11 +49,10 @@ def _synced(
             result = sync(only_unsent)
             if result and not (result.pulled or result.pushed):
                 recorder.outcome = UNCHANGED
-    except MdmemError as problem:
-        if problem.code != "running":  # that one looks once more
+    except (MdmemError, OSError) as problem:
+        # A sync at work looks once more.
+        if not isinstance(problem, MdmemError) or problem.code != "running":
             yield _failed(recorder, problem)
-    except OSError as problem:
-        yield _failed(recorder, problem)
     if result:
         yield StepResult(record=recorder.record, sync=result)
 
@@ -106,9 +105,7 @@ def _tried(workspace: Workspace, name: str, work: _Work) -> StepResult:
     try:
         with recorder:
             result = work(recorder)
-    except MdmemError as problem:
-        return _failed(recorder, problem)
-    except OSError as problem:
+    except (MdmemError, OSError) as problem:
         return _failed(recorder, problem)
     if isinstance(result, DreamResult):
         return StepResult(
