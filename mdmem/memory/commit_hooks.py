@@ -141,8 +141,7 @@ def add_merge_trailers(
     A merge of more than two commits is left alone, and so is a fact that is no longer in what is
     committed: a person may have decided otherwise. `environment` may name the index.
     """
-    repository = repo.discover(folder)
-    repository = repository.at_root()
+    repository = repo.discover(folder).at_root()
     theirs, ours = _merged_commit(repository), repository.head()
     if theirs is None or ours is None:
         return ()
@@ -213,8 +212,7 @@ def _staged_text(
 
 def add_claim(folder: Path, message: str, environment: Mapping[str, str]) -> str | None:
     """Add `Mdmem-Claimed-By` to a message; the agent, or None where there is nothing to claim."""
-    repository = repo.discover(folder)
-    repository = repository.at_root()
+    repository = repo.discover(folder).at_root()
     if git_files.operation_under_way(str(repository.git_dir)) in _MOVED_BY:
         return None
     folders = {
