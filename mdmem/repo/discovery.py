@@ -104,14 +104,17 @@ def last_author(repository: Repository, paths: Sequence[str]) -> str:
     return printable(names[0], keep="")[:_MOST_NAME] if names else ""
 
 
-def change_addresses(repository: Repository, paths: Sequence[str]) -> frozenset[str] | None:
+def change_addresses(
+    repository: Repository, paths: Sequence[str], options: Sequence[str] = ()
+) -> frozenset[str] | None:
     """The authors' addresses of the newest changes of paths; None if git cannot tell."""
-    return _addresses(repository, [], paths)
+    addresses = _log(repository, [f"-{_MOST_COMMITS}", "--format=%ae", *options], paths)
+    return None if addresses is None else frozenset(map(str.casefold, addresses))
 
 
 def mdmem_addresses(repository: Repository) -> frozenset[str] | None:
     of_mdmem = ["--extended-regexp", "--grep=^Mdmem-Op: "]
-    return _addresses(repository, of_mdmem, ["."] if repository.prefix else [])
+    return change_addresses(repository, ["."] if repository.prefix else [], of_mdmem)
 
 
 def global_addresses(repository: Repository) -> frozenset[str]:
@@ -120,16 +123,6 @@ def global_addresses(repository: Repository) -> frozenset[str]:
     named = run(repository.folder, words).output.decode("utf-8", "replace").split("\n")
     named.append(os.environ.get("GIT_AUTHOR_EMAIL", ""))
     return frozenset(address.strip().casefold() for address in named if address.strip())
-
-
-def _addresses(
-    repository: Repository,
-    options: Sequence[str],
-    paths: Sequence[str],
-) -> frozenset[str] | None:
-    words = [f"-{_MOST_COMMITS}", "--format=%ae", *options]
-    addresses = _log(repository, words, paths)
-    return None if addresses is None else frozenset(map(str.casefold, addresses))
 
 
 def _log(repository: Repository, options: Sequence[str], paths: Sequence[str]) -> list[str] | None:
