@@ -107,6 +107,16 @@ def _weekly_json(figures: SearchFigures | ContextFigures, names: Sequence[str]) 
     return {"weeks": weeks, "drift": drift, "damaged": figures.damaged}
 
 
+def _weekly_text(
+    figures: SearchFigures | ContextFigures,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    colour: bool,
+) -> str:
+    drift = [drift_sentence(figures.weeks[-1].week, figures.drift)] if figures.drift else []
+    return "\n".join([*_columns(head, rows, colour), *drift])
+
+
 def _short(value: Any) -> Any:
     # drops digits that say nothing
     return round(value, _DIGITS) if isinstance(value, float) else value
@@ -141,12 +151,7 @@ def searches_text(figures: SearchFigures, colour: bool) -> str:
         )
         for week in figures.weeks
     ]
-    return "\n".join(
-        [
-            *_columns(head, rows, colour),
-            *([drift_sentence(figures.weeks[-1].week, figures.drift)] if figures.drift else []),
-        ]
-    )
+    return _weekly_text(figures, head, rows, colour)
 
 
 def contexts_json(figures: ContextFigures) -> dict[str, Any]:
@@ -197,12 +202,7 @@ def contexts_text(figures: ContextFigures, colour: bool) -> str:
         )
         for week in figures.weeks
     ]
-    return "\n".join(
-        [
-            *_columns(head, rows, colour),
-            *([drift_sentence(figures.weeks[-1].week, figures.drift)] if figures.drift else []),
-        ]
-    )
+    return _weekly_text(figures, head, rows, colour)
 
 
 def runs_json(figures: RunFigures) -> dict[str, Any]:
