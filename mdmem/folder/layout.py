@@ -88,7 +88,7 @@ def log_day(path: str, daily: str | None = None) -> date | None:
     `daily`: the names that the settings give to daily logs, as `log_path` takes them.
     """
     match = _DAY.search(path) or (_pattern_of_days(daily).fullmatch(path) if daily else None)
-    return _date(match["year"], match["month"], match["day"]) if match else None
+    return _date(match) if match else None
 
 
 def day_of(path: str, daily: str | None = None) -> date | None:
@@ -104,12 +104,12 @@ def day_of(path: str, daily: str | None = None) -> date | None:
     match = (
         (_DATED.match(name) if folder != "memory" else None) if in_memory else _DATED.search(name)
     )
-    return _date(match["year"], match["month"], match["day"]) if match else None
+    return _date(match) if match else None
 
 
-def _date(year: str, month: str, day: str) -> date | None:
+def _date(match: re.Match[str]) -> date | None:
     try:
-        return date(int(year), int(month), int(day))
+        return date(int(match["year"]), int(match["month"]), int(match["day"]))
     except ValueError:
         return None
 
