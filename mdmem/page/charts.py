@@ -139,7 +139,7 @@ def steps(name: str, points: Sequence[tuple[float, float]]) -> Markup:
     drawn = Markup('<line class="base" x1="0" x2="{0}" y1="{1}" y2="{1}"/>').format(WIDTH, height)
     drawn += Markup('<polyline class="line" points="{}"/>').format(" ".join(corners))
     ends = axis(("new", number_of(round(longest), "day")))
-    return _figure(_peak("100%") + _picture(name, [drawn], height), ends, Markup(""))
+    return _figure(_peak("100%") + _picture(name, [drawn], height), ends)
 
 
 def room(name: str, used: int, most: int) -> Markup:
@@ -150,7 +150,7 @@ def room(name: str, used: int, most: int) -> Markup:
         _rectangle("s0", 0, 0, min(used, most) / whole * WIDTH, 12),
         _rectangle("s3", most / whole * WIDTH, 0, max(0, used - most) / whole * WIDTH, 12),
     ]
-    return _figure(_picture(name, parts, 12), Markup(""), Markup(""))
+    return _figure(_picture(name, parts, 12))
 
 
 def small_bars(name: str, values: Sequence[int]) -> Markup:
@@ -160,7 +160,7 @@ def small_bars(name: str, values: Sequence[int]) -> Markup:
         _rectangle("s0", number * step, height - value * scale, step - 1, value * scale)
         for number, value in enumerate(values)
     ]
-    return _figure(_picture(name, drawn, height, width=width), Markup(""), Markup(""))
+    return _figure(_picture(name, drawn, height, width=width))
 
 
 def small_line(name: str, values: Sequence[float]) -> Markup:
@@ -168,7 +168,7 @@ def small_line(name: str, values: Sequence[float]) -> Markup:
     scale = (height - 2) / max((1.0, *values))
     points = " ".join(_points(values, height - 1, scale, width))
     drawn = Markup('<polyline class="line" points="{}"/>').format(points)
-    return _figure(_picture(name, [drawn], height, width=width), Markup(""), Markup(""))
+    return _figure(_picture(name, [drawn], height, width=width))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ def periods(name: str, rows: Sequence[Period], ends: tuple[str, str]) -> Markup:
             mark, visible(row.label), bar
         )
         drawn.append(shape)
-    return _figure(_picture(name, drawn, tall * len(rows)), axis(ends), Markup(""))
+    return _figure(_picture(name, drawn, tall * len(rows)), axis(ends))
 
 
 def axis(labels: Sequence[str]) -> Markup:
@@ -260,7 +260,7 @@ def _peak(words: str) -> Markup:
     return Markup('<p class="peak" aria-hidden="true">{}</p>').format(words)
 
 
-def _figure(picture: Markup, axis: Markup, legend: Markup) -> Markup:
+def _figure(picture: Markup, axis: Markup | str = "", legend: Markup | str = "") -> Markup:
     return Markup('<div class="chart">{}{}{}</div>').format(picture, axis, legend)
 
 

@@ -256,7 +256,7 @@ def _pair(reader: Reader, fact: str, other: str) -> tuple[Hit, Hit]:
 
 def _replace(reader: Reader, fields: Fields) -> Done:
     memory, text = reader.memory, _need(fields, "text")
-    fact = _current(memory, _need(fields, "fact"))
+    fact = _current(memory, fields)
     options = replace(_person(fields), supersedes=fact.fact)
     change: Log | Remember = (
         Log(text=text, kind=fact.kind, tags=fact.tags, options=options)
@@ -276,12 +276,13 @@ def _replace(reader: Reader, fields: Fields) -> Done:
 
 
 def _forget(reader: Reader, fields: Fields) -> Done:
-    fact = _current(reader.memory, _need(fields, "fact"))
+    fact = _current(reader.memory, fields)
     change = Forget(fact=_need(fields, "fact"), file=fact.path, options=_person(fields))
     return _done("Forgotten", fact.text, reader.memory.apply(change))
 
 
-def _current(memory: Memory, name: str) -> Hit:
+def _current(memory: Memory, fields: Fields) -> Hit:
+    name = _need(fields, "fact")
     history = memory.history(ShowHistory(target=name, by_id=True))
     if isinstance(history, FactHistory):
         listed = memory.facts(ListFacts(ids=(history.fact,), everything=True)).facts

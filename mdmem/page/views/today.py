@@ -54,9 +54,10 @@ def today(reader: Reader, query: Query) -> Page:
     standing = memory.proposals.standing()
     unsaved = memory.unsaved()
     expired, expiring = _expired(reader), _expiring(reader)
+    proposals = [view for view in standing.views if view.waits]
     waiting = [
         *(_conflict_row(reader, each) for each in conflicts.conflicts[:_MOST_CONFLICTS]),
-        *(_proposal_row(reader, each) for each in _open(standing.views)[:_MOST_PROPOSALS]),
+        *(_proposal_row(reader, each) for each in proposals[:_MOST_PROPOSALS]),
         *(_unsaved_row(reader, unsaved, number) for number in range(len(unsaved))[:_MOST_LINES]),
         *(_expired_row(reader, hit) for hit in expired[:_MOST_LINES]),
     ]
@@ -140,10 +141,6 @@ def _value(hit: Hit, key: str | None) -> str:
 def _without_secrets(hit: Hit) -> str:
     """The text of a fact without secrets, for cutting: one that is cut is not detected."""
     return secrets.redact(hit.text)
-
-
-def _open(views: Sequence[ProposalView]) -> list[ProposalView]:
-    return [view for view in views if view.waits]
 
 
 def _proposal_row(reader: Reader, proposal: ProposalView) -> WaitingRow:
