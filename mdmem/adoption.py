@@ -110,10 +110,12 @@ def require_adopted(repository: Repository, environment: Mapping[str, str]) -> N
 
 
 def last_author(repository: Repository) -> str:
+    """The author of a memory's last change; empty if there is none."""
     return discovery.last_author(repository, _MEMORY)
 
 
 def last_change(repository: Repository) -> str:
+    """The author of a memory's last change, in brackets behind a space; empty if there is none."""
     author = last_author(repository)
     return f" (last change by {author})" if author else ""
 
@@ -168,6 +170,7 @@ def is_first_today(environment: Mapping[str, str]) -> bool:
 
 
 def require_writable(environment: Mapping[str, str]) -> None:
+    """Make sure that the list can be changed. Raises StorageProblem."""
     _change(environment, lambda entries: entries)
 
 

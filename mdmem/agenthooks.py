@@ -100,6 +100,7 @@ def parse_event(data: bytes) -> HookEvent | None:
 
 
 def answer(event: HookEvent, environment: Mapping[str, str]) -> str:
+    """The text for the host; empty where there is nothing to say."""
     if _is_off(environment):
         return ""
     memory: list[Memory] = []

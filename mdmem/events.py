@@ -283,6 +283,7 @@ def read_log(state: Path) -> EventLog:
 
 
 def read_events(state: Path) -> tuple[Event, ...]:
+    """Read all events. Raises OSError."""
     return read_log(state).events
 
 

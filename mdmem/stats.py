@@ -146,6 +146,7 @@ class RunFigures:
 def figures(
     events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int
 ) -> Figures:
+    """The figures of the last weeks (`weeks` of them), up to today."""
     active = _group_by_week(events, today, zone, weeks)
     by_verb: dict[str, list[Event]] = {}
     for event in (event for of_week in active.values() for event in of_week):
@@ -245,6 +246,7 @@ def _context_week(name: str, events: Sequence[Event]) -> ContextWeek:
 def run_figures(
     records: Iterable[StepRecord], today: date, zone: tzinfo | None, weeks: int
 ) -> RunFigures:
+    """The steps of the last weeks (their number in `weeks`), up to today."""
     by_week = _group_by_week(records, today, zone, weeks)
     return RunFigures(
         tuple(_run_week(week_name(monday), steps) for monday, steps in by_week.items())

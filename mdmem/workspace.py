@@ -172,15 +172,19 @@ class Workspace:
         require_writer(actor, self.settings, self.environment)
 
     def require_person(self, actor: str | None, does: str) -> None:
+        """Refuse an actor who may not decide. Raises WorkspaceProblem (`not-allowed`)."""
         require_person(actor, self.settings.people, does)
 
     def allowances(self) -> frozenset[str]:
+        """The refusals that MDMEM_ALLOW lets through. Raises UsageProblem (for any other)."""
         return parse_allowances(self.environment.get("MDMEM_ALLOW", ""))
 
     def local_time(self, seconds: int) -> datetime:
+        """Seconds since 1970 in the user's zone."""
         return datetime.fromtimestamp(seconds).astimezone(config.zone(self.settings.timezone))
 
     def shallow_hint(self) -> str:
+        """A hint for a repository without all of its history; empty if it has all."""
         if self.history_boundary is not None:
             return FETCH_VERSIONS
         return (
@@ -632,4 +636,5 @@ def two_curated_hint(workspace: Workspace) -> str | None:
 
 
 def read_committed(workspace: Workspace, path: FilePath, commit: CommitId | None) -> bytes | None:
+    """The bytes of a file in a commit; None if there is no commit or no such file in it."""
     return workspace.repository.read(commit, [path])[path] if commit else None

@@ -113,6 +113,7 @@ class GroupHelp(TyperGroup):
         return ["[OPTIONS]", "COMMAND", "…"]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Raises UsageProblem for an unknown word; the hint names the command that may be meant."""
         word = args[0]
         if word in self.commands or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)

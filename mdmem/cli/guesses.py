@@ -248,6 +248,7 @@ WORDS_TOO_MANY: Mapping[str, str] = {
 
 
 def meant_command(word: str, commands: Collection[str], group: str = "") -> str:
+    """The call that `word` may be meant for; empty if none is similar."""
     folded = word.casefold()
     table = OF_GROUPS[group] if group else COMMANDS
     for part in (folded, folded.replace("_", "-"), *_PART.findall(folded)):
@@ -263,6 +264,7 @@ def meant_command(word: str, commands: Collection[str], group: str = "") -> str:
 def meant_option(
     command: str, word: str, options: Collection[str], arguments: Sequence[str]
 ) -> str:
+    """A hint at the option or argument that `word` may be meant for; empty if none is similar."""
     folded = word.casefold().replace("_", "-")
     for meant in _CANDIDATES.get(word) or _CANDIDATES.get(folded, ()):
         if meant in arguments:

@@ -180,10 +180,12 @@ _NAMES = Settings.__match_args__
 
 
 def home(environment: Mapping[str, str]) -> str | None:
+    """The user's home; None where the environment names none."""
     return environment.get("HOME") or environment.get("USERPROFILE")
 
 
 def user_settings_path(environment: Mapping[str, str], platform: str = sys.platform) -> Path | None:
+    """The file of the user's own settings, by the platform's custom; None if there is no home."""
     base = _user_folder(environment, platform, "APPDATA", "XDG_CONFIG_HOME", ".config")
     return base / _OWN_NAME if base else None
 
@@ -482,11 +484,13 @@ def project_workspaces(environment: Mapping[str, str]) -> dict[Path, Path]:
 
 
 def own_list(name: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The user's own value of a list setting. Raises WorkspaceProblem (`bad-settings`)."""
     values = _own_values(environment)
     return _check_value(name, values[name], _OWN_NAME) if name in values else ()
 
 
 def adopted_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """The folders or globs that the user adopts. Raises WorkspaceProblem (`bad-settings`)."""
     values = _own_values(environment)
     named = [
         ("MDMEM_ADOPT", path)
@@ -515,6 +519,7 @@ def _full_folder(path: str, environment: Mapping[str, str], setting: str) -> Pat
 
 
 def own_workspace(environment: Mapping[str, str]) -> Path | None:
+    """The user's default workspace, if configured. Raises WorkspaceProblem (`bad-settings`)."""
     name = _own_values(environment).get("workspace")
     if name is None:
         return None

@@ -33,6 +33,7 @@ def safe_name(name: str) -> str:
 
 
 def user_key_path(environment: Mapping[str, str]) -> Path | None:
+    """The file of the user's key, in their own state folder; None if there is no home."""
     folder = config.user_state_folder(environment)
     return Path(os.path.realpath(folder / _KEY_NAME)) if folder else None
 

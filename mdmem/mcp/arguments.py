@@ -111,6 +111,7 @@ def _nearest(name: str, tool: ToolDefinition) -> str:
 
 
 def nearest_name(name: str, names: Collection[str]) -> str:
+    """The name most similar to `name`; empty if none is similar."""
     return next(iter(near_names(name.casefold(), names, 1, _SIMILAR)), "")
 
 

@@ -56,6 +56,7 @@ class ToolCall:
 
 
 def answer(memory: Memory, call: ToolCall) -> str:
+    """The text of a tool's answer; the call is recorded as an event. Raises MdmemError."""
     with memory.record_call(call.tool, call.actor, call.session):
         return _ANSWERS[call.tool](_written_to(memory, call), call)
 
@@ -120,6 +121,7 @@ def _history(memory: Memory, name: str | None, file: str | None) -> str:
 
 
 def require_memory_file(memory: Memory, file: str) -> None:
+    """Raises PathProblem (`not-memory`, `bad-path`) for a file that is not memory."""
     workspace = memory.workspace
     path = normpath(file)
     is_memory = (

@@ -33,6 +33,7 @@ _NOTHING = "- nothing"
 
 
 def read_resource(memory: Memory, uri: str) -> str:
+    """The text of a resource. Raises PathProblem if it does not exist or is not memory."""
     if uri.rstrip("/") == CONTEXT_URI:
         return memory.context(BuildContext()).text
     if not uri.startswith(FILE_URI):
@@ -164,6 +165,7 @@ class Door:
             return self._memory
 
     def close(self, seconds: float) -> None:
+        """Release everything, after waiting up to `seconds` for the index to catch up."""
         with self._lock:
             if self._memory is not None:
                 self._memory.await_catch_up(seconds)

@@ -222,6 +222,7 @@ class Answers:
     async def call_tool(
         self, context: Context, request: types.CallToolRequestParams
     ) -> types.CallToolResult:
+        """Call a tool in a thread. Raises MCPError for an unknown tool."""
         name = request.name
         if name not in self._offered:
             if name in tools.TOOLS:
@@ -265,6 +266,7 @@ class Answers:
     async def read_resource(
         self, context: Context, request: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
+        """Raises MCPError if there is no such resource or it cannot be read."""
         uri = str(request.uri)
         text = _required(
             await self._run(lambda opened: opened.read_resource(uri, _client(context)))
@@ -285,6 +287,7 @@ class Answers:
     async def get_prompt(
         self, context: Context, request: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
+        """Raises MCPError if there is no such prompt or memory cannot be read."""
         name = request.name
         if name not in tools.PROMPTS:
             raise MCPError(
@@ -324,6 +327,7 @@ class Answers:
         return call
 
     async def finish(self, seconds: float) -> None:
+        """Wait up to a limit until no call is running, cancelled ones included."""
         with anyio.move_on_after(seconds):
             while self._running:
                 await asyncio.wait(self._running)

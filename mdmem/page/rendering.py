@@ -206,6 +206,7 @@ class Places:
         return self._reader.memory.file_names()
 
     def address(self, name: str, heading: str) -> str:
+        """The page of a note, by name or by path from the text's folder; empty if there is none."""
         path: FilePath | str | None = self._path
         if name:
             beside = normpath(join(self._folder, name)) if self._folder else name
@@ -235,6 +236,7 @@ def asset_address(name: str) -> str:
 
 
 def find_asset(digest: str, name: str) -> tuple[bytes, str] | None:
+    """The content and media type of a file; None if there is none of that name and hash."""
     if name not in _MEDIA_TYPES:
         return None
     content, actual = asset(name)

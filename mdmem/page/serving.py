@@ -75,6 +75,10 @@ def serve(memory: Memory, options: PageOptions) -> None:
 
 
 def export(memory: Memory, folder: Path, since: str | None = None) -> int:
+    """Write the pages into a folder with `page/export`, and return their number.
+
+    Raises PackageProblem (the extra is missing), and what `page/export` raises.
+    """
     _require(_EXPORT_PACKAGES)
     from mdmem.page import export as exporting  # noqa: PLC0415 - an extra, and 80 ms
 

@@ -278,6 +278,7 @@ def commits_not_in(
 
 
 def commit_times(repository: Repository, commits: Iterable[CommitId]) -> dict[CommitId, int]:
+    """The times of commits, in seconds since 1970; missing commits are left out."""
     text = "".join(f"{name}\n" for name in commits).encode()
     command = ("log", "--no-walk=unsorted", "--ignore-missing", "--stdin", "--format=%H %ct")
     rows = repository.git(*command, text=text).decode().splitlines() if text else []
@@ -285,6 +286,7 @@ def commit_times(repository: Repository, commits: Iterable[CommitId]) -> dict[Co
 
 
 def merge_base(repository: Repository, first: CommitId, second: CommitId) -> CommitId | None:
+    """The best common ancestor of two commits; None where there is none."""
     result = run(repository.folder, ["merge-base", first, second])
     if result.status not in (0, 1):  # 1: there is none
         raise result.failure("merge-base")
@@ -378,6 +380,7 @@ class CommitFiles:
         self.commit = commit
 
     def read(self, path: FilePath) -> bytes | None:
+        """The bytes of one file; None where the commit has none."""
         return self.repository.read(self.commit, [path])[path]
 
     def mode(self, path: FilePath) -> str:

@@ -113,6 +113,7 @@ def change_addresses(
 
 
 def mdmem_addresses(repository: Repository) -> frozenset[str] | None:
+    """The authors' addresses of mdmem's newest commits in a folder; None if git cannot tell."""
     of_mdmem = ["--extended-regexp", "--grep=^Mdmem-Op: "]
     return change_addresses(repository, ["."] if repository.prefix else [], of_mdmem)
 

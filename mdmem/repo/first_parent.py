@@ -163,6 +163,7 @@ def commits_brought_by(repository: Repository, merge: CommitId) -> list[CommitId
 
 
 def newest_commits(repository: Repository, path: FilePath, limit: int) -> list[CommitId]:
+    """The newest first-parent commits of HEAD that changed a file, newest first."""
     if repository.head() is None:
         return []
     listed = repository.git(
@@ -355,6 +356,7 @@ def merge_bases(repository: Repository, first: CommitId, second: CommitId) -> li
 def touching_commits(
     repository: Repository, paths: Sequence[FilePath], upto: CommitId
 ) -> list[CommitId]:
+    """The commits up to `upto` that touched any of these files."""
     listed = repository.git("rev-list", "--full-history", upto, "--", *literal_pathspecs(paths))
     return [CommitId(name.decode()) for name in listed.split()]
 

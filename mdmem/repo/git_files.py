@@ -47,6 +47,7 @@ _NAME_BITS, _OTHER_BITS = 0x0FFF, 0xF000
 
 
 def read_bytes(path: str) -> bytes | None:
+    """The bytes of a file; None where it cannot be read."""
     try:
         with open(path, "rb", buffering=0) as file:
             return file.read()
@@ -124,6 +125,7 @@ def _has_simple_settings(text: bytes) -> bool:
 
 
 def operation_under_way(git_dir: str) -> str | None:
+    """The merge, rebase or the like that git is in the middle of; None where there is none."""
     return next(
         (
             operation
@@ -223,6 +225,7 @@ def read_object(git_dir: str, name: str, kind: bytes) -> bytes | None:
 
 
 def tree_of(git_dir: str, commit: CommitId) -> str | None:
+    """The id of a commit's tree; None where git has to be asked."""
     data = read_object(git_dir, commit, b"commit")
     if (
         data is None

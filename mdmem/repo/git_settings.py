@@ -82,6 +82,7 @@ def _format_person(name: bytes, email: bytes) -> bytes | None:
 
 
 def read_settings(git_dir: str) -> GitSettings | None:
+    """The settings for a repository; None where git has to be asked."""
     values: dict[tuple[bytes, bytes], bytes | None] = {}
     paths = _settings_files()
     for path in (*paths, f"{git_dir}/config") if paths is not None else ():

@@ -67,6 +67,7 @@ class Remote:
         return f"refs/remotes/{self.name}/{DEVICES}"
 
     def devices(self) -> dict[str, CommitId]:
+        """The fetched commits of devices that cannot merge, by their names, in order."""
         refs = branch_commits.list_refs(self.repository, self._devices_prefix)
         return {
             name.removeprefix(self._devices_prefix): commit for name, commit in sorted(refs.items())

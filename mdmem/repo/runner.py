@@ -376,6 +376,7 @@ def run(
 
 
 def setting(folder: Path, name: str) -> str | None:
+    """The value of one of git's settings as it is in a folder; None where it is not set."""
     result = run(folder, ["config", "--get", name])
     text = result.output.decode("utf-8", "replace").removesuffix("\n")
     return text if result.status == 0 else None

@@ -120,6 +120,7 @@ class Repository:
     # Settings, HEAD, and the state of files.
 
     def setting(self, name: str) -> str | None:
+        """The value of one of git's settings; None where it is not set."""
         return setting(self.folder, name)
 
     def identity_known(self) -> bool:
@@ -325,6 +326,7 @@ class Repository:
         return set(parse_paths(self.git("ls-files", "-z")))
 
     def read(self, commit: CommitId, paths: Sequence[FilePath]) -> dict[FilePath, bytes | None]:
+        """The bytes of files in a commit; None where a file is not in it."""
         return dict(
             zip(paths, self.blobs([f"{commit}:{self.prefix}{path}" for path in paths]), strict=True)
         )
@@ -368,6 +370,7 @@ class Repository:
         return contents
 
     def last_commit(self, path: FilePath) -> CommitId | None:
+        """The newest commit that touched a file; None where there is none."""
         result = run(self.folder, ["rev-list", "-1", "HEAD", "--", *literal_pathspecs([path])])
         return (
             CommitId(result.output.decode().strip())
@@ -467,6 +470,7 @@ class Repository:
 
     def commit_named(self, reference: str) -> CommitId | None:
         # No name has control characters, and no process takes NUL or half a surrogate pair.
+        """The commit that git knows by this name; None where there is none."""
         if not reference.isprintable():
             return None
         result = run(
@@ -477,6 +481,7 @@ class Repository:
 
 
 def raw_date(time: datetime) -> str:
+    """A time in git's raw form: seconds since 1970 and the offset of its zone."""
     return f"@{int(time.timestamp())} {time.strftime('%z')[:5]}"
 
 
@@ -506,6 +511,7 @@ def ignored_paths(folder: Path) -> set[str]:
 
 
 def markdown_not_ignored(folder: Path) -> set[str]:
+    """The Markdown files below a folder that git would track. Raises RepositoryProblem."""
     return {path for path in _list_files(folder, "--cached", "--others") if is_markdown(path)}
 
 

@@ -164,6 +164,7 @@ def waiting_json(waiting: Waiting) -> dict[str, Any]:
 
 
 def waiting_line(waiting: Waiting) -> str:
+    """A line for the proposals that wait for a person, and since when; empty where none does."""
     since = f", oldest {waiting.since.date()}" if waiting.since else ""
     return f"{number_of(waiting.proposals, 'proposal')}{since}" if waiting.proposals else ""
 

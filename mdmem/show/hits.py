@@ -175,6 +175,7 @@ def _missing_json(answer: FactList | TagCatalogue | SearchResult) -> dict[str, l
 def answer_notes(
     name: str, count: int, answer: FactList | TagCatalogue | ConflictList | SearchResult
 ) -> tuple[str, ...]:
+    """Notes on an answer: how fresh it is, and that it is empty unless the index is being built."""
     behind = (
         unread_text(answer.building)
         if answer.building

@@ -94,6 +94,7 @@ def write_notes(result: WriteResult) -> tuple[str, ...]:
 
 
 def write_hint(result: WriteResult, may_promote: bool = True) -> str:
+    """Advice on the next step after a write; empty if there is none."""
     if result.proposal is not None:
         return f"A person decides: {verb('proposals')} {result.proposal}"
     return like_hint(result, may_promote)

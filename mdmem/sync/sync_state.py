@@ -57,6 +57,7 @@ class SyncState:
 
 
 def load_state(workspace: Workspace) -> SyncState | None:
+    """The stored state; None without a readable one."""
     try:
         fields = json.loads((workspace.state / STATE_NAME).read_text(encoding="utf-8"))
         error = fields.pop("error")

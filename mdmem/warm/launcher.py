@@ -213,6 +213,7 @@ _KEPT_PREFIXES = ("PYTHON", "LC_", "LD_", "MALLOC_", "GLIBC_", "COVERAGE_")
 
 
 def socket_path() -> str | None:
+    """The path of the server's socket; None where there can be none."""
     if sys.platform != "linux" or os.getuid() != os.geteuid() or not sys.executable:
         return None
     folder = os.environ.get("XDG_RUNTIME_DIR", "")

@@ -272,6 +272,7 @@ class Card:
 
 
 def cards(listed: ProposalList) -> tuple[Card, ...]:
+    """The open proposals, oldest first."""
     tips = {view.id: view.tip for view in listed.views}
     items = [_item(item, tips) for item in listed.numbered.items]
     return tuple(

@@ -55,6 +55,7 @@ class TimelineDay:
 
 
 def timeline(reader: Reader, query: Query) -> Page:
+    """Changes by day, newest first. Raises UsageProblem (`before` is not a day)."""
     before = _parse_before(query.get("before"))
     asked = {name: query[name] for name in ("who", "where", "file") if query.get(name)}
     wanted = ShowChanges(
@@ -260,6 +261,7 @@ _SHORT = 10
 
 
 def commit(reader: Reader, query: Query) -> Page:
+    """The changes of a commit, with its author, time and reason. Raises HistoryProblem."""
     name = query["commit"]
     if not COMMIT.fullmatch(name):
         raise HistoryProblem("commit-not-found", f"{name[:80]!r} is not a commit", "")

@@ -101,6 +101,7 @@ def changes_of_day(reader: Reader, day: date, where: str) -> ChangeList:
 
 
 def day_json(curated: ChangeList, logged: ChangeList) -> dict[str, Any]:
+    """The changes of a day as JSON, newest first."""
     changes = sorted((*curated.changes, *logged.changes), key=lambda each: each.time, reverse=True)
     return changes_json(replace(curated, changes=tuple(changes)))
 
