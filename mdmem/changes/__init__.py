@@ -18,7 +18,6 @@ _OTHERS: Mapping[type[Change], tuple[str, str]] = {
 
 
 def event_name(change: Change) -> str:
-    """The name of a change in the events."""
     match change:
         case Revert() | Contradict() | Resolve():
             return _OTHERS[type(change)][1]

@@ -26,7 +26,6 @@ from mdmem.wording import number_of
 _MAX_LINES = 30
 """The maximum of lines that a command quotes; nobody reads a longer command."""
 UNTOUCHED_DAYS = 180
-"""A section unchanged for so many days is worth a look."""
 _NEAR = 0.8
 """The `word_overlap` of likely duplicates; random lines of conversation do not reach it."""
 _NAMED = 3
@@ -55,7 +54,6 @@ class _Address:
 def find_removal(
     document: Document, path: FilePath, item: Item, section: Section | None
 ) -> Forget | EditSection | None:
-    """The change that removes an item: by its id where that is unique, else by its words."""
     same_id = [each for each in items(document) if each.fact.id == item.fact.id]
     if len(same_id) == 1:
         return Forget(fact=item.fact.id, file=path)
@@ -70,10 +68,7 @@ def find_removal(
 def _removal_edit(
     document: Document, path: FilePath, item: Item, section: Section | None
 ) -> EditSection | None:
-    """An edit that removes the lines of an item, named with as many lines around as are unique.
-
-    None where no words name them, or where other text would then be read differently.
-    """
+    """None where no words name the lines, or where other text would then be read differently."""
     address = _address(document, section)
     if address is None:
         return None
@@ -127,7 +122,6 @@ def _address(document: Document, section: Section | None) -> _Address | None:
 
 
 def _show_command(document: Document, path: FilePath, section: Section | None) -> tuple[str, ...]:
-    """The command that shows a section, or the whole file where the section cannot be named."""
     address = _address(document, section)
     return ("mdmem", "show", path, *(_address_words(address) if address else ()))
 
@@ -170,10 +164,10 @@ class FactState:
 
 @dataclass(frozen=True, slots=True)
 class CuratedFile:
-    """A curated file on disk, `size` in bytes, with the day when each section's own text changed.
+    """A curated file on disk; `changed` has the day when each section's own text changed.
 
-    A section is named by its path and its number among those of that path, from 1; uncommitted ones
-    are missing from `changed`. A `read_only` file is read and not changed.
+    Sections are named by path and number among those of that path, from 1; uncommitted ones are
+    missing. `size` is in bytes.
     """
 
     path: FilePath
@@ -214,10 +208,7 @@ def find_advice(
     budget: Budget,
     today: date,
 ) -> tuple[Advice, ...]:
-    """Advise on the files as they are now, by kind, file and line.
-
-    After one piece is carried out, work out the rest again. `conflicts` may be of any files.
-    """
+    """After one piece is carried out, work out the rest again. `conflicts` may be of any files."""
     located = _locate(curated, facts)
     ended = [each for each in map(_no_longer_holds, located) if each is not None]
     unique = [fact for fact in _without(located, ended) if not may_repeat(fact.item.fact.text)]
@@ -387,7 +378,6 @@ def _near_duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
 
 
 def _is_settled_by_keys(left: _LocatedFact, right: _LocatedFact) -> bool:
-    """True if the keys of two facts already say how they relate."""
     first, second = left.item.fact, right.item.fact
     if first.key and second.key and normalise(first.key) != normalise(second.key):
         return True

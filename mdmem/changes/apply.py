@@ -51,7 +51,6 @@ def write_result(
 
 
 def plan_diff(plan: Plan) -> str:
-    """The change as a unified diff; empty where there is none."""
     return "".join(_file_diff(each) for each in plan.files)
 
 
@@ -73,7 +72,6 @@ def _etag(plan: Plan) -> str | None:
 
 
 def _changed_section(plan: Plan) -> Section | None:
-    """Of several sections with one path, the one where the texts differ first."""
     sections = [section for section in plan.new.sections if section.path == plan.edit.section]
     if len(sections) > 1 and plan.old is not None:
         first, _ = common_ends(plan.old.lines, plan.new.lines)
@@ -83,10 +81,7 @@ def _changed_section(plan: Plan) -> Section | None:
 
 
 def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
-    """Read, modify, write and commit one file, or nothing at all. Raises: MdmemError.
-
-    A repeat of the last change does nothing.
-    """
+    """All or nothing; a repeat of the last change does nothing. Raises: MdmemError."""
     verb = verb_of(change)
     dated = verb.with_iso_day(workspace, change)
     edit = verb.with_entry(workspace, dated)
@@ -116,10 +111,7 @@ def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
 
 
 def _every_line(workspace: Workspace, edit: Forget) -> list[Forget]:
-    """Edits that forget a fact in every editable file; the edit itself where none has it.
-
-    Raises: WorkspaceProblem (`not-allowed`: an agent asks).
-    """
+    """The edit itself where no file has the fact. Raises: WorkspaceProblem (`not-allowed`)."""
     workspace.require_person(workspace.given_actor(edit.options.actor), "forget every line at once")
     lines = [
         each
@@ -157,7 +149,6 @@ def apply_all(
 
 
 def preview(workspace: Workspace, edit: FileEdit) -> WriteResult:
-    """Work out a change without writing it."""
     plan, like = (
         plan_edit(workspace, edit, target_path(workspace, edit)),
         _like_search(workspace, edit),
@@ -172,10 +163,7 @@ def preview(workspace: Workspace, edit: FileEdit) -> WriteResult:
 def apply_edit(
     workspace: Workspace, edit: FileEdit, say: Say, transaction: Transaction
 ) -> WriteResult:
-    """Change one file as part of a transaction, which undoes it on failure.
-
-    The caller holds the lock. Raises: MdmemError.
-    """
+    """The caller holds the lock, and `transaction` undoes it on failure. Raises: MdmemError."""
     recover(workspace, say)
     path, overtaken = target_path(workspace, edit), 0
     owner = (
@@ -253,7 +241,6 @@ def _like_search(workspace: Workspace, edit: FileEdit) -> likes.LikeSearch | Non
 
 
 def _with_likes(result: WriteResult, plan: Plan, like: likes.LikeSearch) -> WriteResult:
-    """Add the current facts similar to the new line; none where it superseded one."""
     if result.supersedes:
         return result
     facts = like.facts(plan.path, plan.new, {*result.added, *result.removed, *result.contradicts})
@@ -270,7 +257,6 @@ def _only_companion(plan: Plan, companion: Plan) -> Plan:
 
 
 def change_note(workspace: Workspace, plan: Plan, edit: FileEdit) -> history.CommitNote:
-    """The note for the commit of a plan."""
     note = history.CommitNote(
         op=plan.op,
         path=plan.path,

@@ -16,11 +16,7 @@ from mdmem.workspace import Workspace
 def complete_options(
     workspace: Workspace, options: WriteOptions, own_work: bool = False
 ) -> WriteOptions:
-    """Fill in the confidence by the source, the actor by MDMEM_ACTOR or the setting.
-
-    mdmem's `own_work` gets no actor, who could claim it. Raises: WorkspaceProblem
-    (`reserved-actor`).
-    """
+    """Own work of mdmem gets no actor, who could claim it. Raises: `reserved-actor`."""
     confidence = options.source.confidence if options.confidence is None else options.confidence
     own_work = own_work or options.pipeline is not None
     return replace(
@@ -33,7 +29,6 @@ def complete_options(
 def with_provenance(
     workspace: Workspace, note: history.CommitNote, options: WriteOptions
 ) -> history.CommitNote:
-    """Add provenance to a note; an agent that names the user as source is the claimant."""
     provenance = Provenance(
         source=options.source,
         confidence=options.source.confidence if options.confidence is None else options.confidence,
@@ -48,7 +43,6 @@ def with_provenance(
 def with_pipeline(
     note: history.CommitNote, pipeline: PipelineNote, facts: Sequence[FactId]
 ) -> history.CommitNote:
-    """Add a pipeline's statements about the last of these facts."""
     fact = facts[-1] if facts else None
     return replace(
         note,
@@ -87,10 +81,7 @@ def saved_message(
     files: Iterable[tuple[bytes | None, bytes | None]],
     actor: str | None,
 ) -> str:
-    """The message for pending edits, by their files' bytes before and after.
-
-    An agent claims them.
-    """
+    """`files` are bytes before and after. An agent claims the edits."""
     if actor is None or not workspace.is_agent(actor):
         return f"{text}\n"
     changes = [(_text(before), _text(after)) for before, after in files]

@@ -33,7 +33,6 @@ class _MarkPlan:
 
 
 def apply(workspace: Workspace, change: Contradict | Resolve, say: Say) -> WriteResult:
-    """Mark two facts as contradicting each other, or as not doing so. Raises: MdmemError."""
     options = complete_options(workspace, change.options)
     with lock_workspace(workspace, say):
         recover(workspace, say)
@@ -57,10 +56,7 @@ def apply(workspace: Workspace, change: Contradict | Resolve, say: Say) -> Write
 
 
 def _plan_mark(workspace: Workspace, change: Contradict | Resolve) -> _MarkPlan:
-    """Plan a mark of two facts; nothing is written.
-
-    Raises: FactProblem (`fact-not-found`, `fact-ambiguous`, `same-fact`).
-    """
+    """Raises: FactProblem (`fact-not-found`, `fact-ambiguous`, `same-fact`)."""
     if isinstance(change, Resolve) and (parts := _named_parts(workspace, change)):
         first, second = parts.first, parts.second
         return _mark_plan(workspace, first, (first.id, second.id), resolves=True)
@@ -87,7 +83,6 @@ def _plan_mark(workspace: Workspace, change: Contradict | Resolve) -> _MarkPlan:
 
 
 def _named_parts(workspace: Workspace, change: Resolve) -> PartPair | None:
-    """The parts of blocks that a merge kept in two versions, if these two are named."""
     names = (change.first, change.second)
     with trails.fresh_trail(workspace) as trail:
         for pair in part_pairs(workspace, trail):

@@ -39,12 +39,7 @@ _LEAST_DIGITS = 6
 
 
 def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
-    """Apply parts of a proposal to current memory, one commit each, or nothing at all.
-
-    Raises: WorkspaceProblem (`not-allowed`: agents cannot accept), ProposalProblem
-    (`proposal-not-found`, `proposals-moved`, `part-not-found`, `overtaken`), MdmemError as any
-    write.
-    """
+    """Each part gets its own commit; all of them or nothing."""
     options = complete_options(workspace, request.options)
     workspace.require_person(options.actor, "accept")
     with lock_workspace(workspace, say):
@@ -94,7 +89,6 @@ def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
 
 
 def require_tip(proposal: str, tip: CommitId | None, expect: str | None) -> None:
-    """Refuse a decision on a proposal that was added to since it was shown, or is closed."""
     if expect is not None and tip != expect:
         raise ProposalProblem(
             "proposals-moved",
@@ -141,7 +135,6 @@ def _decision(
 
 
 def _find(workspace: Workspace, named: str) -> Proposal:
-    """Find a proposal; for a run's name, with the parts of that run only (the view has all)."""
     if is_night(named):
         return _of_night(workspace, named)
     ref = branches.find_proposal(workspace, named)
@@ -172,10 +165,6 @@ def _of_night(workspace: Workspace, night: str) -> Proposal:
 
 
 def part_to_edit(workspace: Workspace, named: str, name: str, anyway: bool) -> PartView:
-    """The part that a name means.
-
-    Raises: ProposalProblem (`proposal-not-found`, `part-not-found`, `ambiguous`, `overtaken`).
-    """
     proposal = _find(workspace, named)
     part = _named(proposal, name)[0]
     if part.view.state is PartState.OVERTAKEN and not anyway:
@@ -218,7 +207,6 @@ def find_conflicts(workspace: Workspace, takings: Iterable[PartTaking]) -> list[
 
 
 def _named(proposal: Proposal, name: str) -> list[Part]:
-    """The parts named in full, by six or more digits of an id, by section or by etag."""
     word = name.strip()
     exact = [part for part in proposal.parts if part.name == word]
     parts = exact or [part for part in proposal.parts if _fits(part.name, word)]
@@ -281,11 +269,7 @@ def _fits(part: PartName, word: str) -> bool:
 
 
 def reject(workspace: Workspace, request: Reject, say: Say) -> Decision:
-    """Reject parts by an empty commit, and remove them from the proposal's branch.
-
-    Raises: WorkspaceProblem (`not-allowed`), ProposalProblem (`proposal-not-found`,
-    `proposals-moved`, `part-not-found`), RepositoryProblem.
-    """
+    """Make an empty commit that says so, and remove the parts from the proposal's branch."""
     options = complete_options(workspace, request.options)
     workspace.require_person(options.actor, "reject")
     check.refuse_errors(check.secrets_in_options(options), options.allow)
@@ -338,15 +322,12 @@ def _withdraw(
 
 
 def rejected(view: PartView, commit: CommitId | None) -> WriteResult:
-    """The result of a rejection."""
     return WriteResult(
         changed=True, path=view.path, section=view.section, etag=None, commit=commit, op=Op.REJECT
     )
 
 
 def _groups(parts: Sequence[OpenPart]) -> Iterator[list[OpenPart]]:
-    """The parts for each commit: those of one section, proposed by one actor."""
-
     def place(each: OpenPart) -> tuple[FilePath, SectionPath, str]:
         view = each.part.view
         return view.path, view.section, view.origin.actor or ""
@@ -360,7 +341,6 @@ def _groups(parts: Sequence[OpenPart]) -> Iterator[list[OpenPart]]:
 
 
 def _texts(group: Sequence[OpenPart]) -> tuple[str, str]:
-    """The lines of some parts: those rejected (quoted as removed), and those kept."""
     pieces = [each.part.piece for each in group if isinstance(each.part.piece, FactPiece)]
     return (
         "".join(f"{piece.new.item.raw.rstrip()}\n" for piece in pieces if piece.new),
@@ -387,7 +367,7 @@ def _rejection(
 
 
 def settle(workspace: Workspace, proposals: Sequence[Proposal]) -> tuple[str, ...]:
-    """Remove decided parts from branches, and branches without open parts; the ids of these.
+    """Remove decided parts, and branches without open ones; return the ids of these.
 
     This completes what a killed process began. A branch checked out in a work tree is unchanged.
     """
@@ -426,10 +406,7 @@ def is_decided(workspace: Workspace, proposal: Proposal) -> bool:
 
 
 def withdraw_parts(workspace: Workspace, proposal: Proposal, parts: Sequence[Part]) -> bool:
-    """Remove undecided parts from a proposal's branch; True where the branch is gone.
-
-    A branch checked out in a work tree is unchanged.
-    """
+    """Return True where the branch is gone. One that is checked out in a work tree is unchanged."""
     repository, before = workspace.repository, proposal.ref
     if branch_commits.checked_out_in(repository, before.name):
         return False

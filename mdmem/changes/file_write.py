@@ -30,7 +30,7 @@ from mdmem.workspace import Workspace, read_committed
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A planned change of the file `path`, `before` (None: no file) becoming `new`.
+    """A planned change of a file, `before` (None: no file) becoming `new`.
 
     `ended` facts are superseded without a successor, `retracts` are log lines no longer counted,
     `marks` means statements about unchanged text, `warnings` are overridden check errors.
@@ -60,24 +60,20 @@ class Plan:
 
     @property
     def files(self) -> tuple[Plan, ...]:
-        """The plan and its companion."""
         return (self, self.companion) if self.companion else (self,)
 
     @property
     def after(self) -> bytes:
-        """The file's new bytes."""
         return self.edit.text.encode()
 
     @property
     def op(self) -> Op:
-        """The operation that the commit states."""
         if self.changes or self.retracts:
             return self.edit.op
         return Op.CONFIRM if self.edit.confirms else Op.SUPERSEDE
 
     @property
     def changes(self) -> bool:
-        """True if there is anything to write."""
         return self.after != (self.before or b"") or (
             self.before is None and self.edit.op is Op.MEMORY_TOOL
         )
@@ -113,10 +109,9 @@ def write_plan(
     steps: WriteSteps,
     meanwhile: Callable[[], None] | None = None,
 ) -> WrittenChange | Retry:
-    """Write and commit a plan in a locked workspace. Raises: MdmemError.
+    """The workspace is locked. Raises: MdmemError; the caller then undoes `steps`.
 
-    The caller undoes `steps` if this raises. `allow`: check errors to override. `meanwhile` is
-    called while git commits, at each attempt.
+    `allow`: check errors to override. `meanwhile` is called while git commits, at each attempt.
     """
     repository, settings = workspace.repository, workspace.settings
     states = [repository.state(each.path) for each in plan.files]
@@ -210,7 +205,6 @@ def _restore_save(plan: Plan, kept: bytes, _: BaseException) -> bool:
 def _without_bits(
     repository: Repository, path: FilePath, bits: tuple[str, ...], steps: WriteSteps
 ) -> Iterator[None]:
-    """Clear a file's skip-worktree and assume-unchanged bits until it is written or undone."""
     clear_bits(repository, path, bits, steps)
     yield
     commits.set_bits(repository, path, bits)
@@ -223,8 +217,6 @@ def _is_hookless(repository: Repository) -> bool:
 
 
 class _Target:
-    """One file of a write, with its new bytes and its undo."""
-
     def __init__(self, workspace: Workspace, plan: Plan) -> None:
         self._workspace = workspace
         self.plan = plan
@@ -324,8 +316,6 @@ class _Target:
 
 
 class _Write:
-    """The write of one file, or two, and its commit on top of `parent`."""
-
     def __init__(
         self,
         workspace: Workspace,
@@ -390,7 +380,6 @@ class _Write:
         )
 
     def _retry(self, overtaken: bool, problem: RepositoryProblem | None = None) -> Retry:
-        """Leave all files as somebody saved them, to plan again."""
         self._steps.keep()
         return Retry(overtaken, problem)
 
@@ -419,7 +408,6 @@ class _Write:
         return self._separate(mixed, written) if mixed else written
 
     def _separate(self, mixed: Sequence[_Target], written: WrittenChange) -> WrittenChange:
-        """Commit the change alone, then what somebody saved on top of it as theirs."""
         repository, commit, saved = self._workspace.repository, written.commit, []
         for target in mixed:
             plan = target.plan

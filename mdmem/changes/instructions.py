@@ -34,7 +34,7 @@ def require_possible(root: Path, name: str, remove: bool) -> None:
 
 
 def set_instructions(workspace: Workspace, name: str, remove: bool, say: Say) -> WriteResult:
-    """Write or replace the instructions, or remove them, with the file if made for them.
+    """Remove the file as well if it was made for the instructions.
 
     Raises: MdmemError: unsuitable file, broken delimiters, or git refused; nothing is changed.
     """
@@ -59,7 +59,6 @@ def set_instructions(workspace: Workspace, name: str, remove: bool, say: Say) ->
 
 
 def files_with_instructions(workspace: Workspace) -> list[str]:
-    """Files read by agents' hosts that contain the instructions."""
     names = [name for name in layout.BOOTSTRAP_NAMES if (workspace.root / name).is_file()]
     return [
         name
@@ -81,7 +80,6 @@ def _read(root: Path, path: FilePath) -> Document | None:
 
 
 def _remove_file(workspace: Workspace, path: FilePath, options: WriteOptions) -> CommitId | None:
-    """Remove a file that `init` made for the instructions if it has nothing else, else None."""
     repository, full_path = workspace.repository, files.path_on_disk(workspace.root, path)
     document, state = _read(workspace.root, path), repository.state(path)
     if (

@@ -43,7 +43,7 @@ _CHANGED = "changed since it was shown"
 
 
 class _Moved(Exception):
-    """An item is not what the list showed."""
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,11 @@ class _Taking:
 
     @property
     def left(self) -> LeftItem:
-        """The item, if it is left because it is overtaken."""
         return LeftItem(self.number, _OVERTAKEN, _is_outdated_removal(self.candidate))
 
 
 @dataclass(slots=True)
 class _Work:
-    """Decisions to carry out, and items left."""
-
     takings: list[_Taking] = field(default_factory=list)
     rejects: list[tuple[int, OpenPart]] = field(default_factory=list)
     left: list[LeftItem] = field(default_factory=list)
@@ -78,17 +75,11 @@ class _Work:
 
     @property
     def closes(self) -> list[OpenPart]:
-        """The parts closed with a rival."""
         return [each for taking in self.takings for each in taking.closes]
 
 
 def decide(workspace: Workspace, request: Decide, say: Say) -> ListDecision:
-    """Accept and reject items of a list: all of them, or nothing at all.
-
-    The answer has the list as it is now (`moved`) if an item is not what the list showed.
-    Raises: WorkspaceProblem (`not-allowed`), ProposalProblem (`list-not-found`, `part-not-found`,
-    `proposals-moved`, `overtaken`, `ambiguous`), MdmemError as any write.
-    """
+    """All or nothing; with the list as it is now (`moved`) if an item is not what it showed."""
     options = complete_options(workspace, request.options)
     workspace.require_person(options.actor, "accept" if request.accepts else "reject")
     check.refuse_errors(check.secrets_in_options(options), options.allow)
@@ -116,8 +107,6 @@ def decide(workspace: Workspace, request: Decide, say: Say) -> ListDecision:
 
 
 class _Board:
-    """The items of a list, each with its parts as they are now."""
-
     def __init__(self, shown: Sequence[ShownItem], items: Sequence[Values]) -> None:
         self.shown = shown
         self._items = [
@@ -129,7 +118,6 @@ class _Board:
         """The text that was shown in a part's place, as a digest, by its change."""
 
     def values(self, item: ShownItem) -> Values:
-        """The values of an item without what has been decided since. Raises: _Moved."""
         changes = {part.change for value in item for part in value}
         parts: dict[str, OpenPart] = {}
         for current in self._items:
@@ -142,7 +130,6 @@ class _Board:
         )
 
     def unlisted(self) -> Iterator[list[OpenPart]]:
-        """The parts of the items that the list did not show."""
         return (list(i.values()) for i in self._items if i.keys().isdisjoint(self.standing))
 
 
@@ -189,7 +176,6 @@ def _choose(request: Decide, choice: ItemChoice, stamp: str, board: _Board, work
 def _takings(
     choice: ItemChoice, values: Values, standing: Mapping[str, str], request: Decide
 ) -> Iterator[_Taking]:
-    """The value to accept, with its rivals; several values if all are kept."""
     keeps_all = choice.keeps and choice.value is None and len(values) > 1
     chosen = [value for value in values if value] if keeps_all else [values[choice.value or 0]]
     if not all(chosen):
@@ -224,17 +210,13 @@ def _is_whole(each: OpenPart) -> bool:
 
 
 def _freshest(value: Sequence[OpenPart]) -> OpenPart:
-    """The newest part of a value that is not overtaken, else the newest."""
     return next((each for each in value if each.part.view.state is PartState.OPEN), value[0])
 
 
 def _is_forced(
     choice: ItemChoice, candidate: OpenPart, standing: Mapping[str, str], request: Decide
 ) -> bool:
-    """True for a part to accept though it is overtaken, as the list said.
-
-    A removal needs `anyway`: nobody proposed to remove what is there now. Raises: ProposalProblem.
-    """
+    """A removal needs `anyway`: nobody proposed to remove what is there now."""
     view, now = candidate.part.view, shown_part(candidate)
     if not now.is_overtaken or request.anyway:
         return now.is_overtaken
@@ -254,16 +236,11 @@ def _is_forced(
 
 
 def _is_outdated_removal(candidate: OpenPart) -> bool:
-    """True for a part that would remove what has come in the place of its text."""
     view = candidate.part.view
     return view.state is PartState.OVERTAKEN and not view.new
 
 
 def item_text(workspace: Workspace, choice: ItemChoice, stamp: str | None) -> str:
-    """The text of an item, to edit.
-
-    Raises: ProposalProblem (`list-not-found`, `part-not-found`, `proposals-moved`).
-    """
     proposals, _ = reading.read_standing(workspace)
     items = listings.open_items(proposals, workspace.curated)
     shown = listings.find_shown(workspace, stamp)
@@ -291,7 +268,6 @@ def _selected(
     shown: Shown | None,
     items: Sequence[Values],
 ) -> _Work:
-    """The items of a list, or if there is none those that are open now."""
     if selection.file is not None:
         selection = replace(selection, file=layout.parse_path(selection.file))
     board = _Board(shown.items if shown else listings.shown_items(items), items)
@@ -334,7 +310,6 @@ def _matches(workspace: Workspace, selection: Selection, candidate: OpenPart) ->
 
 
 def _leave_conflicts(workspace: Workspace, work: _Work) -> None:
-    """Leave what would be overtaken by the ones before."""
     met = find_conflicts(workspace, [taking.change for taking in work.takings])
     work.left += [work.takings[number].left for number in met]
     work.takings = [taking for number, taking in enumerate(work.takings) if number not in met]

@@ -50,22 +50,17 @@ _LINES_AROUND = 2
 
 @dataclass(frozen=True, slots=True)
 class _MovePlan:
-    """A move of `source` to `target` (None: a removal), with its contents."""
-
     path: FilePath
     target: FilePath | None
     contents: Contents
 
     def below(self, start: FilePath) -> tuple[FilePath, ...]:
-        """The files' paths, below a given path."""
         return tuple(FilePath(f"{start}/{inner}" if inner else start) for inner in self.contents)
 
 
 def move(workspace: Workspace, change: MovePath, say: Say) -> WriteResult:
-    """Carry out a move or a removal, or change nothing.
-
-    Raises: PathProblem (`file-not-found`, `file-exists`, `bad-path`, `ignored-path`),
-    SectionProblem (`append-only`), MdmemError.
+    """Raises: PathProblem (`file-not-found`, `file-exists`, `bad-path`, `ignored-path`),
+    SectionProblem (`append-only`), MdmemError; nothing is changed then.
     """
     options = complete_options(workspace, change.options)
     with lock_workspace(workspace, say), Transaction() as transaction:
@@ -102,7 +97,6 @@ def _plan(workspace: Workspace, change: MovePath, options: WriteOptions) -> _Mov
 
 
 def _refuse_unmovable(workspace: Workspace, plan: _MovePlan, options: WriteOptions) -> None:
-    """Refuse daily logs, ignored files, workspace marks, hosts' files, names with secrets."""
     olds = plan.below(plan.path)
     news = plan.below(plan.target) if plan.target is not None else olds
     made = () if plan.target is None else (plan.target, *news)
@@ -135,7 +129,6 @@ def _refuse_unmovable(workspace: Workspace, plan: _MovePlan, options: WriteOptio
 
 
 def _warnings(workspace: Workspace, plan: _MovePlan, options: WriteOptions) -> tuple[str, ...]:
-    """`weaker-source` where a removal removes a better founded fact."""
     if plan.target is not None or not foundations.own_foundation(workspace, options).may_be_weaker:
         return ()
     for path, data in zip(plan.below(plan.path), plan.contents.values(), strict=True):
@@ -150,8 +143,6 @@ def _warnings(workspace: Workspace, plan: _MovePlan, options: WriteOptions) -> t
 
 
 class _Move:
-    """One move and its commit; each step registers its undo."""
-
     def __init__(
         self, workspace: Workspace, plan: _MovePlan, options: WriteOptions, steps: WriteSteps
     ) -> None:
@@ -279,10 +270,7 @@ def _message(workspace: Workspace, plan: _MovePlan, options: WriteOptions) -> st
 
 
 def apply(workspace: Workspace, change: WholeFileEdit | MovePath, say: Say) -> WriteResult:
-    """Change a whole file, or nothing.
-
-    Raises: PathProblem (`bad-path`, `file-exists`, `file-not-found`, `is-folder`), MdmemError.
-    """
+    """Raises: PathProblem (`bad-path`, `file-exists`, `file-not-found`, `is-folder`)."""
     if isinstance(change, MovePath):
         return move(workspace, change, say)
     path = require_possible(workspace, change)
@@ -295,10 +283,6 @@ def apply(workspace: Workspace, change: WholeFileEdit | MovePath, say: Say) -> W
 
 
 def require_possible(workspace: Workspace, change: WholeFileEdit) -> FilePath:
-    """The path of a file that an agent's tool may change so.
-
-    Raises: PathProblem (`bad-path`, `file-not-found`, `file-exists`, `is-folder`).
-    """
     path = layout.parse_any_path(change.path)
     layout.require_no_host_file(path)
     if isinstance(change, CreateFile):
@@ -308,7 +292,6 @@ def require_possible(workspace: Workspace, change: WholeFileEdit) -> FilePath:
 
 
 def _require_kind(workspace: Workspace, path: FilePath, change: WholeFileEdit) -> None:
-    """Refuse a folder, an existing file for a new one, or a missing one."""
     full_path = workspace.root / path
     is_new = isinstance(change, CreateFile)
     if (
@@ -324,7 +307,6 @@ def _require_kind(workspace: Workspace, path: FilePath, change: WholeFileEdit) -
 def _excerpt(
     workspace: Workspace, path: FilePath, change: ReplaceText, result: WriteResult
 ) -> tuple[tuple[int, str], ...]:
-    """The numbered lines around the replaced words, as committed."""
     after = before = files.read(workspace.root / path)
     if result.commit is not None:
         repository = workspace.repository

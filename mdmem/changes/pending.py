@@ -83,8 +83,6 @@ def _note(origin: Origin, is_own: bool) -> tuple[Provenance, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class KeptText:
-    """A save merged with the lines it overwrote, and a line for the user."""
-
     data: bytes
     note: str
 
@@ -118,7 +116,6 @@ def with_pulled_lines(
 def _recent_pulls(
     workspace: Workspace, path: FilePath, moves: Sequence[BranchMove]
 ) -> Iterator[tuple[BranchMove, bytes, Sequence[BranchMove]]]:
-    """The last day's pulls, oldest first, each with the file before it and the moves since."""
     now = workspace.now().timestamp()
     recent = [
         number
@@ -157,7 +154,6 @@ def _undone_lines(base: bytes, committed: bytes, data: bytes) -> _UndoneLines | 
 
 
 def _was_saved(workspace: Workspace, path: FilePath, moves: Sequence[BranchMove]) -> bool:
-    """True if some moves of a branch committed a person's edits of a file."""
     own = [move.after for move in moves if not move.is_landing]
     return any(
         parse_message(message).is_by_hand
@@ -180,10 +176,7 @@ def _kept(workspace: Workspace, move: BranchMove, undone: _UndoneLines) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PendingCommit:
-    """A person's edits as committed, and the file's former entry in git's index.
-
-    `is_pulled`: git wrote the lines, not a person. `note` is a line for the user.
-    """
+    """`entry` was in git's index before. `is_pulled`: git wrote the lines, not a person."""
 
     id: CommitId
     entry: commits.IndexEntry
@@ -193,7 +186,6 @@ class PendingCommit:
     def undo(
         self, repository: Repository, path: FilePath, parent: CommitId | None, _: BaseException
     ) -> bool:
-        """Remove the commit, unless somebody built on it."""
         return commits.undo_commit(repository, self.id, parent, path, self.entry)
 
 
@@ -205,9 +197,8 @@ def commit_pending_edits(
     allow: frozenset[str],
     actor: str | None,
 ) -> PendingCommit | None:
-    """Commit pending edits (or the removal) of a file to be written; None without any.
+    """`order` is of the write itself. `actor`: an agent claims the edits.
 
-    `order` is of the write itself. `actor`: an agent claims the edits.
     Raises: RepositoryProblem (`pending-edits`, `pending-secret`, or as git says), RefusedChange
     (`conflict-markers`).
     """
@@ -253,7 +244,6 @@ def _pulled_note(path: FilePath) -> str:
 def _lost_entries_note(
     workspace: Workspace, path: FilePath, committed: bytes | None, data: bytes, commit: CommitId
 ) -> str | None:
-    """A note if a person's edits removed earlier entries from a daily log."""
     problems = check.find_errors(
         path, committed, data, workspace.kind_of(path), is_note=workspace.is_note(path)
     )
@@ -298,10 +288,9 @@ def save(
     allow: frozenset[str] = frozenset(),
     named_actor: str | None = None,
 ) -> tuple[CommitId | None, tuple[FilePath, ...]]:
-    """Commit all pending edits of memory files, new and deleted ones included, as the person's.
+    """New and deleted files are included. MDMEM_ALLOW counts like `allow`.
 
-    Raises: WorkspaceProblem (`reserved-actor`), RefusedChange (by the check, unless overridden by
-    `allow` or MDMEM_ALLOW), RepositoryProblem.
+    Raises: WorkspaceProblem (`reserved-actor`), RefusedChange, RepositoryProblem.
     """
     with lock_workspace(workspace, say):
         return save_locked(workspace, text, say, allow, named_actor)
@@ -372,7 +361,6 @@ def _messages_of_pulled_texts(
     before: Mapping[FilePath, bytes | None],
     pending: Mapping[FilePath, bytes | None],
 ) -> dict[FilePath, str]:
-    """Messages for files whose text a stopped pull left there."""
     if head is None or not first_parent.lacks_commits(workspace.repository):
         return {}
     messages = (
@@ -388,7 +376,6 @@ def _kept_texts(
     before: Mapping[FilePath, bytes | None],
     after: Mapping[FilePath, bytes | None],
 ) -> dict[FilePath, KeptText]:
-    """Texts that were saved over pulled lines, merged with those."""
     branch = workspace.repository.branch()
     texts: dict[FilePath, KeptText] = {}
     for path, data in after.items():
@@ -403,7 +390,6 @@ def _kept_texts(
 def _put_in_place(
     workspace: Workspace, saved: Mapping[FilePath, bytes | None], kept: Mapping[FilePath, KeptText]
 ) -> Iterator[None]:
-    """Write merged texts; the saved ones are restored if what follows fails."""
     with Transaction() as transaction:
         steps = transaction.begin_write()
         for path, text in kept.items():
@@ -424,7 +410,6 @@ def _put_back(
 
 
 def _overlooked(workspace: Workspace) -> Mapping[FilePath, tuple[str, ...]]:
-    """Files with pending edits that git ignores by these index bits."""
     repository = workspace.repository
     bits = worktree.read_bits(repository.folder)
     return {
@@ -450,7 +435,6 @@ def _commit(
 def _pending_files(
     workspace: Workspace, overlooked: Iterable[FilePath], say: Say
 ) -> dict[FilePath, bytes | None]:
-    """Memory files that differ from HEAD (None: deleted); links and the like are only named."""
     pending: dict[FilePath, bytes | None] = {}
     for path in (*workspace.repository.pending(), *overlooked):
         if workspace.kind_of(path).is_memory:

@@ -26,7 +26,6 @@ from mdmem.startup.records import asdict, dataclass, replace
 from mdmem.workspace import Workspace, workspaces_of
 
 _NEXT_NAME = "landing.next.json"
-"""The record of a landing whose files are being prepared."""
 _LOCK_NAME = "landing.lock"
 """Held to put files in place, as commands in several workspaces may finish one landing."""
 _TRIES = 50
@@ -46,7 +45,6 @@ class LandedFile:
 
     @property
     def change(self) -> tuple[FilePath, str | None, str | None]:
-        """The file without the name."""
         return self.path, self.before, self.after
 
 
@@ -61,10 +59,7 @@ class Landing:
 
 
 def plan_landing(repository: Repository, before: CommitId | None, after: CommitId) -> Landing:
-    """The landing of a commit on HEAD's branch.
-
-    Raises PathProblem (`bad-path`: a link or a submodule).
-    """
+    """Raises: PathProblem (`bad-path`: a link or a submodule)."""
     changes = changes_between(repository, before, after)
     if others := [change.path for change in changes if not change.is_plain]:
         raise PathProblem(
@@ -116,7 +111,6 @@ def _save(path: Path, landing: Landing) -> None:
 
 
 def _load(path: Path) -> Landing | None:
-    """The record that a process left; None where there is none or it is not whole."""
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
         return Landing(
@@ -134,8 +128,8 @@ def prepare(
 ) -> tuple[Landing, list[Placement]]:
     """Write the new bytes beside the files, which takes long and needs no lock.
 
-    What is prepared already is used, all else that was is removed; of what is in `prepared` the
-    bytes are not looked at again. One process at a time does this, and calls `discard` in the end.
+    Files prepared earlier are used or removed; the bytes of those in `prepared` are not checked
+    again. One process at a time does this, and calls `discard` in the end.
     """
     left = {(file.path, file.after): file.temporary for file in _prepared(workspace)}
     landing = replace(
@@ -156,7 +150,6 @@ def prepare(
 
 
 def discard(workspace: Workspace) -> None:
-    """Remove what was prepared and is not being put in place."""
     for file in _prepared(workspace):
         _remove(workspace.repository.root / file.path, file.temporary)
     _next_path(workspace).unlink(missing_ok=True)
@@ -169,7 +162,6 @@ def _prepared(workspace: Workspace) -> tuple[LandedFile, ...]:
 
 
 def _remove(path: Path, temporary: str) -> None:
-    """Remove a temporary file, with folders that were made for it."""
     path.with_name(temporary).unlink(missing_ok=True)
     folder = path.parent
     with suppress(OSError):  # it is not empty
@@ -179,9 +171,9 @@ def _remove(path: Path, temporary: str) -> None:
 
 
 def carry_out(workspace: Workspace, landing: Landing, placements: Sequence[Placement]) -> bool:
-    """Put prepared files in place and move the branch; False where the branch moved meanwhile.
+    """Return False, with the files as before, where the branch moved meanwhile.
 
-    Then the files are as before. The caller holds the locks of all workspaces of the work tree.
+    The caller holds the locks of all workspaces of the work tree.
     """
     with _landing_lock(workspace):
         _next_path(workspace).rename(_record_path(workspace))
@@ -193,10 +185,7 @@ def carry_out(workspace: Workspace, landing: Landing, placements: Sequence[Place
 
 
 def finish(workspace: Workspace) -> str:
-    """Finish the landing of a killed process, or take it back; a line for the user.
-
-    The caller holds a workspace's lock.
-    """
+    """Return a line for the user. The caller holds a workspace's lock."""
     with _landing_lock(workspace):
         landing = _load(_record_path(workspace))
         if landing is None:
@@ -248,8 +237,6 @@ def _renew_index(repository: Repository, landing: Landing, head: CommitId) -> No
 
 
 class Placement:
-    """One file of a landing, with its bytes before and after."""
-
     def __init__(
         self,
         root: Path,
@@ -269,11 +256,9 @@ class Placement:
 
     @property
     def folder(self) -> Path:
-        """The folder of the file."""
         return self._path.parent
 
     def prepare(self) -> None:
-        """Write the new bytes beside the file, unless they are there."""
         if self._after is not None:
             new = self._path.with_name(self._temporary)
             if files.read(new, _MOST_BYTES) != self._after:
@@ -377,7 +362,6 @@ Prepared: TypeAlias = dict[tuple[FilePath, str | None, str | None], Placement]
 def _placements(
     workspace: Workspace, landing: Landing, landed: Sequence[LandedFile]
 ) -> list[Placement]:
-    """The placements of some files of a landing."""
     if not landed:
         return []
     repository = workspace.repository.at_root()
@@ -420,7 +404,6 @@ def _merger(
 def _on_disk(
     repository: Repository, path: FilePath, blob: str | None, contents: Mapping[str, bytes]
 ) -> bytes | None:
-    """A blob's bytes as git would write them into the file."""
     if blob is None:
         return None
     data, name = contents[blob], os.fsencode(path)

@@ -116,7 +116,6 @@ def _expired_notes(workspace: Workspace, added: Iterable[Item]) -> list[str]:
 
 
 def _with_places(workspace: Workspace, edit: FileEdit, plan: Plan) -> tuple[Plan, list[str]]:
-    """Add the places of what is forgotten, and a line naming log entries that still state it."""
     if workspace.contents is not None or isinstance(edit, RevertEdit):
         return plan, []
     if isinstance(edit, Forget):
@@ -139,10 +138,7 @@ def _forgotten_places(
     after: Document,
     facts: Sequence[FactId],
 ) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
-    """The PATH:LINEs of a forgotten line and its log copies, and of lines that still state it.
-
-    With notes on the latter.
-    """
+    """The forgotten line and its log copies, lines that still state it, and notes on those."""
     assert before is not None  # it contains the fact
     if not facts:
         return (), (), []
@@ -173,7 +169,6 @@ def _forgotten_places(
 
 
 def _still_logged(workspace: Workspace, facts: Sequence[FactId]) -> list[str]:
-    """Notes on the log entries that still state some facts, one a fact."""
     copies = (lookup.log_copies(workspace, fact) for fact in facts[:_MOST_FACTS])
     return [
         _unchanged_note(logs, f' "{" ".join(logs[0].item.fact.text.split())[:_QUOTED]}"')
@@ -207,10 +202,7 @@ def _find_better_founded(
     removed: Sequence[Item],
     bases: list[Foundations],
 ) -> list[tuple[Item, Foundation]]:
-    """Facts that a change removes, or ends in a daily log, though better founded than it.
-
-    Foundations that had to be looked up are added to `bases`.
-    """
+    """Foundations that had to be looked up are added to `bases`."""
     over = {*plan.retracts, *plan.ended, *(pair.old for pair in plan.supersedes)} - {
         fact for each in plan.files for fact in each.removed
     }
@@ -277,10 +269,9 @@ def _stated_supersession(
     facts: FactDifference,
     pairs: Iterable[Supersession],
 ) -> tuple[tuple[Supersession, ...], tuple[FactId, ...], Plan | None]:
-    """The option `supersedes` as a pair, or as a fact that ends without a successor.
+    """Return the pair, or the fact that ends without a successor; `pairs` are not stated again.
 
-    With it the plan that removes that fact from another file, if it is in one. `pairs` are not
-    stated again.
+    The plan removes that fact from another file, if it is in one.
     """
     if edit.options.supersedes is None:
         return (), (), None

@@ -57,10 +57,9 @@ _TRIES = 20
 
 
 def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
-    """Propose an edit, as a part of the one open proposal that its actor has on this machine.
+    """Each actor has one open proposal on a machine; the edit becomes a part of it.
 
     It is planned on memory as the actor sees it: HEAD's, with its own open parts.
-
     Raises: MdmemError as the verb itself, ProposalProblem (`already-rejected`,
     `too-many-proposals`, `too-many-parts`, `checked-out`, `nothing-committed`).
     """
@@ -148,7 +147,6 @@ def _are_in(waiting: Mapping[PartName, PartView], plan: Plan) -> bool:
 
 
 def _plan_at_head(workspace: Workspace, edit: FileEdit, own: OwnFiles) -> Plan | None:
-    """Plan an edit without the actor's own parts; None where it is refused."""
     files = branch_commits.CommitFiles(own.repository, own.commit)
     at_head = replace(workspace, contents=files)
     try:
@@ -168,7 +166,6 @@ def _moved_again() -> RepositoryProblem:
 def _extend(
     workspace: Workspace, own: OwnFiles, plan: Plan, edit: FileEdit, actor: str | None
 ) -> ProposalRef:
-    """Commit an edit on top of HEAD and the actor's open parts; no branch moves yet."""
     repository = workspace.repository
     proposal, name = branches.own_branch(actor)
     edited = [each for each in plan.files if each.changes]
@@ -206,7 +203,6 @@ def _is_taken_back(part: Part, plan: Plan) -> bool:
 
 
 def _base_of(workspace: Workspace, own: OwnFiles, replaced: Collection[Part]) -> CommitId:
-    """The commit to extend: the proposal's tip, or its open parts rebuilt on HEAD."""
     proposal = own.proposal
     if proposal is None:
         return own.commit
@@ -217,7 +213,6 @@ def _base_of(workspace: Workspace, own: OwnFiles, replaced: Collection[Part]) ->
 
 
 def _section_names(plan: Plan, files: Mapping[FilePath, bytes]) -> set[PartName]:
-    """The names that parts have for other text that a plan changes."""
     names: set[PartName] = set()
     for each in plan.files:
         if each.path in files:
@@ -255,7 +250,6 @@ def _too_many_parts(number: int) -> ProposalProblem:
 
 
 def _is_users_own(workspace: Workspace, options: WriteOptions) -> bool:
-    """True where the user says it, and no agent for them."""
     return (
         options.pipeline is None
         and options.source is Source.USER_STATED
@@ -324,11 +318,7 @@ def _is_said_anew(trail: Trail, part: DecidedPart, text: str | None) -> bool:
 
 
 def propose_branch(workspace: Workspace, request: ProposeBranch, say: Say) -> Proposal:
-    """Make a proposal of a branch, which stays.
-
-    Raises: RefusedChange, ProposalProblem (`proposal-not-found`, `nothing-to-propose`,
-    `already-rejected`, `too-many-parts`).
-    """
+    """The branch itself is unchanged."""
     repository = workspace.repository
     options = complete_options(
         workspace, WriteOptions(actor=request.actor, session=request.session, reason=request.reason)

@@ -113,7 +113,7 @@ def empty_state(
     kept: Collection[str],
     kept_folder: Path | None = None,
 ) -> None:
-    """Remove all caches, but not locks, records, events, or `kept` files without the target.
+    """Keep locks, records, events, and `kept` files without the target.
 
     `target` is None where the words are not known here. `kept_folder` is one without them.
     """
@@ -135,9 +135,9 @@ def empty_state(
 
 
 def _purge_vectors(workspace: Workspace, target: PurgeTarget) -> Path | None:
-    """Keep the vectors of current texts without the target; their folder, if that could be done.
+    """Return the folder, if its vectors of current texts could be kept.
 
-    The index is that of before, which has the target's texts too.
+    The index is the one from before the purge: it still has the target's texts.
     """
     folder = workspace.state / _VECTORS_NAME
     if not folder.is_dir() or workspace.settings.vectors == "off":
@@ -159,7 +159,6 @@ def _purge_vectors(workspace: Workspace, target: PurgeTarget) -> Path | None:
 
 
 def _state_folders(repository: Repository) -> list[Path]:
-    """The state folders of all workspaces in all work trees."""
     return [
         folder
         for top in ref_rewrite.git_folders(repository)
@@ -176,14 +175,11 @@ def _may_hold(data: bytes, target: PurgeTarget | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PurgeScope:
-    """The workspace, and its memory files anywhere."""
-
     workspace: Workspace
     memory: tuple[Path, ...]
 
     @property
     def repository(self) -> Repository:
-        """The workspace's repository."""
         return self.workspace.repository
 
 
@@ -215,9 +211,7 @@ class PurgeNote:
 def plan_rewrite(
     scope: PurgeScope, words: str, fact: FactId | None, find_transcripts: FindTranscripts
 ) -> PurgePlan:
-    """Plan a purge; nothing is changed.
-
-    Raises: TextProblem (`bad-text`), FactProblem (`fact-not-found`), RepositoryProblem
+    """Raises: TextProblem (`bad-text`), FactProblem (`fact-not-found`), RepositoryProblem
     (`cannot-purge`, `repository-busy`).
     """
     target = purge_target(words, fact)
@@ -232,12 +226,10 @@ def purge_everywhere(
     note: PurgeNote,
     find_transcripts: FindTranscripts,
 ) -> PurgeResult:
-    """Remove words everywhere, and leave a commit that says that something was purged.
+    """Killed before the refs move, it has changed nothing; after, a second run completes it.
 
-    The caller holds the lock, has settled the write-ahead record, and knows the repository is not
-    busy. Killed before the refs move, nothing has changed; after, a second run completes it.
-    Raises: TextProblem (`bad-text`), FactProblem (`fact-not-found`), RepositoryProblem
-    (`cannot-purge`, `repository-busy`).
+    The caller holds the lock, has settled the write-ahead record, and knows that the repository is
+    not busy. Raises: as `plan_rewrite`.
     """
     started = int(time.time())
     repository, target = scope.repository, purge_target(words, fact)
@@ -383,7 +375,6 @@ def _id_notices(repository: Repository, target: PurgeTarget) -> Iterator[str]:
 def _limit_notices(
     repository: Repository, rewrite: RewrittenHistory, unreadable: int
 ) -> Iterator[str]:
-    """Notices of everything that the purge misses or loses."""
     common = repository.common_dir
     remotes = git(repository.root, "remote").split()
     remote_refs = history_rewrite.remote_refs(repository)
@@ -510,12 +501,6 @@ def _has_purge_note(repository: Repository) -> bool:
 def plan_purge(
     workspace: Workspace, arguments: Purge, find_transcripts: FindTranscripts
 ) -> PurgePlan:
-    """Plan a purge; nothing is changed.
-
-    Raises: FactProblem (`fact-not-found`, `fact-ambiguous`), TextProblem (`bad-text`),
-    RefusedChange (`secret-found` in the note), RepositoryProblem (`cannot-purge`,
-    `repository-busy`).
-    """
     check.refuse_errors(check.secrets_in_options(arguments), arguments.allow)
     words, fact = _words_and_fact(workspace, arguments.fact)
     plan = plan_rewrite(_scope(workspace), words, fact, find_transcripts)
@@ -525,10 +510,9 @@ def plan_purge(
 def run_purge(
     workspace: Workspace, arguments: Purge, say: Say, find_transcripts: FindTranscripts
 ) -> PurgeResult:
-    """Remove a text from files, index and all history for good; transcripts are only named.
+    """Transcripts are only named. If it fails midway, running it again completes it.
 
-    Raises: WorkspaceProblem (`not-allowed`: agents cannot purge), otherwise as `plan_purge`, and
-    MdmemError if incomplete: running it again completes it.
+    Raises: WorkspaceProblem (`not-allowed`: agents cannot purge), MdmemError.
     """
     check.refuse_errors(check.secrets_in_options(arguments), arguments.allow)
     actor = workspace.given_actor(arguments.actor)
@@ -590,7 +574,6 @@ def _words_and_fact(workspace: Workspace, reference: str) -> tuple[str, FactId |
 def _current(
     workspace: Workspace, locations: Sequence[lookup.FactLocation]
 ) -> list[lookup.FactLocation]:
-    """The locations that `forget` would choose from: curated ones, else current ones of logs."""
     curated = [each for each in locations if workspace.kind_of(each.path) is not FileKind.DAILY]
     return curated or lookup.current_locations(workspace, locations)
 

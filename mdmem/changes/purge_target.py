@@ -111,7 +111,6 @@ def _pattern(words: str, quoting: bytes) -> re.Pattern[bytes]:
 
 
 def _composed_or_not(word: str) -> bytes:
-    """Each character in NFC or NFD."""
     clusters: list[str] = []
     for character in unicodedata.normalize("NFC", word):
         if clusters and unicodedata.combining(character):
@@ -204,7 +203,6 @@ def _without_beginning(target: PurgeTarget, text: str) -> str:
 
 
 def purge_rules(target: PurgeTarget) -> RewriteRules:
-    """The target as rules for rewriting history."""
     return RewriteRules(
         blob=lambda data, markdown: purged_text(target, data, markdown),
         message=lambda data: purged_message(target, data),

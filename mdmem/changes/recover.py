@@ -21,8 +21,6 @@ Contents = Mapping[str, bytes]
 
 
 class WriteSteps:
-    """The steps of one write, each with its undo."""
-
     def __init__(self) -> None:
         self._undoings: list[Callable[[BaseException], bool]] = []
 
@@ -31,7 +29,6 @@ class WriteSteps:
         self._undoings.append(undo)
 
     def keep(self) -> None:
-        """Never undo the steps."""
         self._undoings.clear()
 
     def undo(self, problem: BaseException) -> None:
@@ -73,8 +70,6 @@ class Transaction:
 def clear_bits(
     repository: Repository, path: FilePath, bits: Sequence[str], steps: WriteSteps
 ) -> None:
-    """Clear index bits of a file; the undo sets them again."""
-
     def restore(_: BaseException) -> bool:
         commits.set_bits(repository, path, bits)
         return True
@@ -84,10 +79,7 @@ def clear_bits(
 
 
 def read_contents(root: Path, path: FilePath) -> Contents:
-    """Read all files of a folder, or one file.
-
-    Raises: PathProblem (`bad-path`: a repository, link or device; `unsupported-file`).
-    """
+    """Raises: PathProblem (`bad-path`: a repository, link or device; `unsupported-file`)."""
     full_path = root / path
     if not stat.S_ISDIR(full_path.lstat().st_mode):
         return {"": files.read(files.path_on_disk(root, path)) or b""}
@@ -115,12 +107,10 @@ def _refuse_unreadable(problem: OSError) -> None:
 
 
 def digests_of(contents: Contents) -> Mapping[str, str]:
-    """The digest of each file."""
     return {path: files.digest(data) for path, data in contents.items()}
 
 
 def holds(root: Path, path: FilePath, digests: Mapping[str, str]) -> bool:
-    """True if a path holds exactly these bytes."""
     try:
         return digests_of(read_contents(root, path)) == digests
     except (PathProblem, OSError):
@@ -128,7 +118,6 @@ def holds(root: Path, path: FilePath, digests: Mapping[str, str]) -> bool:
 
 
 def discard(root: Path, record: MoveRecord) -> None:
-    """Delete what a removal moved away; files saved into it meanwhile return to the old path."""
     _remove(root, record)
     if files.identity(str(root / record.target)) and not files.identity(str(root / record.path)):
         files.move(root / record.target, root / record.path)
@@ -202,7 +191,6 @@ def _settle_unmoved(
 
 
 def moved(record: MoveRecord) -> tuple[FilePath, ...]:
-    """The paths in a move's commit."""
     return (record.path,) if record.is_removal else (record.path, record.target)
 
 
@@ -219,10 +207,7 @@ def lock_workspace(workspace: Workspace, say: Say) -> AbstractContextManager[Non
 
 
 def recover(workspace: Workspace, say: Say) -> None:
-    """Finish or drop what a killed process left, and say so at once.
-
-    Raises: RepositoryProblem: git cannot take a commit now; the record stays.
-    """
+    """Raises: RepositoryProblem: git cannot take a commit now; the record stays."""
     record = write_ahead.load_record(workspace.state)
     message = None
     if record:
@@ -250,7 +235,6 @@ def recover(workspace: Workspace, say: Say) -> None:
 def _settle_write(
     workspace: Workspace, record: write_ahead.Record, identity: Identity | None
 ) -> str | None:
-    """Return a line for the user, if any."""
     paths = [file.path for file in record.files]
     try:
         contents = _settle_files(workspace, record)
@@ -298,7 +282,6 @@ def _kept(paths: Sequence[FilePath]) -> str:
 
 
 def _settle_files(workspace: Workspace, record: write_ahead.Record) -> list[bytes | None]:
-    """Put the second file in place if the first is, and displaced saves; return the bytes."""
     full_paths = [files.path_on_disk(workspace.root, file.path) for file in record.files]
     if record.second:
         write_ahead.put_second_in_place(full_paths, record)

@@ -54,14 +54,11 @@ _MAYBE_REPEATED = {
     "text-ambiguous",
     "fact-not-found",
 }
-"""Failures that a repeat can cause."""
 _MOST_COMMITS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class _FileChange:
-    """A commit of a file, with the file before and after (None: no file)."""
-
     commit: CommitChanges
     note: ParsedNote
     before: Document | None
@@ -110,7 +107,6 @@ def _newest_changes(
 
 
 def _is_by(note: ParsedNote, options: WriteOptions) -> bool:
-    """True for the same actor in the same session; none equals none."""
     made_by, session = note.provenance, " ".join((options.session or "").split())
     is_same_actor = fold_actor(made_by.actor or "") == fold_actor(options.actor or "")
     return note.op is not None and is_same_actor and (made_by.session or "") == session
@@ -213,7 +209,6 @@ def _repeated_edit(workspace: Workspace, edit: EditSection) -> WriteResult | Non
         return _is_by(note, edit.options) and _plain(note.section).endswith(name)
 
     def etags(document: Document | None, renamed: SectionPath) -> list[str]:
-        """The etags of the sections named, before and after a renaming."""
         if document is None or edit.section is None:
             return [preamble_etag(document)] if document else []
         sections = [
@@ -301,10 +296,9 @@ def find_finished_task(
     outcome_of: Callable[[Section], Log],
     options: WriteOptions,
 ) -> WriteResult | None:
-    """The answer to a repeated `task done` (options complete), else None.
+    """The same actor ended the task with this outcome, and nothing was done to it since.
 
-    The same actor ended the task with this outcome, and nothing was done to it since. `tasks_in`:
-    the tasks of its name in a file; `outcome_of`: the log line of the outcome.
+    `tasks_in`: the tasks of its name in a file; `outcome_of`: the log line of the outcome.
     """
 
     def is_ours(note: ParsedNote) -> bool:
@@ -329,7 +323,6 @@ def find_finished_task(
 def _outcome_in(
     workspace: Workspace, commit: CommitId, entry: Log, options: WriteOptions
 ) -> WriteResult | None:
-    """The answer if a commit logged the outcome and it still counts."""
     (changes,) = first_parent.read_commits(workspace.repository, [commit])
     note = parse_message(changes.commit.message)
     if not _is_by(note, options) or note.op != Op.LOG or len(changes.changes) != 1:

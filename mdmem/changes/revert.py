@@ -70,7 +70,6 @@ def _run_commits(workspace: Workspace, run: str) -> _RunCommits:
 
 
 def changes_of_run(workspace: Workspace, run: str) -> int:
-    """The number of changes that the commits of a night made."""
     ids = _run_commits(workspace, run).ids
     commits = first_parent.read_commits(workspace.repository, ids) if ids else []
     notes = (parse_message(each.commit.message) for each in commits)
@@ -78,10 +77,6 @@ def changes_of_run(workspace: Workspace, run: str) -> int:
 
 
 def _plan_run(workspace: Workspace, commits: _RunCommits, change: Revert) -> _RunPlan:
-    """Plan the revert of a run's commits; nothing is written.
-
-    Raises: HistoryProblem (`cannot-revert`), SectionProblem (`revert-conflict`, unless skipped).
-    """
     texts: dict[FilePath, str] = {}
     plans: list[RevertPlan] = []
     held = [
@@ -112,7 +107,6 @@ def _plan_run(workspace: Workspace, commits: _RunCommits, change: Revert) -> _Ru
 def _free_part(
     workspace: Workspace, edit: RevertEdit, document: Document
 ) -> tuple[RevertEdit | None, list[HeldChange]]:
-    """Split an edit into the part that can be undone and the facts that later edits block."""
     whole = _held_by(edit, document)
     if whole is None:
         return edit, []
@@ -141,7 +135,6 @@ def _held_by(edit: RevertEdit, document: Document) -> HeldChange | None:
 
 
 def _first_line(problem: SectionProblem) -> str:
-    """The first changed line of the change; without one, the problem's own words."""
     made = str(problem.details.get("made", problem.message))
     return made.strip().partition("\n")[0] or problem.message
 
@@ -159,7 +152,6 @@ def _conflict(run: str, held: Sequence[HeldChange]) -> SectionProblem:
 
 
 def _held_lines(held: Sequence[HeldChange]) -> list[str]:
-    """A line for each of the first changes that later edits block."""
     lines = [
         f"{each.path or each.commit[:10]}: {' '.join(each.what.split())[:_QUOTED]}" for each in held
     ]
@@ -228,7 +220,6 @@ def _note_result(note: history.CommitNote, commit: CommitId | None) -> WriteResu
 
 
 def _apply_run(workspace: Workspace, change: Revert, run: _RunCommits, say: Say) -> WriteResult:
-    """Revert a run's commits as far as their changes are current."""
     if is_commit_or_fact(workspace, change.reference):
         message = f"{change.reference[:80]!r} is both a run and a fact or commit"
         raise FactProblem("ambiguous", message, "Name the commit by its id, or the fact by its id.")
@@ -257,7 +248,6 @@ def _apply_run(workspace: Workspace, change: Revert, run: _RunCommits, say: Say)
 
 
 def _combine(plan: RevertPlan, results: Sequence[WriteResult], dry_run: bool) -> WriteResult:
-    """The last file's result, with what all files did; notes name the other commits."""
     if not results:
         diff = "" if dry_run else None
         return WriteResult(

@@ -26,7 +26,6 @@ from mdmem.wording import number_of, verb
 from mdmem.workspace import Workspace
 
 _MOST_NAMED = 3
-"""The maximum of a merge's commits named in the hint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +40,7 @@ class HeldChange:
 
 @dataclass(frozen=True, slots=True)
 class RevertPlan:
-    """Edits that revert a change, statements to commit besides, and notes for the user.
-
-    `path` is one of the change's files. `held` is blocked by later edits.
-    """
+    """`note` has statements to commit besides. `path` is one of the change's files."""
 
     path: FilePath
     edits: tuple[RevertEdit, ...]
@@ -54,7 +50,6 @@ class RevertPlan:
 
     @property
     def does_something(self) -> bool:
-        """True if there is anything to write or to state."""
         return bool(self.edits) or self.note is not None
 
 
@@ -84,10 +79,8 @@ class _FileReverts:
 
 
 def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
-    """Plan a revert; nothing is written.
-
-    Raises: FactProblem (`fact-not-found`, `fact-ambiguous`; `ambiguous`: both a fact and a commit),
-    HistoryProblem (`commit-not-found`; `cannot-revert`: a merge, or no Markdown).
+    """Raises: FactProblem (`fact-not-found`, `fact-ambiguous`, `ambiguous`), HistoryProblem
+    (`commit-not-found`; `cannot-revert`: a merge, or no Markdown).
     """
     with trails.fresh_trail(workspace) as trail:
         target = _find_target(workspace, trail, change)
@@ -109,10 +102,7 @@ def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
 
 
 def plan_reverts(workspace: Workspace, ids: Sequence[CommitId], change: Revert) -> list[RevertPlan]:
-    """Plan reverts of a run's commits that have a current effect.
-
-    Raises: HistoryProblem (`cannot-revert`).
-    """
+    """Leave out commits without a current effect. Raises: HistoryProblem (`cannot-revert`)."""
     with trails.fresh_trail(workspace) as trail:
         commits = first_parent.read_commits(workspace.repository, ids)
         plans = [
@@ -129,7 +119,6 @@ def plan_reverts(workspace: Workspace, ids: Sequence[CommitId], change: Revert) 
 
 
 def is_commit_or_fact(workspace: Workspace, reference: str) -> bool:
-    """True if a word names a commit or a fact."""
     with trails.fresh_trail(workspace) as trail:
         return (
             workspace.repository.commit_named(reference) is not None
@@ -178,7 +167,6 @@ def _revert_files(
     target: _RevertTarget,
     change: Revert,
 ) -> _FileReverts:
-    """The files are given with their current names; `target` may be one fact alone."""
     fact = target.fact
     edits: list[RevertEdit] = []
     retracts: list[FactId] = []
@@ -272,7 +260,6 @@ def _last_revert(trail: Trail, commit: CommitId) -> CommitId | None:
 
 
 def fact_groups(workspace: Workspace, edit: RevertEdit) -> list[frozenset[FactId]]:
-    """The facts that a commit changed in a file, each with what it replaced."""
     (commit,) = first_parent.read_commits(workspace.repository, [edit.reverts])
     difference = fact_difference(parse(edit.before), parse(edit.after))
     groups: list[frozenset[FactId]] = []
@@ -285,7 +272,6 @@ def fact_groups(workspace: Workspace, edit: RevertEdit) -> list[frozenset[FactId
 def _with_partners(
     commit: CommitChanges, before: str, after: str, fact: FactId
 ) -> frozenset[FactId]:
-    """A fact, and those that a commit made it replace or be replaced by."""
     pairs = [
         (pair.old, pair.new) for pair in fact_difference(parse(before), parse(after)).supersedes
     ]
@@ -324,7 +310,6 @@ def _require_revertible(
 
 
 def _hint_of_merge(workspace: Workspace, trail: Trail, merge: CommitId) -> str:
-    """Commands that undo a merge's memory changes, newest first."""
     brought = first_parent.commits_brought_by(workspace.repository, merge)
     commits = {
         each.number: each
@@ -384,7 +369,6 @@ def _note(
     retracts: tuple[FactId, ...],
     trail: Trail,
 ) -> history.CommitNote | None:
-    """Retracts log lines, or reverts statements without text; None without either."""
     marks = trail.marks_stated_by(commit.commit.id)
     only_marks = not changed_files and any(mark.ended is None for mark in marks)
     states_more = not changed_files and bool(parsed.confirms or parsed.reverts)

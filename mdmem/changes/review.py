@@ -40,7 +40,6 @@ def review(workspace: Workspace, say: Say) -> ReviewResult:
 
 
 def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
-    """The advice on the curated files in their current state."""
     today = workspace.now().date()
     listed = conflicts(workspace, say).conflicts
     budget = Budget(workspace.settings.budget_lines, workspace.settings.budget_bytes)
@@ -54,7 +53,7 @@ def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
 def apply_safe_advice(
     workspace: Workspace, options: WriteOptions, apply: Callable[[Change], WriteResult], say: Say
 ) -> ReviewResult:
-    """Carry out safe advice, one commit each, working it out again after each.
+    """One commit each; the advice is worked out again after each.
 
     Raises: MdmemError: a change was refused; those before it are done.
     """

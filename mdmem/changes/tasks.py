@@ -50,10 +50,6 @@ _DAY = late.pattern(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2} ")
 def start_edits(
     document: Document | None, name: str, goal: str, now: datetime, options: WriteOptions
 ) -> tuple[EditSection, ...]:
-    """Begin a task: its section, with the goal; no edit where the task exists.
-
-    Raises: TextProblem (`empty-text`, `bad-text`), SectionProblem (`section-ambiguous`).
-    """
     if document and tasks_named(document, name):
         _find(document, name)
         return ()
@@ -75,10 +71,7 @@ def start_edits(
 def note_edits(
     document: Document | None, name: str, text: str, now: datetime, options: WriteOptions
 ) -> tuple[EditSection, ...]:
-    """Add a note with its time, and its day if that differs from the line before.
-
-    Raises: TextProblem (`empty-text`), SectionProblem (`task-not-found`, `section-ambiguous`).
-    """
+    """The note has its time, and its day if that differs from the line before."""
     tasks, section = _find(document, name)
     line = _line(_clean(text, "note"), now, _last_day(tasks, section))
     address, nth = _address(tasks, section)
@@ -97,10 +90,7 @@ def note_edits(
 def finish_edits(
     document: Document | None, name: str, outcome: str, options: WriteOptions
 ) -> tuple[Log, EditSection]:
-    """Log the outcome, then remove the task's section if it has not changed since.
-
-    Raises: TextProblem (`empty-text`), SectionProblem (`task-not-found`, `section-ambiguous`).
-    """
+    """Remove the section only if it has not changed since."""
     tasks, section = _find(document, name)
     address, nth = _address(tasks, section)
     etag = tree_etag(tasks, section)
@@ -119,7 +109,6 @@ def finish_edits(
 
 
 def _outcome_entry(section: Section, outcome: str, options: WriteOptions) -> Log:
-    """The log line of a task's outcome. Raises: TextProblem (`empty-text`)."""
     text = f"{plain_title(section.title)}: {fold_space(_clean(outcome, 'outcome'))}"
     return Log(text=text, kind="task", options=options)
 
@@ -131,7 +120,6 @@ def show_arguments(document: Document | None, name: str) -> Show:
 
 
 def open_task_names(document: Document | None) -> tuple[str, ...]:
-    """The open tasks' names, in file order."""
     return tuple(plain_title(section.title) for section in _tasks(document)) if document else ()
 
 
@@ -230,7 +218,6 @@ def _clean(text: str, field: str) -> str:
 
 
 def _line(text: str, now: datetime, day: date | None) -> str:
-    """A list item with its time, and its day unless that is `day`, that of the item before."""
     stamp = f"{now:%H:%M}" if now.date() == day else f"{now:%Y-%m-%d %H:%M}"
     return write_item(f"{stamp} {text}")
 
@@ -255,10 +242,6 @@ Apply = Callable[[Change], WriteResult]
 def start_task(
     workspace: Workspace, name: str, goal: str, options: WriteOptions, apply: Apply
 ) -> WriteResult:
-    """Begin a task, or continue the one there with nothing changed.
-
-    Raises: TextProblem (`empty-text`, `bad-text`), SectionProblem (`section-ambiguous`).
-    """
     edits = start_edits(_document(workspace), name, goal, workspace.now(), options)
     if not edits:
         task = show_task(workspace, name)
@@ -271,10 +254,6 @@ def start_task(
 def add_task_note(
     workspace: Workspace, name: str, text: str, options: WriteOptions, apply: Apply
 ) -> WriteResult:
-    """Add a note to an open task.
-
-    Raises: TextProblem (`empty-text`), SectionProblem (`task-not-found`, `section-ambiguous`).
-    """
     (edit,) = note_edits(_document(workspace), name, text, workspace.now(), options)
     return apply(edit)
 
@@ -282,11 +261,7 @@ def add_task_note(
 def finish_task(
     workspace: Workspace, name: str, outcome: str, options: WriteOptions, say: Say
 ) -> WriteResult:
-    """Log a task's outcome, then remove its notes; all or nothing.
-
-    Raises: TextProblem (`empty-text`), SectionProblem (`task-not-found`, `section-ambiguous`;
-    `section-changed`: there is a new note).
-    """
+    """All or nothing."""
     document = _document(workspace)
     try:
         entry, deletion = finish_edits(document, name, outcome, options)
@@ -341,12 +316,10 @@ def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: s
 
 
 def show_task(workspace: Workspace, name: str) -> SectionView:
-    """Show a task. Raises: SectionProblem (`task-not-found`, `section-ambiguous`)."""
     return show_section(workspace, show_arguments(_document(workspace), name))
 
 
 def task_names(workspace: Workspace) -> tuple[str, ...]:
-    """The names of open tasks."""
     return open_task_names(_document(workspace))
 
 

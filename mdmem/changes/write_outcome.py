@@ -17,8 +17,6 @@ _ALIKE = 0.6
 
 
 class WriteOutcome(Enum):
-    """The end of a write."""
-
     COMMITTED = auto()
     """The commit has the change, perhaps reformatted by a user's hook."""
     REWORDED = auto()
@@ -39,10 +37,7 @@ class WriteOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WriteEvidence:
-    """The evidence of a write once git has answered, or something has failed.
-
-    `problem` is None where git says it committed. `on_disk` is read only without a commit.
-    """
+    """`problem` is None where git says it committed. `on_disk` is read only without a commit."""
 
     before: bytes | None
     after: bytes
@@ -54,7 +49,6 @@ class WriteEvidence:
 
 
 def judge_write(evidence: WriteEvidence) -> WriteOutcome:
-    """Judge how a write ended."""
     if evidence.is_committed:
         return _judge_commit(evidence)
     if isinstance(evidence.problem, OSError) or holds_write(evidence, evidence.on_disk):
@@ -127,7 +121,6 @@ def without_change(data: bytes, before: bytes | None, after: bytes) -> bytes | N
 
 
 def reworded_problem(path: FilePath, committed: bytes | None, after: bytes) -> RepositoryProblem:
-    """The failure of a change that a hook reworded."""
     lines = zip(_lines(after), _lines(committed), strict=False)
     reworded = next(
         (their_line for our_line, their_line in lines if _words(our_line) != _words(their_line)), ""
@@ -149,7 +142,6 @@ def _lines(text: bytes | str | None) -> list[str]:
 
 
 def _forms(text: bytes | str) -> list[str]:
-    """The lines without white space, every list marker a dash."""
     return [
         "".join((f"-{line[1:]}" if line[:2] in ("* ", "+ ") else line).split())
         for line in _lines(text)

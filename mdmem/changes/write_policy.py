@@ -72,7 +72,6 @@ def _propose_in(kind: FileKind) -> Ruling:
 
 
 def _is_elsewhere(workspace: Workspace, fact: str) -> bool:
-    """True for a fact that is outside of days' logs, also if it is in one."""
     return any(
         workspace.kind_of(each.path) is not FileKind.DAILY
         for each in lookup.locate_fact(workspace, fact, tuple(FileKind))
@@ -80,7 +79,6 @@ def _is_elsewhere(workspace: Workspace, fact: str) -> bool:
 
 
 def _changes_parts(workspace: Workspace, path: FilePath, edit: WholeFileEdit) -> bool:
-    """True if an edit of a file changes facts, headings or other text, not only their order."""
     data = lookup.read_file(workspace, path, files.path_on_disk(workspace.root, path))
     document = None if data is None else parse_bytes(data)
     text = whole_file.edit(document, edit, is_log=False).text
