@@ -76,7 +76,6 @@ _NUMBER_WORD_TEXT = """
 """
 _NUMBER_WORDS = frozenset(_NUMBER_WORD_TEXT.split())
 _UNIT = late.pattern(r"\d[\w.,:]*\s+([^\W\d_]+)")
-"""A number and the word after it."""
 
 _FIRST_UNSPACED = "\u0e00"
 _BEGINNING = 4
@@ -118,7 +117,6 @@ class _Reading:
         return next((number for number, sort in enumerate(self.sorts) if sort in _SUBJECTS), None)
 
     def own_words(self, matched: Mapping[int, object], start: int, end: int) -> list[int]:
-        """Words of a range that the other statement lacks, except those that report a change."""
         return [
             number
             for number in range(start, end)
@@ -174,7 +172,6 @@ def ends_something(statement: str) -> bool:
 
 
 def reports_change(statement: str) -> bool:
-    """True if a statement says that something has become another: `now`, `moved`, `no longer`."""
     return _Sort.CHANGE in _read(statement).sorts or _CHANGE.search(statement) is not None
 
 
@@ -269,7 +266,6 @@ class _Comparison:
         )
 
     def _own_words(self) -> Iterator[tuple[list[int], list[int]]]:
-        """Both sides' own words before, between and after those shared in order."""
         here_from = there_from = 0
         aligned = [
             (here, there)

@@ -18,7 +18,6 @@ _MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")
 
 
 def new_log(template: str, day: date) -> str:
-    """The text of a day's log without entries."""
     return template.replace("{day}", day.isoformat())
 
 
@@ -28,10 +27,7 @@ def _last_minute(document: Document, minute: str) -> Section | None:
 
 
 def log(document: Document, minute: str, item: str, again: bool = False) -> EditResult:
-    """Append a list item (`facts.write_item`) under `## HH:MM`, once a day unless `again`.
-
-    Raises SectionProblem: `open-block`: the file ends inside an open fence or comment.
-    """
+    """Append under `## HH:MM`, once a day unless `again`. Raises SectionProblem (`open-block`)."""
     if document.open_line is not None:
         raise open_block(document.open_line, "log", "Close it with an editor.")
     same = None if again else find_same_item(document, item)
@@ -68,19 +64,15 @@ def _minute_block(minute: str, items: Sequence[str]) -> str:
 
 
 def is_minute(section: Section) -> bool:
-    """True for the heading of a minute."""
     return section.level == _TIME_LEVEL and is_minute_title(section.title)
 
 
 def is_minute_title(title: str) -> bool:
-    """True for the title of a minute's heading."""
     return _MINUTE.fullmatch(title) is not None
 
 
 def insert(document: Document, entries: Mapping[str, Sequence[str]]) -> EditResult:
     """Insert one-line items by minute: under its last heading, else a new one in order.
-
-    Existing lines stay as they are.
 
     Raises SectionProblem: `open-block`: a place is inside an open fence or comment.
     """

@@ -19,8 +19,6 @@ random pairs of lines of a day 0.3% reach the first and 3% the second.
 
 @dataclass(frozen=True, slots=True)
 class FactDifference:
-    """The facts that an edit removed and added, and which superseded which."""
-
     removed: tuple[Item, ...] = ()
     added: tuple[Item, ...] = ()
     supersedes: tuple[Supersession, ...] = ()
@@ -44,12 +42,8 @@ def fact_difference(
 
     A move between sections is a removal and an addition. In a section a removed fact is superseded
     by the added one with its key, else by the one in its place or most like it, if like enough
-    (`likeness`), one to one. Kind, tags and `until` make no other fact.
-
-    Args:
-        before: the older version, if any.
-        after: the newer version.
-        within: by default the sections whose text changed.
+    (`likeness`), one to one. Kind, tags and `until` make no other fact. `within` is by default the
+    sections whose text changed.
     """
     if within is None:
         within = changed_paths(before, after)
@@ -61,7 +55,6 @@ def fact_difference(
 def items_difference(
     old: Mapping[SectionPath, Sequence[Item]], new: Mapping[SectionPath, Sequence[Item]]
 ) -> FactDifference:
-    """Compare items of two versions of some sections as `fact_difference` does."""
     differences = [
         _compare(old.get(path, []), new.get(path, [])) for path in dict.fromkeys((*old, *new))
     ]
@@ -82,7 +75,6 @@ def items_difference(
 
 
 def changed_paths(before: Document | None, after: Document) -> set[SectionPath]:
-    """The paths of the sections whose own text differs between two versions."""
     old, new = _texts_by_section(before) if before else {}, _texts_by_section(after)
     return {path for path in (*old, *new) if old.get(path) != new.get(path)}
 
@@ -132,7 +124,6 @@ def _missing_in(version: Iterable[Item], candidates: Iterable[Item]) -> list[Ite
 
 
 def _match(difference: _SectionDifference, moved: Collection[FactId]) -> list[_Pair]:
-    """Removed items with their successors; facts `moved` between sections are ignored."""
     removed = [item for item in difference.removed if item.fact.id not in moved]
     added = [item for item in difference.added if item.fact.id not in moved]
     pairs = _match_by_key(removed, added)

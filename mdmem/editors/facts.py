@@ -50,10 +50,7 @@ _CODE_INDENT = 5
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """A fact to be remembered.
-
-    `change.text` is without kind and `marks` (final comments and block id). `until` is the option.
-    """
+    """`change.text` is without kind and `marks` (final comments and block id)."""
 
     change: Remember
     fact: Fact
@@ -72,10 +69,7 @@ class _Destination:
 
 
 def similar_items(document: Document, change: Remember) -> tuple[Item, ...]:
-    """Items that a new fact may restate or replace; with `supersedes` all in its sections.
-
-    Raises SectionProblem, TextProblem: as `remember`.
-    """
+    """With `supersedes`, all items of its sections. Raises as `remember`."""
     request = _read_request(change)
     key = request.key
     if key and change.section is None:
@@ -95,10 +89,7 @@ def similar_items(document: Document, change: Remember) -> tuple[Item, ...]:
 def needs_foundations(
     change: Remember, candidates: Sequence[Item], own: list_items.Foundation
 ) -> bool:
-    """True if the provenance of similar items decides what to do, or what the answer says.
-
-    Not without such items, or where the user's own value replaces the only one.
-    """
+    """False without similar items, and where the user's own value replaces the only one."""
     request = _read_request(change)
     similar = [
         item
@@ -119,13 +110,8 @@ def remember(
 ) -> tuple[EditResult, FactId]:
     """Put a fact into a document; the only value of its key is replaced.
 
-    Args:
-        document: the file.
-        change: the fact to be remembered.
-        today: the user's day.
-        candidates: the `similar_items` of the document.
-        foundations: needed where `needs_foundations` says so; by default all are equal.
-
+    `candidates` are the `similar_items` of the document. `foundations` are needed where
+    `needs_foundations` says so; by default all are equal.
     Raises SectionProblem: the section is missing or ambiguous, or several have the key.
     FactProblem: `key-ambiguous`, `fact-not-found`, `fact-ambiguous`. TextProblem: a text, key, kind
     or tag that cannot be stored.
@@ -254,7 +240,6 @@ def _named_destination(document: Document, change: Remember) -> _Destination:
 def _section_of_superseded(
     document: Document, sections: Sequence[Section], change: Remember
 ) -> Section | None:
-    """The only one of several sections with the fact in `supersedes`."""
     name = change.options.supersedes
     if name is None or len(sections) < 2:
         return None
@@ -317,10 +302,7 @@ def _put_among(
     request: _Request,
     foundations: list_items.Foundations,
 ) -> tuple[EditResult, FactId]:
-    """Put a fact among the `values` of its key: replacing some, beside better founded ones.
-
-    `same` is the one that states the fact already.
-    """
+    """Some `values` of its key are replaced, better founded ones stay; `same` states it already."""
     if same is None:
         choice = foundations.choose(request.key or "", values)
     else:
@@ -408,8 +390,7 @@ def _splice(document: Document, item: Item, replacements: Iterable[tuple[int, st
     """Replace an item by the first text that changes no heading and no other fact.
 
     `replacements` are pairs of the line up to which lines go, and the new text.
-
-    Raises SectionProblem: `body-escapes-section`: none of them does.
+    Raises SectionProblem (`body-escapes-section`).
     """
     neighbours = items(document)
     above = [neighbour.raw for neighbour in neighbours if neighbour.start < item.start]
@@ -463,14 +444,12 @@ def hand_on_labels(edit: EditResult, old: Item, successor: FactId | None) -> Edi
 
 
 def replace_item(document: Document, item: Item, text: str) -> str:
-    """The text with an item's lines replaced; raises SectionProblem (`body-escapes-section`)."""
     return _splice(document, item, [(item.end, text)])
 
 
 def items_named(
     document: Document, fact: str, section: str | None = None, file: str | None = None
 ) -> tuple[Item, ...]:
-    """The items (of one section) that a text, a key, an id or a prefix names."""
     in_section = (
         items(document)
         if section is None
@@ -480,7 +459,6 @@ def items_named(
 
 
 def forget(document: Document, item: Item) -> EditResult:
-    """Take one item out of a document."""
     end = item.end
     is_blank_above = item.start == 0 or is_blank(document.lines[item.start - 1])
     while is_blank_above and end < len(document.lines) and is_blank(document.lines[end]):

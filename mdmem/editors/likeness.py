@@ -84,7 +84,6 @@ _MAX_ENDING = 2
 _CHANGED_NAME, _SHARED_NAME, _NUMBER = 0.25, 0.5, 0.25
 """An update changes names and numbers, and one name is in many statements."""
 _SAME_CHANGE = 0.5
-"""The kinship of two words for the same kind of change."""
 SUBJECT_FACTOR = 1.5
 """The factor of the first word where both begin with it: it is their subject."""
 _MAX_ALL_PAIRS = 400
@@ -106,12 +105,10 @@ class ContentWord:
 
     @property
     def weight_shared(self) -> float:
-        """Its weight where both statements have it."""
         return self.weight * (_NUMBER if self.number else _SHARED_NAME if self.name else 1.0)
 
     @property
     def weight_changed(self) -> float:
-        """Its weight where only one has it."""
         return self.weight * (_NUMBER if self.number else _CHANGED_NAME if self.name else 1.0)
 
 
@@ -128,7 +125,6 @@ def fold(word: str) -> str:
 
 @cache
 def _change_groups() -> dict[str, set[int]]:
-    """The numbers of the `_CHANGE_VERBS` groups that hold each word."""
     groups: dict[str, set[int]] = defaultdict(set)
     for number, words in enumerate(_CHANGE_VERBS):
         for word in words.split():
@@ -192,7 +188,6 @@ def _spaced_words(text: str, start: int) -> Iterator[ContentWord]:
 
 @lru_cache(maxsize=4096)
 def content_words(statement: str) -> tuple[ContentWord, ...]:
-    """The content words of a statement, each once, in their order."""
     text = unicodedata.normalize("NFC", UNTIL.sub("", statement)[:_MAX_CHARS])
     words: dict[str, ContentWord] = {}
     end = 0
@@ -232,7 +227,6 @@ Matches = Mapping[int, tuple[int, float]]
 
 
 def match_words(left: Sequence[ContentWord], right: Sequence[ContentWord]) -> Matches:
-    """Pair the words of two statements: equal ones first, then the closest kin."""
     numbers = {word.text: number for number, word in enumerate(right)}
     matches = {
         number: (numbers[word.text], 1.0)
@@ -317,20 +311,16 @@ def candidate_pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple
 
 
 class CandidateIndex:
-    """Numbered statements, to look up those that may be like another."""
-
     def __init__(self) -> None:
         self._statements: dict[int, str] = {}
         self._holders: dict[str, list[int]] = defaultdict(list)
 
     def add(self, number: int, statement: str) -> None:
-        """Add a statement."""
         self._statements[number] = statement
         for stem in _all_stems(statement):
             self._holders[stem].append(number)
 
     def remove(self, number: int) -> None:
-        """Take a statement out."""
         for stem in _all_stems(self._statements.pop(number)):
             self._holders[stem].remove(number)
 
@@ -343,7 +333,6 @@ class CandidateIndex:
         )
 
     def sharing_most(self, statement: str) -> list[int]:
-        """The numbers of the statements that share the most stems with another."""
         holders = [self._holders[stem] for stem in _all_stems(statement) if stem in self._holders]
         shared = Counter(
             number for numbers in holders if len(numbers) <= _MAX_HOLDERS for number in numbers

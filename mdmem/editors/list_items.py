@@ -47,7 +47,6 @@ class LabelledText:
 
     @classmethod
     def read(cls, text: str) -> LabelledText:
-        """Take a text apart."""
         marks = before_marks(text)
         end, tags = before_tags(text, marks)
         if not text[:end].strip():
@@ -164,7 +163,6 @@ def block_id_of(item: str) -> str:
 
 
 def _first_line_end(head: str) -> int:
-    """The end of a paragraph's first line, with all of a comment that begins in it."""
     end = len(split_lines(head)[0].rstrip("\r\n"))
     for comment in COMMENT_SPAN.finditer(head):
         if comment.start() < end < comment.end():
@@ -173,7 +171,6 @@ def _first_line_end(head: str) -> int:
 
 
 def _for_successor(lines: str, own_tags: tuple[str, ...], own: LabelledText | None) -> str:
-    """The old item's other lines without expiry, with `own` labels at the paragraph's end."""
     text = LabelledText.read(lines)
     tags = () if own_tags else text.tags
     if own is None:
@@ -231,7 +228,6 @@ class Foundation:
 
     @property
     def may_be_weaker(self) -> bool:
-        """True unless it is the user's own word."""
         return self.strength < Source.USER_STATED.strength
 
     def is_guarded_against(self, other: Foundation) -> bool:
@@ -257,9 +253,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Foundations:
-    """Foundations of items by their first lines, and of a new statement (`own`).
+    """`by_line`: by an item's first line; one that is missing is founded like the new statement.
 
-    A missing item is founded like the new statement. `note`: history could not be read.
+    `note`: history could not be read.
     """
 
     by_line: Mapping[int, Foundation]
@@ -267,19 +263,15 @@ class Foundations:
     note: str | None = None
 
     def of(self, item: Item) -> Foundation:
-        """The foundation of an item."""
         return self.by_line.get(item.start, self.own)
 
     def is_weaker(self, item: Item) -> bool:
-        """True if an item is worse founded than the new statement."""
         return self.of(item).strength < self.own.strength
 
     def is_better(self, item: Item) -> bool:
-        """True if an item is better founded than the new statement that takes it out."""
         return self.of(item).is_guarded_against(self.own)
 
     def is_confirmed(self, item: Item) -> bool:
-        """True if an item is better founded once the new statement says the same."""
         return self.of(item).is_confirmed_by(self.own)
 
     def choose(self, key: str, values: Sequence[Item]) -> Choice:

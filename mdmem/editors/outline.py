@@ -35,7 +35,6 @@ _ATX_CLOSING = late.pattern(r"[ \t]#+$")
 
 
 def content_bounds(lines: Sequence[str]) -> tuple[int, int]:
-    """The numbers of the first line that is not blank and of the line after the last one."""
     first = next((number for number, line in enumerate(lines) if not is_blank(line)), len(lines))
     return first, next(
         (number for number in range(len(lines), first, -1) if not is_blank(lines[number - 1])),
@@ -57,7 +56,6 @@ def open_block(line: int, place: str = "file", hint: str = "Close it first.") ->
 
 
 def body_escapes(reason: str) -> SectionProblem:
-    """The refusal of a text that would not stay in its section."""
     return SectionProblem(
         "body-escapes-section",
         f"the text does not stay in its section: {reason}",
@@ -66,7 +64,6 @@ def body_escapes(reason: str) -> SectionProblem:
 
 
 def same_outline(document: Document, result: Document) -> bool:
-    """True if two documents have the same headings and as many lines of front matter."""
     return result.front == document.front and _outline(result.sections) == _outline(
         document.sections
     )
@@ -149,7 +146,6 @@ def _require_no_sibling(document: Document, section: Section, title: str) -> Non
 
 
 def _renamed_headings(document: Document, section: Section, name: str) -> Iterator[str]:
-    """A renamed heading: in its style, then as ATX for titles that setext refuses."""
     first, last = document.lines[section.start], document.lines[section.body - 1]
     match = _ATX.match(first) if section.body == section.start + 1 else None
     if match:
@@ -221,7 +217,6 @@ def create(document: Document, change: EditSection) -> EditResult:
 
 
 def _nearest_parent(document: Document, titles: list[str]) -> tuple[Section | None, list[str]]:
-    """The deepest existing section of a path, and the missing titles below it."""
     for count in range(len(titles) - 1, 0, -1):
         address = PATH_SEPARATOR.join(titles[:count])
         if matching_sections(document, address):

@@ -141,7 +141,6 @@ class StatementIndex:
             self.add(statement)
 
     def add(self, statement: str) -> None:
-        """Add a statement."""
         profile = _profile(statement)
         holders = self._holders.setdefault(profile.marks, {})
         for stem in profile.shared:
@@ -149,7 +148,6 @@ class StatementIndex:
         self._statements.append((statement, profile))
 
     def find(self, statement: str) -> Iterator[int]:
-        """The numbers of the statements that resemble one."""
         if not self._statements:
             return
         profile, bare = _profile(statement), _bare(statement)
@@ -165,7 +163,6 @@ class StatementIndex:
                 yield number
 
     def holds_like(self, statement: str) -> bool:
-        """True if there is a statement that resembles one."""
         return next(self.find(statement), None) is not None
 
 
@@ -188,7 +185,6 @@ def _content(statement: str) -> tuple[ContentWord, ...]:
 
 
 def _measures(statement: str, words: Iterable[ContentWord]) -> frozenset[str]:
-    """The numbers, units, days and months of a statement, numerals as digits."""
     measures = set()
     for word in words:
         text = word.text

@@ -61,7 +61,7 @@ class _EditRange:
 
 
 def edit(document: Document, change: EditSection) -> EditResult:
-    """Change one section; without a difference the text stays the same.
+    """Without a difference the text stays the same.
 
     Raises SectionProblem: missing, ambiguous, changed since, or the change escapes it. TextProblem:
     a text that cannot be stored. UsageProblem: conflicting options.
@@ -224,7 +224,6 @@ def _compose(document: Document, target: _EditRange, text: str) -> str:
 
 
 def _first_safe(document: Document, target: _EditRange, text: str, candidates: list[str]) -> str:
-    """The first candidate that differs only in the range; raises `body-escapes-section`."""
     for candidate in candidates:
         if _differs_inside_only(document, target, parse(candidate)):
             return candidate
@@ -352,7 +351,6 @@ def find_words(words: str, text: str) -> list[tuple[int, int]]:
 
 
 def _show_command(change: EditSection) -> str:
-    """The command that shows the text of a change's section."""
     options = [] if change.section else ["preamble"]
     return " ".join(
         [

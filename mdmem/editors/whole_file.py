@@ -10,7 +10,6 @@ from mdmem.text.document import Document, clean_input, parse
 
 
 def new_texts(edit: WholeFileEdit) -> tuple[str, ...]:
-    """The texts that an edit brings in."""
     return (edit.replacement,) if isinstance(edit, ReplaceText) else (edit.text,)
 
 
@@ -49,12 +48,10 @@ def edit(document: Document | None, change: WholeFileEdit, is_log: bool) -> Edit
 
 
 def missing(path: str) -> PathProblem:
-    """The failure for a file or a folder that is not there."""
     return PathProblem("file-not-found", f"{path} does not exist")
 
 
 def append_only(path: str) -> SectionProblem:
-    """The failure for a change of a day's log that does not add to its end."""
     return SectionProblem(
         "append-only",
         f"{path} is a daily log: entries can only be added",

@@ -60,7 +60,6 @@ class AtomTriple:
 
     @property
     def members(self) -> tuple[int | None, int | None, int | None]:
-        """Its numbers in the base and in both sides."""
         return self.base, self.sides[0], self.sides[1]
 
 
@@ -79,7 +78,6 @@ class MergedText(NamedTuple):
 def merge_atoms(
     versions: tuple[Sequence[Atom], Sequence[Atom], Sequence[Atom]], kind: AtomKind
 ) -> list[AtomTriple]:
-    """The atoms of a base and two sides that remain, in order."""
     base, ours, theirs = versions
     matcher = _AtomMatcher(base, (ours, theirs), kind)
     matcher.match()
@@ -155,8 +153,6 @@ def versions_of_sides(
 
 
 class _AtomMatcher:
-    """Matches by one rule after the other; what both sides have in common comes first."""
-
     def __init__(
         self,
         base: Sequence[Atom],
@@ -171,7 +167,6 @@ class _AtomMatcher:
         )
 
     def triples(self) -> Iterable[AtomTriple]:
-        """Each triple once."""
         return dict.fromkeys((*self.of_base, *self.of_sides[0], *self.of_sides[1]))
 
     def match(self) -> None:
@@ -286,7 +281,6 @@ class _AtomMatcher:
     def by_name(
         self, name: Callable[[Atom], Hashable], side: int, gone: list[int], new: list[int]
     ) -> Iterator[tuple[int, int]]:
-        """Match atoms with a name that each version has once."""
         counts = [Counter(map(name, atoms)) for atoms in (self._base, self._sides[side])]
         numbers = {name(self._sides[side][n]): n for n in new}
         for old in gone:
@@ -297,14 +291,12 @@ class _AtomMatcher:
                     yield old, number
 
     def by_likeness(self, side: int, gone: list[int], new: list[int]) -> Iterator[tuple[int, int]]:
-        """Match likely pairs, each atom once."""
         assert self._kind.likely is not None
         atoms = [self._base[n] for n in gone], [self._sides[side][n] for n in new]
         for _, a, b in one_to_one(self._kind.likely(*atoms)):
             yield gone[a], new[b]
 
     def by_place(self, side: int, gone: list[int], new: list[int]) -> Iterator[tuple[int, int]]:
-        """Match atoms between the same neighbours, one after the other."""
         old_runs = unmatched_between(
             range(len(self._base)),
             {n: n for n, triple in enumerate(self.of_base) if triple.sides[side] is not None},

@@ -29,7 +29,6 @@ class TextForm:
 
     @classmethod
     def of(cls, *texts: str) -> TextForm:
-        """The form of a base and two sides."""
         boms = [BOM if text.startswith(BOM) else "" for text in texts]
         ends = [_line_end(text) for text in texts]
         bom = max(choices(*boms))
@@ -44,7 +43,6 @@ class TextForm:
         return cls("\n", max(end for end in written if end), bom)
 
     def normal(self, text: str) -> str:
-        """A text as it is merged."""
         text = text.removeprefix(BOM)
         return with_line_end(text, self.read) if self.read else text
 
@@ -54,7 +52,6 @@ class TextForm:
         return self.read or self.written
 
     def final(self, text: str) -> str:
-        """A merged text as it is written."""
         return self.bom + (with_line_end(text, self.written) if self.read else text)
 
 
@@ -81,7 +78,6 @@ class PlannedElement:
 
     @property
     def is_heading(self) -> bool:
-        """True for a heading."""
         return self.unit is None
 
 
@@ -90,13 +86,7 @@ def arrange(
     units: Sequence[Sequence[MergedUnit]],
     children: Callable[[int], Sequence[int]],
 ) -> Iterator[PlannedElement]:
-    """The headings and units of the result.
-
-    Args:
-        sections: merged; the first one is the preamble.
-        units: of each, in order.
-        children: gives the sections in one, in order.
-    """
+    """`sections` begin with the preamble; `children` gives the sections in one, in order."""
     waiting: list[tuple[int, int] | PlannedElement] = [(0, 0)]
     while waiting:
         step = waiting.pop()
@@ -125,7 +115,6 @@ _SETEXT = late.pattern(r"[\s\S]*[\r\n]")
 def identities(
     versions: Sequence[Version], sections: SectionMatches, units: UnitMatches
 ) -> Iterator[list[Hashable]]:
-    """Each version's element identities: triples, except for second sections of one triple."""
     triples_of = zip(
         (range(len(sections.triples)), *sections.in_sides),
         (units.in_base, *units.in_sides),
@@ -164,7 +153,6 @@ class Gaps:
         return _usual_gaps([base]), _usual_gaps(sides)
 
     def text(self, elements: Sequence[PlannedElement]) -> str:
-        """The text of some elements."""
         if not elements:
             return ""
         pieces = [self.first(), elements[0].text]
@@ -173,7 +161,6 @@ class Gaps:
         return "".join([*pieces, self.last()])
 
     def first(self) -> str:
-        """The gap before the first element."""
         return _merged_gap(self._first) or ""
 
     def last(self) -> str:
@@ -182,7 +169,6 @@ class Gaps:
         return self._line_end if gap is None else gap
 
     def between(self, before: PlannedElement, behind: PlannedElement) -> str:
-        """The gap between two elements."""
         pair = (before.identity, behind.identity)
         gaps = (
             [pairs.get(pair) for pairs in self._by_pair]

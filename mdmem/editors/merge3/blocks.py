@@ -58,7 +58,6 @@ class Prose:
 
     @classmethod
     def read(cls, text: str) -> Prose | None:
-        """Take a paragraph apart; None where its lines are no prose: one without full stops."""
         if "\r" in text or _HARD_BREAK.search(text):
             return None
         read = read_sentences(text)
@@ -78,12 +77,10 @@ class Prose:
 
     @property
     def width(self) -> int:
-        """The length of the longest line."""
         return max(map(len, self.text.split("\n")))
 
 
 def _merge_prose(base: Prose, ours: Prose, theirs: Prose) -> MergedText:
-    """The paragraph with both sides' sentences, in the form of the side that changed it."""
     versions = (base, ours, theirs)
     merged = merge_atoms((base.sentences, ours.sentences, theirs.sentences), _SENTENCE_KIND)
     if not merged:
@@ -164,7 +161,6 @@ class Quote:
 
     @classmethod
     def read(cls, text: str) -> Quote | None:
-        """Take a quote apart; None where it has other blocks, or a line without its mark."""
         matches = [_QUOTE_LINE.fullmatch(line) for line in text.split("\n")]
         lines = [match[1] for match in matches if match]
         callout = _CALLOUT.fullmatch(lines[0]) if lines else None
@@ -221,7 +217,6 @@ def merge_unit(
 
 
 def _merge_as(kind: BlockKind | None, base: str, ours: str, theirs: str) -> MergedText | None:
-    """A table, a quote or a paragraph merged by its parts; None for another block."""
     match kind:
         case BlockKind.PARAGRAPH:
             o, a, b = (Table.read(text) for text in (base, ours, theirs))

@@ -87,7 +87,6 @@ class _List:
 
     @classmethod
     def read(cls, field: str) -> _List | None:
-        """A field's list, empty where it has no value; None for another value."""
         match = _KEY.match(field)
         if match is None:
             return None
@@ -102,14 +101,12 @@ class _List:
         return None
 
     def text(self, line_end: str) -> str:
-        """The field."""
         if self.marker is None:
             return f"{self.key} [{', '.join(self.items)}]{line_end}"
         return line_end.join([self.key, *(f"{self.marker}{item}" for item in self.items), ""])
 
 
 def _merge_lists(base: str | None, ours: str, theirs: str) -> str | None:
-    """A list with both sides' edits, in the greater form; None unless all are lists of scalars."""
     lists = [_List.read(field) for field in (ours, theirs)]
     a, b = lists
     o = _List.read(base) if base is not None else _List("", "", ())
@@ -132,7 +129,6 @@ def _value(item: str) -> str:
 
 
 def _merge_item(base: str | None, ours: str, theirs: str) -> tuple[str, ...]:
-    """One item in the form (quotes) of the side that changed it."""
     return (max((ours, theirs) if base is None else choices(base, ours, theirs)),)
 
 
@@ -146,7 +142,6 @@ def _rank(field: _Field, value: str) -> tuple[float, str]:
 
 
 def _fields(lines: Sequence[str]) -> _Fields:
-    """Fields by key, numbered among equal ones, with lines beneath; comments at the margin too."""
     fields: _Fields = {}
     seen: dict[str, int] = {}
     for key, text in _runs(lines[1:-1]):

@@ -41,7 +41,6 @@ class _SearchRange:
 
 
 _Placement = tuple[int, _Hunk]
-"""A hunk, and its current first line."""
 
 
 def undo(
@@ -49,10 +48,7 @@ def undo(
 ) -> EditResult:
     """Revert the change from `before` to `after` in a document; later changes stay.
 
-    Args:
-        now: the current file; parts that are undone already stay.
-        only: limits the change to the lines of these facts.
-
+    Parts that are undone already stay so; `only` limits the change to the lines of these facts.
     Raises SectionProblem: `revert-conflict` with current (`now`) and reverted lines (`then`).
     """
     changed, old = lines_without_ends(after), lines_without_ends(before)
@@ -85,7 +81,6 @@ def undo(
 
 
 def _section_of(text: str, now: Document, line: int, hunk: _Hunk) -> SectionPath:
-    """The section of the restored lines; of removed or blank ones the one they were in."""
     first = next(
         (number for number, old_line in enumerate(hunk.old_lines) if old_line.strip()), None
     )
@@ -150,7 +145,6 @@ def _lines_of(text: str, facts: frozenset[FactId]) -> set[int]:
 def _parts_about(
     hunk: _Hunk, changed: Sequence[str], added: set[int], removed: set[int]
 ) -> Iterator[_Hunk]:
-    """The parts of a hunk about some lines; the whole if its other lines are blank."""
     new_lines = [line for line in range(hunk.start, hunk.end) if line in added]
     old_lines = [line for line, _ in enumerate(hunk.old_lines, hunk.old_start) if line in removed]
     unselected = [changed[line] for line in range(hunk.start, hunk.end) if line not in added]
@@ -191,7 +185,6 @@ def _strip_blank(lines: Sequence[str]) -> tuple[str, ...]:
 def _search_ranges(
     changed: Sequence[str], current: Sequence[str], after: str, now: Document
 ) -> list[_SearchRange]:
-    """Each section that was moved by itself, and last the rest of the file."""
     now_of = dict(matching_items(changed, current))
     sections = (
         list(_section_ranges(changed, current, parse(after), now))
@@ -239,7 +232,6 @@ def _range_of(hunk: _Hunk, changed: Sequence[str], ranges: Sequence[_SearchRange
 
 
 def _neighbourhood(hunk: _Hunk, within: _SearchRange) -> tuple[int, int]:
-    """The current lines between a hunk's former neighbours."""
     kept = tuple(within.now_of)
     above, below = bisect_left(kept, hunk.start), bisect_left(kept, hunk.end)
     start = within.now_of[kept[above - 1]] + 1 if above else within.now_start
@@ -317,7 +309,6 @@ def _is_undone(
 
 
 def _placement(hunk: _Hunk, changed: Sequence[str], within: _SearchRange) -> _Placement | None:
-    """A hunk's place, without blank lines around it if only these moved; None: changed since."""
     for candidate in (hunk, _without_blank_edges(hunk, changed)):
         line = _line_now(candidate, within, len(changed))
         if line is not None:

@@ -37,7 +37,6 @@ class MergeNotes:
     """Events of a merge, independent of which side is ours.
 
     Args:
-        contradictions: pairs of facts side by side.
         labels: facts kept twice, with each side's kind, until, comment or block id.
         kept: facts that one side removed and the other changed or moved.
         moved: facts that each side moved to another section.
@@ -95,7 +94,6 @@ class NamedAtom(NamedTuple):
 
 
 def named_atoms(document: Document) -> Iterator[NamedAtom]:
-    """All that notes may name in a text: facts, and parts of blocks."""
     if "\r" in document.text:
         document = parse(with_line_end(document.text, "\n"))
     version = Version(SectionTree(document))
@@ -134,11 +132,8 @@ def merge3(
 
     Nothing that a side wrote is lost, doubled or moved elsewhere; where both changed the same part
     of a line, both lines stay, and the notes name them. The rules are those of docs/merging.md.
-
-    Args:
-        base: empty where each side made the file.
-        ours, theirs: the sides.
-        kind: by the path; a renamed day's log is recognised by its text too.
+    `base` is empty where each side made the file. A renamed day's log is recognised by its text,
+    whatever `kind` its path gives it.
     """
     sides = choices(base, ours, theirs)
     if len(sides) == 1:
@@ -220,7 +215,6 @@ def _plan(trees: _Trees, is_daily: bool, line_end: str) -> _Plan:
 def _split(
     trees: _Trees, matches: SectionMatches, is_flat: Callable[[str], bool]
 ) -> tuple[Version, Version, Version]:
-    """The versions in units; an own text equal in all three is one."""
     whole: tuple[set[int], set[int], set[int]] = (set(), set(), set())
     for triple in matches.triples:
         ours, theirs = triple.sides
@@ -243,7 +237,6 @@ def _flat_sections(tree: SectionTree, is_flat: Callable[[str], bool]) -> set[int
 
 
 def _is_log(trees: _Trees) -> bool:
-    """True for a day's log under any name: minutes below one title, which is a day."""
     written = [tree.sections[1:] for tree in trees if len(tree.sections) > 1]
     return bool(written) and all(
         _DAY.match(sections[0].title)

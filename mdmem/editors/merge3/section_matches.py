@@ -25,11 +25,9 @@ class SectionTriple:
 
     @property
     def members(self) -> tuple[list[int], list[int], list[int]]:
-        """The sections of the base, of one side and of the other."""
         return [] if self.base is None else [self.base], *self.sides
 
     def main(self, side: int) -> int | None:
-        """The number of the section in a side; None where that side lacks it."""
         return self.sides[side][0] if self.sides[side] else None
 
 
@@ -61,8 +59,6 @@ _Name = tuple[int, str]
 
 
 class _NewSections:
-    """A side's new sections, matched by name with a renamed one or with each other."""
-
     def __init__(
         self,
         matches: SectionMatches,
@@ -175,7 +171,6 @@ class _TreeMatcher:
             self._to_descend.append((old, new))
 
     def by_path(self) -> None:
-        """Match titles unique on each side in matched sections, recursively."""
         while self._to_descend:
             old, new = self._to_descend.pop()
             old_children, new_children = (
@@ -200,7 +195,6 @@ class _TreeMatcher:
         return titles
 
     def twins(self) -> None:
-        """Match sections with the same title and parent by text, by some of it, or in order."""
         while self._ambiguous:
             groups, self._ambiguous = self._ambiguous, []
             for rule in (self._same_text, self._shared_text, self._as_many):
@@ -242,7 +236,6 @@ class _TreeMatcher:
             yield from zip(olds, news, strict=True)
 
     def by_title(self) -> None:
-        """Match moved sections by titles unique among the rest."""
         olds, news = self._left()
         in_old, in_new = _single(olds, self._old), _single(news, self._new)
         for title, number in in_old.items():
@@ -252,7 +245,6 @@ class _TreeMatcher:
         self.twins()
 
     def by_content(self) -> None:
-        """Match renamed sections by half of the old one's content."""
         olds, news = self._left()
         for pair in self._most_alike(olds, news, lambda shared, size: 2 * shared >= size):
             self.match(*pair)
@@ -308,7 +300,6 @@ class _TreeMatcher:
                 yield (("section", self.matches[child]),)
 
     def by_surroundings(self) -> None:
-        """Match empty sections alone between the same neighbours in the same parent."""
         olds, _ = self._left()
         itself, old_of = (
             {old: old for old in self.matches},

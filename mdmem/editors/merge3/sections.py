@@ -21,10 +21,9 @@ def _remaining_sections(
     units: Sequence[Sequence[MergedUnit]],
     is_minute: Sequence[bool],
 ) -> set[int]:
-    """The numbers of the sections that remain.
+    """Sections of both sides, new and renamed ones, and removed ones with content; with parents.
 
-    Those are sections of both sides, new and renamed ones, and removed ones with content, each with
-    its parents. A minute without its last entry is removed.
+    A minute without its last entry is removed.
     """
     remaining = {0}
     for number, section in enumerate(sections):
@@ -46,8 +45,6 @@ def _remaining_sections(
 
 
 class SectionOrder:
-    """The order of the remaining sections, parent by parent; `is_minute` of a day's log."""
-
     def __init__(
         self,
         trees: tuple[SectionTree, SectionTree, SectionTree],
@@ -70,7 +67,6 @@ class SectionOrder:
             self._all_in.setdefault(sections[number].parent, []).append(number)
 
     def children(self, parent: int) -> list[int]:
-        """A parent's remaining sections in order, by number."""
         everyone = self._all_in.get(parent, [])
         if len(everyone) < 2:
             return everyone
@@ -99,13 +95,11 @@ class SectionOrder:
         ]
 
     def _key(self, number: int) -> Any:
-        """By title, heading and own text; equal ones as in the base."""
         section = self._sections[number]
         base = -1 if section.triple.base is None else section.triple.base
         return section.title, section.heading, [unit.texts for unit in self._units[number]], base
 
     def _minutes(self, side: Sequence[int]) -> Callable[[int], Any]:
-        """A section's minute; other headings have that of the minute before."""
         keys: dict[int, tuple[str, bool, Any]] = {}
         minute = ""
         for number in side:
@@ -122,15 +116,10 @@ _SETEXT_LEVELS = {1: "=", 2: "-"}
 
 @dataclass(slots=True)
 class MergedSection:
-    """A section of the result.
+    """A section of the result, `steps` levels below its `parent` (the number of a triple).
 
-    Args:
-        triple: the section in the three versions.
-        parent: the number of the parent's triple.
-        steps: levels below that.
-        title: without markup; `second_title`: the other side's, if different.
-        heading: as written at `level`; `second_heading` likewise.
-        is_renamed: by a side.
+    `title` is without markup, `heading` as written at `level`. The second ones are the other
+    side's, if different.
     """
 
     triple: SectionTriple
@@ -144,7 +133,6 @@ class MergedSection:
     is_renamed: bool = False
 
     def headings_at(self, level: int) -> list[str]:
-        """Its heading, and the second one, at a level."""
         return [
             _at_level(heading, self.level, level)
             for heading in (self.heading, self.second_heading)
@@ -170,7 +158,6 @@ def _at_level(heading: str, old: int, level: int) -> str:
 def merge_sections(
     base: SectionTree, sides: tuple[SectionTree, SectionTree], matches: SectionMatches
 ) -> list[MergedSection]:
-    """The sections of the result, by the numbers of their triples."""
     merged = [_merge_section(triple, base, sides, matches) for triple in matches.triples]
     _break_circles(merged, base)
     return merged

@@ -198,7 +198,6 @@ def merge_order(
 def _pieces(
     side: Iterable[ItemT], in_both: Collection[ItemT]
 ) -> list[tuple[ItemT | None, list[ItemT]]]:
-    """The runs of items of one side alone, each with the shared item before it."""
     pieces: list[tuple[ItemT | None, list[ItemT]]] = []
     anchor: ItemT | None = None
     is_behind_anchor = True

@@ -27,14 +27,12 @@ class TableLine:
 
     @classmethod
     def read(cls, line: str) -> TableLine:
-        """Take a line apart."""
         match = _FRAME.fullmatch(line)
         assert match is not None, "it matches any line"
         return cls(match[1], tuple(_BAR.split(match[2])), match[3])
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The cells without the space around them."""
         return tuple(cell.strip() for cell in self.cells)
 
     def __str__(self) -> str:
@@ -43,15 +41,12 @@ class TableLine:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: its header, the delimiter row beneath, and the rows."""
-
     head: TableLine
     rule: TableLine
     rows: tuple[TableLine, ...]
 
     @classmethod
     def read(cls, text: str) -> Table | None:
-        """The table of a block; None where it is none."""
         lines = text.split("\n")
         if len(lines) < 2 or "|" not in lines[0] or "\r" in text or not _RULE.fullmatch(lines[1]):
             return None
@@ -60,7 +55,6 @@ class Table:
 
     @property
     def lines(self) -> tuple[TableLine, ...]:
-        """All lines."""
         return (self.head, self.rule, *self.rows)
 
     @property
@@ -71,7 +65,6 @@ class Table:
         return len(widths) == 1, self.head.start, self.head.end, is_spaced
 
     def column(self, number: int) -> _Column:
-        """A column, known by its header."""
         cells = frozenset(
             (row.words[0], row.words[number])
             for row in self.rows
@@ -169,7 +162,6 @@ def _is_changed(old: _Row, new: _Row) -> bool:
 
 
 def _likely_rows(old: Sequence[_Row], new: Sequence[_Row]) -> Iterable[Ranked]:
-    """Rows that share half of their cells, those with the most first."""
     cells = [{n: [*_shared(row, row)] for n, row in enumerate(rows)} for rows in (old, new)]
     return half_in_common(cells[0], cells[1])
 
@@ -191,8 +183,6 @@ _ROW_KIND = AtomKind(
 
 
 class _Writer:
-    """Writes a table in the form of the side that changed it; its own lines as they are there."""
-
     def __init__(
         self,
         tables: tuple[Table, Table, Table],
@@ -214,7 +204,6 @@ class _Writer:
         ]
 
     def text(self) -> str:
-        """The table."""
         head = tuple(column.atoms[0].header for column in self._columns)
         lines = [self._line(head, [table.head for table in self._tables]), self._rule()]
         for triple in self._rows:

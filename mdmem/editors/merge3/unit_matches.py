@@ -46,14 +46,11 @@ class UnitMatches:
 
 
 _Scope = tuple[Sequence[int], tuple[Sequence[int], Sequence[int]]]
-"""Units of the base and of both sides, in order."""
 _Pair = tuple[int, int, bool]
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """Units that a side lacks (`gone`) and new ones, among all of their scope."""
-
     old_version: Version
     new_version: Version
     gone: Sequence[int]
@@ -67,8 +64,6 @@ _Rule = Callable[[_Candidates], Iterator[_Pair]]
 
 
 class _UnitMatcher:
-    """Collects triples; `is_set` tells which sections are sets."""
-
     def __init__(
         self,
         base: Version,
@@ -188,7 +183,6 @@ class _UnitMatcher:
         scope: _Scope,
         rules: Sequence[_Rule],
     ) -> None:
-        """Match units that the first of `to` lacks with its new ones, rule by rule."""
         side = to[0]
         for rule in rules:
             if not gone or not new:
@@ -302,7 +296,6 @@ class _UnitMatcher:
                     triples[new[0]] = triple
 
     def _is_reworded(self, side: int, unit: int, other: int) -> bool:
-        """True if one of two facts of the sides begins with the words of the other, or is alike."""
         units = (self._sides[side].units[unit], self._sides[1 - side].units[other])
         first, second = (each.words_of_fact for each in units)
         length = min(len(first), len(second))
@@ -315,7 +308,6 @@ class _UnitMatcher:
     # What both sides brought in.
 
     def _new_elsewhere(self, scopes: Iterable[_Scope], name: Name) -> None:
-        """Match what each side alone has once, in any section."""
         ours, theirs = (
             [n for scope in scopes for n in scope[1][side] if self._is_new(side, n)]
             for side in (0, 1)
@@ -332,7 +324,6 @@ class _UnitMatcher:
             self._join(*pair)
 
     def _new_key_on_both(self, scope: _Scope) -> None:
-        """Match facts that alone have a key on each side, which the base lacks there."""
         base, units = scope
         ours, theirs = ([n for n in units[side] if self._is_new(side, n)] for side in (0, 1))
         old_keys = {self._base.units[n].key for n in base} if ours and theirs else ()
@@ -363,7 +354,6 @@ def match_units(
 def _numbered(
     version: Version, units: Iterable[int]
 ) -> Iterator[tuple[tuple[str, str | None, int], int]]:
-    """The texts of units with that of the item that they are in, numbered."""
     seen: Counter[tuple[str, str | None]] = Counter()
     for number in units:
         parent = version.parent_of[number]
@@ -503,7 +493,6 @@ def _by_likeness(candidates: _Candidates, least: float = _MIN_LIKENESS) -> Itera
 
 
 def _by_likeness_alone(candidates: _Candidates) -> Iterator[_Pair]:
-    """Facts with the same first word, neither of which is like any other."""
     pairs = list(_likenesses(candidates, _MIN_LIKENESS))
     olds, news = Counter(old for _, old, _ in pairs), Counter(unit for _, _, unit in pairs)
     for alike, old, unit in pairs:

@@ -27,8 +27,6 @@ from mdmem.text.scan import BlockKind
 
 
 class UnitOrder:
-    """The remaining units, section by section; `merged` are those of each triple."""
-
     def __init__(
         self,
         versions: tuple[Version, Version, Version],
@@ -44,7 +42,6 @@ class UnitOrder:
                 self._in_parent.setdefault((unit.section, unit.parent), []).append(unit)
 
     def in_section(self, section: int, is_set: bool) -> list[MergedUnit]:
-        """The remaining units of a section (the number of its triple), in order."""
         members = self._sections.triples[section].members
         numbers = [
             [n for member in group for n in version.units_in[member]]
@@ -116,7 +113,6 @@ class UnitOrder:
         number: int,
         wordings: Sequence[str],
     ) -> list[MergedUnit]:
-        """An item as a side words it, and the items beneath it there."""
         first = version.units[number]
         text = parent.texts[wordings.index(first.text)]
         wider = max(0, _offset(text) - _offset(first.text))
@@ -188,7 +184,6 @@ class UnitOrder:
 
     @cached_property
     def _numbered_lists(self) -> list[dict[int, list[int]]]:
-        """The numbers of the list that each numbered item of a version is in."""
         all_lists = list[dict[int, list[int]]]()
         for version in self._versions:
             lists = dict[int, list[int]]()
@@ -204,7 +199,6 @@ class UnitOrder:
         return all_lists
 
     def _remaining(self, version: int, units: Sequence[int], section: int) -> _UnitsByParent:
-        """The remaining units of a version's section that are in the same parent there."""
         by_parent: _UnitsByParent = {}
         triples, parent_of = self._triples_of[version], self._versions[version].parent_of
         for number in units:
@@ -252,16 +246,13 @@ class MergedUnit:
     """A unit of the result.
 
     Args:
-        triple: the unit in the three versions.
         section: the number of its section's triple.
-        unit: as on one of the sides.
         texts: one, or both sides'.
         is_kept: one side removed it, the other changed or moved it.
         is_moved_apart: each side moved it to another section.
         parent: of a list item, the one that it is in; `indent` spaces deep.
         made_of: both sides' texts, sorted, for a text that neither has.
-        pairs: atoms side by side in a block, of which each side wrote one.
-        kept: atoms of a block that one side removed and the other changed.
+        pairs, kept: atoms of a block, as in `MergedText`.
     """
 
     triple: UnitTriple
@@ -299,7 +290,6 @@ class _UnitMerger:
         return None
 
     def only(self, triple: UnitTriple) -> MergedUnit:
-        """A unit of one side, as it is there."""
         side = 0 if triple.sides[0] is not None else 1
         number = triple.sides[side]
         assert number is not None
@@ -314,7 +304,6 @@ class _UnitMerger:
         )
 
     def parent_of_gone(self, triple: UnitTriple) -> UnitTriple | None:
-        """The item around one that a side removed together with it."""
         for side in (0, 1):
             if triple.sides[side] is not None and triple.sides[1 - side] is None:
                 parent = self.parent_in(triple, side + 1)
@@ -322,7 +311,6 @@ class _UnitMerger:
         return None
 
     def parent_in(self, triple: UnitTriple, version: int) -> UnitTriple | None:
-        """The unit that it is in, in a version that has it."""
         number = (triple.base, *triple.sides)[version]
         parent = None if number is None else self._versions[version].parent_of[number]
         return None if parent is None else self._triples_of[version][parent]
@@ -348,7 +336,6 @@ class _UnitMerger:
         return self._sections.in_sides[side][self._sides[side].section_of[number]]
 
     def _merge_single(self, triple: UnitTriple, side: int, number: int) -> MergedUnit | None:
-        """A unit of one side; one of the base is gone unless changed or moved."""
         if (
             triple.base is not None
             and self._sides[side].units[number].text == self._base.units[triple.base].text
@@ -452,7 +439,6 @@ def _break_circle(unit: MergedUnit, merged: Mapping[UnitTriple, MergedUnit | Non
 
 
 def _common_indent(indents: Sequence[int | None]) -> int | None:
-    """The indent of an item that both sides have in one parent."""
     base, ours, theirs = indents
     if ours is None or theirs is None:
         return None
@@ -465,7 +451,6 @@ def _set_place(
     merger: _UnitMerger,
     usual: Mapping[UnitTriple, int],
 ) -> None:
-    """Put an item in the section of those that it is in, indented as its siblings are."""
     chain = [unit, *_around(unit, merged)]
     for outer, inner in pairwise(reversed(chain)):
         inner.section = outer.section
@@ -478,6 +463,5 @@ def _set_place(
 
 
 def _offset(item: str) -> int:
-    """The column of its text."""
     marker = MARKER.match(item)
     return marker.end() if marker else 2

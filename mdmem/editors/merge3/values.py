@@ -74,7 +74,6 @@ class ItemText:
 
     @classmethod
     def read(cls, item: str) -> ItemText:
-        """Take a list item apart."""
         parts = ItemParts.read(item)
         marker = MARKER.match(parts.start)
         start = marker.end() if marker else 0
@@ -161,12 +160,10 @@ def merge_items(
 
 
 def _is_ticked(old: ItemText, item: ItemText) -> bool:
-    """True if an item differs in its checkbox, and in its marker, at most."""
     return replace(item, marker=old.marker, box=old.box) == old
 
 
 def _plain_parts(o: ItemText | None, a: ItemText, b: ItemText) -> list[tuple[str, str, str]]:
-    """Words, kind, until and block id; without a base, words differ only in case and spaces."""
     words = (o.words, a.words, b.words) if o else (max(a.words, b.words), a.words, b.words)
     return [
         words,
@@ -177,7 +174,6 @@ def _plain_parts(o: ItemText | None, a: ItemText, b: ItemText) -> list[tuple[str
 
 
 def _merge_tags(base: str, ours: str, theirs: str) -> str:
-    """The base's tags that no side removed, then the added ones."""
     sides = choices(base, ours, theirs)
     if len(sides) == 1:
         return sides[0]

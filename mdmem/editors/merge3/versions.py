@@ -49,13 +49,9 @@ class _NestedItem:
 
 
 def _read_nested_items(text: str, lines: Sequence[str]) -> list[_NestedItem]:
-    """The items of an outermost one, itself first.
+    """The items of an outermost one, itself first; its `lines` have their ends.
 
     Empty where it has none beneath it, or other blocks that could belong to any.
-
-    Args:
-        text: the whole item.
-        lines: its lines, with their ends.
     """
     if not _NESTED.search(text):
         return []
@@ -117,13 +113,11 @@ def dedented(text: str, spaces: int) -> str | None:
 
 
 def number_of_item(text: str) -> int | None:
-    """The number of a numbered item."""
     match = _NUMBER.match(text)
     return int(match[1]) if match else None
 
 
 def without_number(text: str) -> str:
-    """A numbered item without its number; others as they are."""
     match = _NUMBER.match(text)
     return text[match.end(1) :] if match else text
 
@@ -167,34 +161,28 @@ class Unit:
 
     @property
     def raw(self) -> str:
-        """The text as written."""
         return indented(self.text, self.indent)
 
     @cached_property
     def fact(self) -> Fact | None:
-        """The fact that it states; None for other blocks and items without words."""
         return (
             parse_item(self.text) if self.kind is BlockKind.ITEM and has_words(self.text) else None
         )
 
     @cached_property
     def key(self) -> str | None:
-        """The key of its fact, normalised."""
         return normalise_key(self.fact.key) if self.fact and self.fact.key else None
 
     @cached_property
     def words_of_fact(self) -> list[str]:
-        """The words of its fact, folded."""
         return normalise(self.fact.text).split() if self.fact else []
 
     @property
     def unnumbered(self) -> str:
-        """The text without the number of a numbered item."""
         return without_number(self.text) if self.kind is BlockKind.ITEM else self.text
 
     @cached_property
     def words(self) -> str:
-        """The text with white space folded."""
         return fold_space(self.text)
 
     @cached_property
@@ -214,7 +202,6 @@ class Unit:
 
     @cached_property
     def table(self) -> Table | None:
-        """The table that it is."""
         return Table.read(self.text) if self.kind is BlockKind.PARAGRAPH else None
 
 
@@ -274,7 +261,6 @@ class SectionTree:
         self._units: dict[int, tuple[tuple[Unit, int, int], ...]] = {}
 
     def path(self, number: int) -> tuple[str, ...]:
-        """The titles from the outermost section to this one."""
         titles: list[str] = []
         while number:
             titles.append(self.sections[number].title)
@@ -286,16 +272,13 @@ class SectionTree:
         return self.path(number), self.sections[number].heading, self.own(number)
 
     def own(self, number: int) -> str:
-        """The own text of a section."""
         section = self.sections[number]
         return self.document.slice(section.body, section.end)
 
     def units(self, number: int) -> tuple[Unit, ...]:
-        """The units of a section's own text."""
         return tuple(unit for unit, _, _ in self.units_with_lines(number))
 
     def units_with_lines(self, number: int) -> tuple[tuple[Unit, int, int], ...]:
-        """The units of a section's own text, each with its first line and the line after it."""
         units = self._units.get(number)
         if units is None:
             section = self.sections[number]
@@ -306,7 +289,6 @@ class SectionTree:
         return units
 
     def whole_with_lines(self, number: int) -> tuple[tuple[Unit, int, int], ...]:
-        """A section's own text as one unit, without blank lines around it; none if blank."""
         section = self.sections[number]
         start, end = section.body, section.end
         while start < end and is_blank(self.document.lines[start]):
@@ -359,7 +341,6 @@ def _read_sections(document: Document) -> tuple[VersionSection, ...]:
 
 
 def _spans(document: Document, start: int, end: int) -> Iterator[tuple[BlockKind | None, int, int]]:
-    """Blocks that begin in some lines, and runs of lines in none."""
     line = start
     for kind, first, last in document.spans_in(start, end):
         if first >= line:
@@ -389,7 +370,6 @@ class Version:
         units: of the whole text; `section_of` has their sections, `units_in` the reverse.
         line_of: the first line of each unit.
         parent_of: the unit that each unit, a list item, is in.
-        elements: headings and units in order.
         gaps: before each element, and after the last.
     """
 
@@ -458,7 +438,6 @@ class Version:
         self._gap, self._line = document.slice(start, end)[len(text) :], end
 
     def text_of(self, element: Element) -> str:
-        """The text of an element."""
         return (
             self.sections[element.number].heading
             if element.is_heading
