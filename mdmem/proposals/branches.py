@@ -56,7 +56,6 @@ class ProposedBranch:
 def read_branches(
     workspace: Workspace, refs: Iterable[ProposalRef], head: CommitId | None
 ) -> list[ProposedBranch]:
-    """Read branches in one go; `head` is what they are compared with."""
     refs, repository = list(refs), workspace.repository
     ahead = branch_commits.commits_not_in(repository, [ref.tip for ref in refs], head)
     chains = [_chain(ahead, ref.tip) for ref in refs]
@@ -90,7 +89,6 @@ def _chain(ahead: Mapping[CommitId, BranchCommit], tip: CommitId) -> tuple[Branc
 def _base(
     workspace: Workspace, ref: ProposalRef, chain: Sequence[BranchCommit], head: CommitId | None
 ) -> CommitId | None:
-    """Where a branch left HEAD's history, or last merged it."""
     if not chain:
         return ref.tip
     if head is not None and any(len(commit.parents) > 1 for commit in chain):
@@ -99,8 +97,6 @@ def _base(
 
 
 class _Folders:
-    """The repository's workspaces, by which the owner of a changed file is found."""
-
     def __init__(self, workspace: Workspace) -> None:
         self._settings = workspace.settings
         self._own = os.fsencode(workspace.repository.prefix)
@@ -143,7 +139,6 @@ class _Folders:
         )
 
     def _memory_path(self, change: BlobChange) -> FilePath | None:
-        """The path in the workspace of a file that may hold memory, else None."""
         if not change.is_plain or not change.path.startswith(self._own) or self._owner(change.path):
             return None
         name = os.fsdecode(change.path.removeprefix(self._own))
@@ -185,7 +180,6 @@ def read_each(
 
 
 def waiting(workspace: Workspace) -> Waiting:
-    """Count this workspace's open proposals, and find when the oldest began."""
     refs = list(open_proposals(workspace).values())
     if not refs:
         return Waiting()
@@ -240,22 +234,17 @@ def safe_actor(actor: str | None) -> str:
 
 
 def own_branch(actor: str | None) -> tuple[str, str]:
-    """The id and the full branch name of an actor's proposal on this machine."""
     return _id_and_name(actor, host_name())
 
 
 def own_ref(workspace: Workspace, actor: str | None) -> ProposalRef | None:
-    """An actor's open proposal on this machine."""
     return open_proposals(workspace).get(own_branch(actor)[0])
 
 
 def new_branch(
     workspace: Workspace, actor: str | None, content: str, decided: Collection[str]
 ) -> tuple[str, str]:
-    """The id and name of a branch made of the content; new here, and to the `decided` ids.
-
-    Raises: ProposalProblem (`too-many-proposals`).
-    """
+    """New here, and to the `decided` ids. Raises: ProposalProblem (`too-many-proposals`)."""
     open_refs = open_proposals(workspace)
     require_few(open_refs)
     closed_refs = branch_commits.list_refs(workspace.repository, CLOSED)
@@ -272,7 +261,6 @@ def _id_and_name(actor: str | None, ending: str) -> tuple[str, str]:
 
 
 def require_few(open_refs: Collection[str]) -> None:
-    """Refuse a proposal above the maximum. Raises: ProposalProblem (`too-many-proposals`)."""
     if len(open_refs) >= MOST_PROPOSALS:
         hint = f"{verb('accept')} or {verb('reject')} some; to list them: {verb('proposals')}"
         raise ProposalProblem(
@@ -292,7 +280,6 @@ def with_id(message: str, proposal: str) -> str:
 
 
 def open_proposals(workspace: Workspace) -> dict[str, ProposalRef]:
-    """Open proposals by id."""
     refs = branch_commits.list_refs(workspace.repository, _PREFIX, MADE)
     key = user_key(workspace.environment)
     proposals = {}
@@ -304,7 +291,6 @@ def open_proposals(workspace: Workspace) -> dict[str, ProposalRef]:
 
 
 def parse_ref(name: str, tip: CommitId) -> ProposalRef | None:
-    """A proposal by the full name of its branch; None for any other branch."""
     match = _NAME.fullmatch(name)
     if match is None:
         return None
@@ -400,7 +386,6 @@ def find_proposal(workspace: Workspace, named: str) -> ProposalRef:
 
 
 def require_movable(repository: Repository, ref: ProposalRef) -> None:
-    """Refuse a branch that a work tree has. Raises: ProposalProblem (`checked-out`)."""
     if (folder := branch_commits.checked_out_in(repository, ref.name)) is not None:
         message = f"the branch of {ref.id} is checked out in {folder}"
         raise ProposalProblem(

@@ -35,14 +35,11 @@ Token = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class OpenPart:
-    """An open part with its proposal."""
-
     proposal: Proposal
     part: Part
 
     @property
     def listed(self) -> ListedPart:
-        """The part as a list shows it."""
         proposal, view = self.proposal.view, self.part.view
         return ListedPart(
             proposal=proposal.id,
@@ -88,7 +85,6 @@ def _oldest(values: Values) -> datetime:
 
 
 def _section_number(candidate: OpenPart) -> int:
-    """The number of a part's section in its file; new sections come last."""
     part = candidate.part
     sections = part.source.base.sections if part.source else ()
     paths = [section.path for section in sections]
@@ -128,7 +124,6 @@ def _tokens(candidate: OpenPart, keys: Counter[tuple[str, str]]) -> set[Token]:
 
 
 def _values(candidates: Iterable[OpenPart]) -> Values:
-    """The values of an item, newest first: parts that make the same change are one."""
     newest = sorted(candidates, key=lambda each: each.listed.since, reverse=True)
     values: list[list[OpenPart]] = []
     for each in newest:
@@ -141,7 +136,6 @@ def _values(candidates: Iterable[OpenPart]) -> Values:
 
 
 def _make_the_same(one: OpenPart, other: OpenPart) -> bool:
-    """True for the same text, or for the same value of a key in other words."""
     if _change(one) == _change(other):
         return True
     a, b = _new_fact(one), _new_fact(other)
@@ -167,12 +161,10 @@ def _change(candidate: OpenPart) -> tuple[object, ...]:
 
 
 def listed_item(number: int, values: Values) -> ListedItem:
-    """An item as a list shows it."""
     return ListedItem(number, tuple(tuple(each.listed for each in value) for value in values))
 
 
 def places(values: Values) -> list[OpenPart]:
-    """All parts of an item."""
     return [each for value in values for each in value]
 
 
@@ -193,7 +185,6 @@ class ShownPart:
 
     @property
     def is_overtaken(self) -> bool:
-        """True if its place had changed."""
         return bool(self.standing)
 
 
@@ -203,14 +194,11 @@ ShownItem = tuple[tuple[ShownPart, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A list as it was shown."""
-
     stamp: str
     items: tuple[ShownItem, ...]
 
 
 def shown_part(candidate: OpenPart) -> ShownPart:
-    """A part as a list shows it."""
     view = candidate.part.view
     change = (*candidate.pair, view.path, *view.section, view.op, view.old, view.new)
     is_overtaken = view.state is PartState.OVERTAKEN
@@ -234,7 +222,6 @@ def number_items(workspace: Workspace, proposals: Sequence[Proposal]) -> Numbere
 
 
 def shown_items(items: Sequence[Values]) -> tuple[ShownItem, ...]:
-    """Items as a list shows them."""
     return tuple(tuple(tuple(map(shown_part, value)) for value in item) for item in items)
 
 
@@ -265,7 +252,6 @@ def _keep(workspace: Workspace, items: Sequence[Values]) -> str:
 
 
 def is_kept(workspace: Workspace, listed: NumberedList) -> bool:
-    """True if what each number of a list means is still kept."""
     path = workspace.state / FOLDER / _name(workspace, listed.stamp)
     return not listed.items or (bool(listed.stamp) and path.exists())
 

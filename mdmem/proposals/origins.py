@@ -29,7 +29,6 @@ _DECISIONS = {
     "Rejects": PartState.REJECTED,
     "Closes": PartState.SUPERSEDED,
 }
-"""The state of the parts that each trailer names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,6 @@ class DecidedPart:
     text: str | None
     proposed_by: str | None = None
     is_removal: bool = False
-    """The part was to remove the fact."""
 
 
 Decisions = dict[str, dict[PartName, DecidedPart]]
@@ -112,7 +110,6 @@ def _decided(commit: CommitId, time: int, message: str) -> Iterator[DecidedPart]
 
 
 def says_the_same(part: DecidedPart, fact: FactId, text: str) -> bool:
-    """True if a rejected part says nearly what a fact says."""
     return part.name == fact or (part.text is not None and sameness.resemble(text, part.text))
 
 
@@ -143,8 +140,6 @@ class ProposedNote:
 
 
 class ProposedNotes:
-    """A proposal's commits with notes, oldest first, its actor and its reason."""
-
     def __init__(
         self, notes: Sequence[ProposedNote], actor: str | None, reason: str | None
     ) -> None:
@@ -173,7 +168,6 @@ class ProposedNotes:
                 self._promotes.setdefault(fact, []).append(log)
 
     def of_fact(self, path: FilePath, fact: FactId) -> ProposedNote | None:
-        """The last commit that changed a fact, else its file."""
         return self._by_fact.get((path, fact)) or self._by_path.get(path)
 
     def marks(self) -> tuple[ProposedNote, ...]:
@@ -202,20 +196,16 @@ class ProposedNotes:
         return tuple(pair for fact in self._supersedes for pair in self.supersedes(fact))
 
     def contradicts(self, fact: FactId) -> tuple[tuple[FactId, FactId], ...]:
-        """The contradictions of a fact that the commits state."""
         return tuple(dict.fromkeys(self._contradicts.get(fact, ())))
 
     def keys(self, fact: FactId) -> tuple[tuple[FactId, str], ...]:
-        """The attributes of a fact that the commits state."""
         return tuple(dict.fromkeys(self._keys.get(fact, ())))
 
     def promotes(self, fact: FactId) -> tuple[FactId, ...]:
-        """The log entries that a fact promotes, as the commits state."""
         return tuple(dict.fromkeys(self._promotes.get(fact, ())))
 
 
 def read_notes(workspace: Workspace, branches: Sequence[ProposedBranch]) -> list[ProposedNotes]:
-    """Read branches' notes in one go."""
     parsed = [_parsed_commits(branch) for branch in branches]
     unquoted = [
         change

@@ -49,14 +49,12 @@ class OwnFiles(CommitFiles):
         self._left_out: dict[FilePath, list[Part]] = defaultdict(list)
         self._seen: dict[FilePath, bytes | None] = {}
         self.parts: list[Part] = []
-        """The own open parts."""
         for part in rewriting.in_order(self.waiting):
             is_own = part.view.state is PartState.OPEN and part.view.origin.actor == actor
             (self._own if is_own else self._left_out)[part.view.path].append(part)
             self.parts += [part] if is_own else []
 
     def read(self, path: FilePath) -> bytes | None:
-        """The bytes of a file as the actor sees it; None where there is none."""
         if path not in self._seen:
             self._seen[path] = self._read(path)
         return self._seen[path]
@@ -83,7 +81,6 @@ class OwnFiles(CommitFiles):
         return CommitFiles(self.repository, commit).read(path) if commit else None
 
     def paths(self) -> list[FilePath]:
-        """The paths of all files, those that are proposed too."""
         paths = list(self._workspace.memory_files()) if self._on_disk else super().paths()
         return list(dict.fromkeys((*paths, *self._own)))
 

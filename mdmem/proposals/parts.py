@@ -64,7 +64,6 @@ class Part:
 
     @property
     def name(self) -> PartName:
-        """The name of the part."""
         return self.view.name
 
     @property
@@ -97,14 +96,12 @@ class StandingMemory:
         self._statements: dict[FilePath, tuple[StatementIndex, list[FactId]]] = {}
 
     def file(self, path: FilePath) -> FileFacts:
-        """A file as it is on disk."""
         if path not in self._files:
             data = files.read(files.path_on_disk(self._workspace.root, path))
             self._files[path] = FileFacts(parse_bytes(data) if data is not None else EMPTY)
         return self._files[path]
 
     def versions(self, path: FilePath, base: FileFacts, tip: FileFacts) -> FileVersions:
-        """The versions of a file that a proposal changes."""
         if (path, id(base)) not in self._bases:
             now = self.file(path).document
             renamed, to_now = (
@@ -118,7 +115,6 @@ class StandingMemory:
         return FileVersions(path=path, base=base, tip=tip, base_now=base_now, to_now=to_now)
 
     def is_log(self, path: FilePath) -> bool:
-        """True for a daily log."""
         return self._workspace.kind_of(path) is FileKind.DAILY
 
     def live(self, fact: FactId) -> list[Occurrence]:
@@ -179,7 +175,6 @@ class StandingMemory:
         return is_stated and commit is not None and parse_message(commit.message).op is None
 
     def resembling(self, path: FilePath, text: str) -> Iterator[FactId]:
-        """Similar facts of a file."""
         if path not in self._statements:
             facts = self.file(path)
             items = [item for section in facts.paths for item in facts.in_section(section)]
@@ -192,8 +187,6 @@ class StandingMemory:
 
 
 class PartReader:
-    """Reads the parts of one proposal."""
-
     def __init__(
         self,
         workspace: Workspace,
@@ -209,7 +202,6 @@ class PartReader:
         self._memory = memory
 
     def of_file(self, file: FileVersions) -> list[Part]:
-        """The parts of one file's change."""
         now, is_log = self._memory.file(file.path), self._memory.is_log(file.path)
         renamed, paths = pieces.with_paths_of(file.base.document, file.tip.document)
         base = file.base if renamed is file.base.document else FileFacts(renamed)

@@ -51,7 +51,6 @@ class FileFacts:
         )
 
     def in_section(self, path: SectionPath) -> tuple[Item, ...]:
-        """The facts of a section's own text; none if there is no such section."""
         if path not in self._items:
             ranges = self._ranges.get(path, ())
             self._items[path] = tuple(
@@ -80,7 +79,6 @@ class FileFacts:
 
     @cached_property
     def by_fact(self) -> dict[FactId, list[tuple[SectionPath, Item]]]:
-        """The items that state each fact, with their sections."""
         holders: dict[FactId, list[tuple[SectionPath, Item]]] = {}
         for path in self._ranges:
             for item in self.in_section(path):
@@ -88,22 +86,18 @@ class FileFacts:
         return holders
 
     def holders(self, fact: FactId, section: SectionPath | None) -> tuple[Item, ...]:
-        """The items that state a fact in a section, or in the whole file (None)."""
         if section is None:
             return tuple(item for _, item in self.by_fact.get(fact, ()))
         return tuple(item for item in self.in_section(section) if item.fact.id == fact)
 
     def only_holder(self, fact: FactId) -> tuple[Item, ...]:
-        """The one item that states a fact; none where several do."""
         same = self.holders(fact, None)
         return same if len(same) == 1 else ()
 
     def ids(self, section: SectionPath) -> frozenset[FactId]:
-        """The facts of a section."""
         return frozenset(item.fact.id for item in self.in_section(section))
 
     def key_holders(self, section: SectionPath, key: str) -> tuple[Item, ...]:
-        """A section's items with a key."""
         wanted = normalise(key)
         return tuple(
             item
@@ -133,7 +127,6 @@ def _tidied(text: str) -> str:
 
 
 def written_lines(text: str) -> list[str]:
-    """The lines that are not blank, without trailing white space."""
     return [line.rstrip() for line in text.split("\n") if not is_blank(line)]
 
 
@@ -156,21 +149,17 @@ class ItemPlace:
 
 @dataclass(frozen=True, slots=True)
 class FactPiece:
-    """The change of one fact from `old` to `new`, either of them perhaps None."""
-
     old: ItemPlace | None
     new: ItemPlace | None
 
     @property
     def place(self) -> ItemPlace:
-        """The new place; the old one for a removal."""
         place = self.new or self.old
         assert place is not None
         return place
 
     @property
     def fact(self) -> FactId:
-        """The fact added, else the one removed."""
         return self.place.item.fact.id
 
 
@@ -193,12 +182,10 @@ class SectionPiece:
 
     @property
     def section(self) -> SectionPath:
-        """The new path; the old one for a removal."""
         return self.new if self.new is not None else self.old or ()
 
     @property
     def name(self) -> str:
-        """The part's name in the trailer of a decision."""
         return _part_name(self.section, self.etag)
 
 
@@ -265,7 +252,6 @@ def _by_place(facts: FileFacts, items: Iterable[Item]) -> dict[tuple[SectionPath
 
 
 def _relabelled(before: Sequence[Item], after: Sequence[Item]) -> Iterator[tuple[Item, Item]]:
-    """Facts with the same words whose kind, tags, expiry, marks or lines beneath changed."""
     earlier: dict[FactId, list[Item]] = {}
     for item in before:
         earlier.setdefault(item.fact.id, []).append(item)
@@ -322,7 +308,6 @@ def _without_facts(tip: FileFacts, changed: Iterable[FactPiece]) -> Document:
 
 
 def _line_above(lines: Mapping[int, str], number: int) -> str:
-    """The nearest line above that was not removed, or empty."""
     return next((lines[above] for above in range(number - 1, -1, -1) if lines[above]), "")
 
 
@@ -453,7 +438,6 @@ def _bounds(document: Document, path: SectionPath) -> tuple[int, int] | None:
 def renamed_pieces(
     pieces: Iterable[FactPiece], paths: Mapping[SectionPath, SectionPath]
 ) -> tuple[FactPiece, ...]:
-    """Pieces for a file whose sections have other paths now."""
     return (
         tuple(
             FactPiece(old=_moved(piece.old, paths), new=_moved(piece.new, paths))

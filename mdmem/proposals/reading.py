@@ -51,7 +51,6 @@ def _share(asked: frozenset[str], text: str) -> float:
 
 
 def _stems(text: str) -> frozenset[str]:
-    """The words of a text without English endings."""
     return frozenset(_stem(word) for word in _WORD.findall(normalise(text)))
 
 
@@ -73,7 +72,6 @@ class Proposal:
 
     @property
     def ref(self) -> ProposalRef:
-        """The ref of its branch."""
         return self.branch.ref
 
 
@@ -103,7 +101,6 @@ def read_standing(
 
 
 def to_decide(read: Iterable[Proposal]) -> list[Proposal]:
-    """Those of the open proposals that are decided here."""
     ahead = (each for each in read if each.branch.is_ahead)
     return [each for each in ahead if each.view.waits or not each.branch.shared_with]
 

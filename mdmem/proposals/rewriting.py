@@ -92,7 +92,6 @@ def _with_part(part: Part, text: str, kind: FileKind, *, is_forced: bool) -> str
 
 
 def text_at(part: Part, text: str, kind: FileKind) -> str | None:
-    """The text of a file in the place of a part."""
     try:
         put = _put(part, text, kind, is_forced=True)
     except SectionProblem:  # other text would change
@@ -156,5 +155,4 @@ def order(part: Part) -> int:
 
 
 def in_order(parts: Sequence[Part]) -> list[Part]:
-    """Parts in the order in which they can be applied."""
     return sorted(parts, key=order)

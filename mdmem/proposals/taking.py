@@ -33,8 +33,6 @@ _SAME_LINE = 0.55
 
 
 class Freshness(Enum):
-    """A piece's relation to the current file."""
-
     FRESH = auto()
     DONE = auto()
     """The file already has all of it."""
@@ -85,7 +83,6 @@ def judge_fact(
 
 
 def _judge_labels(old: ItemPlace, new: ItemPlace, now: FileFacts) -> Judgement:
-    """Judge a change of the labels of a fact whose words stay."""
     holders = now.holders(old.item.fact.id, old.section) or now.only_holder(old.item.fact.id)
     if new.item.raw.rstrip() in [item.raw.rstrip() for item in holders]:
         return Judgement(Freshness.DONE, standing=_text(holders))
@@ -122,14 +119,12 @@ def _judge_addition(place: ItemPlace, base: FileFacts, now: FileFacts, is_log: b
 
 
 def key_rivals(place: ItemPlace, now: FileFacts) -> list[Item]:
-    """The section's items with the same key and another value."""
     fact = place.item.fact
     same = now.key_holders(place.section, fact.key) if fact.key else ()
     return [item for item in same if item.fact.id != fact.id]
 
 
 def _successors(old: ItemPlace, base: FileFacts, now: FileFacts) -> list[Item]:
-    """The replacement of an item: the item with its key, else the most similar one."""
     earlier = base.ids(old.section)
     later = [item for item in now.in_section(old.section) if item.fact.id not in earlier]
     key = old.item.fact.key
@@ -225,7 +220,6 @@ def _notes_other_conflicts(notes: MergeNotes, place: ItemPlace) -> bool:
 def _take_fact(
     piece: FactPiece, goes: Sequence[Item], document: Document, is_log: bool, wording: str | None
 ) -> tuple[str, SectionPath]:
-    """The document with a fact in the place of what `goes`, and its section."""
     new = piece.new
     raw = None if new is None else new.item.raw.rstrip() if wording is None else written(wording)
     if raw is not None and goes:
@@ -238,7 +232,6 @@ def _take_fact(
 
 
 def written(text: str) -> str:
-    """A person's text as a list item."""
     first, *rest = text.strip().replace("\r\n", "\n").split("\n")
     first = first if first.startswith(("- ", "* ", "+ ")) else f"- {first}"
     return "\n".join(
@@ -317,7 +310,6 @@ def judge_section(
 
 
 def _prose(now: FileFacts, *paths: SectionPath) -> str | None:
-    """The prose of the first of some sections that exists, or None."""
     return next((now.prose(path) for path in paths if now.has_section(path)), None)
 
 
@@ -358,7 +350,6 @@ def _judge_renaming(
 def _judge_removal(
     piece: SectionPiece, now: FileFacts, standing: str | None
 ) -> tuple[Judgement, str | None]:
-    """A section can go if its prose is unchanged and its facts are gone."""
     document = now.document
     section = now.section(piece.section)
     if standing is None or section is None:

@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RevertEdit:
-    """Revert a file's change from `before` to `after`, or only its lines of these facts.
-
-    `from_log`: remove the entries of these facts from a daily log.
-    """
+    """`only`: its lines of these facts alone; `from_log`: remove their entries from a daily log."""
 
     path: FilePath
     before: str
@@ -45,8 +42,6 @@ class RevertEdit:
 
 @dataclass(frozen=True, slots=True)
 class InstructionsEdit:
-    """Add mdmem's instructions to agents to a file, or remove them."""
-
     path: FilePath
     remove: bool
     options: WriteOptions
@@ -71,8 +66,6 @@ class PartTaking:
 
 @dataclass(frozen=True, slots=True)
 class AcceptEdit:
-    """Apply a part of a proposal to a file."""
-
     taking: PartTaking
     options: WriteOptions
 
@@ -99,10 +92,10 @@ _MODULES = {
 
 @dataclass(frozen=True, slots=True)
 class EditedText:
-    """A file after an edit.
+    """`fact` is what the edit is about, `superseded` what it replaced.
 
-    `fact` is what the edit is about, `superseded` what it replaced, `retracts` are lines of a daily
-    log no longer counted, `foundations` those of the items before, if looked up.
+    `retracts` are lines of a daily log no longer counted, `foundations` those of the items before,
+    if looked up.
     """
 
     result: EditResult
@@ -135,21 +128,16 @@ class Verb:
 
 
 def name_of(edit: FileEdit) -> str:
-    """The name of an edit's verb, as events have it."""
     return _MODULES[type(edit).__name__].replace("_", "-")
 
 
 def verb_of(edit: FileEdit) -> Verb:
-    """The verb of an edit."""
     found: Verb = import_module(f"mdmem.verbs.{_MODULES[type(edit).__name__]}").VERB
     return found
 
 
 def target_path(workspace: Workspace, edit: FileEdit) -> FilePath:
-    """The file of an edit.
-
-    Raises: PathProblem, SectionProblem (`append-only`), FactProblem (no such fact).
-    """
+    """Raises: PathProblem, SectionProblem (`append-only`), FactProblem (no such fact)."""
     verb_ = verb_of(edit)
     path = verb_.file(workspace, edit)
     require_writable(workspace, path)
@@ -168,10 +156,7 @@ def named_file(workspace: Workspace, file: str | None) -> FilePath:
 
 
 def require_writable(workspace: Workspace, path: FilePath) -> None:
-    """Refuse paths below `extra_paths`, or in another repository.
-
-    Raises: PathProblem (`read-only-path`, `bad-path`).
-    """
+    """Raises: PathProblem (`read-only-path`; `bad-path`: it is in another repository)."""
     if layout.within(path, workspace.settings.extra_paths):
         raise PathProblem(
             "read-only-path",
@@ -187,6 +172,5 @@ def require_writable(workspace: Workspace, path: FilePath) -> None:
 
 
 def _nested_repository(workspace: Workspace, path: FilePath) -> str | None:
-    """The nearest folder above a file that is a repository of its own."""
     folders = accumulate(path.split("/")[:-1], "{}/{}".format)
     return next((folder for folder in folders if (workspace.root / folder / ".git").exists()), None)

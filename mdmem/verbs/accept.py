@@ -19,10 +19,7 @@ from mdmem.wording import field, verb
 
 
 def edit(change: PartTaking, document: Document | None, kind: FileKind) -> EditedText:
-    """Apply a part to a document (None: no such file).
-
-    Raises: ProposalProblem (`overtaken`, unless `anyway`), SectionProblem: other text would change.
-    """
+    """Raises: ProposalProblem (`overtaken`, unless `anyway`), SectionProblem."""
     now, part = document or EMPTY, change.part
     if part.view.state is PartState.OVERTAKEN and not change.anyway:
         raise overtaken(change, part.view.standing)
@@ -82,7 +79,6 @@ def _new_fact(change: PartTaking) -> FactId | None:
 def _supersedes(
     change: PartTaking, new: FactId | None, went: set[FactId], is_log: bool
 ) -> tuple[Supersession, ...]:
-    """The facts that a new one replaces: those removed, and those that the proposal names."""
     if new is None:
         return ()
     stated = [pair.old for pair in change.part.supersedes if pair.old in went or is_log]
@@ -101,7 +97,6 @@ def _edit_section(
 
 
 def overtaken(change: PartTaking, standing: str | None) -> ProposalProblem:
-    """The refusal of a part whose place was changed since, with both texts."""
     view = change.part.view
     now = standing or "nothing"
     message = f"{view.name} is outdated: its target has changed since it was proposed"

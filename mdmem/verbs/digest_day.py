@@ -42,10 +42,7 @@ def edit(document: Document, change: DigestDay) -> EditResult:
 
 
 def take_out(document: Document, facts: Collection[FactId]) -> EditResult:
-    """Remove entries of some facts from a log, and headings of minutes left empty.
-
-    Raises: SectionProblem (`body-escapes-section`).
-    """
+    """Headings of minutes left empty go too. Raises: SectionProblem (`body-escapes-section`)."""
     sections: list[SectionPath] = []
     text = document.text
     for fact in facts:
@@ -59,7 +56,6 @@ def take_out(document: Document, facts: Collection[FactId]) -> EditResult:
 
 
 def _without_heading(document: Document, path: SectionPath) -> str:
-    """The log without the heading of a minute, if nothing is beneath it."""
     section = next((each for each in document.sections if each.path == path), None)
     if (
         section is None
@@ -99,7 +95,6 @@ def _complete_note(note: CommitNote, change: DigestDay, added: tuple[FactId, ...
 
 @lru_cache(maxsize=1024)
 def entry_fact(entry: DayEntry) -> FactId:
-    """The id of an entry as a fact."""
     return parse_item(_item(entry)).id
 
 

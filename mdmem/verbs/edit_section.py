@@ -38,10 +38,7 @@ def _edit(
 
 
 def require_create(workspace: Workspace, edit: EditSection | Remember, path: FilePath) -> None:
-    """Refuse to create a file without `create`, or a second curated one.
-
-    Raises: PathProblem (`file-not-found`, `bad-path`).
-    """
+    """Raises: PathProblem (`file-not-found`; `bad-path`: it would be a second curated file)."""
     if not edit.create:
         raise lookup.missing_file(workspace, path, f"To create it, use {field('create')}.")
     curated = workspace.curated

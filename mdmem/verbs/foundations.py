@@ -28,7 +28,6 @@ _PLAIN_OPS = frozenset(
 
 
 def own_foundation(workspace: Workspace, options: WriteOptions) -> Foundation:
-    """A change's source, which is only claimed where an agent names the user."""
     claimed = trust.is_claim(workspace.origin_of(options.actor), options.source)
     return Foundation(options.source, claimed)
 
@@ -40,9 +39,7 @@ def find_foundations(
     items: Sequence[Item],
     options: WriteOptions,
 ) -> Foundations:
-    """The foundations of a file's items, and of a change.
-
-    Uncommitted lines count as they will once committed: as the user's own, or as claimed by the
+    """Uncommitted lines count as they will once committed: as the user's own, or as claimed by the
     agent at work. Where history cannot be read, every line counts as the user's own.
     """
     own = own_foundation(workspace, options)

@@ -61,10 +61,7 @@ def _with_entry(
 def _stated_item(
     workspace: Workspace, edit: Log, path: FilePath, document: Document, fact: FactId
 ) -> Item | None:
-    """The log entry of a fact that is not superseded, retracted or expired.
-
-    As the successor of another fact it has to be of the same actor and session.
-    """
+    """As the successor of another fact it has to be of the same actor and session."""
     today = workspace.now().date()
     same = [
         each

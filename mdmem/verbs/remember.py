@@ -24,10 +24,7 @@ def _with_iso_day(workspace: Workspace, edit: Remember) -> Remember:
 
 
 def _with_entry(workspace: Workspace, edit: Remember) -> Remember:
-    """Take the id, and by default the text, of the log entry to promote.
-
-    Raises: FactProblem (`fact-not-found`, `fact-ambiguous`).
-    """
+    """Raises: FactProblem (`fact-not-found`, `fact-ambiguous`)."""
     if edit.entry is None:
         return edit
     lines = lookup.current_locations(

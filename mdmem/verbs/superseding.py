@@ -32,10 +32,7 @@ _HINT = "Write it in the section of the fact you mean."
 def edit_text(
     workspace: Workspace, edit: FileEdit, path: FilePath, document: Document | None
 ) -> EditedText:
-    """Edit a document (None: no such file). Raises: MdmemError.
-
-    The item that `supersedes` names is removed from a file that is edited in place.
-    """
+    """The item that `supersedes` names is removed from a file that is edited in place."""
     edited = verb_of(edit).edit(workspace, edit, path, document)
     if (
         document is None
@@ -91,7 +88,6 @@ def _without_superseded(
 
 
 def _is_done(workspace: Workspace, path: FilePath, result: EditResult, name: str) -> bool:
-    """True if a recent edit of the same section removed what a name means."""
     repository, section = workspace.repository, history.section_name(result.section)
     commits = first_parent.read_commits(
         repository, first_parent.newest_commits(repository, path, _MOST_COMMITS)
@@ -173,7 +169,6 @@ def _option(fact: FactId) -> str:
 
 
 def _in_place_hint(workspace: Workspace, edit: Log | Forget, location: FactLocation) -> str:
-    """The command that replaces a fact or removes it."""
     fact = location.item.fact.id
     file = [] if location.path == workspace.curated else [field("file"), shlex.quote(location.path)]
     if not isinstance(edit, Log):
