@@ -50,7 +50,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _merge_versions(versions: Versions) -> int:
-    """Merge by section and fact, else as git merges texts; return the exit status."""
     try:
         result = outcome_of(lambda: _merge_by_section(versions))
     except KeyboardInterrupt:

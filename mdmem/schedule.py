@@ -69,7 +69,6 @@ def service_text(program: Sequence[str]) -> str:
 
 
 def timer_text() -> str:
-    """The text of the timer."""
     return _TIMER.format(marker=_UNIT_MARKER)
 
 
@@ -78,10 +77,7 @@ def _is_ours(text: bytes | None) -> bool:
 
 
 def timer_of(workspace: str) -> str:
-    """A workspace's timer.
-
-    Raises: RepositoryProblem (`cannot-schedule`: the path is too long for a name).
-    """
+    """Raises: RepositoryProblem (`cannot-schedule`: the path is too long for a name)."""
     name = TIMER_NAME.replace("@", f"@{escape_path(workspace)}")
     if len(name) + len(".service") - len(".timer") > _MOST_NAME:
         message = f"systemd cannot name the timer of {workspace}: its path is too long"
@@ -118,10 +114,7 @@ _MARKER_DIGITS = 8
 
 
 def cron_line(program: Sequence[str], workspace: str) -> str:
-    """A workspace's line; `program` are the words that start mdmem.
-
-    Raises: RepositoryProblem (`cannot-schedule`: a path has a line end).
-    """
+    """Raises: RepositoryProblem (`cannot-schedule`: a path has a line end)."""
     words = (*program, "-C", workspace, "run", "--quiet")
     if any(c in word for word in words for c in "\n\r\0"):
         raise RepositoryProblem(
@@ -148,7 +141,6 @@ def with_line(crontab: bytes, workspace: str, added: str) -> bytes:
 
 
 def without_line(crontab: bytes, workspace: str) -> bytes:
-    """Remove a workspace's line from a crontab."""
     return b"".join(
         each for each in crontab.splitlines(keepends=True) if not _is_of(each, workspace)
     )
@@ -188,10 +180,7 @@ _PROGRAM = (sys.executable, "-P", "-m", "mdmem")
 
 
 def schedule(workspace: Workspace, request: Schedule) -> ScheduleResult:
-    """Show how `run` is scheduled every five minutes, or install or remove that.
-
-    Raises: RepositoryProblem (`cannot-schedule`), OSError.
-    """
+    """Raises: RepositoryProblem (`cannot-schedule`), OSError."""
     return (
         _by_systemd(workspace, request)
         if request.system == SYSTEMD
@@ -345,10 +334,7 @@ def _crontab(
     text: bytes = b"",
     may_fail: bool = False,
 ) -> tuple[int, bytes, bytes]:
-    """Call crontab(1): its exit status, output and errors.
-
-    Raises: RepositoryProblem (`cannot-schedule`: no such program, or it failed and may not).
-    """
+    """Return exit status, output and errors. Raises: RepositoryProblem (`cannot-schedule`)."""
     try:
         status, output, errors = converse(["crontab", *words], environment, text, _SECONDS)
     except FileNotFoundError as problem:

@@ -70,7 +70,6 @@ def in_turn(
 
 @contextmanager
 def _turn(state: Path) -> Iterator[None]:
-    """Hold the lock of the pipelines. Raises: RepositoryProblem (`running`)."""
     with ExitStack() as stack:
         try:
             stack.enter_context(files.lock(state / LOCK_NAME, 0))
@@ -216,7 +215,6 @@ def unrecorded(step: str) -> StepRecord:
 
 
 def record_json(record: StepRecord) -> dict[str, Any]:
-    """A record as a line has it."""
     values = asdict(record) | {"time": record.time.isoformat(timespec="milliseconds")}
     return {_NAMES.get(name, name): values[name] for name in _KEYS}
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 def merge_by_section(
     base: bytes, ours: bytes, theirs: bytes, kind: FileKind = FileKind.EVERGREEN
 ) -> MergeResult:
-    """Three versions of a file merged by section and fact, as git's merge driver does it."""
     result: MergeResult = _merging().merge3(base, ours, theirs, kind)
     return result
 
@@ -35,7 +34,6 @@ def _merging() -> ModuleType:
 
 
 def ids_in(data: bytes) -> frozenset[FactId]:
-    """The ids of a text's facts, and of parts of its blocks, that notes on a merge may name."""
     try:
         document = parse_bytes(data)
     except PathProblem:

@@ -48,7 +48,6 @@ def command_line(python: str) -> str:
 
 
 def driver_command(repository: Repository) -> str | None:
-    """The command line that git runs for the driver; None where no settings define it."""
     return repository.setting(f"{_SECTION}.driver")
 
 
@@ -67,7 +66,6 @@ def _may_try(repository: Repository, command: str) -> bool:
 
 
 def _program(command: str) -> Path | None:
-    """The program of a command line that `command_line` could have made; None for any other."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -195,12 +193,10 @@ def uninstall(workspace: Workspace) -> bool:
 
 
 def shared_text(workspace: Workspace) -> str:
-    """The text of the shared attributes with the lines of this workspace."""
     return with_lines(_read(workspace.root / SHARED_PATH), "", _lines(workspace, ""))
 
 
 def drop_own_lines(workspace: Workspace) -> None:
-    """Take the lines of this workspace out of the attributes that are not shared."""
     _edit_attributes(
         attributes_file(workspace.repository),
         lambda text: with_lines(text, workspace.repository.prefix, ()),
@@ -262,7 +258,6 @@ def _patterns(workspace: Workspace) -> Iterator[str]:
 
 
 def _quoted(pattern: str) -> str:
-    """A pattern for a line of attributes, quoted as in C if it has blanks or the like."""
     if not _NEEDS_QUOTES.search(pattern):
         return pattern
     escapes = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -285,7 +280,6 @@ def _is_listed(workspace: Workspace) -> bool:
 
 
 def _merged_paths(workspace: Workspace) -> list[FilePath]:
-    """The memory files merged by section and fact, with today's log and the curated file."""
     settings = workspace.settings
     listed = [
         workspace.curated,
@@ -309,7 +303,6 @@ def _read(path: Path) -> str:
 
 
 def _edit_attributes(path: Path, change: Callable[[str], str]) -> bool:
-    """Change a file of attributes, or remove it if empty; False where nothing changes."""
     before = files.read(path)
     text = change((before or b"").decode("utf-8", "surrogateescape"))
     data = text.encode("utf-8", "surrogateescape")
