@@ -63,7 +63,6 @@ class DreamCandidate:
 
     @property
     def is_own(self) -> bool:
-        """True if it is from a message or an edit of the user's."""
         return self.origin in (TextOrigin.PERSON, TextOrigin.PLAIN_STATEMENT, TextOrigin.MESSAGE)
 
     @property
@@ -86,11 +85,9 @@ class Night:
 
     @property
     def run(self) -> str:
-        """The name of the night in its commits."""
         return f"dream/{self.day.isoformat()}"
 
     def is_new(self, entry: DreamCandidate) -> bool:
-        """True if an entry is judged for the first time."""
         if self.days or self.seen_day is None:
             return entry.day in (self.days or (self.day,))
         return entry.day <= self.day and (not self._knew(entry) or entry.day > self.seen_day)
@@ -99,7 +96,6 @@ class Night:
         return self.seen is not None and self.seen.reaches(entry.begun)
 
     def is_a_week_old(self, entry: DreamCandidate) -> bool:
-        """True if an entry is judged once more."""
         if self.days or self.seen_day is None:
             return entry.day + WEEK in (self.days or (self.day,))
         return self.seen_day < entry.day + WEEK <= self.day
@@ -111,7 +107,6 @@ class Night:
         return self.seen_day < day <= self.day or self.seen_day < day + WEEK <= self.day
 
     def choose(self, entries: Iterable[DreamCandidate]) -> list[DreamCandidate]:
-        """The entries to judge, in the order in which they were said."""
         chosen = [
             replace(entry, is_new=is_new)
             for entry in entries
@@ -121,8 +116,6 @@ class Night:
 
 
 class LogEntries:
-    """All current entries of daily logs, up to a day."""
-
     def __init__(self, entries: Iterable[DreamCandidate]) -> None:
         self.entries = tuple(entries)
         self._statements: StatementIndex | None = None
@@ -132,15 +125,12 @@ class LogEntries:
 
     @property
     def candidates(self) -> Iterator[DreamCandidate]:
-        """Entries of the kinds that may become curated memory."""
         return (entry for entry in self.entries if (entry.kind or "").casefold() in KINDS)
 
     def states_any(self, facts: Iterable[FactId]) -> bool:
-        """True if a current entry states one of these facts."""
         return any(fact in self._by_fact for fact in facts)
 
     def saying(self, candidate: DreamCandidate) -> list[DreamCandidate]:
-        """The entries that say nearly what a candidate says, itself included."""
         if self._statements is None:
             self._statements = StatementIndex(entry.text for entry in self.entries)
         alike = {number: self.entries[number] for number in self._statements.find(candidate.text)}
@@ -155,20 +145,17 @@ class LogEntries:
         )
 
     def cites(self, candidate: DreamCandidate) -> tuple[str, ...]:
-        """All lines of sessions where it was said."""
         return tuple(
             dict.fromkeys(cited for entry in self.saying(candidate) for cited in entry.cites)
         )
 
     def times_of_cites(self) -> dict[str, datetime]:
-        """When cited session lines were said; the first entry of a line counts."""
         times: dict[str, datetime] = {}
         for entry in self.entries:
             times |= {cited: min(entry.said, times.get(cited, entry.said)) for cited in entry.cites}
         return times
 
     def times_of_facts(self) -> dict[FactId, list[datetime]]:
-        """The times at which each fact was said."""
         return {fact: [entry.said for entry in entries] for fact, entries in self._by_fact.items()}
 
 
@@ -354,7 +341,6 @@ def _corrected(fact: FactId, note: ParsedNote | None) -> frozenset[FactId]:
 
 
 def _time_of(occurrence: Occurrence, day: date, zone: tzinfo | None) -> datetime:
-    """The heading's time, else the commit's if on that day, else the start of the day."""
     section = occurrence.entry.section
     if section and is_minute_title(section[-1]):
         minute = time.fromisoformat(section[-1])

@@ -71,7 +71,6 @@ def _supersedes_safely(candidate: DreamCandidate, old: CuratedFact) -> bool:
 
 
 def _key_in_place(old: CuratedFact, attribute: str | None) -> str | None:
-    """The fact's key, if it is that of an attribute."""
     return old.key if old.key is not None and canonical_attribute(old.key) == attribute else None
 
 
@@ -99,7 +98,6 @@ class _Judge:
         self._forms: dict[DreamCandidate, PlainForm] = {}
 
     def _form(self, candidate: DreamCandidate) -> PlainForm:
-        """The plain form of an entry, for the keys of memory before the night."""
         if candidate not in self._forms:
             self._forms[candidate] = (
                 PlainForm(candidate.text, candidate.kind)
@@ -115,7 +113,6 @@ class _Judge:
         return self._forms[candidate]
 
     def _was_removed(self, candidate: DreamCandidate) -> bool:
-        """True if a person removed what an entry says, in its own words or in plain ones."""
         line = self._form(candidate).line
         return self._is_taken_out(candidate) or self._is_taken_out(
             replace(candidate, text=line, fact=fact_id(line))
@@ -196,7 +193,6 @@ class _Judge:
         }
 
     def _settled(self, candidate: DreamCandidate) -> Suggestion | None:
-        """Leave an entry whose words are current, or were removed; else None."""
         if subject_to_forget(candidate.text) is None and self._stands(candidate):
             return leave(candidate, STANDS)
         if self._was_removed(candidate):
@@ -219,7 +215,6 @@ class _Judge:
         return False
 
     def _settle(self, suggestion: Suggestion) -> None:
-        """Count a change as done."""
         candidate, old = suggestion.candidate, suggestion.old
         if old is not None:
             for number in [number for number, fact in enumerate(self._facts) if fact is old]:
@@ -259,7 +254,6 @@ class _Judge:
         return addition
 
     def _holders(self, candidate: DreamCandidate) -> tuple[str | None, list[CuratedFact]]:
-        """The attribute of an entry, by a rule or its own text, with the facts about it."""
         named = (
             canonical_attribute(candidate.attribute),
             canonical_attribute(self._form(candidate).key),
@@ -328,7 +322,6 @@ class _Judge:
         )
 
     def _corrected(self, candidate: DreamCandidate) -> CuratedFact | None:
-        """The only fact that an entry corrects, by its commit."""
         if not candidate.corrects:
             return None
         corrected = [
@@ -360,13 +353,11 @@ class _Judge:
         return [fact for _, fact in (ranked[:1] if is_clear else ranked)]
 
     def _corrects_unknown(self, candidate: DreamCandidate) -> bool:
-        """True if an entry corrects something, and no entry tells what that was."""
         sentence = Sentence.of(candidate.text)
         is_cued = CORRECTS.search(sentence.outside_quotations, sentence.pieces) is not None
         return is_cued and (not candidate.corrects or self._log.states_any(candidate.corrects))
 
     def _related(self, text: str) -> CuratedFact | None:
-        """The only fact that a text resembles."""
         facts = (self._facts[number] for number in self._values.find(text))
         related = [
             fact for fact in facts if fact is not None and likeness(text, fact.value) >= _RELATED
@@ -405,7 +396,6 @@ class _Judge:
 
 
 def subject_to_forget(text: str) -> str | None:
-    """The words behind a request to forget something, or None."""
     match = FORGET_REQUEST.match(text)
     return match["subject"].rstrip(" .!") or None if match else None
 

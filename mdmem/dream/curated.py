@@ -49,7 +49,6 @@ class CuratedFact:
 
     @property
     def value(self) -> str:
-        """The text without the key."""
         return split_key(self.text, self.key)[1] if self.key else self.text
 
 
@@ -74,14 +73,11 @@ class CuratedMemory:
 
 @dataclass(frozen=True, slots=True)
 class SaidTimes:
-    """When cited session lines were said, and the facts that entries state."""
-
     cites: Mapping[str, datetime]
     facts: Mapping[FactId, Sequence[datetime]]
 
 
 def canonical_attribute(name: str | None) -> str | None:
-    """The canonical name for any name of an attribute."""
     folded = normalise(name or "")
     return SAME_KEYS.get(folded, folded) or None
 

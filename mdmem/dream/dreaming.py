@@ -290,7 +290,6 @@ class _NightWork:
     def _plan_file(
         self, path: FilePath, head: CommitId, suggestions: Sequence[Suggestion]
     ) -> list[tuple[Suggestion, PlannedEdit]]:
-        """Plan a file's changes in turn; those that are refused, or change nothing, are noted."""
         edits = [edit_of(suggestion, self.run) for suggestion in suggestions]
         planned = writing.plan_edits(self._workspace, path, head, edits, _REFUSALS)
         done = []
@@ -304,7 +303,6 @@ class _NightWork:
         return done
 
     def _new_proposals(self, plan: _NightPlan) -> list[Suggestion]:
-        """Changes to propose that are not proposed yet."""
         if not plan.decided.proposed:
             return []
         waiting = writing.WaitingParts(self._workspace)
@@ -325,7 +323,6 @@ class _NightWork:
         return [suggestion for suggestion in todo if id(suggestion) not in left]
 
     def _propose_all(self, plan: _NightPlan, todo: Sequence[Suggestion]) -> None:
-        """Propose changes as parts of this machine's open proposal."""
         for number, suggestion in enumerate(todo, 1):
             edit = edit_of(
                 suggestion,
@@ -351,7 +348,6 @@ class _NightWork:
                 self._note_refusal(suggestion, problem)
 
     def _keep(self, plan: _NightPlan) -> None:
-        """Store what this night knew, unless its days were given."""
         if self._days:
             return
         seen = due.read_seen(self._workspace)
@@ -430,7 +426,6 @@ def _with_night_hint(problem: MdmemError) -> MdmemError:
 def _fact_of(
     suggestion: Suggestion, candidate: DreamCandidate | None, result: WriteResult | None
 ) -> FactId:
-    """The fact added, else the one removed, else the entry itself."""
     if suggestion.op in (DreamOp.ADD, DreamOp.UPDATE):
         if result is not None and result.added:
             return result.added[-1]
@@ -451,7 +446,6 @@ def _night_of(workspace: Workspace, trail: Trail, day: date) -> Night:
 
 
 def _stamps(listing: Mapping[FilePath, ListedFile]) -> dict[FilePath, tuple[int, int, int]]:
-    """File stamps that tell of changes on disk."""
     return {
         path: (listed.status.st_mtime_ns, listed.status.st_size, listed.status.st_ino)
         for path, listed in listing.items()
@@ -462,9 +456,7 @@ def _stamps(listing: Mapping[FilePath, ListedFile]) -> dict[FilePath, tuple[int,
 
 
 def dream(workspace: Workspace, request: Dream, say: Say) -> DreamResult:
-    """Judge the entries of past days, and apply or propose their changes.
-
-    Raises: UsageProblem (a day has not ended), RepositoryProblem (`running`), WorkspaceProblem
+    """Raises: UsageProblem (a day has not ended), RepositoryProblem (`running`), WorkspaceProblem
     (`no-model`), PackageProblem (`missing-package`), MdmemError.
     """
     if request.model:
@@ -511,7 +503,6 @@ def _dream(work: _NightWork, step: StepRecorder) -> DreamResult:
 
 
 def figures(result: DreamResult) -> Mapping[str, int]:
-    """The figures for the record of a night."""
     changes = [change for change in result.changes if change.op is not DreamOp.NONE]
     left = [change for change in result.changes if change.op is DreamOp.NONE]
     doubled = sum(change.why in DOUBLED for change in left)

@@ -64,7 +64,6 @@ def read_seen(workspace: Workspace) -> SeenNight | None:
 
 
 def read_kept(state: Path) -> SeenNight | None:
-    """The last night as the state folder has it."""
     try:
         values = json.loads((state / SEEN_NAME).read_bytes())
         if values["version"] == _VERSION:

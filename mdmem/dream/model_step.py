@@ -112,7 +112,6 @@ def _request(
 
 
 def _open(by_rules: Iterable[Suggestion]) -> dict[FactId, Suggestion]:
-    """Suggestions that the rules leave open, by fact; the first of several entries."""
     opened: dict[FactId, Suggestion] = {}
     for rule in by_rules:
         if rule.candidate is not None and _is_open(rule, rule.candidate):
@@ -134,7 +133,6 @@ def _is_open(rule: Suggestion, candidate: DreamCandidate) -> bool:
 
 
 def _near(rules: Sequence[Suggestion], memory: CuratedMemory) -> dict[FactId, list[CuratedFact]]:
-    """The facts that each entry may be about, by the rules, and those most similar."""
     candidates = [rule.candidate for rule in rules if rule.candidate is not None]
     facts = [fact for fact in memory.facts if len(fact.value) <= _MOST_CHARACTERS]
     texts, values = [each.text for each in candidates], [fact.value for fact in facts]
@@ -204,8 +202,6 @@ def merge(
 
 
 class _Merger:
-    """Makes suggestions of the changes of a model."""
-
     def __init__(
         self,
         by_rules: Sequence[Suggestion],
@@ -305,7 +301,6 @@ class _Merger:
         )
 
     def _old(self, change: SuggestedChange, candidate: DreamCandidate) -> CuratedFact | None:
-        """The changed fact, if it may be changed and no other entry asks for that."""
         old = self._changeable.get(change.old) if change.old is not None else None
         return (
             old if old is not None and self._changed.get(old.fact, candidate) is candidate else None
@@ -347,7 +342,6 @@ def _when_declined(rule: Suggestion, candidate: DreamCandidate) -> Suggestion:
 
 
 def _reason(change: SuggestedChange, candidate: DreamCandidate, old: CuratedFact | None) -> str:
-    """The model's words as far as entry and fact hold them."""
     lines: Iterator[SaidLine] = (
         SaidLine(text, candidate.day) for text in (candidate.text, old.value if old else "") if text
     )
@@ -363,15 +357,11 @@ _JUST_NOW = 15 * 60
 
 @dataclass(slots=True)
 class _NightAnswers:
-    """The entries asked about, and the suggested changes as JSON."""
-
     asked: set[FactId] = field(default_factory=set)
     items: list[dict[str, Any]] = field(default_factory=list)
 
 
 class NightModel:
-    """Asks the model for one night, and merges its suggestions with the rules'."""
-
     def __init__(
         self,
         workspace: Workspace,
@@ -400,10 +390,7 @@ class NightModel:
         memory: CuratedMemory,
         is_taken_out: Callable[[DreamCandidate], bool],
     ) -> list[Suggestion]:
-        """One suggestion for each of the rules'; only the first call asks the model.
-
-        Raises: MdmemError: memory cannot be read.
-        """
+        """Only the first call asks the model. Raises: MdmemError: memory cannot be read."""
         is_first = self._heard is None
         if self._heard is None:
             self._heard = self._ask(by_rules, memory)
@@ -488,7 +475,6 @@ class NightModel:
         return True
 
     def _read_answers(self) -> _NightAnswers:
-        """The answers of this night, from before an interruption."""
         with suppress(ValueError, TypeError, KeyError, RecursionError):
             values = json.loads(asking.read_kept_answer(self._workspace.state, self._name, 0) or "")
             return _NightAnswers(

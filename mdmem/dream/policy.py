@@ -48,7 +48,6 @@ class Suggestion:
 
     @property
     def statement(self) -> str:
-        """The text with its key."""
         return f"{self.key}: {self.text}" if self.key else self.text
 
     @property
@@ -58,7 +57,6 @@ class Suggestion:
 
     @property
     def fact(self) -> FactId:
-        """The id of the new fact."""
         return fact_id(self.statement)
 
     @property
@@ -72,7 +70,6 @@ class Suggestion:
 
 
 def leave(candidate: DreamCandidate, why: str) -> Suggestion:
-    """The suggestion to leave an entry where it is."""
     return Suggestion(
         op=DreamOp.NONE,
         candidate=candidate,
@@ -138,7 +135,6 @@ class Decided:
 
 
 def decide(suggestions: Sequence[Suggestion], memory: CuratedMemory, limits: Limits) -> Decided:
-    """Sort changes into those to apply and those to propose."""
     left = tuple(each for each in suggestions if each.op is DreamOp.NONE)
     changes = [
         replace(each, is_sure=each.is_sure and _is_allowed(each))
@@ -176,7 +172,6 @@ def _is_allowed(change: Suggestion) -> bool:
 
 
 def _with_few_losses(changes: Sequence[Suggestion], memory: CuratedMemory) -> list[Suggestion]:
-    """Changes by which a file would lose too many facts are not sure."""
     losses: Counter[FilePath] = Counter()
     kept = []
     for change in changes:
@@ -245,7 +240,6 @@ def _without_overlaps(
 
 
 def _beside_old(change: Suggestion, candidate: DreamCandidate, old: CuratedFact) -> Suggestion:
-    """Add a change beside the fact that it would replace if allowed, else leave the entry."""
     many = old.attribute is None or old.attribute in MANY_VALUED
     if change.op is DreamOp.UPDATE and (
         many or canonical_attribute(candidate.attribute) != old.attribute

@@ -90,7 +90,6 @@ class PlainForm:
 
     @property
     def line(self) -> str:
-        """The text with its key."""
         return f"{self.key}: {self.text}" if self.key else self.text
 
 
@@ -161,7 +160,6 @@ _KEY_STOPS = frozenset(("the", "our", "my", "a", "an", "of", "for", "new", "curr
 
 
 def _value_of(text: str) -> str:
-    """The value alone: without what it is not, what follows, and `now`."""
     value, before = text.strip(), ""
     value = _CONTRAST_FIRST.sub("", value)
     while value != before:
@@ -191,7 +189,6 @@ def _told(text: str) -> Iterator[str]:
 
 
 def _keyed(text: str, attribute: str | None, keys: Collection[str]) -> tuple[str, str] | None:
-    """The key and value that a sentence states, by its own form or for a current key."""
     match, own = _KEY.match(text), key_of(text)
     if match and own and (standing := _standing(own, keys)):
         return standing, _value_of(match["value"])
@@ -204,7 +201,6 @@ def _keyed(text: str, attribute: str | None, keys: Collection[str]) -> tuple[str
 
 
 def _user_attribute(text: str, attribute: str | None) -> tuple[str, str] | None:
-    """The attribute of the user that a sentence states, with its whole value."""
     stated = stated_attribute(Sentence.of(text))
     if stated is None and attribute is not None and (meant := _MEANT.match(text)):
         return attribute, _value_of(meant["value"])
@@ -220,7 +216,6 @@ def _user_attribute(text: str, attribute: str | None) -> tuple[str, str] | None:
 
 
 def _stated(text: str, attribute: str | None) -> Iterator[tuple[str, str]]:
-    """Keys that a sentence may be about, in any words, with their values."""
     if (stated := _user_attribute(text, attribute)) is not None:
         yield stated
     if (thing := _thing_attribute(text)) is not None:
@@ -251,7 +246,6 @@ def _standing(key: str, keys: Collection[str]) -> str | None:
 
 
 def _decision(text: str, kind: str | None) -> PlainForm | None:
-    """A decision without its frame: what was chosen for what, or what is to be done."""
     frame = _FRAME.match(text)
     if frame is None and kind != DECISION:
         return None
@@ -276,7 +270,6 @@ def _with_reason(text: str) -> str:
 
 
 def _until(text: str, day: date) -> tuple[str, date | None]:
-    """A statement without its end, and the last day of it."""
     words, end = split_until(text)
     if end is not None:
         return words, end

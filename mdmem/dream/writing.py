@@ -64,7 +64,6 @@ class WaitingParts:
         return change.fact in self._facts or self._texts.holds_like(change.statement)
 
     def hold_better(self, change: Suggestion) -> bool:
-        """True if a better founded value of the new fact's key is proposed."""
         key = change.key if change.op is DreamOp.ADD and not change.also else None
         better = self._sources.get(normalise_key(key)) if key is not None else None
         return better is not None and better.strength > change.source.strength
@@ -99,7 +98,6 @@ _WEIGHTS = {DreamOp.UPDATE: 0, DreamOp.DELETE: 2}
 
 
 def subject_of(changes: Sequence[Suggestion]) -> str:
-    """The subject of a night's commit: the weightiest change, and how many more there are."""
     first = min(changes, key=_weight)
     more = f", and {len(changes) - 1} more" if len(changes) > 1 else ""
     room = _SUBJECT_CHARACTERS - len("dream: ") - len(more)
@@ -209,15 +207,12 @@ class _EditedFiles(CommitFiles):
 
 @dataclass(frozen=True, slots=True)
 class PlannedEdit:
-    """An edit with its plan, or why it was refused."""
-
     edit: FileEdit
     plan: Plan | None
     problem: MdmemError | None = None
 
     @property
     def changes(self) -> bool:
-        """True if there is anything to write or to state."""
         return self.plan is not None and (self.plan.changes or self.plan.marks)
 
     def result(self, commit: CommitId | None) -> WriteResult | None:
@@ -234,10 +229,7 @@ def plan_edits(
     edits: Sequence[FileEdit],
     refusals: tuple[type[MdmemError], ...],
 ) -> list[PlannedEdit]:
-    """Plan edits of a file in turn; one that is refused stops no other.
-
-    Raises: MdmemError, other than `refusals`.
-    """
+    """An edit that is refused stops no other. Raises: MdmemError, other than `refusals`."""
     contents = _EditedFiles(workspace, head, path)
     view = replace(workspace, contents=contents)
     planned = []
@@ -295,7 +287,6 @@ def write_edits(
 def _by_provenance(
     rows: Iterable[tuple[history.CommitNote, Plan]],
 ) -> list[list[tuple[history.CommitNote, Plan]]]:
-    """Edits in groups that one note can state, with one source and one reason."""
     groups: dict[Hashable, list[tuple[history.CommitNote, Plan]]] = {}
     for note, plan in rows:
         key = (note.op, note.also, note.only, note.provenance)
