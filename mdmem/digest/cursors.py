@@ -103,7 +103,6 @@ class Marks(MutableMapping[str, tuple[str, int]]):
 
 
 def read_marks(state: Path) -> Marks:
-    """The stored marks; none where they cannot be read."""
     try:
         values = json.loads((state / MARKS_NAME).read_bytes())
         sessions, filed, day = values["sessions"], values["marks"], values["day"]
@@ -231,16 +230,13 @@ class Cursor:
 
     @property
     def read_end(self) -> ReadEnd | None:
-        """The last line read, or None."""
         return ReadEnd(self.start.read_line, self.start.read_hash) if self.start else self.end
 
     @property
     def read_line(self) -> int:
-        """Its number, or 0."""
         return self.read_end.line if self.read_end else 0
 
     def fits(self, file: TranscriptFile) -> bool:
-        """True if a file is the one read, and is not shorter."""
         return (self.device, self.inode) == (file.device, file.inode) and file.size >= self.size
 
 
@@ -253,7 +249,6 @@ def other_project(projects: Sequence[Path]) -> str:
 
 
 def cursor_of(file: TranscriptFile) -> Cursor:
-    """A cursor at the start of a file."""
     return Cursor(device=file.device, inode=file.inode, size=file.size, changed=file.modified)
 
 
@@ -266,12 +261,10 @@ class Cursors(MutableMapping[str, Cursor]):
         self.rows = rows
 
     def problem(self, file: TranscriptFile) -> str:
-        """The stored problem of an unchanged file, else empty."""
         problem = self.rows[file.path][_STAMP_WIDTH] if self.has_stamp(file) else ""
         return problem if isinstance(problem, str) else ""
 
     def has_stamp(self, file: TranscriptFile) -> bool:
-        """True if a file is unchanged since it was read."""
         row = self.rows.get(file.path)
         return row is not None and row[:_STAMP_WIDTH] == list(file[1:])
 
@@ -282,7 +275,6 @@ class Cursors(MutableMapping[str, Cursor]):
         )
 
     def with_skipped_lines(self) -> Iterator[tuple[str, SkippedLines]]:
-        """The paths of files with unread lines, and these."""
         for path, row in self.rows.items():
             if isinstance(row[-1], str) and row[-1].split("|", 4)[3:4] not in ([], [""]):
                 cursor = self.get(path)
@@ -317,7 +309,6 @@ class ReadState:
 
 
 def read_state(state: Path) -> ReadState:
-    """The stored cursors and ends; none where they cannot be read."""
     try:
         stored = json.loads((state / CURSORS_NAME).read_bytes())
         if stored["version"] == _CURSORS_VERSION:
@@ -333,7 +324,6 @@ def read_state(state: Path) -> ReadState:
 
 
 def read_cursors(state: Path) -> Cursors:
-    """The cursors by path; none where they cannot be read."""
     return read_state(state).cursors
 
 

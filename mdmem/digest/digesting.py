@@ -53,8 +53,6 @@ class _HeldPart:
 
 
 class _DigestRun:
-    """A run over transcripts: how far each is read, and the figures."""
-
     def __init__(self, workspace: Workspace, request: Digest, run: str, say: Say) -> None:
         self._workspace = workspace
         self._request = request
@@ -238,7 +236,6 @@ class _DigestRun:
     def _cursor_behind(
         self, file: TranscriptFile, before: Cursor | None, part: News | None
     ) -> Cursor:
-        """The cursor behind the part that was read; `before` is the former one."""
         if part is None:
             return replace(cursors.cursor_of(file), settled=file.modified <= self._ended)
         return replace(
@@ -293,7 +290,6 @@ def _add_marks(seen: MutableMapping[str, tuple[str, int]], part: News) -> None:
 
 
 def _add_skipped(before: SkippedLines | None, part: News) -> SkippedLines | None:
-    """The unread lines of a transcript, earlier ones included."""
     if not part.skipped:
         return before
     if before is not None:
@@ -312,10 +308,8 @@ def _today() -> int:
 def digest(
     workspace: Workspace, request: Digest, say: Say, progress: Progress | None = None
 ) -> DigestResult:
-    """Digest new lines of transcripts, one after another.
+    """An unreadable transcript is only named; those that hooks report meanwhile are another step.
 
-    An unreadable transcript is only named. Transcripts reported by hooks meanwhile are digested as
-    a step of their own.
     Raises: PathProblem (`file-not-found`), TranscriptProblem (`ambiguous`), RepositoryProblem
     (`running`), WorkspaceProblem (`no-model`), PackageProblem (`missing-package`), MdmemError.
     """
@@ -352,17 +346,13 @@ def digest(
 
 
 def is_due(workspace: Workspace) -> bool:
-    """True if the settings have sessions digested."""
     return bool(workspace.settings.sessions) and workspace.settings.digest != "off"
 
 
 def digest_due(
     workspace: Workspace, step: StepRecorder, say: Say, progress: Progress | None = None
 ) -> DigestResult:
-    """Digest the configured transcripts, in the turn of the caller.
-
-    Raises: MdmemError: there are none, or the workspace cannot be written.
-    """
+    """Digest the configured transcripts, in the turn of the caller. Raises: MdmemError."""
     return _digest(workspace, Digest(), None, step, say, progress)
 
 
@@ -411,7 +401,6 @@ def _digest(
 
 
 def figures(result: DigestResult) -> Mapping[str, int]:
-    """The figures for the event of a digest."""
     return {
         "sessions": result.sessions,
         "messages": result.messages,
@@ -426,10 +415,7 @@ def figures(result: DigestResult) -> Mapping[str, int]:
 
 
 def _due_files(workspace: Workspace) -> list[TranscriptFile]:
-    """The configured transcripts; none where the settings switch digests off.
-
-    Raises: WorkspaceProblem (`no-sessions`: none configured, or none exist).
-    """
+    """Raises: WorkspaceProblem (`no-sessions`: none configured, or none exist)."""
     environment = workspace.environment
     if workspace.settings.digest == "off":
         return []

@@ -37,11 +37,7 @@ class HeldSession:
 
 @dataclass(frozen=True, slots=True)
 class DayChange:
-    """A change of a log.
-
-    `holds` are the numbers of the held sessions with entries in it, `ends` those without later
-    ones.
-    """
+    """`holds` are numbers of held sessions with entries in it, `ends` those without later ones."""
 
     change: DigestDay
     holds: tuple[int, ...]
@@ -85,7 +81,6 @@ _Groups = dict[_GroupKey, list[tuple[int, DayEntry]]]
 
 
 def _in_order(groups: _Groups) -> list[_GroupKey]:
-    """The groups in writing order."""
     left = sorted(groups, key=lambda key: (key[0], -key[1].strength, -key[2]))
     facts = {key: {fact_id(entry.text) for _, entry in entries} for key, entries in groups.items()}
     superseded = {
@@ -132,8 +127,6 @@ _MOST_OF_DAY = 200
 
 
 class Verdict(Enum):
-    """The outcome for a drawn entry."""
-
     NEW = auto()
     REPEATED = auto()
     REFUSED = auto()
@@ -142,10 +135,7 @@ class Verdict(Enum):
 
 @dataclass(slots=True)
 class _DayLog:
-    """The log of a day, with the entries to add.
-
-    `added` counts entries by session, `written` those of digests (None: not counted yet).
-    """
+    """`added` counts entries by session, `written` those of digests (None: not counted yet)."""
 
     data: bytes | None
     facts: set[FactId]
@@ -155,8 +145,6 @@ class _DayLog:
 
 
 class _NewEntries:
-    """The run's entries, searched for repeats."""
-
     def __init__(self) -> None:
         self._facts: set[FactId] = set()
         self._texts: list[str] = []
@@ -168,7 +156,6 @@ class _NewEntries:
         self._statements.add(text)
 
     def holds(self, text: str) -> bool:
-        """True if an entry restates the text (see `restates`)."""
         return text_id(text) in self._facts or any(
             restates(text, self._texts[at]) for at in self._statements.find(text)
         )
@@ -202,7 +189,6 @@ class EntryJudge:
         self._session, self._given = session, given
 
     def note_written(self) -> None:
-        """Keep all judgements as written."""
         for day in () if self._dry_run else self._days:
             if self._logs[day].written is None:
                 self._logs[day].added.clear()  # they are committed, and counted when it matters
@@ -215,12 +201,10 @@ class EntryJudge:
         self._memory, self._new = None, _NewEntries()
 
     def discard_all(self) -> None:
-        """Discard judgements since the last writing."""
         for day in tuple(self._days):
             self.discard(day)
 
     def judge(self, draft: Draft) -> Verdict:
-        """Judge the next entry of the session."""
         day, fact = draft.time.astimezone(self._zone).date(), fact_id(draft.text)
         is_own = draft.speaker is Speaker.USER and draft.sender is None
         if self._facts_taken_out().holds(draft.text, fact, draft.time if is_own else None):
@@ -269,7 +253,6 @@ class EntryJudge:
                 )
 
     def note_write(self, day: date, result: WriteResult) -> None:
-        """Note what the digest itself wrote to a day's log."""
         self._commit = None if result.notes else result.commit
         self._log(day).data = self._read_log(day)
 
@@ -280,7 +263,6 @@ class EntryJudge:
         return self._taken_out
 
     def _restates(self, text: str) -> bool:
-        """True if an agent repeats what its session was given, earlier entries, or memory."""
         return text_id(text) in self._given or self._new.holds(text) or self._is_current(text)
 
     def _is_current(self, text: str) -> bool:

@@ -51,11 +51,9 @@ class SessionName:
 
     @property
     def without_lines(self) -> str:
-        """The name without the lines."""
         return self.session if self.client is None else f"{self.client}/{self.session}"
 
     def fits(self, client: str, session: str) -> bool:
-        """True if a session has this name, or one that begins so."""
         return self.client in (None, client) and (
             session == self.session
             or (len(self.session) >= _FEWEST_CHARACTERS and session.startswith(self.session))
@@ -64,8 +62,6 @@ class SessionName:
 
 @dataclass(frozen=True, slots=True)
 class NamedTranscript:
-    """A transcript and its first records."""
-
     path: Path
     head: TranscriptHead
 
@@ -130,7 +126,6 @@ def _only(name: SessionName, transcripts: list[NamedTranscript]) -> NamedTranscr
 
 
 def ambiguous(name: SessionName, names: Sequence[str]) -> TranscriptProblem:
-    """A name fits several sessions, or several files of one."""
     named = ", ".join((*names[:_MOST_NAMED], *(["…"] if len(names) > _MOST_NAMED else [])))
     message = f"{name.session[:80]} matches several: {named}"
     return TranscriptProblem(
@@ -149,7 +144,6 @@ def _has_messages(transcript: NamedTranscript) -> bool:
 
 
 def _read_heads(paths: Iterable[Path]) -> Iterator[NamedTranscript]:
-    """The transcripts whose first records can be read."""
     for path in paths:
         try:
             head = read_head(str(path))
@@ -174,11 +168,7 @@ def _name_parts(stem: str) -> list[str]:
 
 
 def named_transcript(workspace: Workspace, name: str) -> Path:
-    """The transcript at a path, or that of a session.
-
-    Raises: PathProblem (`file-not-found`), TranscriptProblem (`ambiguous`), UsageProblem: the name
-    has lines.
-    """
+    """Raises: PathProblem (`file-not-found`), TranscriptProblem (`ambiguous`), UsageProblem."""
     if is_file(name):
         return Path(name)
     session = parse_name(name)
@@ -201,7 +191,6 @@ def is_file(name: str) -> bool:
 
 
 def not_found(name: str) -> PathProblem:
-    """No session has this name."""
     return PathProblem("file-not-found", f"no transcript {name[:200]}", _TOO_SHORT_HINT)
 
 
@@ -239,7 +228,6 @@ def _gone_sessions(workspace: Workspace, sessions: Iterable[str]) -> set[str]:
 
 
 def _named_sessions(sessions: Iterable[str], files: Iterable[TranscriptFile]) -> set[str]:
-    """A client's sessions that its file names fit."""
     paths = [Path(file.path) for file in files]
     ids = {session: session.partition("/")[2] for session in sessions}
     return {
@@ -256,8 +244,6 @@ _SHORT_ID = 8
 
 
 class KnownSessions:
-    """The sessions that cursors and commits know."""
-
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._zone = config.zone(workspace.settings.timezone)
@@ -275,7 +261,6 @@ class KnownSessions:
         return cited_sessions(self._workspace)
 
     def summary(self, path: Path, transcript: Transcript) -> SessionSummary:
-        """Sum up a session whose transcript was read as a whole."""
         times = [message.time for message in transcript.messages if message.time is not None]
         read_line = min(self._read_line(path, transcript), transcript.lines)
         new = [
@@ -297,7 +282,6 @@ class KnownSessions:
         )
 
     def _read_line(self, path: Path, transcript: Transcript) -> int:
-        """The last line read, by the cursor of the file, else by commits."""
         cursor = self._cursors.get(str(path.resolve()))
         if cursor is not None and not cursor.problem:
             return cursor.read_line if cursor.fits(stat_file(path)) else 0
@@ -305,7 +289,6 @@ class KnownSessions:
         return cited.read_line if cited else 0
 
     def gone(self, files: Iterable[TranscriptFile]) -> Iterator[SessionSummary]:
-        """Sessions whose transcripts are gone; `files` are those that exist."""
         existing = self._existing_names([file.path for file in files])
         for name, session in self._all().items():
             id_ = session.session
@@ -315,7 +298,6 @@ class KnownSessions:
                 yield session
 
     def _existing_names(self, paths: Iterable[str]) -> set[str]:
-        """Possible session names in file names, or in the files with other names."""
         names: set[str] = set()
         for path in map(Path, paths):
             names.update(_name_parts(path.stem))
@@ -324,7 +306,6 @@ class KnownSessions:
         return names
 
     def _all(self) -> dict[str, SessionSummary]:
-        """All known sessions by CLIENT/SESSION, as if they were gone."""
         sessions = {
             name: SessionSummary(
                 client=name.partition("/")[0],
@@ -360,10 +341,7 @@ class KnownSessions:
         return sessions
 
     def gone_session(self, name: SessionName, reference: str) -> SessionSummary:
-        """The session of a name whose transcript is gone.
-
-        Raises: PathProblem (`file-not-found`), TranscriptProblem (`ambiguous`).
-        """
+        """Raises: PathProblem (`file-not-found`), TranscriptProblem (`ambiguous`)."""
         files = find_files(
             (*self._workspace.settings.sessions, *CLIENT_NAMES), self._workspace.environment
         )
@@ -382,7 +360,6 @@ class KnownSessions:
 
 
 def _size_through(path: Path, read_line: int) -> int:
-    """The bytes of a transcript up to and including a line."""
     if read_line == 0:
         return 0
     return next(

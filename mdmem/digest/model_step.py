@@ -47,8 +47,6 @@ _CONTEXT_LINES = 40
 
 @dataclass(frozen=True, slots=True)
 class ModelNews:
-    """A session's suggested entries, and what is due once they are written."""
-
     session: str
     session_id: str
     path: str
@@ -57,8 +55,6 @@ class ModelNews:
 
 
 class _Asked(NamedTuple):
-    """The requests for a session, and entries of those answered."""
-
     requests: tuple[tuple[RequestLine, ...], ...]
     answered: int
     drafts: tuple[Draft, ...]
@@ -66,13 +62,10 @@ class _Asked(NamedTuple):
 
 
 def is_wanted(settings: Settings, request: Digest) -> bool:
-    """True if a digest notes what is due for the model, or asks it."""
     return request.since is None and (settings.digest == "model" or request.model is True)
 
 
 class ModelStep:
-    """Notes lines that are due for the model, and asks it about them."""
-
     def __init__(
         self,
         workspace: Workspace,
@@ -95,7 +88,6 @@ class ModelStep:
         """True after a failure that the next request would meet too."""
 
     def add(self, news: News, path: str) -> None:
-        """Note what the rules leave of a transcript."""
         due, after_line = self._due.get(news.session), news.transcript.after_line
         is_compacted = (news.transcript.compacted_line or 0) > after_line
         if news.outside or not (news.messages or (due and is_compacted)):
@@ -116,11 +108,9 @@ class ModelStep:
 
     @property
     def waiting(self) -> int:
-        """The number of sessions to ask about."""
         return sum(due.is_pending for due in self._due.values())
 
     def is_pending(self, session: str) -> bool:
-        """True if the model will still be asked about a session."""
         return session in self._due and self._due[session].is_pending
 
     def news(
@@ -174,12 +164,10 @@ class ModelStep:
         return self._request.model is not True and time.monotonic() > self._deadline
 
     def settle(self, news: ModelNews) -> None:
-        """Note what is due of a session now that its entries are written."""
         self._due[news.session] = news.due
         self.has_changed = True
 
     def save(self) -> None:
-        """Store what is due."""
         if self.has_changed:
             cursors.write_due(self._workspace.state, self._due)
             self.has_changed = False
@@ -238,7 +226,6 @@ class ModelStep:
         )
 
     def _due_after(self, due: DueLines, asked: _Asked, last_line: int) -> DueLines:
-        """The lines still due once the answered requests' entries are written."""
         if asked.answered == len(asked.requests):
             return DueLines(path=due.path, line=last_line, given_up=due.given_up)
         line = max(due.line, last_whole_line(asked.requests, asked.answered))
@@ -270,7 +257,6 @@ class ModelStep:
         asker: Asker,
         tries: int,
     ) -> _Asked:
-        """Send requests until one gets no answer."""
         drafts: list[Draft] = []
         zone, by_line = (
             self._workspace.settings.timezone or "local",

@@ -47,7 +47,6 @@ class News:
 
     @property
     def skipped(self) -> tuple[SkippedLine, ...]:
-        """The new lines that were not read."""
         return tuple(
             skipped
             for skipped in self.transcript.skipped
@@ -56,7 +55,6 @@ class News:
 
     @property
     def redacted(self) -> int:
-        """The number of messages that had a secret in them."""
         return sum(REDACTED in message.text for message in self.messages)
 
 

@@ -60,7 +60,6 @@ def _model_status(workspace: Workspace) -> ModelStatus:
 
 
 def _unread(files: Iterable[TranscriptFile], kept: Cursors, now: datetime) -> list[TranscriptFile]:
-    """Changed files that were last written long ago."""
     return [
         file
         for file in files
@@ -85,7 +84,6 @@ def _silent(records: Sequence[StepRecord], now: datetime) -> Iterator[SilentStep
 
 
 def _skipped(kept: Cursors) -> Iterator[SkippedPart]:
-    """Existing transcripts with unread lines."""
     for path, skipped in kept.with_skipped_lines():
         if Path(path).exists():
             yield SkippedPart(path, skipped.count, skipped.first, skipped.reason)

@@ -37,8 +37,6 @@ _ASCII_RUN = late.pattern(rb"[a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class _HeldTranscript:
-    """A transcript with a purged text, its last line and the end of that."""
-
     path: Path
     session: str
     end: ReadEnd
@@ -46,17 +44,13 @@ class _HeldTranscript:
 
 
 def plan_purge(workspace: Workspace, arguments: Purge) -> PurgePlan:
-    """Plan a purge; nothing is changed. Raises: MdmemError as `changes.purge.plan_purge`."""
     return purge.plan_purge(
         workspace, arguments, lambda target: _for_note(target, list(_held(workspace, target)))
     )
 
 
 def run_purge(workspace: Workspace, arguments: Purge, say: Say) -> PurgeResult:
-    """Purge a text, and count the transcripts that hold it as read to their end.
-
-    Raises: MdmemError as `changes.purge.run_purge`.
-    """
+    """Transcripts that hold the text count as read. Raises as `changes.purge.run_purge`."""
     held: list[_HeldTranscript] = []
 
     def find(target: PurgeTarget) -> HeldTranscripts:

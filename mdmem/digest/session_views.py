@@ -75,7 +75,6 @@ def list_sessions(workspace: Workspace, request: ShowSessions) -> SessionList:
 
 
 def _folders(workspace: Workspace) -> Iterator[ClientFolder]:
-    """All clients' transcript folders, existing or possible."""
     for client in CLIENT_NAMES:
         paths = [file.path for file in find_files((client,), workspace.environment)]
         for folder in searched_folders((client,), workspace.environment):
@@ -87,8 +86,6 @@ def _folders(workspace: Workspace) -> Iterator[ClientFolder]:
 
 
 class _Listing:
-    """The sessions that count, read one after another until there are enough."""
-
     def __init__(self, workspace: Workspace, request: ShowSessions) -> None:
         self._workspace = workspace
         self._request = request
@@ -109,7 +106,6 @@ class _Listing:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes about unreadable transcripts, and sessions of other projects."""
         unread = (
             f"{number_of(len(self._unread), 'transcript')} could not be read, such as"
             f" {next(iter(self._unread), '')}"
@@ -146,7 +142,6 @@ class _Listing:
         )
 
     def _existing(self) -> Iterator[tuple[SessionSummary, datetime]]:
-        """Sessions with transcripts, and their files' times of change."""
         for file in self.files:
             modified = datetime.fromtimestamp(file.modified / 1e9, UTC)
             if modified < self._since:
@@ -184,9 +179,7 @@ class _Listing:
 def show_session(
     workspace: Workspace, request: ShowSessions, reference: str, say: Say
 ) -> SessionView:
-    """Show a session's newest messages, or those around named lines.
-
-    Raises: PathProblem (`file-not-found`), TranscriptProblem (`ambiguous`, `unknown-format`,
+    """Raises: PathProblem (`file-not-found`), TranscriptProblem (`ambiguous`, `unknown-format`,
     `bad-line`).
     """
     sessions, zone = KnownSessions(workspace), config.zone(workspace.settings.timezone)
@@ -250,7 +243,6 @@ def cited_messages(
 
 
 def _part(messages: Sequence[Message], name: SessionName, limit: int) -> tuple[int, int]:
-    """The range of messages: the newest, or those in the named lines and a few around."""
     if name.first_line is None or name.last_line is None:
         return max(0, len(messages) - limit), len(messages)
     positions = [

@@ -81,7 +81,6 @@ def _is_recent(started: Path) -> bool:
 
 
 def _note_start(started: Path) -> None:
-    """Note the start of a digest, and drop old notes."""
     if started.parent.is_file():  # as an earlier version kept it
         started.parent.unlink()
     started.parent.mkdir(mode=0o700, exist_ok=True)
@@ -92,7 +91,6 @@ def _note_start(started: Path) -> None:
 
 
 def _is_named(workspace: Workspace, transcript: Path) -> bool:
-    """True if the settings name the transcript, by its client or by a glob."""
     path = os.path.realpath(transcript)
     return any(
         file.path == path for file in find_files(workspace.settings.sessions, workspace.environment)

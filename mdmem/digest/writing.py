@@ -32,8 +32,6 @@ from mdmem.workspace import Say, Workspace
 
 @dataclass(slots=True)
 class Tally:
-    """The figures of a run so far."""
-
     sessions: int = 0
     messages: int = 0
     size: int = 0
@@ -60,7 +58,6 @@ class Tally:
     left: list[LeftSession] = field(default_factory=list)
 
     def add_news(self, news: News) -> None:
-        """Count what was read of a transcript."""
         self.outside += news.outside
         self.inside += not (news.outside or news.transcript.own)
         self.sessions += bool(news.messages)
@@ -72,7 +69,6 @@ class Tally:
 
     @property
     def outcome(self) -> str:
-        """The outcome of a step with these figures."""
         if self.left:
             return (
                 "unknown-format"
@@ -84,7 +80,6 @@ class Tally:
         return DONE if self.commits or self.messages else UNCHANGED
 
     def figures(self) -> dict[str, int]:
-        """The figures as the record of a step has them."""
         return {
             "sessions": self.sessions,
             "size": self.size,
@@ -103,7 +98,6 @@ class Tally:
         }
 
     def result(self, run: str) -> DigestResult:
-        """The figures as the result of a run."""
         return DigestResult(
             run=run,
             sessions=self.sessions,
@@ -162,11 +156,9 @@ class EntryWriter:
 
     @property
     def held(self) -> int:
-        """The number of held entries."""
         return sum(len(session.drafts) for session in self._held)
 
     def hold(self, news: News) -> None:
-        """Judge a session's entries, and hold new ones."""
         transcript = news.transcript
         read = (
             None
@@ -215,7 +207,6 @@ class EntryWriter:
         return problems
 
     def _since(self, drafts: Iterable[Draft]) -> Iterator[Draft]:
-        """The drafts of the requested days."""
         first = None if self._request.since is None else date.fromisoformat(self._request.since)
         return (
             draft
@@ -224,7 +215,6 @@ class EntryWriter:
         )
 
     def _count(self, verdict: Verdict) -> bool:
-        """Count an entry that is not written; True for one that is."""
         self._tally.refused += verdict is Verdict.REFUSED
         self._tally.repeated += verdict is Verdict.REPEATED
         self._tally.surplus += verdict is Verdict.SURPLUS
@@ -253,7 +243,6 @@ class EntryWriter:
     def _apply(
         self, change: DigestDay, carry_out: Callable[[DigestDay], WriteResult]
     ) -> WriteResult | None:
-        """Carry out a change without refused entries; None where none is left."""
         if not change.entries:
             return None
         try:
@@ -291,7 +280,6 @@ class EntryWriter:
 
 
 def _is_of_entry(problem: TextProblem | RefusedChange) -> bool:
-    """True if a text may not be written anywhere."""
     return isinstance(problem, TextProblem) or problem.code == "secret-found"
 
 
