@@ -27,5 +27,4 @@ def attribute_named(name: str) -> str | None:
 
 
 def speaks_of_another(text: str) -> bool:
-    """True if a statement is about another person than its speaker."""
     return _OF_ANOTHER.match(text) is not None

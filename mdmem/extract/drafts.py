@@ -94,8 +94,6 @@ _Question = tuple[Message, Sentence]
 
 @dataclass(frozen=True, slots=True)
 class DrawnEntries:
-    """The entries that were drawn from messages, and how many messages were noise."""
-
     drafts: tuple[Draft, ...]
     noise: int
 
@@ -112,11 +110,9 @@ class DraftRules:
     tools_line: int | None = None
 
     def keeps_statements(self, line: int) -> bool:
-        """True if every statement of a message at this line is kept."""
         return self.keep_lines or self.has_tools(line)
 
     def has_tools(self, line: int) -> bool:
-        """True if tools had been used before this line."""
         return self.tools_line is not None and line > self.tools_line
 
 
@@ -247,7 +243,6 @@ def _statements(message: Message) -> tuple[tuple[Sentence, ...], tuple[Sentence,
 
 
 def _question_before(messages: Sequence[Message], number: int) -> _Question | None:
-    """The question that ends the message before, ignoring a caption."""
     if not number or messages[number - 1].speaker is messages[number].speaker:
         return None
     before = messages[number - 1]
@@ -311,7 +306,6 @@ def _of_person(
 
 
 def _tells_of_self(parts: Sequence[_Part]) -> bool:
-    """True if a message is nothing but plain statements of how things are with the user."""
     return all(
         part.is_stated and all(not FIRST_PERSON.isdisjoint(each.folded) for each in part.sentences)
         for part in parts

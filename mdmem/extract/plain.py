@@ -280,7 +280,6 @@ def _is_of_letter(sentence: Sentence) -> bool:
 
 
 def _comments(line: _Line) -> bool:
-    """True if a last line is short and not surely the person's."""
     if line.is_item or sum(len(each.words) for each in line.sentences) > _MOST_OF_COMMENT:
         return False
     return not all(map(_speaks_for_itself, line.sentences))
@@ -322,7 +321,6 @@ def clause_starts(text: str) -> Iterator[int]:
 
 
 def is_about_a_text(text: str) -> bool:
-    """True for a request for work on a text, which may be in the same words."""
     return _TEXT_WORK.search(text) is not None and _NEW_TEXTS.search(text) is None
 
 

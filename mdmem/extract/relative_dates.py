@@ -73,7 +73,6 @@ _TO_COME, _REPEATED = late.pattern(rf"(?i){en.TO_COME}"), late.pattern(rf"(?i){e
 
 
 def annotate(text: str, day: date) -> str:
-    """Write behind each relative date of a text the day that it means, as said on `day`."""
     lowered = text.lower()
     if not any(hint in lowered for hint in _HINTS):
         may_hold_other = "in " in lowered or "day" in lowered
@@ -90,8 +89,6 @@ def annotate(text: str, day: date) -> str:
 
 
 def with_dates(text: str, day: date) -> str:
-    """A text with dates in place of relative ones, as said on `day`."""
-
     def write(match: Match[str]) -> str:
         first, last = match["date"], match["last"]
         preposition = (match["preposition"] or "").casefold()
@@ -184,7 +181,6 @@ def _season(name: str, step: int, day: date) -> str:
 
 
 def _moved(unit: str, count: int, day: date) -> str | None:
-    """The day, week, month or year so many units away, if in the calendar."""
     try:
         if unit == "fortnight":
             unit, count = "week", count * 2

@@ -25,7 +25,6 @@ class WordedPattern:
 
     @classmethod
     def of(cls, words: str, patterns: tuple[str, ...]) -> Self:
-        """A pattern of several."""
         return cls(frozenset(words.split()), any_pattern(patterns))
 
     def search(self, text: str, words: frozenset[str]) -> Match[str] | None:
@@ -34,17 +33,14 @@ class WordedPattern:
 
 
 def any_pattern(patterns: tuple[str, ...]) -> Pattern[str]:
-    """One pattern of several, whatever the case."""
     return late.pattern("(?i)" + "|".join(f"(?:{pattern})" for pattern in patterns))
 
 
 def pattern_of(name: str) -> Pattern[str]:
-    """One pattern of those of this name of all languages."""
     return any_pattern(rows_of(name))
 
 
 def worded_of(name: str) -> WordedPattern:
-    """The patterns and words of this name of all languages."""
     tables = [getattr(each, name) for each in LANGUAGES]
     patterns = tuple(pattern for _, patterns in tables for pattern in patterns)
     return WordedPattern.of(" ".join(words for words, _ in tables), patterns)
@@ -112,7 +108,6 @@ class Sentence:
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """A sentence of a text on one line."""
         plain = text if text.isascii() else text.translate(_STRAIGHT)
         words = tuple(_WORD.findall(plain))
         folded = " ".join(words).casefold().split(" ") if words else []
@@ -132,7 +127,6 @@ class Sentence:
 
     @property
     def outside_quotations(self) -> str:
-        """The straight text with `QUOTED` in place of each quotation."""
         has_quotes = _QUOTES.search(self.straight) is not None
         return _QUOTATION.sub(QUOTED, self.straight) if has_quotes else self.straight
 
@@ -143,22 +137,18 @@ class Sentence:
 
 
 def ends_as_question(text: str) -> bool:
-    """True if the last mark of a text is a question mark."""
     return text.rstrip("\"'”’)] \t").endswith(("?", "？"))  # the question mark of Chinese
 
 
 def is_pasted_line(line: str) -> bool:
-    """True if a line is one of a quote, a stack trace, a diff, a log, JSON or a table."""
     return _PASTED_LINE.match(line) is not None
 
 
 def is_list_item(line: str) -> bool:
-    """True if a line begins an item of a list."""
     return _MARK_LINE.match(line) is not None
 
 
 def strip_pasted(text: str) -> str:
-    """A text without code blocks, quotes, stack traces, diffs, logs, JSON and tables."""
     lines = FENCE.sub("\n", text).split("\n")
     return "\n".join(line for line in lines if not is_pasted_line(line))
 
@@ -169,7 +159,6 @@ def sentences(text: str) -> tuple[Sentence, ...]:
 
 
 def sentences_with(text: str, parts: Collection[str]) -> tuple[Sentence, ...]:
-    """The sentences of a text that hold, in lower case, one of these parts."""
     return tuple(Sentence.of(each) for each in _sentences(text) if has_part(each, parts))
 
 
@@ -194,7 +183,6 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def without_openers(text: str) -> str:
-    """A text without the words that can come before a statement."""
     match = OPENERS.match(text)
     return text[match.end() :] if match else text
 
@@ -262,7 +250,6 @@ def _is_remark(sentence: Sentence) -> bool:
 
 
 def is_noise(sentence: Sentence) -> bool:
-    """True if a sentence is not kept, whatever else its message says."""
     return (
         sentence.is_question
         or REDACTED in sentence.text

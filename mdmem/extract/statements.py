@@ -63,7 +63,6 @@ class StatedAttribute:
 
 
 def stated_attribute(sentence: Sentence, tools: bool = False) -> StatedAttribute | None:
-    """The attribute that a statement is about; `tools`: of a session with tools."""
     if _ATTRIBUTE_WORDS.isdisjoint(sentence.pieces) or FIRST_PERSON.isdisjoint(sentence.folded):
         return None
     if sentence.is_question:
@@ -103,7 +102,6 @@ def find_cue(
     tools: bool,
     attribute: StatedAttribute | None = None,
 ) -> Cue | None:
-    """The cue of a person's sentence; `attribute`: the one that it is about, if any."""
     text = sentence.outside_quotations
     if match := _MARK.match(text):
         name = match[1].casefold()
@@ -143,7 +141,6 @@ def is_stated(sentence: Sentence) -> bool:
 
 
 def find_agent_cue(sentence: Sentence) -> Cue | None:
-    """The cue of an agent's sentence: a lesson or a status."""
     for pattern, kind in ((_LESSON, "lesson"), (_STATUS, "status")):
         if pattern.search(sentence.straight):
             return Cue(kind, kind, False)
@@ -164,8 +161,6 @@ _NUMBER = late.pattern(r"(?:\d[\d.,:]*)(?:st|nd|rd|th|am|pm|%)?")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement by its words and the attribute that it is about."""
-
     sentence: Sentence
     key: str | None
 
