@@ -43,8 +43,6 @@ class TranscriptFile(NamedTuple):
 
 
 class TranscriptHead(NamedTuple):
-    """The client, the session's id, the folder it works in and the time of its beginning."""
-
     client: str
     session: str
     project: str | None
@@ -71,7 +69,6 @@ def stat_file(path: str | Path) -> TranscriptFile:
 
 
 def searched_folders(sources: Iterable[str], environment: Mapping[str, str]) -> list[str]:
-    """The folders in which the files of these sources would lie."""
     return [_fixed_part(pattern)[0] for pattern, _ in _patterns(sources, environment)]
 
 
@@ -159,7 +156,6 @@ def require_sources(settings: Settings, environment: Mapping[str, str]) -> tuple
 
 
 def settings_hint(environment: Mapping[str, str]) -> str:
-    """The line to put into the user's own settings, and their file."""
     own_settings = config.user_settings_path(environment) or Path("config.toml")
     clients = ", ".join(CLIENT_NAMES)
     return f'Add sessions = ["claude"] to {own_settings}. Supported: {clients}.'
@@ -174,7 +170,6 @@ class Scope:
         self._answers: dict[str, bool] = {}
 
     def includes(self, project: str | None) -> bool:
-        """True if the sessions of a project count."""
         if self.is_all or project is None:
             return self.is_all
         if project not in self._answers:

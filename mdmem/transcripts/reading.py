@@ -53,13 +53,7 @@ def read(
 
     Of a part, messages up to `start.read_line` are context. None: there is no record yet, or the
     part is not enough (the file was rewritten, or the conversation continues from before it).
-
-    Args:
-        data: from there on.
-        start: the `next_start` of an earlier reading.
-        owners: ids of the user in group chats.
-
-    Raises TranscriptProblem: `unknown-format`.
+    `owners` are ids of the user in group chats. Raises TranscriptProblem: `unknown-format`.
     """
     client = _CLIENTS[start.client] if start else recognise(data)
     if client is None:
@@ -95,7 +89,6 @@ def read(
 
 
 def read_header(data: bytes) -> tuple[Client, SessionHeader] | None:
-    """The client and the header of a transcript, found as by `recognise`."""
     client = recognise(data)
     if client is None:
         return None
@@ -105,7 +98,6 @@ def read_header(data: bytes) -> tuple[Client, SessionHeader] | None:
 
 
 def typed_texts(client: Client, data: bytes) -> list[str]:
-    """The messages that the user typed in a part of a transcript, without the client's blocks."""
     messages = client.read(whole_lines(data), SessionHeader(), True, ()).messages
     if client.sort_by_time:
         messages.sort(key=lambda message: message.time or _BEFORE_ALL)
@@ -114,7 +106,6 @@ def typed_texts(client: Client, data: bytes) -> list[str]:
 
 
 def was_rewritten(data: bytes, start: ReadingStart) -> bool:
-    """True if the line that was read last is no longer in this file."""
     line = next(islice(whole_lines(data), start.read_line - 1, None), None)
     return line is None or line_hash(line.data) != start.read_hash
 

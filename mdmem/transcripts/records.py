@@ -37,14 +37,12 @@ def whole_lines(data: bytes, number: int = 1, offset: int = 0) -> Iterator[Line]
 
 
 def last_line(data: bytes) -> Line | None:
-    """The last whole line of a file; None where there is none."""
     end = data.rfind(b"\n")
     start = data.rfind(b"\n", 0, max(end, 0)) + 1
     return Line(data.count(b"\n"), start, data[start:end]) if end >= 0 else None
 
 
 def parse_object(data: bytes | str) -> dict[str, Any] | None:
-    """The JSON object of a line or text (None: it is none)."""
     try:
         values = json.loads(data if isinstance(data, str) else data.decode("utf-8"))
     except (ValueError, RecursionError):
@@ -85,13 +83,11 @@ class SessionHeader:
     compacted_line: int | None = None
 
     def set_first(self, session: Any = None, project: Any = None, started: Any = None) -> None:
-        """Take over what is not known yet."""
         self.session = self.session or text_of(session)
         self.project = self.project or text_of(project)
         self.started = self.started or time_of(started)
 
     def note_tools(self, line: int) -> None:
-        """Note a use of a tool."""
         if self.tools_line is None:
             self.tools_line = line
 
@@ -109,11 +105,9 @@ class Reading:
     needs_earlier_lines: bool = False
 
     def skip(self, line: int, reason: str) -> None:
-        """Note a line that is not read."""
         self.skipped.append(SkippedLine(line, reason))
 
     def skip_type(self, line: int, name: Any) -> None:
-        """Note a line of a type that the reader does not know."""
         shown = name if isinstance(name, str) and _TYPE_NAME.fullmatch(name) else "?"
         self.skip(line, f"unknown type {shown}")
 
@@ -174,17 +168,14 @@ def _looks_whole(data: bytes) -> bool:
 
 
 def text_of(value: Any) -> str | None:
-    """A text that is not empty."""
     return value if isinstance(value, str) and value else None
 
 
 def object_of(value: Any) -> dict[str, Any]:
-    """An object; an empty one where there is something else."""
     return value if isinstance(value, dict) else {}
 
 
 def objects_of(value: Any) -> list[dict[str, Any]]:
-    """The objects in a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 

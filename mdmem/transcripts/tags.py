@@ -103,7 +103,6 @@ def _is_hidden(character: str) -> bool:
 
 
 def strip_blocks(text: str, tags: Collection[str] = TAGS) -> str:
-    """A text without blocks in these tags, nested and escaped ones too."""
     for _ in range(_MOST_ROUNDS):
         spans = block_spans(text, tags)
         if not spans:
@@ -148,7 +147,6 @@ def _block_spans(text: str, pattern: Pattern[str]) -> Iterator[tuple[int, int]]:
 
 
 def _closing_position(tags: list[Match[str]], position: int) -> int | None:
-    """The tag of the same name, escaped alike, that closes the block."""
     opening = tags[position]
     if _closes_itself(opening):
         return position
@@ -201,7 +199,6 @@ def clean(text: str) -> str:
 
 
 def _remove_control_characters(text: str) -> str:
-    """A text whose characters are all shown; every line ends at a line feed."""
     spaced = text.replace("\n", " ").replace("\t", " ") if text.isascii() else text
     if spaced.isprintable():
         return text
