@@ -41,7 +41,6 @@ def _request_hash(model_name: str, request: ModelRequest) -> str:
 
 
 def read_kept_answer(state: Path, name: str, attempt: int) -> str | None:
-    """A kept answer; None if there is none that is valid for this attempt."""
     try:
         values = json.loads((state / FOLDER_NAME / f"{name}.json").read_bytes())
         text, only_for = values["answer"], values["attempt"]
@@ -94,7 +93,6 @@ class RequestRecord:
 
     @property
     def tokens(self) -> int:
-        """Tokens of request and answer."""
         return self.tokens_in + self.tokens_out
 
 
@@ -123,14 +121,12 @@ def read_records(state: Path) -> Iterator[RequestRecord]:
 
 
 def last_record(state: Path) -> RequestRecord | None:
-    """The last request; None if there is none, or the log cannot be read."""
     with suppress(OSError):
         return next(iter(deque(read_records(state), maxlen=1)), None)
     return None
 
 
 def tokens_on(records: Iterable[RequestRecord], day: date, zone: tzinfo | None) -> int:
-    """Tokens of the requests of a day."""
     return sum(record.tokens for record in records if record.time.astimezone(zone).date() == day)
 
 
@@ -159,8 +155,6 @@ class AskedRun:
 
 
 class Asker:
-    """Asks one model for one run."""
-
     def __init__(
         self,
         state: Path,
@@ -197,7 +191,6 @@ class Asker:
             raise ModelFailure(BAD_ANSWER, f"the answer cannot be read: {problem}") from problem
 
     def close(self) -> None:
-        """Close the model."""
         if self._model is not None:
             self._model.close()
 

@@ -71,7 +71,6 @@ def _repeats_instructions(text: str) -> bool:
 
 
 def is_said(text: str) -> bool:
-    """True if a text has a word in it."""
     return _WORD.search(text) is not None
 
 
@@ -109,7 +108,6 @@ def read_answer(text: str, list_name: str) -> AnswerItems:
 
 
 def _lists(text: str, list_name: str) -> Iterator[list[Any] | None]:
-    """The lists of the outermost objects in a text that have one."""
     end = 0
     for count, match in enumerate(_BEGINNING.finditer(text)):
         if count > _MOST_BEGINNINGS:
@@ -182,14 +180,11 @@ class SuggestedFact:
 
 @dataclass(frozen=True, slots=True)
 class CheckedFacts:
-    """The accepted facts of an answer, and why others are not."""
-
     facts: tuple[SuggestedFact, ...]
     refused: tuple[str, ...]
 
 
 def check_facts(items: Sequence[Any], lines: Sequence[RequestLine]) -> CheckedFacts:
-    """Check the items of an answer against the lines of its request."""
     by_number: dict[int, list[RequestLine]] = {}
     for line in lines:
         by_number.setdefault(line.number, []).append(line)
@@ -263,8 +258,6 @@ def _folded(text: str) -> str:
 
 
 class ChangeOp(StrEnum):
-    """A kind of change that a model may suggest for a fact."""
-
     ADD = "ADD"
     UPDATE = "UPDATE"
     DELETE = "DELETE"
@@ -297,7 +290,6 @@ class CheckedChanges:
 
 
 def check_changes(items: Sequence[Any], data: ConsolidateData) -> CheckedChanges:
-    """Check the items of an answer against the data of its request."""
     facts = {fact.id: fact for fact in data.facts}
     memory = {entry.id: entry for entry in data.memory}
     changes: dict[FactId, SuggestedChange] = {}
@@ -352,7 +344,6 @@ def _checked_consolidation(
 
 
 def _find_sent(value: Any, sent: Mapping[FactId, Sent]) -> Sent | None:
-    """The fact or entry of an id that was sent; None where there is no id."""
     if value is None:
         return None
     if not isinstance(value, str) or value not in sent:

@@ -96,23 +96,16 @@ class ModelCommand:
 
 
 class Model(Protocol):
-    """Answers requests."""
-
     def answer(self, request: ModelRequest, most_tokens: int) -> ModelAnswer:
         """Wait for an answer of at most so many tokens. Raises ModelFailure."""
         ...
 
-    def close(self) -> None:
-        """Close connections."""
-        ...
+    def close(self) -> None: ...
 
 
 def configured(settings: Settings, environment: Mapping[str, str]) -> ModelServer | ModelCommand:
-    """The model that the settings name.
-
-    Raises:
-        WorkspaceProblem: `no-model`: they name none, or not everything needed.
-        PackageProblem: `missing-package`: for a server.
+    """Raises WorkspaceProblem (`no-model`: the settings name none, or not all that it needs),
+    PackageProblem (`missing-package`).
     """
     if settings.model_command and settings.model_url:
         raise _no_model("your settings name a model_url and a model_command", "Remove one of them.")
@@ -174,7 +167,6 @@ class CommandModel:
         self._pause = pause
 
     def answer(self, request: ModelRequest, most_tokens: int) -> ModelAnswer:
-        """Run the program; retry passing failures while there is time. Raises ModelFailure."""
         return answer_in_time(
             partial(self._run, request, most_tokens), self._command.seconds, self._pause
         )

@@ -77,27 +77,20 @@ _FEWEST_SHARED = 1 / 4  # share of a text's content words that must be in its li
 
 
 class PartialDate(NamedTuple):
-    """A date, parts of which may be missing."""
-
     year: int | None
     month: int | None
     day: int | None
 
     def is_said_by(self, other: PartialDate) -> bool:
-        """True if the other has the same value for each part of this one."""
         return all(mine is None or mine == theirs for mine, theirs in zip(self, other, strict=True))
 
 
 class SaidLine(NamedTuple):
-    """A line of a conversation, and the day on which it was said."""
-
     text: str
     day: date
 
 
 class Ground:
-    """The lines that a text is held against."""
-
     def __init__(self, lines: Iterable[SaidLine]) -> None:
         self._text = "\n".join(annotate(line.text, line.day) for line in lines)
         self._folded = _normalized(self._text).casefold()
@@ -204,7 +197,6 @@ def _folded_words(folded_text: str) -> Iterator[str]:
 
 
 def _dates(text: str) -> tuple[list[PartialDate], str]:
-    """The dates in a text, and the text without them."""
     dates: list[PartialDate] = []
     for match in _DATE.finditer(text):
         name = match["name_behind"] or match["name"] or match["name_alone"]

@@ -123,11 +123,9 @@ class ModelRequest:
 
     @property
     def size(self) -> int:
-        """Bytes of the text."""
         return len(self.text.encode())
 
     def again(self, complaint: str) -> ModelRequest:
-        """The request repeated after an answer that could not be read."""
         text = (
             f"{self.text}\n\nYour last answer could not be read: {complaint}. Answer only with one"
             " JSON object."
@@ -164,8 +162,6 @@ class DayFact:
 
 @dataclass(frozen=True, slots=True)
 class MemoryEntry:
-    """A current entry of curated memory."""
-
     id: FactId
     text: str
     section: str
@@ -184,8 +180,6 @@ class ExtractData:
 
 @dataclass(frozen=True, slots=True)
 class ConsolidateData:
-    """The data of a request for changes of curated memory."""
-
     day: date
     facts: tuple[DayFact, ...]
     memory: tuple[MemoryEntry, ...] = field(default=())
@@ -215,7 +209,6 @@ def extract_request(data: ExtractData) -> ModelRequest:
 
 
 def consolidate_request(data: ConsolidateData) -> ModelRequest:
-    """Ask how new facts change memory."""
     facts = [
         {
             "id": fact.id,
