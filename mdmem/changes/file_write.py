@@ -30,12 +30,10 @@ from mdmem.workspace import Workspace, read_committed
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A planned change of a file, `before` (None: no file) becoming `new`.
-
-    `ended` facts are superseded without a successor, `retracts` are log lines no longer counted,
+    """`ended` facts are superseded without a successor, `retracts` are log lines no longer counted,
     `marks` means statements about unchanged text, `warnings` are overridden check errors.
     `companion` is another file's part of the same commit. `forgotten` and `also` are places, of the
-    forgotten line with its log copies, and of the same words elsewhere. `fact`: the fact stated.
+    forgotten line with its log copies, and of the same words elsewhere.
     """
 
     path: FilePath
@@ -182,7 +180,6 @@ def _write(
 def _keep_pulled_lines(
     workspace: Workspace, plan: Plan, state: PathState, steps: WriteSteps
 ) -> Retry | None:
-    """If an old text was saved over pulled lines, merge the two and retry, else None."""
     committed = read_committed(workspace, plan.path, state.commit)
     if plan.before is None or committed is None or workspace.settings.direct_edits == "refuse":
         return None
@@ -346,10 +343,8 @@ class _Write:
         return self._settle_commit(WrittenChange(committed.id, pending, notes=notes))
 
     def _put_in_place(self) -> bool:
-        """Return False, with no file changed, where somebody saved one since it was read.
-
-        The record names both of two files, and the second's new bytes are on disk before the first
-        is put in place: after a crash the next command can finish the write.
+        """The record names both of two files, and the second's new bytes are on disk before the
+        first is put in place: after a crash the next command can finish the write.
         """
         self._steps.add(self._put_back)
         self._steps.add(self._undo_commit)

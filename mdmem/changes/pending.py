@@ -288,10 +288,7 @@ def save(
     allow: frozenset[str] = frozenset(),
     named_actor: str | None = None,
 ) -> tuple[CommitId | None, tuple[FilePath, ...]]:
-    """New and deleted files are included. MDMEM_ALLOW counts like `allow`.
-
-    Raises: WorkspaceProblem (`reserved-actor`), RefusedChange, RepositoryProblem.
-    """
+    """New and deleted files are included. MDMEM_ALLOW counts like `allow`."""
     with lock_workspace(workspace, say):
         return save_locked(workspace, text, say, allow, named_actor)
 

@@ -86,7 +86,6 @@ def plan_landing(repository: Repository, before: CommitId | None, after: CommitI
 def changes_between(
     repository: Repository, before: CommitId | None, after: CommitId
 ) -> list[BlobChange]:
-    """The files that differ between two commits, by paths from the root."""
     trees = branch_commits.trees_of(repository, [before, after])
     (changes,) = branch_commits.changed_blobs(repository, [(trees[0], trees[1])])
     return changes
@@ -292,7 +291,6 @@ class Placement:
         )
 
     def put_back(self) -> None:
-        """Undo it, unless somebody has saved the file since."""
         saved = files.read(self._path, _MOST_BYTES)
         if saved != self._after or saved == self._before:
             return
@@ -356,7 +354,6 @@ class Placement:
 
 
 Prepared: TypeAlias = dict[tuple[FilePath, str | None, str | None], Placement]
-"""Prepared files by path, blob before and blob after."""
 
 
 def _placements(

@@ -238,7 +238,6 @@ def _find_better_founded(
 def _weaker_source_note(
     source: Source, better: Sequence[tuple[Item, Foundation]], replaces: bool, would: bool
 ) -> str:
-    """The note on what a weaker source replaces or removes; `would`: it is only proposed."""
     is_users = all(each.source is Source.USER_STATED and not each.claimed for _, each in better)
     lost = f"something {'the user stated' if is_users else 'better supported'}"
     kind = _SOURCE_WORDS[source]

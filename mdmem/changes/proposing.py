@@ -103,7 +103,6 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
 def propose_as_write(
     workspace: Workspace, edit: EditSection | Log | Remember | Forget | WholeFileEdit, say: Say
 ) -> WriteResult:
-    """Propose an agent's edit; files, index and HEAD stay. Raises: MdmemError as `propose`."""
     if isinstance(edit, CreateFile | ReplaceText | InsertText):
         actor = workspace.given_actor(edit.options.actor)
         require_possible(own_files.seen_by(workspace, actor), edit)
@@ -137,7 +136,6 @@ def _plan(workspace: Workspace, edit: FileEdit, own: OwnFiles) -> tuple[Plan, bo
 
 
 def _are_in(waiting: Mapping[PartName, PartView], plan: Plan) -> bool:
-    """True if parts that wait make what a plan changes of facts."""
     stays = {*plan.added, *plan.edit.confirms}
     goes = {*([] if plan.added else plan.removed), *plan.retracts, *plan.ended}
     made = {False: set[str](), True: set[str]()}

@@ -135,10 +135,7 @@ def empty_state(
 
 
 def _purge_vectors(workspace: Workspace, target: PurgeTarget) -> Path | None:
-    """Return the folder, if its vectors of current texts could be kept.
-
-    The index is the one from before the purge: it still has the target's texts.
-    """
+    """The index is the one from before the purge: it still has the target's texts."""
     folder = workspace.state / _VECTORS_NAME
     if not folder.is_dir() or workspace.settings.vectors == "off":
         return None
@@ -510,10 +507,7 @@ def plan_purge(
 def run_purge(
     workspace: Workspace, arguments: Purge, say: Say, find_transcripts: FindTranscripts
 ) -> PurgeResult:
-    """Transcripts are only named. If it fails midway, running it again completes it.
-
-    Raises: WorkspaceProblem (`not-allowed`: agents cannot purge), MdmemError.
-    """
+    """Transcripts are only named. Raises: WorkspaceProblem (`not-allowed`: agents cannot purge)."""
     check.refuse_errors(check.secrets_in_options(arguments), arguments.allow)
     actor = workspace.given_actor(arguments.actor)
     workspace.require_person(actor, "purge")

@@ -124,7 +124,6 @@ def discard(root: Path, record: MoveRecord) -> None:
 
 
 def _remove(root: Path, record: MoveRecord) -> None:
-    """Delete what has the new name, if it is what was moved."""
     removed = root / record.target
     if not holds(root, record.target, record.digests):
         return
@@ -195,7 +194,6 @@ def moved(record: MoveRecord) -> tuple[FilePath, ...]:
 
 
 def _is_committed(workspace: Workspace, record: MoveRecord) -> bool:
-    """True if HEAD has nothing at the old path."""
     listed = workspace.repository.run("ls-tree", "-z", "--name-only", "HEAD", "--", record.path)
     return listed.status == 0 and not listed.output
 

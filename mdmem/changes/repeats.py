@@ -115,7 +115,6 @@ def _is_by(note: ParsedNote, options: WriteOptions) -> bool:
 def _carried_out(
     workspace: Workspace, edit: EditSection | Remember, path: FilePath, change: _FileChange
 ) -> EditResult | None:
-    """The edit's result on the file before a change, or None if the change differs."""
     try:
         edited = edit_text(workspace, edit, path, change.before)
     except MdmemError:
@@ -267,7 +266,6 @@ def _repeated_forget(workspace: Workspace, edit: Forget) -> WriteResult | None:
 def _last_end(
     trail: Trail, fact: FactId, file: FilePath | None, address: str | None
 ) -> tuple[int, FilePath, SectionPath] | None:
-    """The commit number, file and section where a fact last ended or was retracted."""
     ends = []
     for occurrence in trail.occurrences_of(fact):
         entry = occurrence.entry

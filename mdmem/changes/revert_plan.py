@@ -450,7 +450,6 @@ def _last_change(trail: Trail, occurrences: Sequence[Occurrence]) -> _RevertTarg
 
 
 def _confirmation(trail: Trail, occurrence: Occurrence) -> TrailCommit | None:
-    """None where the occurrence began otherwise than by a confirmation."""
     commit = trail.commit_numbered(occurrence.begun)
     return (
         commit

@@ -53,10 +53,7 @@ def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
 def apply_safe_advice(
     workspace: Workspace, options: WriteOptions, apply: Callable[[Change], WriteResult], say: Say
 ) -> ReviewResult:
-    """One commit each; the advice is worked out again after each.
-
-    Raises: MdmemError: a change was refused; those before it are done.
-    """
+    """One commit each; the advice is worked out again after each."""
     done: list[tuple[Advice, WriteResult]] = []
     remaining = gather_advice(workspace, say)
     while (

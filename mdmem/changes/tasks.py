@@ -128,7 +128,6 @@ def _tasks(document: Document) -> list[Section]:
 
 
 def tasks_named(document: Document, name: str) -> list[Section]:
-    """The tasks with a name, by the first rule that matches any."""
     for rule in MATCH_RULES:
         sections = [section for section in _tasks(document) if rule(section.title) == rule(name)]
         if sections:

@@ -79,7 +79,6 @@ def holds_write(evidence: WriteEvidence, data: bytes | None) -> bool:
 
 
 def contains_change(data: bytes | None, before: bytes | None, after: bytes) -> bool:
-    """True if a text has the change, perhaps reformatted by a hook."""
     removed, added = _changed_lines(before, after)
     words, meant = f" {_words(data)} ", f" {_words(after)} "
     added_words, removed_words = (
