@@ -254,7 +254,6 @@ class _Comparison:
         return least - _ENDED * ends_something(new.text)
 
     def _differ_in_subject(self) -> bool:
-        """True if both have words of their own in two places, the first one in the subject."""
         places = [(here, there) for here, there in self._own_words() if here and there]
         if len(places) < 2 or self._changes_alike:
             return False

@@ -168,7 +168,6 @@ def _holders(candidates: Iterable[Item], keys: Collection[str]) -> dict[str, lis
 _Neighbour = tuple[str, int]
 """A fact's id and number in the section; an empty id is the section's beginning or end."""
 _Gap = tuple[_Neighbour, _Neighbour]
-"""The unchanged neighbours above and below a run of items."""
 
 
 def _match_in_place(

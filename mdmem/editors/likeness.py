@@ -257,7 +257,6 @@ def match_words(left: Sequence[ContentWord], right: Sequence[ContentWord]) -> Ma
 def _differ_in_subject(
     left: Sequence[ContentWord], right: Sequence[ContentWord], matches: Matches
 ) -> bool:
-    """True if statements differ both before and after what they share."""
     matched_right = {b for b, _ in matches.values()}
     return all(
         _differs_around(words, matched)
@@ -325,7 +324,6 @@ class CandidateIndex:
             self._holders[stem].remove(number)
 
     def find(self, statement: str) -> list[int]:
-        """Numbers of statements that may be like another: all, or those with most common stems."""
         return (
             list(self._statements)
             if len(self._statements) <= _MAX_ALL_PAIRS

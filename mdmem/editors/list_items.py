@@ -237,7 +237,6 @@ class Foundation:
         ) > other.strength
 
     def is_confirmed_by(self, other: Foundation) -> bool:
-        """True if the same words, said again from another source, are better founded."""
         is_own_word = self.claimed and other.source is Source.USER_STATED and not other.claimed
         return other.source.strength > self.source.strength or is_own_word
 

@@ -102,11 +102,7 @@ def heading(level: int, title: str) -> str:
 
 
 def rename(document: Document, section: Section, title: str) -> EditResult:
-    """Rename a section, in the style of its heading.
-
-    Raises TextProblem: `bad-text`: not possible as a heading. SectionProblem: `section-exists`: a
-    sibling has that title.
-    """
+    """Raises TextProblem (`bad-text`), SectionProblem (`section-exists`: of a sibling)."""
     name = heading(section.level, title)[section.level + 1 :]
     if name == section.title:
         return EditResult(text=document.text, op=Op.RENAME, section=section.path)

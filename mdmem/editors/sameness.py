@@ -86,9 +86,7 @@ def have_same_marks(left: str, right: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Profile:
-    """The features of a statement, for a quick test of likeness.
-
-    `marks` (measures, names, negation) are equal in statements that say the same; `shared`,
+    """`marks` (measures, names, negation) are equal in statements that say the same; `shared`,
     `changed`, `total` are weights of words, by stem where another statement has them.
     """
 

@@ -243,10 +243,7 @@ def _is_below(target: _EditRange, section: Section) -> bool:
 
 
 def _differs_inside_only(document: Document, target: _EditRange, result: Document) -> bool:
-    """True if outer headings are unchanged, inner ones deeper, and nothing is left open.
-
-    The range needs no parsing of its own: nothing is open after the heading before it.
-    """
+    """The range needs no parsing of its own: nothing is open after the heading before it."""
     before = [section for section in document.sections if section.start < target.start]
     after = [section for section in document.sections if section.start >= target.end]
     shift = len(result.lines) - len(document.lines)
@@ -269,7 +266,6 @@ def _differs_inside_only(document: Document, target: _EditRange, result: Documen
 
 
 def append_to_section(document: Document, section: Section, text: str) -> str:
-    """Append to a section's own text, joining lists."""
     return _join(
         document,
         _EditRange(section.body, section.end, section),

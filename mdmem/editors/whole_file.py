@@ -14,9 +14,7 @@ def new_texts(edit: WholeFileEdit) -> tuple[str, ...]:
 
 
 def edit(document: Document | None, change: WholeFileEdit, is_log: bool) -> EditResult:
-    """The text after an edit; `document` is None for a new file.
-
-    Raises PathProblem: `file-exists`, `file-not-found`. TextProblem: `bad-text`. SectionProblem:
+    """Raises PathProblem: `file-exists`, `file-not-found`. TextProblem: `bad-text`. SectionProblem:
     `text-not-found`, `text-ambiguous`, `bad-line`, `append-only`, `open-block`.
     """
     for text in new_texts(change):

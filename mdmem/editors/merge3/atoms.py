@@ -48,10 +48,7 @@ class AtomKind:
 
 @dataclass(slots=True, eq=False)
 class AtomTriple:
-    """An atom in the base and in both sides, by number, and what remains of it.
-
-    `is_kept`: one side removed it, and the other changed it.
-    """
+    """An atom by number, in each version. `is_kept`: one side removed it, the other changed it."""
 
     base: int | None = None
     sides: list[int | None] = field(default_factory=lambda: [None, None])
@@ -64,11 +61,7 @@ class AtomTriple:
 
 
 class MergedText(NamedTuple):
-    """The texts that remain of a block: one, or both sides'.
-
-    `pairs`: atoms side by side, of which each side wrote one; `kept`: atoms that one side removed
-    and the other changed.
-    """
+    """`pairs`: atoms side by side, each of one side; `kept`: one side removed, one changed them."""
 
     texts: tuple[str, ...]
     pairs: tuple[tuple[str, str], ...] = ()

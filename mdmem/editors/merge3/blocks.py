@@ -116,8 +116,6 @@ def _reads(text: str, merged: Sequence[AtomTriple]) -> bool:
 
 
 def _write(sentences: Sequence[str], sources: Sequence[Prose], form: int, width: int) -> str:
-    """The text: from the source that begins alike as far as it does, then as is its form."""
-
     def same(source: Prose) -> tuple[int, str]:
         pairs = zip(sentences, source.sentences, strict=False)
         number = next((n for n, pair in enumerate(pairs) if pair[0] != pair[1]), None)
@@ -233,10 +231,8 @@ def _merge_as(kind: BlockKind | None, base: str, ours: str, theirs: str) -> Merg
 
 
 def _merge_lines(base: str, ours: str, theirs: str) -> MergedText:
-    """The block with both sides' lines; both blocks where they changed the same ones.
-
-    Raises TextProblem where equal lines make it a guess which are which: a merge of the result with
-    a side would be another one.
+    """Raises TextProblem where equal lines make it a guess which are which: a merge of the result
+    with a side would be another one.
     """
     versions = [text.split("\n") for text in (base, ours, theirs)]
     merged = merge_lines(versions[0], versions[1], versions[2])

@@ -248,10 +248,7 @@ def _placements(
     ranges: Sequence[_SearchRange],
     facts_in: Document | None,
 ) -> Iterator[_Placement]:
-    """Hunks still to be undone with their current lines, last to first.
-
-    `facts_in`: the current document, if each hunk is about facts, whatever became of others.
-    """
+    """`facts_in`: the current document, if each hunk is about facts, whatever became of others."""
     unmatched = _unmatched(current, ranges, hunks)
     in_sections = {
         line for section in ranges[:-1] for line in range(section.now_start, section.now_end)
@@ -291,7 +288,6 @@ def _is_undone(
     neighbours: Sequence[str],
     unmatched: Counter[str],
 ) -> bool:
-    """True if removed lines are among `neighbours` again, and added ones gone (`unmatched` too)."""
     added = [line for line in range(hunk.start, hunk.end) if changed[line].strip()]
     if any(line in now_of for line in added):
         return False

@@ -55,7 +55,6 @@ def match_all_sections(
 
 
 _Name = tuple[int, str]
-"""The triple of a parent, and the title of a section in it."""
 
 
 class _NewSections:
@@ -152,7 +151,6 @@ def match_sections(old: SectionTree, new: SectionTree) -> dict[int, int]:
 
 
 _Group = tuple[list[int], list[int]]
-"""Old and new sections of one title in matched parents."""
 
 
 class _TreeMatcher:

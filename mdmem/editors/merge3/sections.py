@@ -141,7 +141,6 @@ class MergedSection:
 
 
 def _at_level(heading: str, old: int, level: int) -> str:
-    """A heading at another level; only an underlined one may have to be rewritten."""
     if old == level:
         return heading
     lines = split_lines(heading)

@@ -258,7 +258,6 @@ def merge_set_order(
 
 
 def _by_places(above: dict[ItemT, list[ItemT | None]], key_of: dict[ItemT, Any]) -> list[ItemT]:
-    """Items after the one `above` them with the greater place, by their keys."""
     parent: dict[ItemT, ItemT | None] = {}
 
     def place(item: ItemT | None) -> list[Any]:

@@ -26,10 +26,7 @@ Name = Callable[[Unit], Hashable | None]
 
 @dataclass(slots=True, eq=False)
 class UnitTriple:
-    """A unit in the base and in both sides, by number.
-
-    `is_guess`: a match too weak to combine words and parts.
-    """
+    """`is_guess`: a match too weak to combine words and parts."""
 
     base: int | None = None
     sides: list[int | None] = field(default_factory=lambda: [None, None])
@@ -154,7 +151,6 @@ class _UnitMatcher:
         return not is_complete or len(by_text) > len(base)
 
     def _match(self, scope: _Scope, rules: Sequence[_Rule]) -> None:
-        """Match units of the base with those new on both sides, then on each side."""
         base, sides = scope
         for side in (0, 1):  # of what both have, on either side in another section
             new = [
@@ -336,7 +332,6 @@ class _UnitMatcher:
         return triple.base is None and triple.sides[1 - side] is None
 
     def _join(self, ours: int, theirs: int) -> None:
-        """Join units, unless each is already matched to another one of the base."""
         first, second = self._of_sides[0][ours], self._of_sides[1][theirs]
         if first.base is None or second.base is None:
             into = first if first.base is not None else second

@@ -75,7 +75,6 @@ class UnitOrder:
         return order
 
     def _trees(self, parent: MergedUnit) -> list[MergedUnit]:
-        """An item with two wordings, each with the items beneath it on its side; [] where none."""
         beneath = dict[UnitTriple, MergedUnit]()
         waiting = [parent]
         while waiting:
@@ -316,7 +315,6 @@ class _UnitMerger:
         return None if parent is None else self._triples_of[version][parent]
 
     def indents(self, triple: UnitTriple, parent: UnitTriple) -> list[int | None]:
-        """Its spaces behind those of its parent, in each version where it is in it."""
         indents = list[int | None]()
         for version, members in zip(
             self._versions,

@@ -22,18 +22,13 @@ def choices(base: Value | None, ours: Value, theirs: Value) -> tuple[Value, ...]
 
 
 def merge_sets(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
-    """Items that no side removed, then the added ones, sorted."""
     in_both = {*ours} & {*theirs}
     added = ({*ours} | {*theirs}).difference(base)
     return list(dict.fromkeys((*(item for item in base if item in in_both), *sorted(added))))
 
 
 class MergedLines(NamedTuple):
-    """Lines with both sides' edits.
-
-    `pairs`: different lines in one place, each of one side; `kept`: lines that one side removed and
-    the other changed.
-    """
+    """`pairs`: different lines in one place, each of one side; `kept`: as in `MergedText`."""
 
     lines: list[str]
     pairs: tuple[tuple[str, str], ...]

@@ -33,13 +33,7 @@ MOST_SPACES = 3
 
 @dataclass(slots=True)
 class _NestedItem:
-    """Lines `start` up to `end`, without the items beneath.
-
-    Args:
-        indent: spaces before the marker.
-        offset: column of its text.
-        parent: the number of the item that it is in; None for the outermost.
-    """
+    """Lines `start` up to `end`, without items beneath; `offset` is the column of the text."""
 
     start: int
     end: int
@@ -98,7 +92,6 @@ def _read_nested_items(text: str, lines: Sequence[str]) -> list[_NestedItem]:
 
 
 def indented(text: str, spaces: int) -> str:
-    """A text with so many spaces before each line that is not blank."""
     if not spaces:
         return text
     before = " " * spaces
@@ -206,10 +199,7 @@ class Unit:
 
 
 def atoms_of(unit: Unit) -> Iterator[tuple[str, int]]:
-    """The parts of a unit that a merge may name, and the line of each in it.
-
-    An item, rows, sentences, a title, lines.
-    """
+    """The parts of a unit that a merge may name, and the line of each in it."""
     if unit.fact:
         yield unit.fact.text, 0
         return
@@ -376,11 +366,7 @@ class Version:
     def __init__(
         self, tree: SectionTree, whole: Collection[int] = (), flat: Collection[int] = ()
     ) -> None:
-        """Take a text apart.
-
-        The own text of the sections in `whole` is one unit; an item of those in `flat` is one with
-        the items beneath it.
-        """
+        """Own texts of `whole` sections are one unit; items of `flat` ones include those beneath."""
         self.tree = tree
         self.sections = tree.sections
         self.front = tree.document.lines[: tree.document.front]
