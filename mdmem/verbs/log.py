@@ -61,7 +61,7 @@ def _with_entry(
 def _stated_item(
     workspace: Workspace, edit: Log, path: FilePath, document: Document, fact: FactId
 ) -> Item | None:
-    """As the successor of another fact it has to be of the same actor and session."""
+    """An entry that supersedes another fact has to be of the same actor and session."""
     today = workspace.now().date()
     same = [
         each
