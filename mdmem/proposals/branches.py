@@ -299,7 +299,6 @@ def parse_ref(name: str, tip: CommitId) -> ProposalRef | None:
 
 
 def made_again(workspace: Workspace, moved: Mapping[str, str]) -> dict[str, CommitId]:
-    """The refs that keep own proposals own whose branches are moved to other commits."""
     refs = (ref for ref in open_proposals(workspace).values() if ref.name in moved)
     return _made_refs(workspace, *(replace(ref, tip=CommitId(moved[ref.name])) for ref in refs))
 

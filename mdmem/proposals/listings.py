@@ -92,7 +92,6 @@ def _section_number(candidate: OpenPart) -> int:
 
 
 def _items(candidates: Sequence[OpenPart]) -> list[Values]:
-    """The items of one section: parts that share a token, directly or through others."""
     keys = Counter(
         (each.proposal.ref.id, key) for each in candidates if (key := _key(each)) is not None
     )
@@ -189,7 +188,6 @@ class ShownPart:
 
 
 ShownItem = tuple[tuple[ShownPart, ...], ...]
-"""The values of an item, newest first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,6 @@ _DECISIONS = {
 
 @dataclass(frozen=True, slots=True)
 class DecidedPart:
-    """A part that a person decided: its place, and the line, if the commit quotes it."""
-
     proposal: str
     name: PartName
     state: PartState
@@ -179,7 +177,6 @@ class ProposedNotes:
         )
 
     def supersedes(self, fact: FactId) -> tuple[Supersession, ...]:
-        """The supersessions by a fact that the commits state, and by those that it replaced."""
         pairs = list(self._supersedes.get(fact, ()))
         for pair in pairs:
             older = [Supersession(each.old, fact) for each in self._supersedes.get(pair.old, ())]

@@ -95,7 +95,6 @@ class OwnFiles(CommitFiles):
         ]
 
     def for_branch(self, path: FilePath, after: bytes, replaced: Collection[Part]) -> bytes:
-        """An edited file with the other parts that the actor does not see."""
         kind, text = self._workspace.kind_of(path), decode(after)
         for part in self._left_out[path]:
             if part not in replaced:

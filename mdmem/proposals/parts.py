@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part to apply: a piece of text, or (without one) statements alone."""
-
     view: PartView
     piece: FactPiece | SectionPiece | None
     source: FileSource | None = None
@@ -60,7 +58,6 @@ class Part:
     forgets: bool = False
     """Forget the fact everywhere, not only in this file."""
     proposed: ProposedNote | None = None
-    """The commit that proposed it."""
 
     @property
     def name(self) -> PartName:
@@ -84,8 +81,6 @@ class FileVersions:
 
 
 class StandingMemory:
-    """Current memory, on disk and in the trail, read once for several proposals."""
-
     def __init__(self, workspace: Workspace, trail: Trail) -> None:
         self._workspace = workspace
         self._trail = trail
@@ -140,7 +135,6 @@ class StandingMemory:
         return end is not None and len(end.parents) > 1
 
     def last_change(self, path: FilePath, goes: Sequence[Item], piece: FactPiece) -> PlaceChange:
-        """The change of the place of a fact: of what is there now, or its removal."""
         for item in goes:
             if place := next((e for e in self.live(item.fact.id) if e.entry.path == path), None):
                 origin = place.origin
@@ -406,7 +400,6 @@ class PartReader:
         )
 
     def of_decisions(self, taken: Iterable[PartName]) -> list[Part]:
-        """Decided parts that are no longer on the branch."""
         names = set(taken)
         return [
             Part(view=self._decided_view(decision), piece=None)

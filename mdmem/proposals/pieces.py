@@ -43,7 +43,6 @@ class FileFacts:
         return path in self._ranges
 
     def section(self, path: SectionPath) -> Section | None:
-        """The first section with this path."""
         return (
             next((section for section in self.document.sections if section.path == path), None)
             if path in self._ranges
@@ -409,7 +408,6 @@ def _etag(facts: FileFacts, path: SectionPath) -> str:
 
 
 def _target(base: Document, undone: Document, old: SectionPath, new: SectionPath) -> str:
-    """The file before, with one section's own text as afterwards, except its facts."""
     target, source = _bounds(base, old), _bounds(undone, new)
     if target is None or source is None:
         return base.text

@@ -153,8 +153,6 @@ def waits(workspace: Workspace, ref: ProposalRef) -> bool:
 
 
 class _Texts:
-    """The branches' texts, read in one go, parsed on demand, and bases only once."""
-
     def __init__(self, workspace: Workspace, waiting: Sequence[ProposedBranch]) -> None:
         names = dict.fromkeys(
             blob

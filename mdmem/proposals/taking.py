@@ -29,7 +29,6 @@ from mdmem.text.document import Document, Section, decode, is_blank, parse, with
 from mdmem.text.facts import Item, holds_key, item_text, items, parse_item
 
 _SAME_LINE = 0.55
-"""The minimum word likeness of a reworded line."""
 
 
 class Freshness(Enum):
@@ -399,7 +398,6 @@ def put_section(
     wording: str | None = None,
     is_forced: bool = False,
 ) -> PutText:
-    """Apply a change of a heading or prose; as `put_fact`."""
     judgement, text = judge_section(piece, source.base, FileFacts(now))
     is_overtaken = judgement.freshness is Freshness.OVERTAKEN
     if wording is not None and (is_forced or not is_overtaken):
