@@ -82,7 +82,6 @@ def set_driver(repository: Repository, command: str) -> None:
 
 
 def remove_driver(repository: Repository) -> bool:
-    """Take the driver out of the repository's own settings; False where it is not there."""
     return repository.run("config", "--local", "--remove-section", _SECTION).status == 0
 
 
@@ -103,7 +102,6 @@ def merge_attributes(repository: Repository, paths: Sequence[FilePath]) -> dict[
 
 
 def runs(command: str) -> bool:
-    """True if a command line merges three texts as git would have it do."""
     with tempfile.TemporaryDirectory(prefix="mdmem-") as folder:
         for name, text in _TRIAL.items():
             Path(folder, name).write_bytes(text.encode())
