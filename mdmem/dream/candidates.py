@@ -22,7 +22,6 @@ from mdmem.trail import Trail
 from mdmem.workspace import Workspace
 
 KINDS = frozenset({"preference", "decision", "fact", "lesson"})
-"""The kinds of entries that may become curated memory."""
 WEEK = timedelta(days=7)
 """An entry that was not taken is judged once more, so long after its day."""
 

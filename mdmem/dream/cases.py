@@ -88,7 +88,6 @@ class _Judge:
         self._numbers: list[int] = []
         """The fact's number for each text and, where it has a key, each value."""
         self._by_words: dict[str, list[int]] = {}
-        """The facts' numbers by their ids, and by the words of their values."""
         self._by_attribute: dict[str, list[int]] = {}
         self._values = CandidateIndex()
         self._proposed = StatementIndex()
@@ -171,7 +170,6 @@ class _Judge:
             yield suggestion
 
     def _older_values(self, candidates: Iterable[DreamCandidate]) -> dict[DreamCandidate, str]:
-        """Entries replaced by a later, as well founded entry on an attribute, with its name."""
         newest: dict[str, DreamCandidate] = {}
         about: dict[DreamCandidate, str] = {}
         for candidate in candidates:

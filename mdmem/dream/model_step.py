@@ -59,8 +59,6 @@ class OpenEntries:
 
 @dataclass(frozen=True, slots=True)
 class MergedSuggestions:
-    """One suggestion for each of the rules', and the model's refused ones, counted."""
-
     suggestions: tuple[Suggestion, ...]
     refused: int
 

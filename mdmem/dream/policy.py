@@ -22,9 +22,7 @@ class Suggestion:
     """A change of curated memory that an entry asks for; NONE changes nothing.
 
     - `candidate`: the entry (None: a duplicate, or the oldest fact in a full file).
-    - `old`: the fact replaced or removed.
-    - `text`: the new text, without its `key`; empty for none.
-    - `kind`: of the new line. `until`: its last day.
+    - `text`: without its `key`; empty for none. `until`: its last day.
     - `section`: the address; None decides by kind, and by the place of `old`.
     - `source`, `confidence`: of the text as worded here.
     - `also`: another value of its key may stay.

@@ -34,8 +34,6 @@ ACTOR = "dream"
 
 
 class WaitingParts:
-    """Open parts, whoever proposed them."""
-
     def __init__(self, workspace: Workspace) -> None:
         proposals, _ = reading.read_open(workspace)
         waiting = [part.view for each in proposals for part in each.parts if part.view.state.waits]
@@ -46,7 +44,6 @@ class WaitingParts:
         ]
         facts = [fact for fact, _ in coming]
         self._sources: dict[str, Source] = {}
-        """The best source of the values of each key."""
         for fact, view in coming:
             if fact.key is not None:
                 others = self._sources.get(normalise_key(fact.key), view.origin.source)
@@ -58,7 +55,6 @@ class WaitingParts:
         self._removals = {FactId(view.name) for view in waiting if view.op is PartOp.DELETE}
 
     def hold(self, change: Suggestion) -> bool:
-        """True if a change is proposed already, in nearly these words."""
         if change.op is DreamOp.DELETE:
             return change.old is not None and change.old.fact in self._removals
         return change.fact in self._facts or self._texts.holds_like(change.statement)
