@@ -17,7 +17,6 @@ from mdmem.transcripts.files import TranscriptFile
 MARKS_NAME = "marks.json"
 _MARKS_VERSION = 1
 _MARK_DAYS = 60
-"""A mark is kept for so many days."""
 _PREFIX_DIGITS, _REST_DIGITS, _SESSION_DIGITS, _DAY_DIGITS = 2, 10, 5, 4
 """The lengths of a mark's prefix and rest, and of the hexadecimal session number and day."""
 _WIDTH = _REST_DIGITS + _SESSION_DIGITS + _DAY_DIGITS

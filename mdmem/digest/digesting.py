@@ -45,8 +45,6 @@ _MOST_HELD = 500
 
 @dataclass(frozen=True, slots=True)
 class _HeldPart:
-    """A part whose entries are not written yet, and the file's cursor once they are."""
-
     file: TranscriptFile
     cursor: Cursor
     part: News
@@ -68,7 +66,6 @@ class _DigestRun:
         self._changed, self._saved = False, monotonic()
         self._held: list[_HeldPart] = []
         self._held_marks: dict[str, tuple[str, int]] = {}
-        """The marks of the held parts."""
         self._unsettled: list[tuple[TranscriptFile, str]] = []
         """Ended sessions without entries: permissive rules draw from them after the model."""
         self.tally = Tally()
@@ -90,7 +87,6 @@ class _DigestRun:
         )
 
     def digest_files(self, files: Iterable[TranscriptFile], progress: Progress | None) -> None:
-        """Digest transcripts oldest first, and write several ones' entries together."""
         changed = sorted(
             {file for file in files if not self._is_read(file)}, key=attrgetter("modified", "path")
         )
@@ -123,7 +119,6 @@ class _DigestRun:
         self.tally.waiting = self._model.waiting
 
     def _is_written(self, part: ModelNews) -> bool:
-        """Write a session's suggestions; False where its log cannot take them."""
         if not part.drafts:
             return True
         cursor = self._cursors.get(part.path)
@@ -283,7 +278,6 @@ class _DigestRun:
 
 
 def _add_marks(seen: MutableMapping[str, tuple[str, int]], part: News) -> None:
-    """Note the messages' session, unless an earlier one has them."""
     read = part.session, _today()
     for mark in part.marks:
         seen.setdefault(mark, read)

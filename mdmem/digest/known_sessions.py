@@ -198,7 +198,6 @@ Answer = TypeVar("Answer", bound=SectionHistory | FactHistory | Blame)
 
 
 def with_gone(workspace: Workspace, answer: Answer) -> Answer:
-    """Mark cited lines whose transcripts are gone."""
     gone = _gone_sessions(workspace, map(_session, answer.cites))
     return replace(answer, gone=tuple(cited for cited in answer.cites if _session(cited) in gone))
 

@@ -193,7 +193,6 @@ class ModelStep:
     def _ask_about(
         self, session: str, asker: Asker, marks: Mapping[str, tuple[str, int]]
     ) -> ModelNews | None:
-        """None where the transcript cannot be read."""
         due = self._due[session]
         transcript = _read(due.path, self._workspace.settings.owner)
         if transcript is None or f"{transcript.client}/{transcript.session}" != session:

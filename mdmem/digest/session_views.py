@@ -43,10 +43,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def list_sessions(workspace: Workspace, request: ShowSessions) -> SessionList:
-    """List configured sessions, newest first; without any, possible ones, unread.
-
-    Raises: UsageProblem: there is no such client, or `since` is no day.
-    """
+    """Without configured sessions, possible ones are listed, unread. Raises: UsageProblem."""
     if request.client is not None and request.client not in CLIENT_NAMES:
         raise UsageProblem(
             f"{field('client')} is {request.client[:80]!r}",
