@@ -94,10 +94,7 @@ class SessionHeader:
 
 @dataclass(slots=True)
 class Reading:
-    """Messages in order, and unreadable lines.
-
-    `needs_earlier_lines`: this part does not tell which messages count; the file is read whole.
-    """
+    """`needs_earlier_lines`: this part does not tell which messages count: read the whole file."""
 
     header: SessionHeader
     messages: list[RawMessage] = field(default_factory=list)
