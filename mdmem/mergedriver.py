@@ -40,7 +40,6 @@ class Versions:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Merge three versions of a file into the second one; return the exit status."""
     words = sys.argv[2:] if arguments is None else arguments
     if len(words) != 4:
         _print_line("git runs this: merge-driver BASE OURS THEIRS PATH")

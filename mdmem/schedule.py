@@ -126,7 +126,6 @@ def cron_line(program: Sequence[str], workspace: str) -> str:
 
 
 def with_line(crontab: bytes, workspace: str, added: str) -> bytes:
-    """Replace a workspace's line in a crontab, or append it."""
     lines = crontab.splitlines(keepends=True)
     new = os.fsencode(added) + b"\n"
     own = [number for number, each in enumerate(lines) if _is_of(each, workspace)]
