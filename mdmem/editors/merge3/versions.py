@@ -366,7 +366,7 @@ class Version:
     def __init__(
         self, tree: SectionTree, whole: Collection[int] = (), flat: Collection[int] = ()
     ) -> None:
-        """Own texts of `whole` sections are one unit; items of `flat` ones include those beneath."""
+        """Own texts of `whole` sections are one unit; items of `flat` ones hold those beneath."""
         self.tree = tree
         self.sections = tree.sections
         self.front = tree.document.lines[: tree.document.front]
