@@ -62,12 +62,6 @@ class _Request:
         return self.change.key or self.fact.key
 
 
-@dataclass(frozen=True, slots=True)
-class _Destination:
-    section: Section | None
-    address: str
-
-
 def similar_items(document: Document, change: Remember) -> tuple[Item, ...]:
     """With `supersedes`, all items of its sections. Raises as `remember`."""
     request = _read_request(change)
@@ -75,7 +69,7 @@ def similar_items(document: Document, change: Remember) -> tuple[Item, ...]:
     if key and change.section is None:
         candidates = items(document, document.preamble_end)
     else:
-        section = _named_destination(document, request.change).section
+        section = _named_section(document, request.change)
         candidates = section_items(document, section) if section else ()
     if change.options.supersedes is not None:
         return candidates
@@ -123,10 +117,9 @@ def remember(
         for item in candidates
         if request.key and holds_key(item.fact, request.key) and _holds_on(today, item.fact)
     ]
-    destination = _find_destination(document, request, holders)
-    section = destination.section
+    section = _section_to_write(document, request, holders)
     if section is None:
-        return _remember_in_new_section(document, destination.address, request)
+        return _remember_in_new_section(document, request)
     inside = _in_section(section, candidates)
     stated = [item for item in inside if _states(item, fact)]
     if not _holds_on(today, fact):
@@ -195,12 +188,12 @@ def _in_section(section: Section, candidates: Iterable[Item]) -> list[Item]:
     return [item for item in candidates if section.body <= item.start < section.end]
 
 
-def _find_destination(
+def _section_to_write(
     document: Document, request: _Request, holders: Iterable[Item]
-) -> _Destination:
+) -> Section | None:
     change = request.change
     if change.section is not None:
-        return _named_destination(document, change)
+        return _named_section(document, change)
     sections = {
         section.index: section for item in holders if (section := document.section_at(item.start))
     }
@@ -217,24 +210,25 @@ def _find_destination(
             f"Name one with {field('section')}.",
             sections=listed,
         )
-    return (
-        _Destination(meant or next(iter(sections.values())), "")
-        if sections
-        else _named_destination(document, change)
-    )
+    if not sections:
+        return _named_section(document, change)
+    return meant or next(iter(sections.values()))
 
 
-def _named_destination(document: Document, change: Remember) -> _Destination:
-    address = change.section
-    if address is None:
-        address = _SECTION_OF_KIND.get((change.kind or "").casefold(), _SECTION_OF_OTHERS)
+def _named_section(document: Document, change: Remember) -> Section | None:
+    address = _address(change)
     matches = matching_sections(document, address)
     if not matches and (change.create or change.section is None):
-        return _Destination(None, address)
-    section = _section_of_superseded(document, matches, change) or find_section(
+        return None
+    return _section_of_superseded(document, matches, change) or find_section(
         document, address, file=change.file, remedy=create_remedy(), counts=False
     )
-    return _Destination(section, address)
+
+
+def _address(change: Remember) -> str:
+    if change.section is not None:
+        return change.section
+    return _SECTION_OF_KIND.get((change.kind or "").casefold(), _SECTION_OF_OTHERS)
 
 
 def _section_of_superseded(
@@ -256,14 +250,12 @@ def _find_superseded(candidates: Sequence[Item], change: Remember) -> Item | Non
     return matches[0] if matches else None
 
 
-def _remember_in_new_section(
-    document: Document, address: str, request: _Request
-) -> tuple[EditResult, FactId]:
+def _remember_in_new_section(document: Document, request: _Request) -> tuple[EditResult, FactId]:
     change = request.change
     created = create(
         document,
         EditSection(
-            section=address,
+            section=_address(change),
             action=Action.BODY,
             text=_new_line(change, request.until, request.marks),
         ),
