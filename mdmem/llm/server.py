@@ -30,10 +30,6 @@ _PLAIN = ("", "identity")
 _HttpError = httpx2.HTTPError
 
 
-class _TooLongError(httpx2.ReadError):
-    """The answer has more bytes than it may."""
-
-
 class _LimitedHttp:
     """The connections of one request at a time, shut down when its time is up.
 
@@ -100,7 +96,7 @@ class _LimitedHttp:
         self._left -= count
         if self._left < 0:
             self.is_too_long = True
-            raise _TooLongError(f"more than {self._most_bytes:,} bytes")
+            raise httpx2.ReadError(f"more than {self._most_bytes:,} bytes")
 
 
 class _CountedStream(httpx2.SyncByteStream):
