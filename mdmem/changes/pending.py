@@ -109,7 +109,7 @@ def with_pulled_lines(
             continue
         merged = merge_by_section(base, committed, data, workspace.kind_of(path)).data
         if merged is not None and merged != data:
-            return KeptText(merged, f"{path}: {_kept(workspace, move, undone)}")
+            return KeptText(merged, f"{path}: {_kept(workspace, move, *undone)}")
     return None
 
 
@@ -128,16 +128,8 @@ def _recent_pulls(
             yield moves[number], base, moves[number + 1 :]
 
 
-@dataclass(frozen=True, slots=True)
-class _UndoneLines:
-    """The line numbers in HEAD that a save removes, and those that it brings back."""
-
-    added: int
-    removed: int
-
-
-def _undone_lines(base: bytes, committed: bytes, data: bytes) -> _UndoneLines | None:
-    """Everything added since a version if a save lacks it all; None where it has some."""
+def _undone_lines(base: bytes, committed: bytes, data: bytes) -> tuple[int, int] | None:
+    """Count lines added and removed since a version, if a save undoes them all; else None."""
     before, after, saved = (
         Counter(filter(None, map(bytes.strip, text.splitlines())))
         for text in (base, committed, data)
@@ -148,9 +140,7 @@ def _undone_lines(base: bytes, committed: bytes, data: bytes) -> _UndoneLines | 
         if added
         else all(saved[line] >= before[line] for line in removed)
     )
-    return (
-        _UndoneLines(added.total(), removed.total()) if (added or removed) and is_undone else None
-    )
+    return (added.total(), removed.total()) if (added or removed) and is_undone else None
 
 
 def _was_saved(workspace: Workspace, path: FilePath, moves: Sequence[BranchMove]) -> bool:
@@ -161,15 +151,12 @@ def _was_saved(workspace: Workspace, path: FilePath, moves: Sequence[BranchMove]
     )
 
 
-def _kept(workspace: Workspace, move: BranchMove, undone: _UndoneLines) -> str:
+def _kept(workspace: Workspace, move: BranchMove, added: int, removed: int) -> str:
     at = f"{workspace.local_time(move.time):%H:%M}"
-    if undone.added:
-        return (
-            f"kept {number_of(undone.added, 'line')} pulled at {at} that your save would have"
-            " removed"
-        )
+    if added:
+        return f"kept {number_of(added, 'line')} pulled at {at} that your save would have removed"
     return (
-        f"left out {number_of(undone.removed, 'line')} that the pull at {at} removed and your save"
+        f"left out {number_of(removed, 'line')} that the pull at {at} removed and your save"
         " would have brought back"
     )
 
