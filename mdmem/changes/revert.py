@@ -35,14 +35,6 @@ _MOST_NAMED, _QUOTED = 8, 80
 
 
 @dataclass(frozen=True, slots=True)
-class _RunPlan:
-    """Plans that revert a run's commits, newest first. `held`: what later edits block."""
-
-    plans: tuple[RevertPlan, ...]
-    held: tuple[HeldChange, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _RunCommits:
     """A run's commits in HEAD, newest first; `squashed` ones include other work."""
 
@@ -76,7 +68,10 @@ def changes_of_run(workspace: Workspace, run: str) -> int:
     return sum(max(1, len(note.promotes)) for note in notes)
 
 
-def _plan_run(workspace: Workspace, commits: _RunCommits, change: Revert) -> _RunPlan:
+def _plan_run(
+    workspace: Workspace, commits: _RunCommits, change: Revert
+) -> tuple[list[RevertPlan], list[HeldChange]]:
+    """Plans that revert a run's commits, newest first, and what later edits block."""
     texts: dict[FilePath, str] = {}
     plans: list[RevertPlan] = []
     held = [
@@ -101,7 +96,7 @@ def _plan_run(workspace: Workspace, commits: _RunCommits, change: Revert) -> _Ru
         plans += [plan] if plan.does_something else []
     if held and not change.skip:
         raise _conflict(change.reference, held)
-    return _RunPlan(tuple(plans), tuple(held))
+    return plans, held
 
 
 def _free_part(
@@ -227,17 +222,17 @@ def _apply_run(workspace: Workspace, change: Revert, run: _RunCommits, say: Say)
         with lock_workspace(workspace, say):
             # A killed revert may have changed a file; the commits tell what is left to undo.
             recover(workspace, say)
-    plan = _plan_run(workspace, run, change)
-    results = _carry_out(workspace, plan.plans, change.options, say)
+    plans, held = _plan_run(workspace, run, change)
+    results = _carry_out(workspace, plans, change.options, say)
     whole = RevertPlan(
         path=FilePath(results[-1].path) if results else workspace.curated, edits=(), note=None
     )
-    notices = [] if results else [f"nothing from {change.reference} is left to undo"]
-    if results:
-        notices.append(
-            f"{change.reference}: {number_of(len(plan.plans), 'commit')} of {len(run.ids)} undone"
-        )
-    notices += [f"kept: {line}" for line in _held_lines(plan.held)]
+    notices = [
+        f"{change.reference}: {number_of(len(plans), 'commit')} of {len(run.ids)} undone"
+        if results
+        else f"nothing from {change.reference} is left to undo",
+        *(f"kept: {line}" for line in _held_lines(held)),
+    ]
     combined = _combine(whole, results, change.options.dry_run)
     return replace(
         combined,
