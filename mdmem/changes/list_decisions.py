@@ -56,10 +56,6 @@ class _Taking:
     closes: tuple[OpenPart, ...]
     change: PartTaking
 
-    @property
-    def left(self) -> LeftItem:
-        return LeftItem(self.number, _OVERTAKEN, _is_outdated_removal(self.candidate))
-
 
 @dataclass(slots=True)
 class _Work:
@@ -311,7 +307,10 @@ def _matches(workspace: Workspace, selection: Selection, candidate: OpenPart) ->
 
 def _leave_conflicts(workspace: Workspace, work: _Work) -> None:
     met = find_conflicts(workspace, [taking.change for taking in work.takings])
-    work.left += [work.takings[number].left for number in met]
+    work.left += [
+        LeftItem(taking.number, _OVERTAKEN, _is_outdated_removal(taking.candidate))
+        for taking in map(work.takings.__getitem__, met)
+    ]
     work.takings = [taking for number, taking in enumerate(work.takings) if number not in met]
 
 
