@@ -16,7 +16,7 @@ from mdmem.changes import purge
 from mdmem.changes.purge import HeldTranscripts
 from mdmem.changes.purge_target import PurgeTarget
 from mdmem.digest import cursors
-from mdmem.digest.cursors import ReadEnd, ReadState, cursor_of
+from mdmem.digest.cursors import ReadEnd, cursor_of
 from mdmem.errors import RepositoryProblem, TranscriptProblem
 from mdmem.folder import files
 from mdmem.history.notes import purged_trailer, without_meant_days
@@ -140,4 +140,4 @@ def _count_as_read(workspace: Workspace, held: list[_HeldTranscript], say: Say) 
                     has_entries=True,
                     settled=True,
                 )
-        cursors.write_state(workspace.state, ReadState(read.cursors, read.ends))
+        cursors.write_state(workspace.state, read)
