@@ -131,10 +131,6 @@ class _Judge:
         self._values.add(len(self._facts), fact.value)
         self._facts.append(fact)
 
-    @property
-    def _current(self) -> list[CuratedFact]:
-        return [fact for fact in self._facts if fact is not None]
-
     def duplicates(self) -> Iterator[Suggestion]:
         """Facts that are twice in a file: the weaker or later line goes."""
         first: dict[tuple[FilePath, FactId], CuratedFact] = {}
@@ -323,7 +319,9 @@ class _Judge:
         if not candidate.corrects:
             return None
         corrected = [
-            fact for fact in self._current if candidate.corrects & {fact.fact, fact_id(fact.value)}
+            fact
+            for fact in self._facts
+            if fact is not None and candidate.corrects & {fact.fact, fact_id(fact.value)}
         ]
         return corrected[0] if len(corrected) == 1 else None
 
