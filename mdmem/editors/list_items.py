@@ -28,7 +28,7 @@ from mdmem.text.facts import (
 )
 from mdmem.wording import field
 
-_BLOCK_ID = late.pattern(r"\s*\^[A-Za-z0-9-]+\s*\Z")
+BLOCK_ID = late.pattern(r"\s*\^[A-Za-z0-9-]+\s*\Z")
 _LIST = late.pattern(r"[ \t]+(?:[-+*]|\d{1,9}[.)])[ \t]+\S")
 _FENCE = late.pattern(r"[ \t]*(?:```|~~~)")
 
@@ -180,7 +180,7 @@ def _for_successor(lines: str, own_tags: tuple[str, ...], own: LabelledText | No
 
 
 def _split_marks(marks: str) -> tuple[str, str]:
-    match = _BLOCK_ID.search(marks)
+    match = BLOCK_ID.search(marks)
     return (marks[: match.start()], match[0].rstrip()) if match else (marks.rstrip(), "")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
-from mdmem.editors.list_items import ItemParts
+from mdmem.editors.list_items import BLOCK_ID, ItemParts
 from mdmem.editors.merge3.atoms import AtomKind, merge_atoms
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
@@ -50,7 +50,6 @@ _LINE_KIND = AtomKind(names=(lambda line: line,), combine=choices, may_move=Fals
 
 
 _COMMENT = late.pattern(r"(?s)\s*<!--.*?-->")
-_BLOCK_ID = late.pattern(r"\s*\^[A-Za-z0-9-]+\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ class ItemText:
             end = marks
         words = len(split_until(head[:end])[0])
         box = TASK_BOX.match(head[:words])
-        block = _BLOCK_ID.search(head, marks)
+        block = BLOCK_ID.search(head, marks)
         block_start = block.start() if block else len(head)
         return cls(
             marker=parts.start[:start],
