@@ -15,6 +15,7 @@ from mdmem.errors import RepositoryProblem
 from mdmem.folder import files
 from mdmem.model.pipelines import CRON, SYSTEMD, Schedule, ScheduleResult, UnitFile
 from mdmem.repo.runner import TimeUpError, converse
+from mdmem.startup.records import replace
 from mdmem.wording import verb
 from mdmem.workspace import Workspace
 
@@ -235,10 +236,8 @@ def _install_units(workspace: Workspace, result: ScheduleResult) -> ScheduleResu
     failure = _systemctl(workspace.environment, "daemon-reload") or _systemctl(
         workspace.environment, "enable", "--now", str(result.timer)
     )
-    return ScheduleResult(
-        system=result.system,
-        files=result.files,
-        timer=result.timer,
+    return replace(
+        result,
         changed=bool(due) or (not failure and not was_active),
         active=not failure,
         next=(
@@ -264,10 +263,9 @@ def _uninstall_units(workspace: Workspace, result: ScheduleResult) -> ScheduleRe
         files.remove(Path(str(file.path)))
     if removed and not failure:
         failure = _systemctl(environment, "daemon-reload")
-    return ScheduleResult(
-        system=result.system,
+    return replace(
+        result,
         files=tuple(removed),
-        timer=name,
         changed=was_active or bool(removed),
         active=False,
         next=(f"systemctl --user stop {shlex.quote(name)}",) if failure and was_active else (),
