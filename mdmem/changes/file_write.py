@@ -10,7 +10,7 @@ from pathlib import Path
 from mdmem import repo
 from mdmem.changes import write_outcome
 from mdmem.changes.pending import commit_pending_edits, with_pulled_lines
-from mdmem.changes.recover import WriteSteps, clear_bits
+from mdmem.changes.recover import WriteSteps, clear_bits, not_put_back
 from mdmem.changes.write_outcome import WriteEvidence, WriteOutcome, holds_write, judge_write
 from mdmem.editors import EditResult
 from mdmem.errors import (
@@ -18,7 +18,6 @@ from mdmem.errors import (
     PathProblem,
     RefusedChange,
     RepositoryProblem,
-    StorageProblem,
 )
 from mdmem.folder import files, hook_files, write_ahead
 from mdmem.model import CommitId, FactId, FilePath, Op, Supersession
@@ -479,11 +478,5 @@ class _Write:
                 target.put_back()
             write_ahead.drop_record(self._workspace.state)
         except OSError as failure:
-            message = (
-                f"{problem}; and {' and '.join(self._order.paths)} could not be put back:"
-                f" {failure.strerror}"
-            )
-            raise StorageProblem(
-                message, "Free some disk space; the next command repairs it."
-            ) from problem
+            raise not_put_back(problem, self._order.paths, failure) from problem
         return True

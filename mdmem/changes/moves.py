@@ -20,11 +20,12 @@ from mdmem.changes.recover import (
     holds,
     lock_workspace,
     moved,
+    not_put_back,
     read_contents,
     recover,
 )
 from mdmem.editors.whole_file import append_only, first_line_of, missing
-from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
+from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files, layout, write_ahead
 from mdmem.folder.write_ahead import MoveRecord
 from mdmem.model import SETTINGS_NAME, CommitId, FileKind, FilePath, Op, Provenance
@@ -242,10 +243,7 @@ class _Move:
             write_ahead.drop_record(self._workspace.state)
             commits.renew_index(self._workspace.repository, moved(record))
         except OSError as failure:
-            message = f"{problem}; and {record.path} could not be put back: {failure.strerror}"
-            raise StorageProblem(
-                message, "Free some disk space; the next command repairs it."
-            ) from problem
+            raise not_put_back(problem, [record.path], failure) from problem
         return True
 
     def _undo_commit(self, _: BaseException) -> bool:

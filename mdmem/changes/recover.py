@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from types import TracebackType
 
-from mdmem.errors import PathProblem, RepositoryProblem
+from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
 from mdmem.folder import files, hook_files, write_ahead
 from mdmem.folder.write_ahead import LANDING_NAME, MoveRecord
 from mdmem.model import CommitId, FilePath
@@ -65,6 +65,15 @@ class Transaction:
 
         self._writes.push(undo)
         return steps
+
+
+def not_put_back(
+    problem: BaseException, paths: Iterable[FilePath], failure: OSError
+) -> StorageProblem:
+    return StorageProblem(
+        f"{problem}; and {' and '.join(paths)} could not be put back: {failure.strerror}",
+        "Free some disk space; the next command repairs it.",
+    )
 
 
 def clear_bits(
