@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from mdmem.folder import files
 from mdmem.model.sessions import ReadingStart, SkippedLines
 from mdmem.startup.records import dataclass
 from mdmem.transcripts.files import TranscriptFile
+
+T = TypeVar("T")
 
 MARKS_NAME = "marks.json"
 _MARKS_VERSION = 1
@@ -101,19 +103,26 @@ class Marks(MutableMapping[str, tuple[str, int]]):
                 yield prefix + record[:_REST_DIGITS], self._parse(record)
 
 
-def read_marks(state: Path) -> Marks:
+def _load(path: Path, version: int, parse: Callable[[dict[str, Any]], T], empty: T) -> T:
+    """Read a cache; `empty` where it is missing, damaged or of another version."""
     try:
-        values = json.loads((state / MARKS_NAME).read_bytes())
-        sessions, filed, day = values["sessions"], values["marks"], values["day"]
-        if (
-            values["version"] == _MARKS_VERSION
-            and all(isinstance(each, str) for each in sessions)
-            and all(len(each) % _WIDTH == 0 for each in filed.values())
-        ):
-            return Marks(list(sessions), dict(filed), int(day))
+        values = json.loads(path.read_bytes())
+        return parse(values) if values["version"] == version else empty
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        pass
-    return Marks([], {}, 0)
+        return empty
+
+
+def read_marks(state: Path) -> Marks:
+    return _load(state / MARKS_NAME, _MARKS_VERSION, _parse_marks, Marks([], {}, 0))
+
+
+def _parse_marks(values: dict[str, Any]) -> Marks:
+    sessions, filed = values["sessions"], values["marks"]
+    if not all(isinstance(each, str) for each in sessions) or any(
+        len(each) % _WIDTH for each in filed.values()
+    ):
+        raise ValueError("marks of another form")
+    return Marks(list(sessions), dict(filed), int(values["day"]))
 
 
 def write_marks(state: Path, marks: Marks, today: int) -> None:
@@ -163,17 +172,15 @@ class DueLines:
 
 
 def read_due(state: Path) -> dict[str, DueLines]:
-    """The due lines by CLIENT/SESSION; none where they cannot be read."""
-    try:
-        values = json.loads((state / DUE_NAME).read_bytes())
-        if values["version"] == _DUE_VERSION:
-            return {
-                session: DueLines(**dict(zip(_DUE_FIELDS, row, strict=True)))
-                for session, row in values["sessions"].items()
-            }
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        pass
-    return {}
+    """The due lines by CLIENT/SESSION."""
+    return _load(state / DUE_NAME, _DUE_VERSION, _parse_due, {})
+
+
+def _parse_due(values: dict[str, Any]) -> dict[str, DueLines]:
+    return {
+        session: DueLines(**dict(zip(_DUE_FIELDS, row, strict=True)))
+        for session, row in values["sessions"].items()
+    }
 
 
 def write_due(state: Path, due: dict[str, DueLines]) -> None:
@@ -308,18 +315,16 @@ class ReadState:
 
 
 def read_state(state: Path) -> ReadState:
-    try:
-        stored = json.loads((state / CURSORS_NAME).read_bytes())
-        if stored["version"] == _CURSORS_VERSION:
-            values = stored["values"]
-            ends = {
-                session: tuple(ReadEnd(line, hash_) for line, hash_ in ends)
-                for session, ends in values["ends"].items()
-            }
-            return ReadState(Cursors(values["cursors"]), ends)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        pass
-    return ReadState(Cursors({}), None)
+    empty = ReadState(Cursors({}), None)
+    return _load(state / CURSORS_NAME, _CURSORS_VERSION, _parse_state, empty)
+
+
+def _parse_state(stored: dict[str, Any]) -> ReadState:
+    ends = {
+        session: tuple(ReadEnd(line, hash_) for line, hash_ in ends)
+        for session, ends in stored["values"]["ends"].items()
+    }
+    return ReadState(Cursors(stored["values"]["cursors"]), ends)
 
 
 def read_cursors(state: Path) -> Cursors:
