@@ -86,30 +86,26 @@ class Night:
     def run(self) -> str:
         return f"dream/{self.day.isoformat()}"
 
+    def _covers(self, day: date) -> bool:
+        if self.days or self.seen_day is None:
+            return day in (self.days or (self.day,))
+        return self.seen_day < day <= self.day
+
     def is_new(self, entry: DreamCandidate) -> bool:
         if self.days or self.seen_day is None:
-            return entry.day in (self.days or (self.day,))
-        return entry.day <= self.day and (not self._knew(entry) or entry.day > self.seen_day)
-
-    def _knew(self, entry: DreamCandidate) -> bool:
-        return self.seen is not None and self.seen.reaches(entry.begun)
-
-    def is_a_week_old(self, entry: DreamCandidate) -> bool:
-        if self.days or self.seen_day is None:
-            return entry.day + WEEK in (self.days or (self.day,))
-        return self.seen_day < entry.day + WEEK <= self.day
+            return self._covers(entry.day)
+        is_known = self.seen is not None and self.seen.reaches(entry.begun)
+        return self._covers(entry.day) or (entry.day <= self.day and not is_known)
 
     def judges_log_of(self, day: date) -> bool:
         """True if the log of a day may have entries to judge, whenever they were written."""
-        if self.days or self.seen_day is None:
-            return day in (days := self.days or (self.day,)) or day + WEEK in days
-        return self.seen_day < day <= self.day or self.seen_day < day + WEEK <= self.day
+        return self._covers(day) or self._covers(day + WEEK)
 
     def choose(self, entries: Iterable[DreamCandidate]) -> list[DreamCandidate]:
         chosen = [
             replace(entry, is_new=is_new)
             for entry in entries
-            if (is_new := self.is_new(entry)) or self.is_a_week_old(entry)
+            if (is_new := self.is_new(entry)) or self._covers(entry.day + WEEK)
         ]
         return sorted(chosen, key=lambda entry: (entry.said, entry.begun))
 
