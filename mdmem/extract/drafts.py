@@ -109,9 +109,6 @@ class DraftRules:
     keep_lines: bool = False
     tools_line: int | None = None
 
-    def keeps_statements(self, line: int) -> bool:
-        return self.keep_lines or self.has_tools(line)
-
     def has_tools(self, line: int) -> bool:
         return self.tools_line is not None and line > self.tools_line
 
@@ -292,7 +289,7 @@ def _of_person(
         rule = "statement"
     elif is_slight(statements) and not (rules.has_tools(message.line) and _is_choice(question)):
         return
-    elif rules.keeps_statements(message.line):
+    elif rules.keep_lines or rules.has_tools(message.line):
         rule = "statement"
     elif weigh(spoken, statements, question is not None) >= ENTRY:
         rule = "weight"
