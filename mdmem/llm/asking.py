@@ -36,10 +36,6 @@ FOLDER_NAME = "model"
 _KEEP_SECONDS = 30 * 24 * 3600
 
 
-def _request_hash(model_name: str, request: ModelRequest) -> str:
-    return sha256(f"{model_name}\0{request.text}".encode()).hexdigest()
-
-
 def read_kept_answer(state: Path, name: str, attempt: int) -> str | None:
     try:
         values = json.loads((state / FOLDER_NAME / f"{name}.json").read_bytes())
@@ -195,7 +191,7 @@ class Asker:
             self._model.close()
 
     def _ask_once(self, request: ModelRequest, attempt: int) -> AnswerItems | None:
-        name = _request_hash(self._endpoint.name, request)
+        name = sha256(f"{self._endpoint.name}\0{request.text}".encode()).hexdigest()
         if (kept := read_kept_answer(self._state, name, attempt)) is not None:
             self._log(request, name, ModelAnswer(kept, 0, 0), 0.0, KEPT)
             return read_answer(kept, request.list_name)
