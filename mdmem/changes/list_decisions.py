@@ -177,7 +177,7 @@ def _takings(
     if not all(chosen):
         raise _Moved
     others = [each for value in values if value not in chosen for each in value]
-    closes = () if choice.keeps else tuple(each for each in others if _is_whole(each))
+    closes = () if choice.keeps else tuple(each for each in others if len(_same_name(each)) == 1)
     for place, value in enumerate(chosen):
         candidate = _freshest(value)
         voices = tuple(each for each in value if each is not candidate)
@@ -199,10 +199,6 @@ def _same_name(each: OpenPart) -> list[OpenPart]:
     """The open parts of a proposal with this one's name: a decision covers them all."""
     same = [part for part in each.proposal.parts if part.name == each.part.name]
     return [OpenPart(each.proposal, part) for part in same if part.view.state.waits]
-
-
-def _is_whole(each: OpenPart) -> bool:
-    return len(_same_name(each)) == 1
 
 
 def _freshest(value: Sequence[OpenPart]) -> OpenPart:
