@@ -208,7 +208,7 @@ def find_advice(
     budget: Budget,
     today: date,
 ) -> tuple[Advice, ...]:
-    """After one piece is carried out, work out the rest again. `conflicts` may be of any files."""
+    """Find it anew after each piece that is carried out. `conflicts` may be of any files."""
     located = _locate(curated, facts)
     ended = [each for each in map(_no_longer_holds, located) if each is not None]
     unique = [fact for fact in _without(located, ended) if not may_repeat(fact.item.fact.text)]
