@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
 import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, time, tzinfo
+from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 
 from mdmem.catchup.session_messages import purged_texts
@@ -54,7 +57,7 @@ def list_sessions(workspace: Workspace, request: ShowSessions) -> SessionList:
         hints = ("No transcript source configured.", settings_hint(environment))
         return SessionList((), folders=tuple(_folders(workspace)), notes=hints)
     listing = _Listing(workspace, request)
-    sessions = list(listing.newest_first())
+    sessions = listing.newest_first()
     notes = listing.notes
     if not listing.files:
         notes = (
@@ -113,22 +116,17 @@ class _Listing:
         )
         return (*((unread,) if self._unread else ()), *((elsewhere,) if self._elsewhere else ()))
 
-    def newest_first(self) -> Iterator[SessionSummary]:
+    def newest_first(self) -> list[SessionSummary]:
         """By last change, gone ones included, one more than shown."""
-        gone = [session for session in self._known.gone(self.files) if self._counts(session)]
-        gone.sort(key=lambda session: session.ended or _LONG_AGO, reverse=True)
-        count = 0
-        for session, modified in self._existing():
-            while gone and (gone[0].ended or _LONG_AGO) > modified:
-                yield gone.pop(0)
-                count += 1
-            if count > self._request.limit:
-                return
-            yield session
-            count += 1
-            if count > self._request.limit:
-                return
-        yield from gone
+        by_time = itemgetter(1)
+        gone = [
+            (session, session.ended or _LONG_AGO)
+            for session in self._known.gone(self.files)
+            if self._counts(session)
+        ]
+        gone.sort(key=by_time, reverse=True)
+        both = heapq.merge(self._existing(), gone, key=by_time, reverse=True)
+        return [session for session, _ in islice(both, self._request.limit + 1)]
 
     def _counts(self, session: SessionSummary) -> bool:
         is_in_scope = session.project is None or self._scope.includes(session.project)
