@@ -182,20 +182,18 @@ def install(workspace: Workspace, python: str) -> tuple[str, ...]:
 
 def uninstall(workspace: Workspace) -> bool:
     """Remove a workspace's own lines, and the driver with the last ones; False: nothing there."""
-    repository = workspace.repository
-    path = attributes_file(repository)
-    changed = _edit_attributes(path, lambda text: with_lines(text, repository.prefix, ()))
-    if _ANY_COMMENT.search(_read(path)):
+    changed = drop_own_lines(workspace)
+    if _ANY_COMMENT.search(_read(attributes_file(workspace.repository))):
         return changed
-    return remove_driver(repository) or changed
+    return remove_driver(workspace.repository) or changed
 
 
 def shared_text(workspace: Workspace) -> str:
     return with_lines(_read(workspace.root / SHARED_PATH), "", _lines(workspace, ""))
 
 
-def drop_own_lines(workspace: Workspace) -> None:
-    _edit_attributes(
+def drop_own_lines(workspace: Workspace) -> bool:
+    return _edit_attributes(
         attributes_file(workspace.repository),
         lambda text: with_lines(text, workspace.repository.prefix, ()),
     )
