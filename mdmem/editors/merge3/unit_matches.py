@@ -183,23 +183,19 @@ class _UnitMatcher:
         for rule in rules:
             if not gone or not new:
                 return
-            for old, unit, is_guess in rule(self._candidates(gone, new, side, scope)):
+            candidates = _Candidates(
+                old_version=self._base,
+                new_version=self._sides[side],
+                gone=gone,
+                new=new,
+                all_old=scope[0],
+                all_new=scope[1][side],
+                side=side,
+            )
+            for old, unit, is_guess in rule(candidates):
                 self._link(old, unit, to, is_guess)
             gone = [n for n in gone if self._of_base[n].sides[side] is None]
             new = [n for n in new if self._of_sides[side][n].base is None]
-
-    def _candidates(
-        self, gone: Sequence[int], new: Sequence[int], side: int, scope: _Scope
-    ) -> _Candidates:
-        return _Candidates(
-            old_version=self._base,
-            new_version=self._sides[side],
-            gone=gone,
-            new=new,
-            all_old=scope[0],
-            all_new=scope[1][side],
-            side=side,
-        )
 
     def _link(self, old: int, unit: int, to: tuple[int, ...], is_guess: bool) -> None:
         triple, new = self._of_base[old], self._of_sides[to[0]][unit]
