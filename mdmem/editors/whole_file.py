@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from mdmem.editors import EditResult
 from mdmem.errors import PathProblem, SectionProblem
 from mdmem.model import Op
@@ -82,11 +84,7 @@ def _starts(text: str, words: str) -> list[int]:
     """Overlapping words count, unless only one can be replaced."""
     if text.count(words) < 2:
         return [start] if (start := text.find(words)) >= 0 else []
-    starts, start = [], text.find(words)
-    while start >= 0:
-        starts.append(start)
-        start = text.find(words, start + 1)
-    return starts
+    return [match.start() for match in re.finditer(f"(?={re.escape(words)})", text)]
 
 
 def _insert(text: str, change: InsertText, is_log: bool) -> str:
