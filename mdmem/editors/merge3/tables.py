@@ -78,10 +78,8 @@ class _Column(NamedTuple):
     cells: frozenset[tuple[str, str]]
 
 
-class _Row(NamedTuple):
-    """The words of a row in the columns that remain; None in one that its version lacks."""
-
-    cells: tuple[str | None, ...]
+_Row = tuple[str | None, ...]
+"""The words of a row in the columns that remain; None in one that its version lacks."""
 
 
 def merge_tables(base: Table, ours: Table, theirs: Table) -> MergedText:
@@ -116,11 +114,11 @@ def _columns(table: Table) -> list[_Column]:
 def _rows(table: Table, version: int, columns: Sequence[AtomTriple]) -> list[_Row]:
     numbers = [column.members[version] for column in columns]
     rows = (row.words + ("",) * len(table.head.cells) for row in table.rows)
-    return [_Row(tuple(None if n is None else words[n] for n in numbers)) for words in rows]
+    return [tuple(None if n is None else words[n] for n in numbers) for words in rows]
 
 
 def _name(row: _Row) -> str:
-    return " | ".join(cell or "" for cell in row.cells)
+    return " | ".join(cell or "" for cell in row)
 
 
 def _merge_column(base: _Column | None, ours: _Column, theirs: _Column) -> tuple[_Column, ...]:
@@ -136,9 +134,9 @@ def _merge_row(base: _Row | None, ours: _Row, theirs: _Row) -> tuple[_Row, ...]:
         are_alike, *are_edits = (any(_shared(*pair)) for pair in pairs)
         if not are_alike and not all(are_edits):
             return ours, theirs  # one of them may well be another row
-    old = base.cells if base else ("",) * len(ours.cells)
-    cells = [_merge_cell(*cell) for cell in zip(old, ours.cells, theirs.cells, strict=True)]
-    first, second = (_Row(tuple(cell[n] for cell in cells)) for n in (0, -1))
+    old = base or ("",) * len(ours)
+    cells = [_merge_cell(*cell) for cell in zip(old, ours, theirs, strict=True)]
+    first, second = (tuple(cell[n] for cell in cells) for n in (0, -1))
     return (first,) if first == second else (first, second)
 
 
@@ -149,15 +147,14 @@ def _merge_cell(base: str | None, ours: str | None, theirs: str | None) -> tuple
 
 
 def _shared(old: _Row, new: _Row) -> Iterator[tuple[int, str]]:
-    for number, (cell, other) in enumerate(zip(old.cells, new.cells, strict=True)):
+    for number, (cell, other) in enumerate(zip(old, new, strict=True)):
         if cell and cell == other:
             yield number, cell
 
 
 def _is_changed(old: _Row, new: _Row) -> bool:
     return any(
-        cell is not None and cell != (before or "")
-        for before, cell in zip(old.cells, new.cells, strict=True)
+        cell is not None and cell != (before or "") for before, cell in zip(old, new, strict=True)
     )
 
 
@@ -173,8 +170,8 @@ _COLUMN_KIND = AtomKind(
 )
 _ROW_KIND = AtomKind(
     names=(
-        lambda row: tuple(cell or "" for cell in row.cells),
-        lambda row: row.cells[0] if row.cells else None,
+        lambda row: tuple(cell or "" for cell in row),
+        lambda row: row[0] if row else None,
     ),
     combine=_merge_row,
     likely=_likely_rows,
@@ -197,7 +194,7 @@ class _Writer:
         self._widths = [
             max(
                 len(column.atoms[0].header),
-                *(len(row.cells[n] or "") for triple in rows for row in triple.atoms),
+                *(len(row[n] or "") for triple in rows for row in triple.atoms),
                 0,
             )
             for n, column in enumerate(columns)
@@ -211,7 +208,7 @@ class _Writer:
                 None if number is None else table.rows[number]
                 for table, number in zip(self._tables, triple.members, strict=True)
             ]
-            lines += [self._line(row.cells, members) for row in triple.atoms]
+            lines += [self._line(row, members) for row in triple.atoms]
         return "\n".join(map(str, lines))
 
     def _line(self, words: Sequence[str | None], members: Sequence[TableLine | None]) -> TableLine:
