@@ -289,7 +289,6 @@ def _same(part: DecidedPart, texts: dict[FactId, str], gone: frozenset[FactId]) 
 
 
 def _is_said_anew(trail: Trail, part: DecidedPart, text: str | None) -> bool:
-    """True if the user stated a rejected part since; `text` None is a removal."""
     commit = trail.commit_with_id(part.commit)
     facts = {FactId(part.name)} | {
         each.entry.fact

@@ -71,7 +71,6 @@ def changes_of_run(workspace: Workspace, run: str) -> int:
 def _plan_run(
     workspace: Workspace, commits: _RunCommits, change: Revert
 ) -> tuple[list[RevertPlan], list[HeldChange]]:
-    """Plans that revert a run's commits, newest first, and what later edits block."""
     texts: dict[FilePath, str] = {}
     plans: list[RevertPlan] = []
     held = [

@@ -220,7 +220,6 @@ def _revert_files(
 
 
 def _stated_again(trail: Trail, path: FilePath) -> frozenset[FactId]:
-    """Facts of a log that somebody stated besides a digest, without a session."""
     return frozenset(
         each.entry.fact
         for each in trail.live_occurrences(path)
@@ -246,7 +245,6 @@ def _reverted_already(path: FilePath, commit: CommitId, reverted_by: CommitId) -
 
 
 def _last_revert(trail: Trail, commit: CommitId) -> CommitId | None:
-    """The last revert of a commit that was not itself reverted."""
     reverts = trail.reverts()
     over = taken_back(reverts)
     return next(

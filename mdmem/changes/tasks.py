@@ -173,7 +173,6 @@ def _find(document: Document | None, name: str) -> tuple[Document, Section]:
 
 
 def _address(document: Document, section: Section) -> tuple[str, int | None]:
-    """The task's path, and its number where its notes have a section with that path."""
     address = address_of(document, section)
     if address is None:
         message = (
