@@ -119,7 +119,6 @@ _ROUNDING = 1e-6
 
 
 def _may_be_alike(a: _Profile, b: _Profile) -> bool:
-    """False if the maximum weight of shared stems is too low."""
     stems = a.shared.keys() & b.shared.keys()
     shared = SUBJECT_FACTOR * sum([a.shared[stem] + b.shared[stem] for stem in stems])
     rest = max(a.total - sum([a.changed[stem] for stem in stems]), 0) + max(

@@ -193,7 +193,6 @@ def _around(document: Document, target: _EditRange) -> tuple[str, str]:
 
 
 def _compose(document: Document, target: _EditRange, text: str) -> str:
-    """Replace a range's content (`text`: LF, stripped); blank lines are kept if possible."""
     end = document.line_end
     lead, content, tail = _split_blank_lines(document, target)
     before, after = _around(document, target)

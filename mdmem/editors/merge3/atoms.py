@@ -213,7 +213,6 @@ class _AtomMatcher:
         return unmatched_between(range(len(bases)), known)
 
     def _match_both(self, rule: _Rule) -> None:
-        """Match what both sides lack with what both added, alike whichever is ours."""
         identity = self._kind.names[0]
         found = [(side, self._pairs(rule, side, is_in_both=True)) for side in (0, 1)]
 
@@ -302,7 +301,6 @@ class _AtomMatcher:
 
 
 def _may_be_one(gap: tuple[int, int], other: tuple[int, int]) -> bool:
-    """True for gaps between atoms of the base (-1: an end) that overlap."""
     return all(end < 0 or start < end for start, end in ((gap[0], other[1]), (other[0], gap[1])))
 
 

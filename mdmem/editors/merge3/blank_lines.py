@@ -223,7 +223,6 @@ def _sort(unit: Unit | None) -> str:
 
 
 def _may_touch(before: Unit | None, behind: Unit | None, text: str) -> bool:
-    """True if two elements (None: a heading) need no blank line between them."""
     if before is None:
         return True
     if behind is None:

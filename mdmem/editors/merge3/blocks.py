@@ -171,7 +171,6 @@ class Quote:
 
 
 def _merge_quotes(base: Quote, ours: Quote, theirs: Quote) -> MergedText | None:
-    """The quote with both sides' sentences; twice for two titles, None for a changed sort."""
     merged = _merge_prose(base.prose, ours.prose, theirs.prose)
     if base.head is None or ours.head is None or theirs.head is None:
         if base.head or ours.head or theirs.head:

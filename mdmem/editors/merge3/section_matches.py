@@ -280,7 +280,6 @@ class _TreeMatcher:
     def _contents(
         self, version: SectionTree, number: int, is_old: bool
     ) -> Iterator[tuple[Hashable, ...]]:
-        """Identities of contents: facts' ids and keys, others' lines, subsections' matches."""
         section = version.sections[number]
         for unit in version.units(number):
             if unit.fact:

@@ -229,7 +229,6 @@ def _body(section: VersionSection) -> str:
 
 
 def _break_circles(merged: list[MergedSection], base: SectionTree) -> None:
-    """Move sections within each other back; all moved ones if circles recur."""
     for attempt in range(_MOST_ATTEMPTS):
         circular = _in_circles([section.parent for section in merged])
         if not circular:
