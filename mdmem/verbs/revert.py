@@ -24,7 +24,6 @@ def undone(edit: RevertEdit, document: Document) -> EditResult:
 def _edit(
     workspace: Workspace, edit: RevertEdit, path: FilePath, document: Document | None
 ) -> EditedText:
-    """A conflict names the file, and shows how it reads and how it would read."""
     try:
         return EditedText(result=undone(edit, document or parse("")))
     except SectionProblem as problem:
