@@ -304,7 +304,6 @@ def made_again(workspace: Workspace, moved: Mapping[str, str]) -> dict[str, Comm
 
 
 def _made_refs(workspace: Workspace, *refs: ProposalRef) -> dict[str, CommitId]:
-    """The refs that say mdmem made the own ones of some proposals; none without a key."""
     key = user_key(workspace.environment)
     return {_made_ref(key, ref): ref.tip for ref in refs if ref.is_own} if key else {}
 
@@ -315,10 +314,7 @@ def _made_ref(key: bytes, ref: ProposalRef) -> str:
 
 
 def move(workspace: Workspace, before: ProposalRef | None, after: ProposalRef) -> bool:
-    """Move a proposal's branch, or begin it (`before` is None); False if it moved meanwhile.
-
-    It stays mdmem's own only if it was before.
-    """
+    """`before` None begins it; False if it moved meanwhile. It stays own only if it was before."""
     is_own = before is None or before.is_own
     if is_own:
         make_user_key(workspace.environment)
@@ -344,10 +340,7 @@ def _moves(
 
 
 def find_proposal(workspace: Workspace, named: str) -> ProposalRef:
-    """The open proposal with an id, the beginning of one, or a branch name or its end.
-
-    Raises: ProposalProblem (`proposal-not-found`, `ambiguous`).
-    """
+    """By an id, the beginning of one, or a branch name or its end. Raises: ProposalProblem."""
     open_refs = open_proposals(workspace)
     name = f"{_PREFIX}{named.strip().removeprefix('refs/heads/').removeprefix('mdmem/proposals/')}"
     word = name.rpartition("/")[2].casefold()

@@ -270,10 +270,7 @@ def _kept(workspace: Workspace) -> list[str]:
 
 
 def find_shown(workspace: Workspace, stamp: str | None) -> Shown | None:
-    """The list with a stamp, or this user's newest one (None: there is none).
-
-    Raises: ProposalProblem (`list-not-found`: none with this stamp).
-    """
+    """None: this user has none. Raises: ProposalProblem (`list-not-found`: no such stamp)."""
     own = f"-{os.getuid()}.json"
     for name in _kept(workspace):
         if name.startswith(f"{stamp}-") if stamp is not None else name.endswith(own):

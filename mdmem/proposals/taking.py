@@ -209,7 +209,6 @@ def _merge_fact(
 
 
 def _notes_other_conflicts(notes: MergeNotes, place: ItemPlace) -> bool:
-    """True if a merge notes more than values of one key proposed together."""
     together = {place.item.fact.id, *place.same_key}
     return replace(notes, contradictions=()) != MergeNotes() or any(
         not together.issuperset(pair[:2]) for pair in notes.contradictions
@@ -408,7 +407,6 @@ def put_section(
 
 
 def _force_section(piece: SectionPiece, now: Document) -> str:
-    """Write the prose anyway; facts stay. Raises SectionProblem (`section-not-found`)."""
     text = piece.after or ""
     # the text before the first heading, of which front matter is a part where the proposal speaks
     # of it
