@@ -220,7 +220,6 @@ def with_lines(text: str, prefix: str, lines: tuple[str, ...]) -> str:
 
 
 def _lines(workspace: Workspace, prefix: str) -> tuple[str, ...]:
-    """A workspace's lines: for memory, and against it for files that are only read."""
     start = "/" + _ESCAPED.sub(r"\\\g<0>", prefix)
     named = [
         f"{_quoted(start + pattern)}{_NAMES_DRIVER}"
