@@ -52,7 +52,6 @@ def due_days(workspace: Workspace) -> list[date]:
 
 
 def _last_ended(workspace: Workspace) -> date:
-    """The last day whose night has reached the time of the setting `dream_at`."""
     now = workspace.now()
     is_time = f"{now:%H:%M}" >= workspace.settings.dream_at
     return now.date() - (_DAY if is_time else 2 * _DAY)
@@ -86,7 +85,6 @@ def write_seen(state: Path, night: SeenNight) -> None:
 
 
 def _committed(workspace: Workspace) -> SeenNight | None:
-    """The last night by commits, of memory's branch and of its proposals."""
     repository = workspace.repository
     head = repository.head()
     if head is None:

@@ -441,7 +441,6 @@ class NightModel:
         return heard
 
     def _ask_all(self, requests: Sequence[OpenEntries], asker: Asker, heard: _NightAnswers) -> None:
-        """Send requests until one gets no answer, or it is late."""
         deadline = time.monotonic() + _MOST_SECONDS
         for request in requests:
             if not self._is_asked_for and time.monotonic() > deadline:

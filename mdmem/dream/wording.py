@@ -232,7 +232,6 @@ def _stated(text: str, attribute: str | None) -> Iterator[tuple[str, str]]:
 
 
 def _thing_attribute(text: str) -> tuple[str, str] | None:
-    """The attribute of a thing that a sentence states, with its value: `billing service port`."""
     for pattern, key in _THINGS:
         if match := pattern.match(text):
             thing = _ARTICLE.sub("", match["thing"].strip())
