@@ -153,7 +153,6 @@ class _DigestRun:
         return True
 
     def _is_outside(self, problem: str) -> bool:
-        """True for the problem of another project's session, where the projects are the same."""
         return problem == self._outside and not self._scope.is_all
 
     def _digest_file(self, file: TranscriptFile, permissive: bool = False) -> None:
@@ -214,7 +213,6 @@ class _DigestRun:
         self._save()
 
     def _cursor(self, file: TranscriptFile) -> Cursor | None:
-        """The progress in a file (None: unread); by commits if the cursor was lost."""
         cursor = self._cursors.get(file.path)
         if cursor is not None:
             is_unread = cursor.problem.startswith(OTHER_PROJECT) and not self._is_outside(
@@ -409,7 +407,6 @@ def figures(result: DigestResult) -> Mapping[str, int]:
 
 
 def _due_files(workspace: Workspace) -> list[TranscriptFile]:
-    """Raises: WorkspaceProblem (`no-sessions`: none configured, or none exist)."""
     environment = workspace.environment
     if workspace.settings.digest == "off":
         return []

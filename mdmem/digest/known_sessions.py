@@ -111,7 +111,6 @@ def find_transcript(workspace: Workspace, name: SessionName) -> NamedTranscript 
 
 
 def _only(name: SessionName, transcripts: list[NamedTranscript]) -> NamedTranscript:
-    """Of several files, the one named after the session, or the one with messages."""
     if len({each.session for each in transcripts}) == 1 and len(transcripts) > 1:
         transcripts = [
             each for each in transcripts if each.head.session in each.path.stem

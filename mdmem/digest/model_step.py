@@ -173,7 +173,6 @@ class ModelStep:
             self.has_changed = False
 
     def _add_named(self, paths: Collection[str]) -> None:
-        """Add named sessions that the rules alone have read before."""
         due_paths = {due.path for due in self._due.values()}
         for path in paths:
             transcript = (
@@ -305,7 +304,6 @@ def _nearby_entries(
 
 
 def _draft(fact: SuggestedFact, by_line: Mapping[int, Message]) -> Draft:
-    """A suggested fact, said at its last line (of a person's, if any)."""
     cited = [by_line[line] for line in fact.lines]
     spoken = (
         [message for message in cited if message.speaker is Speaker.USER] if fact.by_person else []

@@ -156,10 +156,7 @@ def committed_ends(workspace: Workspace) -> _Ends:
 
 
 def rebuilt_cursor(file: TranscriptFile, ends: _Ends) -> Cursor | None:
-    """The cursor at a transcript's last committed line, if unchanged, else None.
-
-    Raises: TranscriptProblem (`unknown-format`), OSError.
-    """
+    """None if the line has changed. Raises: TranscriptProblem (`unknown-format`), OSError."""
     head = read_head(file.path)
     hashes = (
         {(end.line, end.hash) for end in ends.get(f"{head.client}/{head.session}", ())}

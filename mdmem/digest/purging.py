@@ -79,7 +79,6 @@ def _for_note(target: PurgeTarget, held: list[_HeldTranscript]) -> HeldTranscrip
 
 
 def _held(workspace: Workspace, target: PurgeTarget) -> Iterator[_HeldTranscript]:
-    """Configured or digested transcripts that hold a text or were cited for it."""
     cited = cited_sessions.sessions_cited(workspace, target.fact or fact_id(target.words))
     named = (file.path for file in find_files(workspace.settings.sessions, workspace.environment))
     paths = dict.fromkeys((*map(os.path.realpath, named), *cursors.read_cursors(workspace.state)))
@@ -125,7 +124,6 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _count_as_read(workspace: Workspace, held: list[_HeldTranscript], say: Say) -> None:
-    """Move cursors to the end, while no digest runs. Raises: RepositoryProblem (`busy`)."""
     with files.lock(workspace.state / LOCK_NAME, workspace.settings.lock_timeout, say):
         read = cursors.read_state(workspace.state)
         for each in held:

@@ -153,7 +153,6 @@ class _Listing:
                 yield session, modified
 
     def _summary(self, file: TranscriptFile) -> SessionSummary | None:
-        """None where a session does not count, or has no messages yet."""
         head = read_head(file.path)
         if head is None or self._request.client not in (None, head.client):
             return None

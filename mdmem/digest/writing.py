@@ -185,10 +185,7 @@ class EntryWriter:
         )
 
     def write(self) -> list[MdmemError | None]:
-        """Write the held entries. Raises: MdmemError.
-
-        Return, for each held session in order, why a log could not take its entries, or None.
-        """
+        """For each held session in order: why a log could not take its entries, or None."""
         held, self._held = self._held, []
         problems: list[MdmemError | None] = [None] * len(held)
         try:
