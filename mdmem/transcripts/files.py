@@ -108,10 +108,7 @@ def has_line(path: str, number: int, line_hash: str) -> bool:
 
 
 def read_head(path: str) -> TranscriptHead | None:
-    """Read enough of a transcript to tell whose it is; None: no record yet.
-
-    Raises TranscriptProblem: `unknown-format`. OSError: it cannot be read.
-    """
+    """None: no record yet. Raises TranscriptProblem (`unknown-format`), OSError."""
     with Path(path).open("rb") as file:
         data = file.read(_HEAD_BYTES)
         found = reading.read_header(data) if b"\n" in data else None
@@ -126,10 +123,7 @@ def read_head(path: str) -> TranscriptHead | None:
 
 
 def recent_prompts(path: str, most: int) -> list[str]:
-    """The last messages that the user typed, newest first, from the end of a transcript alone.
-
-    Raises TranscriptProblem: `unknown-format`. OSError: it cannot be read.
-    """
+    """Newest first, from the end alone. Raises TranscriptProblem (`unknown-format`), OSError."""
     if not Path(path).is_file():  # opening a pipe would wait for its other end
         return []
     prompts: list[str] = []
