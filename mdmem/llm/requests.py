@@ -273,7 +273,6 @@ def pack(lines: Iterable[RequestLine]) -> tuple[tuple[RequestLine, ...], ...]:
 
 
 def _beginning(text: str, most_bytes: int) -> str:
-    """The longest beginning within so many bytes: sentences, else words, else characters."""
     start = text.encode()[:most_bytes].decode(errors="ignore")
     ends = [match.end() for match in _SENTENCE_END.finditer(start)]
     sentences = [end for end in ends if start[:end].rstrip()[-1:] in ".!?…。！？\"'”’)]"]
