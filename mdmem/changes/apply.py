@@ -51,6 +51,7 @@ def write_result(
 
 
 def plan_diff(plan: Plan) -> str:
+    """The change as a unified diff; empty where there is none."""
     return "".join(_file_diff(each) for each in plan.files)
 
 

@@ -56,6 +56,7 @@ def apply(workspace: Workspace, change: Contradict | Resolve, say: Say) -> Write
 
 
 def _plan_mark(workspace: Workspace, change: Contradict | Resolve) -> _MarkPlan:
+    """Raises: FactProblem (`fact-not-found`, `fact-ambiguous`, `same-fact`)."""
     if isinstance(change, Resolve) and (parts := _named_parts(workspace, change)):
         first, second = parts.first, parts.second
         return _mark_plan(workspace, first, (first.id, second.id), resolves=True)

@@ -187,6 +187,7 @@ def _with_conflicts_marked(workspace: Workspace, proposal: Proposal) -> Proposal
 
 
 def find_conflicts(workspace: Workspace, takings: Iterable[PartTaking]) -> list[int]:
+    """The numbers, from 0, of those that would be overtaken by the ones before them."""
     texts: dict[FilePath, Document | None] = {}
     met = []
     for number, taking in enumerate(takings):

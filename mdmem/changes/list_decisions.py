@@ -114,6 +114,7 @@ class _Board:
         """The text that was shown in a part's place, as a digest, by its change."""
 
     def values(self, item: ShownItem) -> Values:
+        """The values of an item without what has been decided since. Raises: _Moved."""
         changes = {part.change for value in item for part in value}
         parts: dict[str, OpenPart] = {}
         for current in self._items:

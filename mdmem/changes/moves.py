@@ -281,6 +281,7 @@ def apply(workspace: Workspace, change: WholeFileEdit | MovePath, say: Say) -> W
 
 
 def require_possible(workspace: Workspace, change: WholeFileEdit) -> FilePath:
+    """Raises: PathProblem (`bad-path`, `file-not-found`, `file-exists`, `is-folder`)."""
     path = layout.parse_any_path(change.path)
     layout.require_no_host_file(path)
     if isinstance(change, CreateFile):

@@ -110,6 +110,7 @@ def _save(path: Path, landing: Landing) -> None:
 
 
 def _load(path: Path) -> Landing | None:
+    """The record that a process left; None where there is none or it is not whole."""
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
         return Landing(
@@ -258,6 +259,7 @@ class Placement:
         return self._path.parent
 
     def prepare(self) -> None:
+        """Write the new bytes beside the file, unless they are there."""
         if self._after is not None:
             new = self._path.with_name(self._temporary)
             if files.read(new, _MOST_BYTES) != self._after:

@@ -103,6 +103,7 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
 def propose_as_write(
     workspace: Workspace, edit: EditSection | Log | Remember | Forget | WholeFileEdit, say: Say
 ) -> WriteResult:
+    """Propose an agent's edit; files, index and HEAD stay. Raises: MdmemError as `propose`."""
     if isinstance(edit, CreateFile | ReplaceText | InsertText):
         actor = workspace.given_actor(edit.options.actor)
         require_possible(own_files.seen_by(workspace, actor), edit)

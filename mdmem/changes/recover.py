@@ -120,6 +120,7 @@ def digests_of(contents: Contents) -> Mapping[str, str]:
 
 
 def holds(root: Path, path: FilePath, digests: Mapping[str, str]) -> bool:
+    """True if a path holds exactly these bytes."""
     try:
         return digests_of(read_contents(root, path)) == digests
     except (PathProblem, OSError):

@@ -85,6 +85,7 @@ def find_repeat(workspace: Workspace, edit: FileEdit, problem: MdmemError) -> Wr
 def _newest_changes(
     workspace: Workspace, path: FilePath, is_ours: Callable[[ParsedNote], bool]
 ) -> Iterator[_FileChange]:
+    """Newest first, up to and including the last whose note `is_ours`."""
     repository = workspace.repository
     commits = first_parent.read_commits(
         repository, first_parent.newest_commits(repository, path, _MOST_COMMITS)

@@ -50,6 +50,7 @@ _DAY = late.pattern(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2} ")
 def start_edits(
     document: Document | None, name: str, goal: str, now: datetime, options: WriteOptions
 ) -> tuple[EditSection, ...]:
+    """No edit where the task exists. Raises: TextProblem, SectionProblem (`section-ambiguous`)."""
     if document and tasks_named(document, name):
         _find(document, name)
         return ()
@@ -120,6 +121,7 @@ def show_arguments(document: Document | None, name: str) -> Show:
 
 
 def open_task_names(document: Document | None) -> tuple[str, ...]:
+    """The open tasks' names, in file order."""
     return tuple(plain_title(section.title) for section in _tasks(document)) if document else ()
 
 
@@ -240,6 +242,7 @@ Apply = Callable[[Change], WriteResult]
 def start_task(
     workspace: Workspace, name: str, goal: str, options: WriteOptions, apply: Apply
 ) -> WriteResult:
+    """Where the task exists, it is continued and nothing is changed."""
     edits = start_edits(_document(workspace), name, goal, workspace.now(), options)
     if not edits:
         task = show_task(workspace, name)
