@@ -436,6 +436,7 @@ def hand_on_labels(edit: EditResult, old: Item, successor: FactId | None) -> Edi
 
 
 def replace_item(document: Document, item: Item, text: str) -> str:
+    """The text with an item's lines replaced; raises SectionProblem (`body-escapes-section`)."""
     return _splice(document, item, [(item.end, text)])
 
 

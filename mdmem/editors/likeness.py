@@ -188,6 +188,7 @@ def _spaced_words(text: str, start: int) -> Iterator[ContentWord]:
 
 @lru_cache(maxsize=4096)
 def content_words(statement: str) -> tuple[ContentWord, ...]:
+    """The content words of a statement, each once, in their order."""
     text = unicodedata.normalize("NFC", UNTIL.sub("", statement)[:_MAX_CHARS])
     words: dict[str, ContentWord] = {}
     end = 0
@@ -227,6 +228,7 @@ Matches = Mapping[int, tuple[int, float]]
 
 
 def match_words(left: Sequence[ContentWord], right: Sequence[ContentWord]) -> Matches:
+    """Pair the words of two statements: equal ones first, then the closest kin."""
     numbers = {word.text: number for number, word in enumerate(right)}
     matches = {
         number: (numbers[word.text], 1.0)

@@ -35,6 +35,7 @@ _ATX_CLOSING = late.pattern(r"[ \t]#+$")
 
 
 def content_bounds(lines: Sequence[str]) -> tuple[int, int]:
+    """The numbers of the first line that is not blank and of the line after the last one."""
     first = next((number for number, line in enumerate(lines) if not is_blank(line)), len(lines))
     return first, next(
         (number for number in range(len(lines), first, -1) if not is_blank(lines[number - 1])),

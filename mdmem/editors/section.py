@@ -223,6 +223,7 @@ def _compose(document: Document, target: _EditRange, text: str) -> str:
 
 
 def _first_safe(document: Document, target: _EditRange, text: str, candidates: list[str]) -> str:
+    """The first candidate that differs only in the range; raises `body-escapes-section`."""
     for candidate in candidates:
         if _differs_inside_only(document, target, parse(candidate)):
             return candidate

@@ -71,6 +71,7 @@ class MergedText(NamedTuple):
 def merge_atoms(
     versions: tuple[Sequence[Atom], Sequence[Atom], Sequence[Atom]], kind: AtomKind
 ) -> list[AtomTriple]:
+    """The atoms of a base and two sides that remain, in order."""
     base, ours, theirs = versions
     matcher = _AtomMatcher(base, (ours, theirs), kind)
     matcher.match()

@@ -58,6 +58,7 @@ class Prose:
 
     @classmethod
     def read(cls, text: str) -> Prose | None:
+        """Take a paragraph apart; None where its lines are no prose: one without full stops."""
         if "\r" in text or _HARD_BREAK.search(text):
             return None
         read = read_sentences(text)
@@ -159,6 +160,7 @@ class Quote:
 
     @classmethod
     def read(cls, text: str) -> Quote | None:
+        """Take a quote apart; None where it has other blocks, or a line without its mark."""
         matches = [_QUOTE_LINE.fullmatch(line) for line in text.split("\n")]
         lines = [match[1] for match in matches if match]
         callout = _CALLOUT.fullmatch(lines[0]) if lines else None
@@ -171,6 +173,7 @@ class Quote:
 
 
 def _merge_quotes(base: Quote, ours: Quote, theirs: Quote) -> MergedText | None:
+    """The quote with both sides' sentences; twice for two titles, None for a changed sort."""
     merged = _merge_prose(base.prose, ours.prose, theirs.prose)
     if base.head is None or ours.head is None or theirs.head is None:
         if base.head or ours.head or theirs.head:

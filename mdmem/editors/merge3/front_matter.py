@@ -87,6 +87,7 @@ class _List:
 
     @classmethod
     def read(cls, field: str) -> _List | None:
+        """A field's list, empty where it has no value; None for another value."""
         match = _KEY.match(field)
         if match is None:
             return None
@@ -107,6 +108,7 @@ class _List:
 
 
 def _merge_lists(base: str | None, ours: str, theirs: str) -> str | None:
+    """A list with both sides' edits, in the greater form; None unless all are lists of scalars."""
     lists = [_List.read(field) for field in (ours, theirs)]
     a, b = lists
     o = _List.read(base) if base is not None else _List("", "", ())

@@ -305,6 +305,7 @@ def _is_undone(
 
 
 def _placement(hunk: _Hunk, changed: Sequence[str], within: _SearchRange) -> _Placement | None:
+    """A hunk's place, without blank lines around it if only these moved; None: changed since."""
     for candidate in (hunk, _without_blank_edges(hunk, changed)):
         line = _line_now(candidate, within, len(changed))
         if line is not None:

@@ -28,6 +28,7 @@ class SectionTriple:
         return [] if self.base is None else [self.base], *self.sides
 
     def main(self, side: int) -> int | None:
+        """The number of the section in a side; None where that side lacks it."""
         return self.sides[side][0] if self.sides[side] else None
 
 

@@ -47,6 +47,7 @@ class Table:
 
     @classmethod
     def read(cls, text: str) -> Table | None:
+        """The table of a block; None where it is none."""
         lines = text.split("\n")
         if len(lines) < 2 or "|" not in lines[0] or "\r" in text or not _RULE.fullmatch(lines[1]):
             return None

@@ -42,6 +42,7 @@ class UnitOrder:
                 self._in_parent.setdefault((unit.section, unit.parent), []).append(unit)
 
     def in_section(self, section: int, is_set: bool) -> list[MergedUnit]:
+        """The remaining units of a section (the number of its triple), in order."""
         members = self._sections.triples[section].members
         numbers = [
             [n for member in group for n in version.units_in[member]]

@@ -158,6 +158,7 @@ class Unit:
 
     @cached_property
     def fact(self) -> Fact | None:
+        """The fact that it states; None for other blocks and items without words."""
         return (
             parse_item(self.text) if self.kind is BlockKind.ITEM and has_words(self.text) else None
         )
@@ -269,6 +270,7 @@ class SectionTree:
         return tuple(unit for unit, _, _ in self.units_with_lines(number))
 
     def units_with_lines(self, number: int) -> tuple[tuple[Unit, int, int], ...]:
+        """The units of a section's own text, each with its first line and the line after it."""
         units = self._units.get(number)
         if units is None:
             section = self.sections[number]
