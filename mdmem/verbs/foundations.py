@@ -109,6 +109,7 @@ def _recent_foundations(
 
 
 def _newest_notes(workspace: Workspace, path: FilePath) -> Iterator[QuotingNote | None]:
+    """Notes of a file's newest commits; None at the first that does not quote everything."""
     repository = workspace.repository
     commit = repository.head() if repository.is_simple else None
     git_dir, name = str(repository.git_dir), os.fsencode(f"{repository.prefix}{path}")

@@ -19,6 +19,7 @@ from mdmem.workspace import Workspace
 
 
 def _with_iso_day(workspace: Workspace, edit: Log) -> Log:
+    """Raises: UsageProblem (no past day, or several), DateProblem (`ambiguous-date`)."""
     if edit.day is None or is_iso_day(edit.day):
         return edit
     return replace(edit, day=dates.past_day(workspace, edit.day, "day").isoformat())

@@ -17,12 +17,14 @@ from mdmem.workspace import Workspace
 
 
 def _with_iso_day(workspace: Workspace, edit: Remember) -> Remember:
+    """Resolve a future day. Raises: UsageProblem (no day), DateProblem (`ambiguous-date`)."""
     if edit.until is None or is_iso_day(edit.until):
         return edit
     return replace(edit, until=dates.last_day_to_come(workspace, edit.until, "until").isoformat())
 
 
 def _with_entry(workspace: Workspace, edit: Remember) -> Remember:
+    """Raises: FactProblem (`fact-not-found`, `fact-ambiguous`)."""
     if edit.entry is None:
         return edit
     lines = lookup.current_locations(
