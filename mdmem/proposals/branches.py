@@ -139,6 +139,7 @@ class _Folders:
         )
 
     def _memory_path(self, change: BlobChange) -> FilePath | None:
+        """The path in the workspace of a file that may hold memory, else None."""
         if not change.is_plain or not change.path.startswith(self._own) or self._owner(change.path):
             return None
         name = os.fsdecode(change.path.removeprefix(self._own))
@@ -261,6 +262,7 @@ def _id_and_name(actor: str | None, ending: str) -> tuple[str, str]:
 
 
 def require_few(open_refs: Collection[str]) -> None:
+    """Refuse a proposal above the maximum. Raises: ProposalProblem (`too-many-proposals`)."""
     if len(open_refs) >= MOST_PROPOSALS:
         hint = f"{verb('accept')} or {verb('reject')} some; to list them: {verb('proposals')}"
         raise ProposalProblem(
@@ -291,6 +293,7 @@ def open_proposals(workspace: Workspace) -> dict[str, ProposalRef]:
 
 
 def parse_ref(name: str, tip: CommitId) -> ProposalRef | None:
+    """A proposal by the full name of its branch; None for any other branch."""
     match = _NAME.fullmatch(name)
     if match is None:
         return None
@@ -378,6 +381,7 @@ def find_proposal(workspace: Workspace, named: str) -> ProposalRef:
 
 
 def require_movable(repository: Repository, ref: ProposalRef) -> None:
+    """Refuse a branch that a work tree has. Raises: ProposalProblem (`checked-out`)."""
     if (folder := branch_commits.checked_out_in(repository, ref.name)) is not None:
         message = f"the branch of {ref.id} is checked out in {folder}"
         raise ProposalProblem(

@@ -123,6 +123,7 @@ def _tokens(candidate: OpenPart, keys: Counter[tuple[str, str]]) -> set[Token]:
 
 
 def _values(candidates: Iterable[OpenPart]) -> Values:
+    """The values of an item, newest first: parts that make the same change are one."""
     newest = sorted(candidates, key=lambda each: each.listed.since, reverse=True)
     values: list[list[OpenPart]] = []
     for each in newest:

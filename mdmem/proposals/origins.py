@@ -138,6 +138,8 @@ class ProposedNote:
 
 
 class ProposedNotes:
+    """A proposal's commits with notes, oldest first, its actor and its reason."""
+
     def __init__(
         self, notes: Sequence[ProposedNote], actor: str | None, reason: str | None
     ) -> None:
@@ -274,6 +276,7 @@ def _is_text(change: BlobChange) -> bool:
 
 
 def _quoted_facts(message: str) -> tuple[ParsedNote, frozenset[FactId] | None]:
+    """The facts are None where the message does not quote them all."""
     notes, lines = parse_notes(message), message.split("\n")
     note = notes[0].note if len(notes) == 1 and notes[0].is_own else parse_message(message)
     if (

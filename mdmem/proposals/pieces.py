@@ -43,6 +43,7 @@ class FileFacts:
         return path in self._ranges
 
     def section(self, path: SectionPath) -> Section | None:
+        """The first section with this path."""
         return (
             next((section for section in self.document.sections if section.path == path), None)
             if path in self._ranges
@@ -85,6 +86,7 @@ class FileFacts:
         return holders
 
     def holders(self, fact: FactId, section: SectionPath | None) -> tuple[Item, ...]:
+        """The items that state a fact in a section, or in the whole file (None)."""
         if section is None:
             return tuple(item for _, item in self.by_fact.get(fact, ()))
         return tuple(item for item in self.in_section(section) if item.fact.id == fact)
@@ -148,6 +150,8 @@ class ItemPlace:
 
 @dataclass(frozen=True, slots=True)
 class FactPiece:
+    """The change of one fact from `old` to `new`, either of them perhaps None."""
+
     old: ItemPlace | None
     new: ItemPlace | None
 

@@ -155,4 +155,5 @@ def order(part: Part) -> int:
 
 
 def in_order(parts: Sequence[Part]) -> list[Part]:
+    """Parts in the order in which they can be applied."""
     return sorted(parts, key=order)

@@ -407,6 +407,7 @@ def put_section(
 
 
 def _force_section(piece: SectionPiece, now: Document) -> str:
+    """Write the prose anyway; facts stay. Raises SectionProblem (`section-not-found`)."""
     text = piece.after or ""
     # the text before the first heading, of which front matter is a part where the proposal speaks
     # of it
