@@ -48,6 +48,7 @@ def command_line(python: str) -> str:
 
 
 def driver_command(repository: Repository) -> str | None:
+    """The command line that git runs for the driver; None where no settings define it."""
     return repository.setting(f"{_SECTION}.driver")
 
 
@@ -66,6 +67,7 @@ def _may_try(repository: Repository, command: str) -> bool:
 
 
 def _program(command: str) -> Path | None:
+    """The program of a command line that `command_line` could have made; None for any other."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -82,6 +84,7 @@ def set_driver(repository: Repository, command: str) -> None:
 
 
 def remove_driver(repository: Repository) -> bool:
+    """Take the driver out of the repository's own settings; False where it is not there."""
     return repository.run("config", "--local", "--remove-section", _SECTION).status == 0
 
 
@@ -298,6 +301,7 @@ def _read(path: Path) -> str:
 
 
 def _edit_attributes(path: Path, change: Callable[[str], str]) -> bool:
+    """Change a file of attributes, or remove it if empty; False where nothing changes."""
     before = files.read(path)
     text = change((before or b"").decode("utf-8", "surrogateescape"))
     data = text.encode("utf-8", "surrogateescape")
