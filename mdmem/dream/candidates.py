@@ -102,6 +102,7 @@ class Night:
         return self._covers(day) or self._covers(day + WEEK)
 
     def choose(self, entries: Iterable[DreamCandidate]) -> list[DreamCandidate]:
+        """The entries to judge, in the order in which they were said."""
         chosen = [
             replace(entry, is_new=is_new)
             for entry in entries
@@ -145,6 +146,7 @@ class LogEntries:
         )
 
     def times_of_cites(self) -> dict[str, datetime]:
+        """When cited session lines were said; the first entry of a line counts."""
         times: dict[str, datetime] = {}
         for entry in self.entries:
             times |= {cited: min(entry.said, times.get(cited, entry.said)) for cited in entry.cites}

@@ -392,6 +392,7 @@ class _Judge:
 
 
 def subject_to_forget(text: str) -> str | None:
+    """The words behind a request to forget something, or None."""
     match = FORGET_REQUEST.match(text)
     return match["subject"].rstrip(" .!") or None if match else None
 

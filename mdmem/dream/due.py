@@ -58,6 +58,7 @@ def _last_ended(workspace: Workspace) -> date:
 
 
 def read_seen(workspace: Workspace) -> SeenNight | None:
+    """The last night, from the state folder or a commit; None if neither tells."""
     return read_kept(workspace.state) or _committed(workspace)
 
 

@@ -253,4 +253,5 @@ def _beside_old(change: Suggestion, candidate: DreamCandidate, old: CuratedFact)
 
 
 def _age(fact: CuratedFact) -> tuple[int, float, int]:
+    """The order in which facts may go: the weakest, then the oldest."""
     return fact.source.strength, fact.said.timestamp(), fact.line

@@ -101,6 +101,7 @@ def subject_of(changes: Sequence[Suggestion]) -> str:
 
 
 def _weight(change: Suggestion) -> tuple[int, bool, bool]:
+    """A replaced attribute of the user's first, then other replacements, keys, decisions."""
     is_users = change.key is not None and attribute_named(change.key) is not None
     is_named = change.key is not None or change.kind == DECISION
     return _WEIGHTS.get(change.op, 1), not is_users, not is_named
