@@ -267,6 +267,7 @@ class Cursors(MutableMapping[str, Cursor]):
         self.rows = rows
 
     def problem(self, file: TranscriptFile) -> str:
+        """The stored problem of an unchanged file, else empty."""
         problem = self.rows[file.path][_STAMP_WIDTH] if self.has_stamp(file) else ""
         return problem if isinstance(problem, str) else ""
 

@@ -87,6 +87,7 @@ class _DigestRun:
         )
 
     def digest_files(self, files: Iterable[TranscriptFile], progress: Progress | None) -> None:
+        """Digest transcripts oldest first, and write several ones' entries together."""
         changed = sorted(
             {file for file in files if not self._is_read(file)}, key=attrgetter("modified", "path")
         )
@@ -119,6 +120,7 @@ class _DigestRun:
         self.tally.waiting = self._model.waiting
 
     def _is_written(self, part: ModelNews) -> bool:
+        """Write a session's suggestions; False where its log cannot take them."""
         if not part.drafts:
             return True
         cursor = self._cursors.get(part.path)
@@ -213,6 +215,7 @@ class _DigestRun:
         self._save()
 
     def _cursor(self, file: TranscriptFile) -> Cursor | None:
+        """The progress in a file (None: unread); by commits if the cursor was lost."""
         cursor = self._cursors.get(file.path)
         if cursor is not None:
             is_unread = cursor.problem.startswith(OTHER_PROJECT) and not self._is_outside(
@@ -407,6 +410,7 @@ def figures(result: DigestResult) -> Mapping[str, int]:
 
 
 def _due_files(workspace: Workspace) -> list[TranscriptFile]:
+    """Raises: WorkspaceProblem (`no-sessions`: none configured, or none exist)."""
     environment = workspace.environment
     if workspace.settings.digest == "off":
         return []

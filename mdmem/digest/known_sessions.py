@@ -304,6 +304,7 @@ class KnownSessions:
         return names
 
     def _all(self) -> dict[str, SessionSummary]:
+        """All known sessions by CLIENT/SESSION, as if they were gone."""
         sessions = {
             name: SessionSummary(
                 client=name.partition("/")[0],

@@ -124,6 +124,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _count_as_read(workspace: Workspace, held: list[_HeldTranscript], say: Say) -> None:
+    """Move cursors to the end, while no digest runs. Raises: RepositoryProblem (`busy`)."""
     with files.lock(workspace.state / LOCK_NAME, workspace.settings.lock_timeout, say):
         read = cursors.read_state(workspace.state)
         for each in held:
