@@ -37,12 +37,14 @@ def whole_lines(data: bytes, number: int = 1, offset: int = 0) -> Iterator[Line]
 
 
 def last_line(data: bytes) -> Line | None:
+    """The last whole line of a file; None where there is none."""
     end = data.rfind(b"\n")
     start = data.rfind(b"\n", 0, max(end, 0)) + 1
     return Line(data.count(b"\n"), start, data[start:end]) if end >= 0 else None
 
 
 def parse_object(data: bytes | str) -> dict[str, Any] | None:
+    """The JSON object of a line or text (None: it is none)."""
     try:
         values = json.loads(data if isinstance(data, str) else data.decode("utf-8"))
     except (ValueError, RecursionError):

@@ -103,6 +103,7 @@ def _is_hidden(character: str) -> bool:
 
 
 def strip_blocks(text: str, tags: Collection[str] = TAGS) -> str:
+    """A text without blocks in these tags, nested and escaped ones too."""
     for _ in range(_MOST_ROUNDS):
         spans = block_spans(text, tags)
         if not spans:
