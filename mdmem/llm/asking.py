@@ -37,6 +37,7 @@ _KEEP_SECONDS = 30 * 24 * 3600
 
 
 def read_kept_answer(state: Path, name: str, attempt: int) -> str | None:
+    """A kept answer; None if there is none that is valid for this attempt."""
     try:
         values = json.loads((state / FOLDER_NAME / f"{name}.json").read_bytes())
         text, only_for = values["answer"], values["attempt"]
@@ -117,6 +118,7 @@ def read_records(state: Path) -> Iterator[RequestRecord]:
 
 
 def last_record(state: Path) -> RequestRecord | None:
+    """The last request; None if there is none, or the log cannot be read."""
     with suppress(OSError):
         return next(iter(deque(read_records(state), maxlen=1)), None)
     return None

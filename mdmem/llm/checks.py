@@ -38,6 +38,7 @@ class _RefusedItemError(Exception):
 
 
 def _require_text(value: Any) -> str:
+    """The text of a suggestion, on one line. Raises _RefusedItemError if it may not be written."""
     if not isinstance(value, str) or not is_said(value):
         raise _RefusedItemError("no text")
     text = " ".join(value.split())
