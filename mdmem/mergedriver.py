@@ -73,6 +73,7 @@ def _reason(problem: Exception) -> str:
 
 
 def _merge_by_section(versions: Versions) -> str | None:
+    """A line for the user, or an empty one; None for a kind of file not merged so."""
     base, ours, theirs = (_read(path) for path in (versions.base, versions.ours, versions.theirs))
     kind = kind_by_name(versions.path)
     merged = merging.merge3(base, ours, theirs, kind)

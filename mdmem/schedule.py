@@ -331,6 +331,7 @@ def _crontab(
     text: bytes = b"",
     may_fail: bool = False,
 ) -> tuple[int, bytes, bytes]:
+    """Return exit status, output and errors. Raises: RepositoryProblem (`cannot-schedule`)."""
     try:
         status, output, errors = converse(["crontab", *words], environment, text, _SECONDS)
     except FileNotFoundError as problem:

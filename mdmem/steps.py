@@ -70,6 +70,7 @@ def in_turn(
 
 @contextmanager
 def _turn(state: Path) -> Iterator[None]:
+    """Hold the lock of the pipelines. Raises: RepositoryProblem (`running`)."""
     with ExitStack() as stack:
         try:
             stack.enter_context(files.lock(state / LOCK_NAME, 0))
