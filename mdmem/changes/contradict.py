@@ -33,6 +33,7 @@ class _MarkPlan:
 
 
 def apply(workspace: Workspace, change: Contradict | Resolve, say: Say) -> WriteResult:
+    """Mark two facts as contradicting each other, or as not doing so. Raises: MdmemError."""
     options = complete_options(workspace, change.options)
     with lock_workspace(workspace, say):
         recover(workspace, say)

@@ -165,6 +165,10 @@ def _of_night(workspace: Workspace, night: str) -> Proposal:
 
 
 def part_to_edit(workspace: Workspace, named: str, name: str, anyway: bool) -> PartView:
+    """The part that a name means.
+
+    Raises: ProposalProblem (`proposal-not-found`, `part-not-found`, `ambiguous`, `overtaken`).
+    """
     proposal = _find(workspace, named)
     part = _named(proposal, name)[0]
     if part.view.state is PartState.OVERTAKEN and not anyway:

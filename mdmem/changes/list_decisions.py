@@ -234,6 +234,10 @@ def _is_outdated_removal(candidate: OpenPart) -> bool:
 
 
 def item_text(workspace: Workspace, choice: ItemChoice, stamp: str | None) -> str:
+    """The text of an item, to edit.
+
+    Raises: ProposalProblem (`list-not-found`, `part-not-found`, `proposals-moved`).
+    """
     proposals, _ = reading.read_standing(workspace)
     items = listings.open_items(proposals, workspace.curated)
     shown = listings.find_shown(workspace, stamp)

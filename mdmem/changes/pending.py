@@ -173,6 +173,7 @@ class PendingCommit:
     def undo(
         self, repository: Repository, path: FilePath, parent: CommitId | None, _: BaseException
     ) -> bool:
+        """Remove the commit, unless somebody built on it."""
         return commits.undo_commit(repository, self.id, parent, path, self.entry)
 
 

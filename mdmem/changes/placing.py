@@ -293,6 +293,7 @@ class Placement:
         )
 
     def put_back(self) -> None:
+        """Undo it, unless somebody has saved the file since."""
         saved = files.read(self._path, _MOST_BYTES)
         if saved != self._after or saved == self._before:
             return

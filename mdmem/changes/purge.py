@@ -498,6 +498,12 @@ def _has_purge_note(repository: Repository) -> bool:
 def plan_purge(
     workspace: Workspace, arguments: Purge, find_transcripts: FindTranscripts
 ) -> PurgePlan:
+    """Plan a purge; nothing is changed.
+
+    Raises: FactProblem (`fact-not-found`, `fact-ambiguous`), TextProblem (`bad-text`),
+    RefusedChange (`secret-found` in the note), RepositoryProblem (`cannot-purge`,
+    `repository-busy`).
+    """
     check.refuse_errors(check.secrets_in_options(arguments), arguments.allow)
     words, fact = _words_and_fact(workspace, arguments.fact)
     plan = plan_rewrite(_scope(workspace), words, fact, find_transcripts)

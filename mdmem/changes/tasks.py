@@ -255,6 +255,10 @@ def start_task(
 def add_task_note(
     workspace: Workspace, name: str, text: str, options: WriteOptions, apply: Apply
 ) -> WriteResult:
+    """Add a note to an open task.
+
+    Raises: TextProblem (`empty-text`), SectionProblem (`task-not-found`, `section-ambiguous`).
+    """
     (edit,) = note_edits(_document(workspace), name, text, workspace.now(), options)
     return apply(edit)
 
@@ -317,6 +321,7 @@ def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: s
 
 
 def show_task(workspace: Workspace, name: str) -> SectionView:
+    """Show a task. Raises: SectionProblem (`task-not-found`, `section-ambiguous`)."""
     return show_section(workspace, show_arguments(_document(workspace), name))
 
 

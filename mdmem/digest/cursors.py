@@ -113,6 +113,7 @@ def _load(path: Path, version: int, parse: Callable[[dict[str, Any]], T], empty:
 
 
 def read_marks(state: Path) -> Marks:
+    """The stored marks; none where they cannot be read."""
     return _load(state / MARKS_NAME, _MARKS_VERSION, _parse_marks, Marks([], {}, 0))
 
 
@@ -240,6 +241,7 @@ class Cursor:
 
     @property
     def read_line(self) -> int:
+        """Its number, or 0."""
         return self.read_end.line if self.read_end else 0
 
     def fits(self, file: TranscriptFile) -> bool:
@@ -316,6 +318,7 @@ class ReadState:
 
 
 def read_state(state: Path) -> ReadState:
+    """The stored cursors and ends; none where they cannot be read."""
     empty = ReadState(Cursors({}), None)
     return _load(state / CURSORS_NAME, _CURSORS_VERSION, _parse_state, empty)
 
@@ -329,6 +332,7 @@ def _parse_state(stored: dict[str, Any]) -> ReadState:
 
 
 def read_cursors(state: Path) -> Cursors:
+    """The cursors by path; none where they cannot be read."""
     return read_state(state).cursors
 
 

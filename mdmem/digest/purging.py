@@ -44,6 +44,7 @@ class _HeldTranscript:
 
 
 def plan_purge(workspace: Workspace, arguments: Purge) -> PurgePlan:
+    """Plan a purge; nothing is changed. Raises: MdmemError as `changes.purge.plan_purge`."""
     return purge.plan_purge(
         workspace, arguments, lambda target: _for_note(target, list(_held(workspace, target)))
     )

@@ -112,6 +112,8 @@ class Night:
 
 
 class LogEntries:
+    """All current entries of daily logs, up to a day."""
+
     def __init__(self, entries: Iterable[DreamCandidate]) -> None:
         self.entries = tuple(entries)
         self._statements: StatementIndex | None = None

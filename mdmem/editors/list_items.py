@@ -228,6 +228,7 @@ class Foundation:
 
     @property
     def may_be_weaker(self) -> bool:
+        """True unless it is the user's own word."""
         return self.strength < Source.USER_STATED.strength
 
     def is_guarded_against(self, other: Foundation) -> bool:

@@ -167,6 +167,7 @@ class CommandModel:
         self._pause = pause
 
     def answer(self, request: ModelRequest, most_tokens: int) -> ModelAnswer:
+        """Run the program; retry passing failures while there is time. Raises ModelFailure."""
         return answer_in_time(
             partial(self._run, request, most_tokens), self._command.seconds, self._pause
         )

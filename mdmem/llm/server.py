@@ -140,6 +140,7 @@ class ServerModel:
         self._limit_name = "max_tokens"
 
     def answer(self, request: ModelRequest, most_tokens: int) -> ModelAnswer:
+        """Send a request; retry passing failures while there is time. Raises ModelFailure."""
         return answer_in_time(partial(self._try, request, most_tokens), self._seconds, self._pause)
 
     def close(self) -> None:

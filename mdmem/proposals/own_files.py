@@ -55,6 +55,7 @@ class OwnFiles(CommitFiles):
             self.parts += [part] if is_own else []
 
     def read(self, path: FilePath) -> bytes | None:
+        """The bytes of a file as the actor sees it; None where there is none."""
         if path not in self._seen:
             self._seen[path] = self._read(path)
         return self._seen[path]

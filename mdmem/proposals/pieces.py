@@ -51,6 +51,7 @@ class FileFacts:
         )
 
     def in_section(self, path: SectionPath) -> tuple[Item, ...]:
+        """The facts of a section's own text; none if there is no such section."""
         if path not in self._items:
             ranges = self._ranges.get(path, ())
             self._items[path] = tuple(
@@ -92,6 +93,7 @@ class FileFacts:
         return tuple(item for item in self.in_section(section) if item.fact.id == fact)
 
     def only_holder(self, fact: FactId) -> tuple[Item, ...]:
+        """The one item that states a fact; none where several do."""
         same = self.holders(fact, None)
         return same if len(same) == 1 else ()
 

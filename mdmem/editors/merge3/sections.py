@@ -67,6 +67,7 @@ class SectionOrder:
             self._all_in.setdefault(sections[number].parent, []).append(number)
 
     def children(self, parent: int) -> list[int]:
+        """A parent's remaining sections in order, by number."""
         everyone = self._all_in.get(parent, [])
         if len(everyone) < 2:
             return everyone

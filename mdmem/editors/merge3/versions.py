@@ -281,6 +281,7 @@ class SectionTree:
         return units
 
     def whole_with_lines(self, number: int) -> tuple[tuple[Unit, int, int], ...]:
+        """A section's own text as one unit, without blank lines around it; none if blank."""
         section = self.sections[number]
         start, end = section.body, section.end
         while start < end and is_blank(self.document.lines[start]):
