@@ -168,6 +168,11 @@ class Workspace:
     def proposes(self, actor: str | None) -> bool:
         return proposes(actor, self.settings, self.environment)
 
+    def require_ready(self) -> None:
+        """Raises: RepositoryProblem: git cannot take a commit now (`Repository.require_ready`)."""
+        repository = self.repository
+        repository.require_ready(self.settings.allow_detached, repository.branch())
+
     def require_writer(self, actor: str | None) -> None:
         require_writer(actor, self.settings, self.environment)
 

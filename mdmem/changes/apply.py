@@ -225,9 +225,7 @@ def _plan(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
         return plan_edit(workspace, edit, path)
     except MdmemError:
         # If an unfinished merge prevents the edit, that is reported instead.
-        workspace.repository.require_ready(
-            workspace.settings.allow_detached, workspace.repository.branch()
-        )
+        workspace.require_ready()
         raise
 
 

@@ -96,13 +96,12 @@ def commit_note(
     workspace: Workspace, note: history.CommitNote, *changes: tuple[str, str]
 ) -> CommitId:
     """Commit a note that changes no file, leaving staged files staged, and quoting `changes`."""
-    repository, settings = workspace.repository, workspace.settings
-    repository.require_ready(settings.allow_detached, repository.branch())
+    workspace.require_ready()
     order = commits.CommitOrder(
         paths=(),
         message=history.compose_message(note, *changes),
         date=repo.raw_date(workspace.now()),
-        hook_timeout=settings.hook_timeout,
+        hook_timeout=workspace.settings.hook_timeout,
         identity=workspace.identity(),
     )
-    return commits.commit(repository, order).id
+    return commits.commit(workspace.repository, order).id

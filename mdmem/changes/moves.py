@@ -67,8 +67,7 @@ def move(workspace: Workspace, change: MovePath, say: Say) -> WriteResult:
     with lock_workspace(workspace, say), Transaction() as transaction:
         recover(workspace, say)
         plan = _plan(workspace, change, options)
-        repository = workspace.repository
-        repository.require_ready(workspace.settings.allow_detached, repository.branch())
+        workspace.require_ready()
         warnings = _warnings(workspace, plan, options)
         commit = _Move(workspace, plan, options, transaction.begin_write()).run()
     return WriteResult(

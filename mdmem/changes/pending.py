@@ -292,7 +292,7 @@ def save_locked(
     """Like `save`, for a caller that holds the lock; `only`: these files (None: all)."""
     actor = workspace.given_actor(named_actor)
     repository = workspace.repository
-    repository.require_ready(workspace.settings.allow_detached, repository.branch())
+    workspace.require_ready()
     identity = workspace.identity()
     recover(workspace, say)
     bits = _overlooked(workspace)

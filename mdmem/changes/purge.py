@@ -518,9 +518,7 @@ def run_purge(
     actor = workspace.given_actor(arguments.actor)
     workspace.require_person(actor, "purge")
     with lock_workspace(workspace, say):
-        workspace.repository.require_ready(
-            workspace.settings.allow_detached, workspace.repository.branch()
-        )
+        workspace.require_ready()
         recover(workspace, say)
         words, fact = _words_and_fact(workspace, arguments.fact)
         note = PurgeNote(

@@ -219,9 +219,7 @@ def recover(workspace: Workspace, say: Say) -> None:
     record = write_ahead.load_record(workspace.state)
     message = None
     if record:
-        workspace.repository.require_ready(
-            workspace.settings.allow_detached, workspace.repository.branch()
-        )
+        workspace.require_ready()
         identity = workspace.identity()
         if isinstance(record, write_ahead.MoveRecord):
             message = settle_move(workspace, record, identity)
@@ -234,9 +232,7 @@ def recover(workspace: Workspace, say: Say) -> None:
         # A module that only a killed sync needs.
         from mdmem.changes import placing  # noqa: PLC0415
 
-        workspace.repository.require_ready(
-            workspace.settings.allow_detached, workspace.repository.branch()
-        )
+        workspace.require_ready()
         say(placing.finish(workspace))
 
 

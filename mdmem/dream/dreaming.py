@@ -164,9 +164,7 @@ class _NightWork:
 
     def _plan(self) -> _NightPlan:
         workspace = self._workspace
-        workspace.repository.require_ready(
-            workspace.settings.allow_detached, workspace.repository.branch()
-        )
+        workspace.require_ready()
         listing = workspace.memory_files()
         stamps = _stamps(listing)
         gone = removed_facts.facts_taken_out(workspace, self._say)
