@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source, Status
-from mdmem.model.trail import Fate, Mark, MarkKind, Occurrence, TrailCommit
+from mdmem.model.trail import CLOSING_MARKS, Fate, Mark, MarkKind, Occurrence, TrailCommit
 from mdmem.startup.records import dataclass
 
 _Location = tuple[FilePath, SectionPath]
@@ -118,7 +118,7 @@ class _ChainBuilder:
     def _run(self, occurrences: Sequence[Occurrence]) -> _OccurrenceRun:
         last = occurrences[-1]
         marks = [mark for each in occurrences for mark in self._trail.marks_of(each.number)]
-        closing = [mark for mark in marks if mark.kind in (MarkKind.SUPERSEDED, MarkKind.RETRACTED)]
+        closing = [mark for mark in marks if mark.kind in CLOSING_MARKS]
         if closing:
             first = min(closing, key=lambda mark: self._rank(mark.begun))
             status = Status.SUPERSEDED if first.kind is MarkKind.SUPERSEDED else Status.REMOVED

@@ -15,6 +15,7 @@ from mdmem.history.file_changes import EarlierTrail
 from mdmem.history.messages import ParsedNote
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.trail import (
+    CLOSING_MARKS,
     Commit,
     Entry,
     Fate,
@@ -200,9 +201,6 @@ def _replacement(occurrence: Occurrence, trail: SuccessorTrail) -> tuple[FactId,
     number, successor = (marks[0].begun, marks[0].other) if marks else (last.ended, last.successor)
     current = current_successor(successor, trail)
     return None if number is None or current is None else (current, number)
-
-
-_CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,14 +417,14 @@ class StepMarks:
         return [
             mark
             for mark in self.trail.stated_marks_of(row)
-            if mark.kind in _CLOSING and mark.commit not in self.reverts.ended
+            if mark.kind in CLOSING_MARKS and mark.commit not in self.reverts.ended
         ]
 
     def _marks_in_force(self, row: int) -> list[Mark]:
         here = [
             mark
             for mark in self.marks
-            if mark.occurrence == row and mark.kind in _CLOSING and mark.ended is None
+            if mark.occurrence == row and mark.kind in CLOSING_MARKS and mark.ended is None
         ]
         return here or (self._earlier_marks(row) if row > 0 else [])
 

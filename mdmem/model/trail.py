@@ -179,6 +179,10 @@ class MarkKind(StrEnum):
     PROMOTED = "promoted"
 
 
+CLOSING_MARKS = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
+"""The kinds that end a fact."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A statement of `commit` about facts, in force from `begun` until a revert (`ended`).

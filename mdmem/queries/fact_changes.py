@@ -24,7 +24,7 @@ from mdmem.model.history import (
     ShowChanges,
 )
 from mdmem.model.rules import fold_actor
-from mdmem.model.trail import Entry, Fate, Mark, MarkKind, Occurrence, TrailCommit
+from mdmem.model.trail import CLOSING_MARKS, Entry, Fate, Mark, Occurrence, TrailCommit
 from mdmem.queries import dates
 from mdmem.queries.blame import shallow_notes
 from mdmem.startup import late
@@ -33,7 +33,6 @@ from mdmem.trail import Trail
 from mdmem.wording import field, verb
 from mdmem.workspace import Say, Workspace
 
-_CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
 _DAY = timedelta(days=1)
 _FEW_COMMITS, _MORE_COMMITS = 2, 4
 """Commits read first, and the factor of older ones where these changed too few facts."""
@@ -183,7 +182,7 @@ class _ChangeReader:
         """Marks that began with a commit and ended an occurrence still in the file."""
         for commit in self._trail.commits_with_marks_from(number):
             for mark in self._trail.marks_stated_by(commit):
-                if mark.begun == number and mark.kind in _CLOSING:
+                if mark.begun == number and mark.kind in CLOSING_MARKS:
                     occurrences = self._trail.occurrences_of(mark.fact)
                     yield from (
                         (mark, each)

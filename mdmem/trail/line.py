@@ -9,6 +9,7 @@ from operator import itemgetter
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.ranges import Ranges, holds, union
 from mdmem.model.trail import (
+    CLOSING_MARKS,
     Fate,
     Mark,
     MarkKind,
@@ -44,7 +45,6 @@ from mdmem.trail.table import Trail, in_sections
 
 _parsed = lru_cache(8192)(parse_occurrence)
 """Sides of a merge have most of a file in common, and so do successive merges."""
-_CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
 _CONTESTED, _SECTION, _REVISION_END = 3, 5, 9
 """Columns of a revision."""
 
@@ -208,7 +208,7 @@ class LineTrail:
         return tuple(
             mark
             for mark in self._marks("path = ?", blob(path))
-            if mark.kind in _CLOSING and mark.occurrence in live
+            if mark.kind in CLOSING_MARKS and mark.occurrence in live
         )
 
     def overruled_marks(self, path: FilePath) -> tuple[Mark, ...]:
@@ -220,7 +220,7 @@ class LineTrail:
 
     def stated_marks_of(self, number: int) -> tuple[Mark, ...]:
         return tuple(
-            mark for mark in self._marks("occurrence = ?", number) if mark.kind in _CLOSING
+            mark for mark in self._marks("occurrence = ?", number) if mark.kind in CLOSING_MARKS
         )
 
     def marks_stated_by(self, commit: CommitId) -> tuple[Mark, ...]:
