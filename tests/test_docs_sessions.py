@@ -101,6 +101,22 @@ def test_the_first_screen_of_the_readme_has_one():
     assert "```sh-session\n$ mdmem init\n" in first
 
 
+def test_the_commands_by_hand_run_behind_the_first_screen_without_a_warning(
+    printed_here: Callable[[str, Any], str], tmp_path: Path
+):
+    page = transcripts.PAGES[0].read_text(encoding="utf-8")
+    by_hand = page.split("## By hand")[1].split("##")[0]
+    typed = re.findall(r"^    (mdmem .*?)   ", by_hand, re.MULTILINE)
+    assert len(typed) == 5
+    block = "".join(f"$ {command}\n" for command in typed)
+    printed = transcripts.replayed(
+        f"{page}\n```sh-session\n{block}```\n", tmp_path / "ada", printed_here
+    )
+    behind = printed.removeprefix(page.rstrip("\n"))
+    assert re.findall(r"^(?:mdmem|hint|warning): .*", behind, re.MULTILINE) == []
+    assert "\n    editor: Helix\n" in behind
+
+
 def test_an_output_that_is_not_so_is_noticed(world: World, tmp_path: Path):
     page = "```sh-session\n$ echo one\ntwo\n```\n"
     assert transcripts.replayed(page, tmp_path / "ada") == "```sh-session\n$ echo one\none\n```\n"
