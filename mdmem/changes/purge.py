@@ -600,4 +600,5 @@ def _key_notices(reference: str, words: str, fact: FactId | None) -> Iterator[st
 def _way_to_the_text(key: str) -> str:
     """The command that purges what a key says: behind a list marker it is a text, and no key."""
     item = f"- {key.strip()}"
-    return f"To purge this text everywhere: {verb('forget', 'purge')} {shlex.quote(item)}"
+    way = f"{verb('forget', 'purge')} {shlex.quote(item)}"
+    return f"To purge this text everywhere, give it as a list item, which is no key: {way}"
