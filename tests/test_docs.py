@@ -69,6 +69,10 @@ class TestCommands:
                 parameter.param_type_name == "argument" or parameter.is_flag or parameter.metavar
             ), "a Python type would show"
 
+    def test_whole_numbers_are_printed_as_such(self):
+        page = (DOCS / "commands.md").read_text(encoding="utf-8")
+        assert re.findall(r"\[default: \d+\.0\]", page) == []
+
     def test_the_tour_names_commands_and_options_that_are_there(self):
         words = {word for name, _ in all_commands() for word in name.split()}
         text = "".join(

@@ -331,7 +331,14 @@ def _edited(text: str, name: str, without: str) -> str:
 def review(
     call: Call,
     apply: Annotated[
-        bool, typer.Option("--apply", help="Apply what is safe, one commit each.")
+        bool,
+        typer.Option(
+            "--apply",
+            help=(
+                "Apply the suggestions marked (safe), one commit each: remove expired and"
+                " superseded facts, and exact copies in one section."
+            ),
+        ),
     ] = False,
     actor: Actor = None,
     session: Session = None,

@@ -235,10 +235,14 @@ def sync(
         bool, typer.Option("--dry-run", help="Fetch, and show what would be pulled and pushed.")
     ] = False,
     wait: Annotated[
-        float, typer.Option("--wait", metavar="SECONDS", help="Time limit for the whole sync.")
-    ] = 60.0,
+        float,
+        typer.Option(
+            "--wait", metavar="SECONDS", help="Wait at most this long for the whole sync."
+        ),
+    ] = 60,
     all_files: Annotated[
-        bool, typer.Option("--all", help="Also sync commits that change other files.")
+        bool,
+        typer.Option("--all", help="Also sync commits that change files other than memory."),
     ] = False,
     join: Annotated[
         bool, typer.Option("--join", help="Merge two memories that were created separately.")
@@ -254,8 +258,8 @@ def sync(
 ) -> Answer:
     """Sync memory with the remote of the current branch.
 
-    It fetches, merges memory by section and fact, and pushes, without prompting. If a commit
-    changes other files, nothing is synced.
+    It fetches, merges memory by section and fact, and pushes, without prompting. If a commit to be
+    pulled or pushed changes files other than memory, nothing is synced (but see --all).
     """
     memory = open_memory(call)
     with nullcontext() if call.as_json or call.quiet else shown("sync"):

@@ -53,12 +53,24 @@ Tags = Annotated[
 ]
 SourceOption = Annotated[
     Source,
-    typer.Option("--source", metavar="SOURCE", help="Who says so: user-stated, inferred or auto."),
+    typer.Option(
+        "--source",
+        metavar="SOURCE",
+        help=(
+            "How it is known: user-stated (the user said it), inferred (concluded from something)"
+            " or auto (added automatically)."
+        ),
+    ),
 ]
 Confidence = Annotated[
     float | None,
     typer.Option(
-        "--confidence", metavar="N", help="Confidence (0 to 1). [default: depends on --source]"
+        "--confidence",
+        metavar="N",
+        help=(
+            "Confidence (0 to 1). [default: by --source,"
+            f" {', '.join(f'{source.confidence} {source}' for source in Source)}]"
+        ),
     ),
 ]
 Actor = Annotated[
@@ -66,7 +78,10 @@ Actor = Annotated[
     typer.Option(
         "--actor",
         metavar="NAME",
-        help="Name of the writer. [default: MDMEM_ACTOR, else the `actor` setting]",
+        help=(
+            "Name of the agent that writes; a person needs none."
+            " [default: MDMEM_ACTOR, else the `actor` setting]"
+        ),
     ),
 ]
 Session = Annotated[
@@ -181,7 +196,11 @@ Reason = Annotated[
 ]
 Supersedes = Annotated[
     str | None,
-    typer.Option("--supersedes", metavar="FACT", help="Mark FACT as replaced by the new text."),
+    typer.Option(
+        "--supersedes",
+        metavar="FACT",
+        help="Mark FACT (its text or id) as replaced by the new text.",
+    ),
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Show the change as a diff; write nothing.")
@@ -226,8 +245,11 @@ ListStamp = Annotated[
     str | None,
     typer.Option(
         "--list",
-        metavar="STAMP",
-        help="The list of the numbers, by the ID printed under it. [default: the last one shown]",
+        metavar="ID",
+        help=(
+            "Take the numbers from this list, by the ID printed under it."
+            " [default: the last one shown]"
+        ),
     ),
 ]
 Vouch = Annotated[bool, typer.Option("--vouch", help="Record it as user-stated, in your name.")]
@@ -258,8 +280,11 @@ ExpectedTip = Annotated[
     str | None,
     typer.Option(
         "--expect",
-        metavar="TIP",
-        help="With a proposal ID: refuse unless its branch is still at this commit.",
+        metavar="COMMIT",
+        help=(
+            "With a proposal ID: refuse unless its branch is still at this commit (`tip` in"
+            " mdmem proposals ID --json)."
+        ),
     ),
 ]
 EditedFirst = Annotated[
@@ -316,7 +341,9 @@ After = Annotated[
 Expect = Annotated[
     str | None,
     typer.Option(
-        "--expect", metavar="ETAG", help="Refuse if the section has changed since you read it."
+        "--expect",
+        metavar="ETAG",
+        help="Refuse if the section no longer has this etag (mdmem outline FILE lists etags).",
     ),
 ]
 LastDay = Annotated[
@@ -341,8 +368,8 @@ BlockWindow = Annotated[
         "--window",
         metavar="N",
         help=(
-            "Size of the model's context window in tokens. The budget is then a percentage of"
-            " it (see --profile)."
+            "Size of the model's context window in tokens. The budget is then 15 percent of it,"
+            " or as --profile says."
         ),
     ),
 ]
@@ -351,7 +378,7 @@ Profile = Annotated[
     typer.Option(
         "--profile",
         metavar="KIND",
-        help="coding, general or knowledge: 10, 15 or 20 percent of the window.",
+        help=("With --window: coding, general or knowledge, for a budget of 10, 15 or 20 percent."),
     ),
 ]
 Without = Annotated[
@@ -360,8 +387,9 @@ Without = Annotated[
         "--without",
         metavar="PART",
         help=(
-            "Leave out profile, pinned, tasks, days, found, tags or notes; separate several"
-            " with commas."
+            "Leave out a part: profile (USER.md, SOUL.md, IDENTITY.md), pinned (MEMORY.md), tasks,"
+            " days (today and yesterday), found (what answers the prompt), tags, or notes (such as"
+            " contradictions); separate several with commas."
         ),
     ),
 ]

@@ -160,16 +160,16 @@ def history(
     preamble: Preamble = False,
     limit: Annotated[int, typer.Option("-n", metavar="N", help="Maximum number of changes.")] = 20,
     words: Annotated[
-        bool, typer.Option("-p", help="Show what each change did, word by word.")
+        bool,
+        typer.Option("-p", help="Show what each change did, section by section and word by word."),
     ] = False,
     as_json: Json = False,
 ) -> Answer:
     """Show how a section or a fact changed.
 
     For a section: every change, newest first. For a fact: what it replaced and what replaced it,
-    oldest first. Without either: the newest edits to the file, or to all memory, a row for each
-    commit (with -p or --json, for each section that it changed). Forgotten log entries are listed
-    by mdmem changes.
+    oldest first. Without either: the newest commits to the file, or to all memory. For forgotten
+    log entries: mdmem changes.
     """
     by_commit = not (words or call.as_json)
     request = ShowHistory(

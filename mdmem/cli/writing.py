@@ -93,13 +93,25 @@ def edit_section(
     after: After = None,
     nth: Nth = None,
     expect: Expect = None,
-    subtree: Annotated[bool, typer.Option("--subtree", help="Include its subsections.")] = False,
+    subtree: Annotated[
+        bool,
+        typer.Option(
+            "--subtree",
+            help=(
+                "Include its subsections in what is removed, replaced or searched; --expect then"
+                " takes the tree_etag."
+            ),
+        ),
+    ] = False,
     supersedes: Supersedes = None,
     propose: Propose = False,
     again: Again = False,
     **shared: Writing,
 ) -> Answer:
-    """Change one section of a file, and nothing else in it."""
+    """Change one section of a file, and nothing else in it.
+
+    Give one of --body, --append, --prepend, --replace with --with, --rename, --delete and --editor.
+    """
     if replace_ == replacement == "-":
         raise UsageProblem("--replace and --with cannot both read standard input")
     if editor:
@@ -202,16 +214,32 @@ def remember(
     ] = None,
     entry: Annotated[
         str | None,
-        typer.Option("--from", metavar="ENTRY", help="The daily-log entry to copy."),
+        typer.Option(
+            "--from", metavar="ENTRY", help="The daily-log entry to copy: its text or id."
+        ),
     ] = None,
     file: File = None,
-    section: SectionOption = None,
+    section: Annotated[
+        str | None,
+        typer.Option(
+            "--section",
+            metavar="SECTION",
+            help=(
+                "A heading, or several joined by ' > '. [default: the section that has the key,"
+                " else the one for its kind, such as Preferences, else Facts]"
+            ),
+        ),
+    ] = None,
     create: Annotated[
         bool, typer.Option("--create", help="Create the section and the file if they are missing.")
     ] = False,
     key: Annotated[
         str | None,
-        typer.Option("--key", metavar="KEY", help="Subject of the fact; one current fact per key."),
+        typer.Option(
+            "--key",
+            metavar="KEY",
+            help="Subject of the fact; a new fact replaces the current one of its key.",
+        ),
     ] = None,
     also: Annotated[
         bool, typer.Option("--also", help="Add another value for the key; keep the others.")
@@ -226,8 +254,10 @@ def remember(
 ) -> Answer:
     """Put a fact into MEMORY.md.
 
-    If the key already has a value, the new fact replaces it. With --from, copy an entry from a
-    daily log, reworded as TEXT if you give it.
+    If the key already has a value, the new fact replaces it. A text that begins with a lower-case
+    word and a colon ("todo: order timber"), or with bold words and a colon, has these as its key;
+    to keep several values of a key, add --also. With --from, copy an entry from a daily log,
+    reworded as TEXT if you give it.
     """
     if text is None and entry is None:
         raise UsageProblem(
