@@ -153,7 +153,10 @@ _Workspace = Annotated[
     typer.Option(
         "-C",
         metavar="DIR",
-        help="The workspace. [default: the nearest one in this folder or above]",
+        help=(
+            "The workspace. [default: MDMEM_WORKSPACE, else the nearest one in this folder or"
+            " above]"
+        ),
     ),
 ]
 _RetiredTo = Annotated[str | None, typer.Option("--to", metavar="ID", hidden=True, help="Ignored.")]

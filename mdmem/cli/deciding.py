@@ -214,7 +214,7 @@ def reject(
     """Reject what is proposed, by number or proposal ID.
 
     If an item has several values, 1 rejects all of them and 1b the second. Rejected text is not
-    proposed again, unless you use --again or state it yourself.
+    proposed again, except with --again, or if you state it yourself.
     """
     memory = open_memory(call)
     words = items or []
@@ -396,7 +396,7 @@ def conflicts(
         typer.Option(
             "--resolve",
             metavar="FACT FACT",
-            help="Mark these two as not, or no longer, contradicting each other.",
+            help="Keep both: mark these two as not contradicting each other.",
         ),
     ] = None,
     **shared: Writing,
@@ -404,7 +404,8 @@ def conflicts(
     """List facts that contradict each other, to settle them.
 
     These are facts with the same key in one section, unless one was written with --also, and facts
-    that were marked. None is hidden.
+    that were marked, or changed differently on two branches. Both are current. To settle it, forget
+    one (mdmem forget FACT), or keep both with --resolve.
     """
     options = write_options(shared)
     if resolve is not None:

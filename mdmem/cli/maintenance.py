@@ -334,7 +334,7 @@ def hooks_install(call: Call, as_json: Json = False) -> Answer:
 def hooks_uninstall(call: Call, as_json: Json = False) -> Answer:
     """Remove mdmem's own hooks and its merge driver.
 
-    Hooks that were kept are restored. Shared attributes stay.
+    Your earlier hooks are restored. A .gitattributes of init --shared stays.
     """
     removed = open_memory(call).hooks.uninstall()
     return Answer(

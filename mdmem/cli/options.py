@@ -51,6 +51,10 @@ Tags = Annotated[
     list[str] | None,
     typer.Option("--tag", metavar="TAG", help="A tag; may be given several times."),
 ]
+WithTags = Annotated[
+    list[str] | None,
+    typer.Option("--tag", metavar="TAG", help="Only what has this tag; of several, all of them."),
+]
 SourceOption = Annotated[
     Source,
     typer.Option(
@@ -144,7 +148,7 @@ AsOf = Annotated[
     str | None,
     typer.Option(
         "--as-of",
-        metavar="DATE|COMMIT",
+        metavar="DAY|COMMIT",
         help="Memory at the end of that day (also words such as last March), or at that commit.",
     ),
 ]
@@ -272,9 +276,7 @@ ExportSince = Annotated[
 ]
 Expiring = Annotated[
     str | None,
-    typer.Option(
-        "--expiring", metavar="DATE", help="Only facts that expire on this day or before."
-    ),
+    typer.Option("--expiring", metavar="DAY", help="Only facts that expire on this day or before."),
 ]
 ExpectedTip = Annotated[
     str | None,

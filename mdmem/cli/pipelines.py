@@ -25,14 +25,17 @@ def sessions(
         str | None,
         typer.Argument(
             metavar="SESSION",
-            help="A session, its id's beginning or its file, with #LINE or #LINE-LINE.",
+            help=(
+                "A session by the beginning of its id, or a transcript file; with #LINE or"
+                " #LINE-LINE, the messages around these lines."
+            ),
         ),
     ] = None,
     client: Client = None,
     since: Annotated[
         str | None,
         typer.Option(
-            "--since", metavar="DATE", help="Only sessions with something said since this day."
+            "--since", metavar="DAY", help="Only sessions with something said since this day."
         ),
     ] = None,
     limit: Annotated[
@@ -81,7 +84,7 @@ def digest(
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="DATE", help="Leave out what was said before this day."),
+        typer.Option("--since", metavar="DAY", help="Leave out what was said before this day."),
     ] = None,
     keep: Annotated[
         str,
@@ -132,7 +135,7 @@ def dream(
         list[str] | None,
         typer.Option(
             "--day",
-            metavar="DATE",
+            metavar="DAY",
             help="A past day. [default: yesterday, and anything new since the last dream]",
         ),
     ] = None,
@@ -155,7 +158,7 @@ def dream(
 
     Each entry is compared with current memory: it is added, replaces a fact, or is skipped.
     Uncertain facts become proposals (mdmem accept). Without --apply (or dream = "apply" in your
-    user settings), every change is proposed. To undo a run's changes: mdmem revert dream/DATE.
+    user settings), every change is proposed. To undo a run's changes: mdmem revert dream/DAY.
     """
     applies = _chosen(apply, propose, "--apply", "--propose")
     asks_model = _chosen(model, no_model, "--model", "--no-model")
@@ -181,11 +184,12 @@ def run(
     only_failures: Annotated[bool, typer.Option("--quiet", help="Print only failures.")] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Run the steps that are due: digest what is new in sessions.
+    """Run the steps that are due: sync, digest, dream.
 
-    Meant for timers (mdmem schedule) and containers. Every step is tried, and the exit status is 1
-    if any fails. Only one run can be active at a time. Nothing is read until your user settings
-    name a client, as in sessions = ["claude"].
+    Meant for timers (mdmem schedule) and containers. Your user settings say what is due: a sync
+    with sync = "auto"; a digest, and a dream of each past day, with sessions = ["claude"] or other
+    clients. Every step is tried, and the exit status is 1 if any fails. Only one run can be active
+    at a time.
     """
     result = open_memory(call).pipelines.run()
     result = replace(

@@ -233,8 +233,8 @@ def changes(
         str | None,
         typer.Option(
             "--where",
-            metavar="FILES",
-            help="Only changes in daily logs (logs), or only in other files (curated).",
+            metavar="logs|curated",
+            help="Only changes in daily logs, or only in other files.",
         ),
     ] = None,
     commit: Annotated[

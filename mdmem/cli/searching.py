@@ -31,10 +31,10 @@ if TYPE_CHECKING:
         SectionOption,
         SectionTree,
         Since,
-        Tags,
         Until,
         With,
         WithMessages,
+        WithTags,
     )
     from mdmem.memory import Memory
 
@@ -46,7 +46,7 @@ def search(
     file: FileOrFolder = None,
     section: SectionTree = None,
     kind: Kind = None,
-    tags: Tags = None,
+    tags: WithTags = None,
     actor: ByActor = None,
     session: InSession = None,
     source: BySource = None,
@@ -131,7 +131,7 @@ def _search_proposed(memory: Memory, request: Search) -> Answer:
 
 def facts(
     call: Call,
-    tags: Tags = None,
+    tags: WithTags = None,
     key: Annotated[
         str | None, typer.Option("--key", metavar="KEY", help="Only facts with this key.")
     ] = None,

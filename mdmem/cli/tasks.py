@@ -104,10 +104,7 @@ def stats(
         str | None,
         typer.Argument(
             metavar="WHAT",
-            help=(
-                "search or context: how their answers looked; runs: what digests read and wrote."
-                " [default: what was done, by command]"
-            ),
+            help=("search, context or runs. [default: what was done, by command]"),
         ),
     ] = None,
     weeks: Weeks = 12,
@@ -115,13 +112,18 @@ def stats(
 ) -> Answer:
     """Show usage statistics by week.
 
-    How often each command ran, how long it took (median and 95th percentile), and how often it was
-    refused or failed. search: the share without results, the number of results, the first score,
-    how far the median score is below the first (spread), the age of the results in days, and a note
-    if the newest week differs from the weeks before by more than chance. context: the share of
-    prompts that got a block, its tokens, how much of it the session had been given before, and how
-    many new texts the guard kept or dropped (it drops those that only repeat memory). runs: what
-    was read and written, by week.
+    Without WHAT: how often each command ran, how long it took (median and 95th percentile), and how
+    often it was refused or failed.
+
+    With search: the share without results, the number of results, the first score, how far the
+    median score is below the first (spread), the age of the results in days, and a note if the
+    newest week differs from the weeks before by more than chance.
+
+    With context: the share of prompts that got a block, its tokens, how much of it the session had
+    been given before, and how many new texts the guard kept or dropped (it drops those that only
+    repeat memory).
+
+    With runs: what digests and dreams read and wrote.
     """
     if subject is None:
         by_verb = open_memory(call).figures.of_verbs(ShowFigures(weeks))
@@ -167,9 +169,9 @@ def trends(
     """Show how memory, or any Markdown in git, changes over time.
 
     It needs no workspace and writes nothing: everything comes from git, along the branch that is
-    checked out. Lines now and by week, lines added and removed, how long a line lasts, who writes,
-    the largest files. Of a workspace also its facts by source and kind, what was replaced and
-    contradicted by week, and how long curated facts last.
+    checked out. It shows lines now and by week, lines added and removed, how long a line lasts, who
+    writes, and the largest files; of a workspace also its facts by source and kind, what was
+    replaced and contradicted by week, and how long curated facts last.
     """
     place = Path(folder or call.workspace or ".")
     found = markdown_trends(place, ShowFigures(weeks), os.environ)

@@ -385,8 +385,8 @@ def save(
 ) -> Answer:
     """Commit your own edits of memory files as yours.
 
-    New and deleted files are included. If the actor is an agent, the edits count as the agent's
-    claim.
+    New and deleted files are included. If an agent is given as the actor, the edits count as
+    inferred, not as your word.
     """
     commit, paths = open_memory(call).save(Save(message, frozenset(allow or ()), actor))
     return Answer(writes.saved_json(commit, paths), writes.saved_text(commit, paths))
@@ -398,7 +398,7 @@ def revert(
         str,
         typer.Argument(
             metavar="COMMIT|FACT|RUN",
-            help="A commit, a fact (its last change) or a run (digest/…).",
+            help="A commit, a fact (its last change) or a run (digest/… or dream/DAY).",
         ),
     ],
     skip: Annotated[
