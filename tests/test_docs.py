@@ -260,6 +260,13 @@ def names() -> set[str]:
     return found
 
 
+def test_the_glossary_is_in_order():
+    for table in (DOCS / "glossary.md").read_text(encoding="utf-8").split("## In the code"):
+        words = [word.casefold() for word in re.findall(r"^\| \*\*(.+?)\*\*", table, re.MULTILINE)]
+        assert words == sorted(words)
+        assert len(words) > 20
+
+
 def test_decisions_are_numbered_and_half_a_page():
     records = sorted((DOCS / "decisions").glob("*.md"))
     for number, page in enumerate(records, 1):
