@@ -345,6 +345,18 @@ def test_keys_move_and_decide(page: Any, notes: Notes, proposal: str) -> None:
     assert "revert" in notes.message()
 
 
+def test_a_number_keeps_that_side_of_a_contradiction(page: Any, notes: Notes) -> None:
+    go(page, notes, "/review")
+    pair = page.locator(".pair").first
+    first, second = pair.locator(".what").all_inner_texts()
+    pair.focus()
+    with page.expect_navigation():
+        page.keyboard.press("2")
+    assert notes.mdmem("conflicts")["conflicts"] == []
+    assert second in notes.texts()
+    assert first not in notes.texts()
+
+
 def test_the_keys_are_listed(page: Any) -> None:
     page.keyboard.press("?")
     assert "next, previous" in page.get_by_role("dialog").inner_text()

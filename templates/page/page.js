@@ -92,13 +92,15 @@
   if (help) $("button", help).addEventListener("click", () => help.close());
 
   // The keys of `mdmem review` decide here too.
-  const decide = (key) => thing() && $(`[data-key=${key}]`, thing())?.click();
+  const decide = (key) => thing() && $(`[data-key="${key}"]`, thing())?.click();
   const KEYS = {
     "/": () => search?.select(),
     j: () => move(1),
     k: () => move(-1),
     y: decide,
     n: decide,
+    1: decide,
+    2: decide,
     b: decide,
     "[": () => slide(-1),
     "]": () => slide(1),
