@@ -260,6 +260,14 @@ def names() -> set[str]:
     return found
 
 
+def test_every_extra_is_documented_where_one_installs():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    rows = re.findall(
+        r"^\| `(\w+)` \|", (DOCS / "install.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert {*rows, "dev"} == set(project["optional-dependencies"])
+
+
 def test_the_glossary_is_in_order():
     for table in (DOCS / "glossary.md").read_text(encoding="utf-8").split("## In the code"):
         words = [word.casefold() for word in re.findall(r"^\| \*\*(.+?)\*\*", table, re.MULTILINE)]
