@@ -115,7 +115,7 @@ def test_a_key_is_its_fact_with_the_value(at: Desk):
     plan = memory(at).plan_purge(Purge("phone"))
     assert plain(plan.notices[0]) == (
         f"The word given is the key of the fact {current}: only that fact is purged, not the word"
-        " elsewhere. To purge this text everywhere, give it as a list item, which is no key: forget"
+        " elsewhere. To purge this text everywhere, give it as a list item, which is not a key: forget"
         " (purge) '- phone'"
     )
     done = memory(at).purge(Purge("phone"))
@@ -130,7 +130,7 @@ def test_a_key_is_its_fact_with_the_value(at: Desk):
     with pytest.raises(FactProblem, match="no current fact has the key 'phone'") as refused:
         memory(at).purge(Purge("phone"))
     assert (refused.value.code, at.tree_state()) == ("fact-not-found", before)
-    assert plain(refused.value.hint).endswith("which is no key: forget (purge) '- phone'")
+    assert plain(refused.value.hint).endswith("which is not a key: forget (purge) '- phone'")
     memory(at).purge(Purge("Phone: Anna 444"))
     assert "Anna" not in at.git("log", "-p", "--all", "--format=%B")
 

@@ -333,6 +333,7 @@ OldWords = Annotated[
 NewWords = Annotated[
     str | None, typer.Option("--with", metavar="NEW", help="The replacement for --replace.")
 ]
+NewTitle = Annotated[str | None, typer.Option("--rename", metavar="TITLE", help="Rename it.")]
 CreateSection = Annotated[
     bool, typer.Option("--create", help="Create the file and headings if missing.")
 ]
@@ -346,6 +347,35 @@ Expect = Annotated[
         "--expect",
         metavar="ETAG",
         help="Refuse if the section no longer has this etag (mdmem outline FILE lists etags).",
+    ),
+]
+Subtree = Annotated[
+    bool,
+    typer.Option(
+        "--subtree",
+        help=(
+            "Include its subsections in what is removed, replaced or searched; --expect then"
+            " takes the tree_etag."
+        ),
+    ),
+]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        metavar="KEY",
+        help="Subject of the fact; a new fact replaces the current one of its key.",
+    ),
+]
+FactSection = Annotated[
+    str | None,
+    typer.Option(
+        "--section",
+        metavar="SECTION",
+        help=(
+            "A heading, or several joined by ' > '. [default: the section that has the key,"
+            " else the one for its kind, such as Preferences, else Facts]"
+        ),
     ),
 ]
 LastDay = Annotated[
@@ -370,8 +400,8 @@ BlockWindow = Annotated[
         "--window",
         metavar="N",
         help=(
-            "Size of the model's context window in tokens. The budget is then 15 percent of it,"
-            " or as --profile says."
+            "Size of the model's context window in tokens. The budget is then 15 percent, or as"
+            " --profile says."
         ),
     ),
 ]

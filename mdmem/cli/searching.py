@@ -73,7 +73,7 @@ def search(
 ) -> Answer:
     """Find what memory says about something.
 
-    Entries that do not match themselves, but stand beside ones that do, come last, marked (near).
+    Entries that do not match, but are next to ones that do, come last, marked (near).
     """
     if combined and recent_days is not None:
         raise UsageProblem("--combined and --recent-days exclude each other")

@@ -44,10 +44,13 @@ if TYPE_CHECKING:
         EditPreamble,
         Expect,
         FactArgument,
+        FactSection,
         File,
         Json,
+        Key,
         Kind,
         LastDay,
+        NewTitle,
         NewWords,
         Nth,
         OldWords,
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
         Propose,
         SectionArgument,
         SectionOption,
+        Subtree,
         Supersedes,
         Tags,
         Writing,
@@ -84,25 +88,14 @@ def edit_section(
     prepend: Prepend = None,
     replace_: OldWords = None,
     replacement: NewWords = None,
-    rename: Annotated[
-        str | None, typer.Option("--rename", metavar="TITLE", help="Rename it.")
-    ] = None,
+    rename: NewTitle = None,
     delete: Annotated[bool, typer.Option("--delete", help="Remove the section.")] = False,
     editor: Annotated[bool, typer.Option("--editor", help="Edit its own text in $EDITOR.")] = False,
     create: CreateSection = False,
     after: After = None,
     nth: Nth = None,
     expect: Expect = None,
-    subtree: Annotated[
-        bool,
-        typer.Option(
-            "--subtree",
-            help=(
-                "Include its subsections in what is removed, replaced or searched; --expect then"
-                " takes the tree_etag."
-            ),
-        ),
-    ] = False,
+    subtree: Subtree = False,
     supersedes: Supersedes = None,
     propose: Propose = False,
     again: Again = False,
@@ -219,28 +212,11 @@ def remember(
         ),
     ] = None,
     file: File = None,
-    section: Annotated[
-        str | None,
-        typer.Option(
-            "--section",
-            metavar="SECTION",
-            help=(
-                "A heading, or several joined by ' > '. [default: the section that has the key,"
-                " else the one for its kind, such as Preferences, else Facts]"
-            ),
-        ),
-    ] = None,
+    section: FactSection = None,
     create: Annotated[
         bool, typer.Option("--create", help="Create the section and the file if they are missing.")
     ] = False,
-    key: Annotated[
-        str | None,
-        typer.Option(
-            "--key",
-            metavar="KEY",
-            help="Subject of the fact; a new fact replaces the current one of its key.",
-        ),
-    ] = None,
+    key: Key = None,
     also: Annotated[
         bool, typer.Option("--also", help="Add another value for the key; keep the others.")
     ] = False,
