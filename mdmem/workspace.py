@@ -74,6 +74,8 @@ class Workspace:
     """The files of a commit, planned on instead of those on disk; None for the disk."""
     added: tuple[Path, ...] | None = field(default=(), compare=False)
     """Workspaces that a call reads too, besides those of the settings; None: it reads no other."""
+    any_settings: bool = False
+    """Open it whatever its settings are: those that cannot be used are left out."""
 
     @property
     def pool(self) -> tuple[Path, ...]:
@@ -479,15 +481,22 @@ def _require_workspace(named: Path) -> Path:
     return folder
 
 
-def open_at(root: Path, environment: Mapping[str, str]) -> Workspace:
+def open_at(root: Path, environment: Mapping[str, str], any_settings: bool = False) -> Workspace:
     """The workspace in a folder. Raises RepositoryProblem, WorkspaceProblem (`bad-settings`)."""
-    return open_in(repo.discover(root), environment)
+    return open_in(repo.discover(root), environment, any_settings)
 
 
-def open_in(repository: Repository, environment: Mapping[str, str]) -> Workspace:
+def open_in(
+    repository: Repository, environment: Mapping[str, str], any_settings: bool = False
+) -> Workspace:
     """The workspace of a discovered repository. Raises WorkspaceProblem (`bad-settings`)."""
     basis = _basis(repository.folder, repository, environment)
-    settings = config.load(repository.folder, repository.root, environment)
+    folder, tree = repository.folder, repository.root
+    settings = (
+        config.load_usable(folder, tree, environment)[0]
+        if any_settings
+        else config.load(folder, tree, environment)
+    )
     return Workspace(
         root=repository.folder,
         repository=repository,
@@ -495,6 +504,7 @@ def open_in(repository: Repository, environment: Mapping[str, str]) -> Workspace
         state=_state_folder(repository),
         environment=environment,
         basis=None if any(layout.is_outside(path) for path in settings.extra_paths) else basis,
+        any_settings=any_settings,
     )
 
 
@@ -506,7 +516,7 @@ def refresh(workspace: Workspace) -> Workspace:
     if workspace.basis is not None and workspace.basis.is_unchanged(workspace.environment):
         return workspace
     return replace(
-        open_at(workspace.root, workspace.environment),
+        open_at(workspace.root, workspace.environment, workspace.any_settings),
         resources=workspace.resources,
         added=workspace.added,
     )

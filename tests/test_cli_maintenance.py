@@ -36,6 +36,21 @@ class TestDoctor:
         assert TOKEN not in done.out + as_json.out
         assert shell.snapshot() == before
 
+    def test_settings_that_stop_other_commands(self, shell: Shell):
+        shell.write("mdmem.toml", "budget_lines = 9\nbudgt_bytes = 9\n")
+        refused = shell.run("status")
+        assert refused.err == (
+            "mdmem: mdmem.toml:2: unknown setting 'budgt_bytes'\nhint: Did you mean budget_bytes?\n"
+        )
+        done = shell.run("doctor", "--fix")
+        assert (done.status, done.err) == (1, "")
+        assert (
+            "error   settings: mdmem.toml:2: unknown setting 'budgt_bytes'\n"
+            "        Did you mean budget_bytes?\n"
+        ) in done.out
+        assert "fixed   hooks: installed" in done.out
+        assert "\nerrors: 1, " in done.out
+
     def test_fix(self, shell: Shell):
         assert "warning hooks: pre-commit is missing" in shell.run("doctor").out
         assert "fixed   hooks: installed" in shell.run("doctor", "--fix").out

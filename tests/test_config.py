@@ -9,7 +9,16 @@ from conftest import World
 
 from mdmem.errors import UsageProblem, WorkspaceProblem
 from mdmem.folder import trust
-from mdmem.folder.config import Settings, load, must_propose, now, user_settings_path, zone
+from mdmem.folder.config import (
+    Settings,
+    load,
+    load_usable,
+    must_propose,
+    now,
+    user_settings_path,
+    zone,
+)
+from mdmem.wording import plain
 
 
 @pytest.fixture
@@ -62,7 +71,10 @@ def test_the_workspace_goes_over_the_user(world: World, folder: Path) -> None:
     ("text", "words"),
     [
         ("timezon = 'UTC'", "Did you mean timezone?"),
-        ("zzz = 1", "The settings are timezone, author"),
+        ("zzz = 1", "To see all: help settings"),
+        ("# timezon\n\ntimezon = 'UTC'", "mdmem.toml:3: unknown setting 'timezon'"),
+        ("budget_lines = 3\n[[ 'budgt_lines' ]]", "mdmem.toml:2: unknown setting"),
+        ("a.b = 3", "mdmem.toml:1: unknown setting 'a'"),
         ("timezone = 'Nowhere/None'", "Europe/Berlin"),
         ("timezone = '../etc'", "Europe/Berlin"),
         ("timezone = 3", "a one-line text"),
@@ -98,7 +110,24 @@ def test_settings_that_are_refused(folder: Path, text: str, words: str) -> None:
     with pytest.raises(WorkspaceProblem) as caught:
         load(folder, None, os.environ)
     assert caught.value.code == "bad-settings"
-    assert words in caught.value.message + caught.value.hint
+    assert words in plain(f"{caught.value.message}: {caught.value.hint}")
+
+
+def test_settings_as_far_as_they_can_be_used(world: World, folder: Path) -> None:
+    own(world, f'timezne = "UTC"\nauthor = "A <a@b.c>"\n[in."{folder}"]\nlangage = "de"\n')
+    (folder / "mdmem.toml").write_text("budget_lines = 10\n\nbudgt_bytes = 7\n")
+    settings, problems = load_usable(folder, None, os.environ)
+    assert settings == Settings(author="A <a@b.c>", budget_lines=10)
+    assert [problem.message for problem in problems] == [
+        "config.toml:1: unknown setting 'timezne'",
+        "config.toml:4: unknown setting 'langage'",
+        "mdmem.toml:3: unknown setting 'budgt_bytes'",
+    ]
+    (folder / "mdmem.toml").write_text("budget_lines = 10\nbudgt_bytes = 7\nlock_timeout = 0\n")
+    settings, problems = load_usable(folder, None, os.environ)
+    assert settings == Settings()
+    assert "lock_timeout must be" in problems[-1].message
+    assert len(problems) == 4
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_broken_settings_until_they_are_mended(at: Desk):
         for tool, arguments in (("memory_search", {"query": "Stripe"}), *WRITES):
             assert running.failure(tool, **arguments) == {
                 "error": "bad-settings",
-                "message": "mdmem.toml: unknown setting 'lock_timeot'",
+                "message": "mdmem.toml:1: unknown setting 'lock_timeot'",
                 "hint": "Did you mean lock_timeout?",
             }
         at.write("mdmem.toml", "lock_timeout = 1\n")

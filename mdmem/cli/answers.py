@@ -26,14 +26,15 @@ class Answer:
     status: int = 0
 
 
-def open_memory(call: Call) -> Memory:
+def open_memory(call: Call, any_settings: bool = False) -> Memory:
     """Open the memory that a call is for; messages while it works are for people only."""
     named = Path(call.workspace) if call.workspace else None
     is_quiet = call.as_json or call.quiet
+    progress = count if sys.stderr.isatty() else None
     memory = (
-        Memory.open(named, os.environ)
+        Memory.open(named, os.environ, any_settings=any_settings)
         if is_quiet
-        else Memory.open(named, os.environ, say, count if sys.stderr.isatty() else None)
+        else Memory.open(named, os.environ, say, progress, any_settings=any_settings)
     )
     added, is_alone = call.values.get("added"), call.values.get("alone")
     if added and is_alone:

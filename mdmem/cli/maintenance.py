@@ -285,7 +285,7 @@ def doctor(
     """
     findings = [
         replace(finding, message=in_flags(finding.message), hint=in_flags(finding.hint))
-        for finding in open_memory(call).examine(fix)
+        for finding in open_memory(call, any_settings=True).examine(fix)
     ]
     answer = maintenance.findings_json(findings)
     return Answer(answer, maintenance.findings_text(findings), status=0 if answer["sound"] else 1)

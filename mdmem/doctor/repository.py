@@ -49,17 +49,24 @@ def check_settings(inspection: Inspection) -> Iterator[Finding]:
         inspection.workspace.root,
         config.user_settings_path(inspection.workspace.environment),
     )
-    settings = config.load(root, inspection.repository.root, inspection.workspace.environment)
+    settings, problems = config.load_usable(
+        root, inspection.repository.root, inspection.workspace.environment
+    )
+    for problem in problems:
+        yield Finding(
+            check="settings", level=Level.ERROR, message=problem.message, hint=problem.hint
+        )
     present = [
         str(path)
         for path in (root / SETTINGS_NAME, user_path)
         if path is not None and path.exists()
     ]
-    yield Finding(
-        check="settings",
-        level=Level.OK,
-        message=f"from {' and '.join(present)}" if present else "all at their defaults",
-    )
+    if not problems:
+        yield Finding(
+            check="settings",
+            level=Level.OK,
+            message=f"from {' and '.join(present)}" if present else "all at their defaults",
+        )
     for path in settings.extra_paths:
         if not (root / path).exists():
             yield Finding(

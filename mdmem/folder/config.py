@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 import stat
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +23,7 @@ from mdmem.folder import layout, trust
 from mdmem.model import SETTINGS_NAME, rules
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.wording import near_names
+from mdmem.wording import near_names, verb
 
 LANGUAGES = {
     "ar": "arabic",
@@ -296,14 +297,14 @@ def _language_name(value: str, file_name: str) -> str:
         raise WorkspaceProblem(
             "bad-settings",
             message,
-            _suggest(name, list(dict.fromkeys(LANGUAGES.values())), "There are"),
+            _suggest(name, list(dict.fromkeys(LANGUAGES.values()))),
         )
     return language
 
 
-def _suggest(name: str, names: Sequence[str], lead: str) -> str:
+def _suggest(name: str, names: Sequence[str], otherwise: str = "") -> str:
     near = near_names(name, names, 1)
-    return f"Did you mean {near[0]}?" if near else f"{lead} {', '.join(names)}."
+    return f"Did you mean {near[0]}?" if near else otherwise or f"There are {', '.join(names)}."
 
 
 def _quoted(value: object) -> str:
@@ -352,21 +353,45 @@ def _read(path: Path, *, may_be_link: bool) -> dict[str, Any]:
         ) from problem
 
 
-def _checked(values: Mapping[str, Any], file_name: str) -> dict[str, Any]:
-    for name in values:
-        if name not in _NAMES:
-            hint = _REMOVED_SETTINGS.get(name) or _suggest(name, _NAMES, "The settings are")
-            message = f"{file_name}: unknown setting {_quoted(name)}"
-            raise WorkspaceProblem("bad-settings", message, hint)
-    return {name: _check_value(name, value, file_name) for name, value in values.items()}
+def _checked(
+    values: Mapping[str, Any], path: Path, unknown: list[WorkspaceProblem] | None
+) -> dict[str, Any]:
+    """The settings of a file. With `unknown`, problems of unknown ones are added to it instead."""
+    problems = [_unknown_setting(name, path) for name in values if name not in _NAMES]
+    if problems and unknown is None:
+        raise problems[0]
+    if unknown is not None:
+        unknown += problems
+    return {
+        name: _check_value(name, value, path.name)
+        for name, value in values.items()
+        if name in _NAMES
+    }
+
+
+def _unknown_setting(name: str, path: Path) -> WorkspaceProblem:
+    to_all = f"To see all: {verb('help')} settings"
+    hint = _REMOVED_SETTINGS.get(name) or _suggest(name, _NAMES, to_all)
+    message = f"{_place(name, path)}: unknown setting {_quoted(name)}"
+    return WorkspaceProblem("bad-settings", message, hint)
+
+
+def _place(name: str, path: Path) -> str:
+    """The file, and the first line that begins with a setting or its table."""
+    begins = re.compile(rf"""\s*\[*\s*["']?{re.escape(name)}["']?\s*[]=.]""")
+    lines = (_read_bytes(path, may_be_link=True) or b"").decode("utf-8", "replace").split("\n")
+    found = [number for number, line in enumerate(lines, 1) if begins.match(line)]
+    return f"{path.name}:{found[0]}" if found else path.name
 
 
 def _local_settings(
     workspace: Path,
     own_path: Path | None,
     people: Sequence[str],
+    unknown: list[WorkspaceProblem] | None,
 ) -> dict[str, Any]:
-    values = _read(workspace / SETTINGS_NAME, may_be_link=False)
+    path = workspace / SETTINGS_NAME
+    values = _read(path, may_be_link=False)
     if not values:
         return {}
     whose = f"your user settings ({own_path})" if own_path else "your user settings"
@@ -380,7 +405,7 @@ def _local_settings(
                 " each user's settings"
             )
             raise WorkspaceProblem("not-here", message, f"Remove it, or move it to {whose}.")
-    settings = _checked(values, SETTINGS_NAME)
+    settings = _checked(values, path, unknown)
     actor = settings.get("actor")
     if actor and trust.origin_of_actor(actor, people) is trust.TextOrigin.PERSON:
         message = f"{SETTINGS_NAME} may not name one of your people as the actor"
@@ -393,15 +418,20 @@ def _own_values(environment: Mapping[str, str]) -> dict[str, Any]:
     return _read(own_path, may_be_link=True) if own_path else {}
 
 
-def _own_settings(workspace: Path, environment: Mapping[str, str]) -> dict[str, Any]:
+def _own_settings(
+    own_path: Path,
+    workspace: Path,
+    environment: Mapping[str, str],
+    unknown: list[WorkspaceProblem] | None,
+) -> dict[str, Any]:
     values = _own_values(environment)
     by_workspace = _tables(values, _BY_WORKSPACE)
     _projects(values)
     values.pop(_BY_WORKSPACE, None)
     values.pop(BY_PROJECT, None)
-    settings, by_actor = _with_actors(values)
+    settings, by_actor = _with_actors(values, own_path, unknown)
     for path, table in by_workspace.items():
-        here, by_actor_here = _with_actors(table)
+        here, by_actor_here = _with_actors(table, own_path, unknown)
         if _with_home(path, environment, _BY_WORKSPACE).resolve() == workspace.resolve():
             settings |= here
             by_actor |= by_actor_here
@@ -412,14 +442,16 @@ def _own_settings(workspace: Path, environment: Mapping[str, str]) -> dict[str, 
     return settings | {"write": tuple(dict.fromkeys(proposing))}
 
 
-def _with_actors(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def _with_actors(
+    values: Mapping[str, Any], own_path: Path, unknown: list[WorkspaceProblem] | None
+) -> tuple[dict[str, Any], dict[str, str]]:
     """The user's own settings, and `write` by the names of actors, folded."""
     if "agents_propose" in values:
         message = f"{_OWN_NAME} may not set agents_propose, which is for {SETTINGS_NAME}"
         raise WorkspaceProblem("not-here", message, 'Use write = "propose".')
     tables = values.get(_BY_ACTOR)
     if not isinstance(tables, dict):
-        return _checked(values, _OWN_NAME), {}
+        return _checked(values, own_path, unknown), {}
     by_actor = {}
     for actor, table in tables.items():
         if not isinstance(table, dict) or table.keys() != {"write"} or not rules.fold_actor(actor):
@@ -429,7 +461,8 @@ def _with_actors(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, s
                 f'Write [{_BY_ACTOR}."claude-code"], and below it write = "propose".',
             )
         by_actor[rules.fold_actor(actor)] = _check_value("write", table["write"], _OWN_NAME)
-    return _checked({k: v for k, v in values.items() if k != _BY_ACTOR}, _OWN_NAME), by_actor
+    others = {name: value for name, value in values.items() if name != _BY_ACTOR}
+    return _checked(others, own_path, unknown), by_actor
 
 
 def must_propose(settings: Settings, names: Iterable[str | None]) -> bool:
@@ -560,10 +593,27 @@ def _stays_inside(full_path: Path, workspace: Path, tree: Path | None) -> bool:
     )
 
 
-def load(workspace: Path, tree: Path | None, environment: Mapping[str, str]) -> Settings:
+def load_usable(
+    workspace: Path, tree: Path | None, environment: Mapping[str, str]
+) -> tuple[Settings, Sequence[WorkspaceProblem]]:
+    """The settings without unknown ones, or the defaults if they cannot be used; and why."""
+    problems: list[WorkspaceProblem] = []
+    try:
+        return load(workspace, tree, environment, problems), problems
+    except WorkspaceProblem as problem:
+        return Settings(), [*problems, problem]
+
+
+def load(
+    workspace: Path,
+    tree: Path | None,
+    environment: Mapping[str, str],
+    unknown: list[WorkspaceProblem] | None = None,
+) -> Settings:
     """The settings in force for a workspace.
 
     `tree` is the root of its work tree, without links on the way to it; None if it is in none yet.
+    With `unknown`, problems of unknown settings are added to it, and those settings left out.
 
     Raises:
         WorkspaceProblem: `bad-settings`: no plain file of at most 64 KB, unreadable TOML, an
@@ -573,8 +623,8 @@ def load(workspace: Path, tree: Path | None, environment: Mapping[str, str]) -> 
     """
     folder = workspace.absolute()
     own_path = user_settings_path(environment)
-    own = _own_settings(folder, environment)
-    local = _local_settings(workspace, own_path, own.get("people", ()))
+    own = _own_settings(own_path, folder, environment, unknown) if own_path else {}
+    local = _local_settings(workspace, own_path, own.get("people", ()), unknown)
     full_paths = {
         path: _full_path(path, folder, environment)
         for path in (*own.get("extra_paths", ()), *local.get("extra_paths", ()))

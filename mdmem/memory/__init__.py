@@ -106,14 +106,18 @@ class Memory:
         environment: Mapping[str, str],
         say: Say = _silent,
         progress: Progress | None = None,
+        *,
+        any_settings: bool = False,
     ) -> Memory:
         """Open the named workspace, else that of the folder MDMEM_WORKSPACE, else of this one.
 
-        For people: it does not ask whether the workspace is adopted.
+        For people: it does not ask whether the workspace is adopted. With `any_settings`, those
+        that cannot be used are left out: for `examine`, which reports them.
         Raises WorkspaceProblem (`no-workspace`, `bad-settings`), RepositoryProblem
         (`not-a-repository`, `broken-repository`, `bare-repository`).
         """
-        return cls(open_at(find_workspace(named, environment), environment), say, progress)
+        root = find_workspace(named, environment)
+        return cls(open_at(root, environment, any_settings), say, progress)
 
     @classmethod
     def open_in(cls, repository: Repository, environment: Mapping[str, str]) -> Memory:
