@@ -83,6 +83,8 @@ def test_refused(at: Desk, change: Change, line: int, dry_run: bool):
         "secret-found",
         {"line": line, "kind": "github-token"},
     )
+    assert problem.message.endswith(".md: possible secret (github-token) in the text given")
+    assert problem.hint.startswith("Nothing was written. Remove it.")
     assert TOKEN not in problem.message + problem.hint
     assert at.tree_state() == before
     nowhere(at)
@@ -143,6 +145,7 @@ def test_refused_as_the_name_of_a_file(at: Desk, name: str, dry_run: bool):
     problem = failure(lambda: at.apply(change))
     assert (problem.code, problem.details) == ("secret-found", {"line": 1, "kind": "github-token"})
     assert problem.message.startswith("memory/[REDACTED:github-token]")
+    assert problem.message.endswith(".md: possible secret (github-token) in the name of the file")
     assert TOKEN not in problem.message + problem.hint
     assert at.tree_state() == before
     assert at.apply(replace(change, options=WriteOptions(allow=frozenset({"secret"})))).commit

@@ -316,12 +316,7 @@ def _check(workspace: Workspace, options: WriteOptions, plan: Plan) -> tuple[str
         guarded_kind(plan.path, workspace.kind_of(plan.path)),
         is_note=workspace.is_note(plan.path),
     )
-    in_text = [
-        replace(problem, hint=f"Nothing was written. {problem.hint}")
-        if problem.code == "secret-found"
-        else problem
-        for problem in problems
-    ]
+    in_text = map(check.in_given_text, problems)
     check.refuse_errors(
         [*in_text, *check.secrets_in_options(options)], options.allow | {"shrink", "append"}
     )

@@ -135,7 +135,10 @@ class OtherReading:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An `error` or a `warning` in a file or in a change to it; `kind` is the kind of a secret."""
+    """An `error` or a `warning` in a file or in a change to it; `kind` is the kind of a secret.
+
+    `is_planned`: no file has the line yet.
+    """
 
     path: str
     line: int
@@ -144,3 +147,4 @@ class Problem:
     message: str
     hint: str = ""
     kind: str | None = None
+    is_planned: bool = False

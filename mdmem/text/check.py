@@ -33,6 +33,7 @@ _ALLOWED_CODES = {"append": "append", "secret": "secret-found", "shrink": "shrin
 
 _MIN_GUARDED_LINES = 40
 """Longer files may not lose more than half of their lines in one change."""
+_IN_NAME = " in the name of the file"
 _MAX_QUOTED_CHARS = 60
 _BLOCK_MARKS = ("<mdmem-context", "</mdmem-context")
 _TIME = late.pattern(r"\d{2}:\d{2}")
@@ -81,18 +82,28 @@ def secrets_in_text(name: str, text: str) -> Iterator[Problem]:
         )
 
 
+def in_given_text(problem: Problem) -> Problem:
+    """A problem of a planned write: a secret is in the text given, not in a line of the file."""
+    if problem.code != "secret-found":
+        return problem
+    in_name = problem.message.endswith(_IN_NAME)
+    return replace(
+        problem,
+        is_planned=True,
+        message=problem.message if in_name else f"{problem.message} in the text given",
+        hint=f"Nothing was written. {problem.hint}",
+    )
+
+
 def refuse_errors(problems: Iterable[Problem], allow: frozenset[str]) -> None:
     """Raise the first error that is not allowed as a RefusedChange."""
     refused = refusals(problems, allow)
     if refused:
         first = refused[0]
         details = {"kind": first.kind} if first.kind else {}
+        place = first.path if first.is_planned else f"{first.path}:{first.line}"
         raise RefusedChange(
-            first.code,
-            f"{first.path}:{first.line}: {first.message}",
-            first.hint,
-            line=first.line,
-            **details,
+            first.code, f"{place}: {first.message}", first.hint, line=first.line, **details
         )
 
 
@@ -370,7 +381,7 @@ def _check_conflicts(path: str, new: list[str], added: set[int]) -> Iterator[Pro
 
 def _check_name(path: str, can_allow: bool = True) -> Iterator[Problem]:
     for secret in secrets.find(path):
-        message = f"possible secret ({secret.kind}) in the name of the file"
+        message = f"possible secret ({secret.kind}){_IN_NAME}"
         hint = "Rename it." + (f" False alarm? Use {field('allow')} secret." if can_allow else "")
         yield replace(_error(path, 1, "secret-found", message, hint), kind=secret.kind)
 
