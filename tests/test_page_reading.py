@@ -107,6 +107,22 @@ class TestToday:
         assert f"All {sum(map(len, waiting))}" in text
         assert answer.text.count("<h1") == 1
 
+    @pytest.mark.costly
+    def test_no_other_lines_push_out_what_expires(self, dated: DatedMemory) -> None:
+        lines = [
+            f"- 09:00 seat {number} is booked (until 2026-02-0{1 + number % 2 * 6})\n"
+            for number in range(420)
+        ]
+        dated.at.write("memory/2026-02-01.md", "".join(["# 2026-02-01\n\n", *lines]))
+        dated.at.write(
+            "memory/old.md",
+            "# Old\n\n- shop: closed (until 2026-01-31)\n- ferry: free (until 2026-02-06)\n",
+        )
+        commit_on(dated.at, "2026-01-02")
+        text = words(read(dated.on("2026-02-05"), "/"))
+        assert "expired : shop: closed (until 2026-01-31) until 31 Jan" in text
+        assert "Expiring soon ferry: free (until 2026-02-06)" in text
+
     def test_each_day_of_the_chart_is_a_link(self, memory: Memory) -> None:
         answer = read(memory, "/")
         assert {"/day/2026-02-01", "/day/2026-02-05"} <= set(addresses(answer))

@@ -25,7 +25,7 @@ BARS = 42
 _SOON = timedelta(days=14)
 _MOST_CONFLICTS, _MOST_PROPOSALS, _MOST_ROWS, _MOST_LINES = 3, 4, 14, 5
 MOST_COUNTED = 200
-"""Maximum number of changes, in curated files and in logs each, or of facts, that are read."""
+"""Maximum number of changes, in curated files and in logs each, that are read."""
 _MOST_CHARACTERS = 160
 _OPS = {"delete": "to remove", "retract": "to retract", "confirm": "to confirm"}
 
@@ -191,7 +191,7 @@ def _expired_row(reader: Reader, hit: Hit) -> WaitingRow:
 def _expired(reader: Reader) -> list[Hit]:
     kind_of = reader.memory.workspace.kind_of
     yesterday = (reader.now().date() - timedelta(days=1)).isoformat()
-    wanted = ListFacts(expiring=yesterday, everything=True, limit=MOST_COUNTED)
+    wanted = ListFacts(expiring=yesterday, everything=True, limit=0)
     expired = (
         hit
         for hit in reader.memory.facts(wanted).facts
@@ -202,7 +202,7 @@ def _expired(reader: Reader) -> list[Hit]:
 
 def _expiring(reader: Reader) -> FactList:
     soon = (reader.now().date() + _SOON).isoformat()
-    listed = reader.memory.facts(ListFacts(expiring=soon, limit=MOST_COUNTED))
+    listed = reader.memory.facts(ListFacts(expiring=soon, limit=0))
     return replace(listed, facts=tuple(sorted(listed.facts, key=_last_day)[:_MOST_ROWS]))
 
 
