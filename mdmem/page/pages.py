@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from mdmem.errors import MdmemError, failure_json
+from mdmem.errors import MdmemError, UsageProblem, failure_json
 from mdmem.folder import layout
 from mdmem.history.differences import DiffKind, word_difference
 from mdmem.memory import Memory
@@ -82,6 +82,7 @@ MAX_CHARACTERS = 4_000
 """Maximum length of a text in a list; texts to decide on are never cut."""
 _MOST_PLACES = 2
 """Lines that differ in more places are shown as a whole, old and new."""
+_MOST_DIGITS = 10
 _SIGNS = {ChangeKind.ADDED: "+", ChangeKind.REPLACED: "~", ChangeKind.REMOVED: "−"}
 _MARKS = {Source.USER_STATED: "●", Source.INFERRED: "◐", Source.AUTO: "○"}
 _SOURCES = {Source.USER_STATED: "stated", Source.INFERRED: "inferred", Source.AUTO: "automatic"}
@@ -144,6 +145,16 @@ def change_row(change: FactChange) -> ChangeRow:
         reason=change.reason,
         commit=change.commit,
     )
+
+
+def number_in(query: Query, name: str) -> int | None:
+    """A number of the address. Raises UsageProblem (it is not a whole number from 1 on)."""
+    text = query.get(name, "")
+    if not text:
+        return None
+    if not (text.isdecimal() and len(text) < _MOST_DIGITS and int(text)):
+        raise UsageProblem(f"{name} must be a number from 1 on, not {text[:80]!r}")
+    return int(text)
 
 
 def source_mark(source: Source, claimed_by: str | None = None) -> SourceMark:

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from itertools import islice
 from typing import Any, TypeAlias
 
-from mdmem.errors import PathProblem, SectionProblem, UsageProblem
+from mdmem.errors import PathProblem, SectionProblem
 from mdmem.history.differences import DiffKind, word_difference
 from mdmem.model import FactId, FilePath, SectionPath, Status
 from mdmem.model.history import RevisionView, SectionHistory, ShowHistory
@@ -23,6 +23,7 @@ from mdmem.page.pages import (
     Reader,
     SourceMark,
     difference,
+    number_in,
     source_mark,
 )
 from mdmem.show.history import history_json
@@ -43,7 +44,6 @@ _MOST_LISTED = 1_000
 """Maximum number of facts with these ids, those of subsections included."""
 _VERSIONS = 20
 _MOST_CHANGES = 4
-_MOST_DIGITS = 10
 _MISSING = ("section-not-found", "file-not-found")
 
 
@@ -112,17 +112,17 @@ class _Place:
 def section(reader: Reader, query: Query) -> Page:
     """A section as it is now; with `at`, that version compared with now."""
     memory = reader.memory
-    number = _number(query, "at")
-    named = _Place(query["path"], query.get("section") or None, _number(query, "nth"))
+    number = number_in(query, "at")
+    named = _Place(query["path"], query.get("section") or None, number_in(query, "nth"))
     place, view = _now(reader, named)
-    history = memory.history(place.history(number or _number(query, "upto")))
+    history = memory.history(place.history(number or number_in(query, "upto")))
     assert isinstance(history, SectionHistory)
     path, names = (view.path, view.section) if view else (history.path, history.section)
     now = read_entries(view.text if view else "")
     shown = _first_rows(now)
     listed = _facts_of(reader, path, names, shown)
     lines = _lines(shown, listed, names, reader.now().date())
-    newest = number or _number(query, "upto") or history.total
+    newest = number or number_in(query, "upto") or history.total
     versions = [_version_row(newest - at, each) for at, each in enumerate(history.revisions)]
     values: dict[str, Any] = {
         "path": path,
@@ -163,15 +163,6 @@ def _first_rows(entries: Sequence[Entry]) -> list[Entry]:
 
 def _inner(view: SectionView, names: SectionPath) -> list[SectionPath]:
     return list(islice((each for each in view.subsections if each[:-1] == names), _MOST_INNER))
-
-
-def _number(query: Query, name: str) -> int | None:
-    text = query.get(name, "")
-    if not text:
-        return None
-    if not (text.isdecimal() and len(text) < _MOST_DIGITS and int(text)):
-        raise UsageProblem(f"{name} must be a number from 1 on, not {text[:80]!r}")
-    return int(text)
 
 
 def _now(reader: Reader, place: _Place) -> tuple[_Place, SectionView | None]:
