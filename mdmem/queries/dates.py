@@ -39,6 +39,7 @@ _LANGUAGES = [
 _LEADING_WORD = late.pattern(r"(?i)^(?:last|past|in|since)\s+(?=[^\W\d]+$)")
 _BEFORE_DEADLINE = late.pattern(r"(?i)^(?:until|till|by|through)\s+")
 _AMBIGUOUS = late.pattern(r"(?<![\d:])(\d{1,4})[./](\d{1,4})(?:[./](\d{1,4}))?(?!\d)")
+_LONE_NUMBER = late.pattern(r"(?i)^\W*(?:the\s+)?\d{1,3}(?:st|nd|rd|th)?\W*$")
 _SHORT_NUMBER = late.pattern(r"(?<![\d:'’])\d{2}(?![\d:])")
 _LEAP_YEAR, _MONTHS = 2024, 12
 _HINT = "Write it as 2026-11-21, 2026-11, or in words such as yesterday or last March."
@@ -157,8 +158,10 @@ def parse_words(workspace: Workspace, text: str, direction: str = "past") -> Dat
 
     Without `last` or `next`: the nearest in `direction`, `past` or `future`. Raises DateProblem
     (`ambiguous-date`: digits with slashes or dots). A number that is no day of its month (`32
-    June`) is not taken for a year.
+    June`) is not taken for a year, and one alone (`2`, `the 3rd`) is no date.
     """
+    if _LONE_NUMBER.match(text):
+        return None
     # 130 ms, only for days in words
     from dateparser.date import DateDataParser  # noqa: PLC0415
 
