@@ -837,6 +837,28 @@ def test_failures(shell: Shell, failure: Failure):
     assert TOKEN not in text.err + as_json.err
 
 
+@pytest.mark.parametrize("value", ["3/4", "zorro"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("log", "x", "--date"),
+        ("log", "x", "--time"),
+        ("remember", "x", "--until"),
+        ("search", "x", "--since"),
+        ("search", "x", "--as-of"),
+        ("facts", "--expiring"),
+        ("changes", "--until"),
+        ("dream", "--day"),
+        ("reject", "--older"),
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_date_or_age_names_its_option(shell: Shell, words: tuple[str, ...], value: str):
+    done = shell.run(*words, value)
+    assert done.status in (1, 2)
+    assert done.err.startswith(f"mdmem: {words[-1]}: '{value}' ")
+
+
 @pytest.mark.parametrize("options", [(), ("--json",)], ids=["text", "json"])
 def test_no_secret_is_shown(shell: Shell, options: tuple[str, ...]):
     for name in ("a", "b"):

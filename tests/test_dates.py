@@ -1,5 +1,6 @@
 """Dates and times: in ISO form, and in words of several languages."""
 
+import re
 import sys
 import time
 from datetime import date, datetime
@@ -111,6 +112,7 @@ def test_digits_that_could_be_two_dates_are_refused(at: Desk, text: str) -> None
         with pytest.raises(MdmemError) as failure:
             read()
         assert (failure.value.code, failure.value.exit_status) == ("ambiguous-date", 2)
+        assert re.match("(since|until): '.*' could be two dates$", str(failure.value))
 
 
 @pytest.mark.parametrize(
@@ -175,7 +177,7 @@ def test_a_moment_is_itself(at: Desk) -> None:
     span = dates.parse_iso(at.workspace, "2026-03-01T12:00:00+02:00", "as_of")
     assert span is not None
     assert dates.end_of_span(at.workspace, span)[0] == 1772359200
-    span_of_words = dates.parse_words(at.workspace, "2 hours ago")
+    span_of_words = dates.parse_words(at.workspace, "2 hours ago", "as_of")
     assert span_of_words is not None
     assert span_of_words.moment is not None
     assert span_of_words.moment.isoformat() == "2026-11-22T10:00:00+00:00"

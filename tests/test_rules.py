@@ -78,7 +78,7 @@ REFUSED: list[tuple[Callable[..., Any], Mapping[str, Any], str]] = [
     (EditSection, {"section": "A", "action": Action.REPLACE}, "the text to find is empty"),
     (EditSection, {"section": None, "action": Action.DELETE}, PREAMBLE),
     *(
-        (Log, {"text": "x", "time": time}, f"{time!r} is not a time")
+        (Log, {"text": "x", "time": time}, f"time: {time!r} is not a time")
         for time in ("9:30", "24:00", "12:60", "noon", "12:00\n", "")
     ),
     (Log, {"text": "x", "day": "2026-02-30"}, "day: '2026-02-30' is not a date"),

@@ -301,7 +301,8 @@ def parse_age(text: str) -> int:
     """A number of days, as in 30d. Raises: UsageProblem."""
     match = _AGE.fullmatch(text)
     if match is None:
-        raise UsageProblem(f"{text[:80]!r} is not an age", "Write a number of days, as in 30d.")
+        message = f"{field_name('older')}: {text[:80]!r} is not an age"
+        raise UsageProblem(message, "Write a number of days, as in 30d.")
     return int(match[1])
 
 

@@ -192,7 +192,8 @@ class Log:
     def __post_init__(self) -> None:
         require_possible_day(self.day, "day")
         if self.time is not None and not _MINUTE.fullmatch(self.time):
-            raise UsageProblem(f"{self.time!r} is not a time", "Write it as 14:05.")
+            message = f"{wording.field('time')}: {self.time!r} is not a time"
+            raise UsageProblem(message, "Write it as 14:05.")
 
 
 @dataclass(frozen=True, slots=True)

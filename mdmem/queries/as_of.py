@@ -24,7 +24,7 @@ from mdmem.text import contradictions
 from mdmem.text.document import Document, parse_bytes
 from mdmem.text.facts import items
 from mdmem.trail import Trail, was_live
-from mdmem.wording import verb
+from mdmem.wording import field, verb
 from mdmem.workspace import Say, Workspace
 
 _FactInSection = tuple[FilePath, SectionPath, FactId | None]
@@ -54,17 +54,19 @@ def resolve_as_of(workspace: Workspace, trail: Trail, words: str) -> PastState:
     if (span := dates.parse_iso(workspace, words, "as_of")) is not None:
         return _at_end_of(workspace, trail, words, span)
     commit = workspace.repository.commit_named(words)
-    if commit is None and (span := dates.parse_words(workspace, words)) is not None:
+    if commit is None and (span := dates.parse_words(workspace, words, "as_of")) is not None:
         end = span.moment.isoformat() if span.moment else span.last.isoformat()
         return replace(_at_end_of(workspace, trail, words, span), words=end)
     if commit is None or not workspace.repository.is_ancestor(commit):
         why = "is not in the history of HEAD" if commit else "is neither a date nor a commit"
         hint = workspace.shallow_hint() or f"To list commits: {verb('history')}"
-        raise HistoryProblem("commit-not-found", f"{words[:80]!r} {why}", hint)
+        raise HistoryProblem("commit-not-found", f"{field('as_of')}: {words[:80]!r} {why}", hint)
     nearest = lines.nearest_commits(workspace.repository, trail, commit)
     if not nearest and workspace.history_boundary is not None:
         raise HistoryProblem(
-            "commit-not-found", f"{words[:80]!r} is not in this clone", workspace.shallow_hint()
+            "commit-not-found",
+            f"{field('as_of')}: {words[:80]!r} is not in this clone",
+            workspace.shallow_hint(),
         )
     moments = trail.moments(dates.end_of_today(workspace))
     day = max(

@@ -80,9 +80,9 @@ def past_day(workspace: Workspace, text: str, argument: str) -> date:
 def last_day_to_come(workspace: Workspace, text: str, argument: str) -> date:
     """The last day of a text, of words a future one; raises UsageProblem, DateProblem."""
     words = _BEFORE_DEADLINE.sub("", text.strip())
-    span = parse_iso(workspace, words, argument) or parse_words(workspace, words)
+    span = parse_iso(workspace, words, argument) or parse_words(workspace, words, argument)
     if span is not None and span.last < workspace.now().date() and not _LIKE_ISO.match(words):
-        span = parse_words(workspace, words, "future")
+        span = parse_words(workspace, words, argument, "future")
     return _require(span, text, argument).last
 
 
@@ -92,7 +92,7 @@ def understood(words: str | None, day: date | None) -> date | None:
 
 
 def _required_span(workspace: Workspace, text: str, argument: str, hint: str = _HINT) -> DateSpan:
-    span = parse_iso(workspace, text, argument, hint) or parse_words(workspace, text)
+    span = parse_iso(workspace, text, argument, hint) or parse_words(workspace, text, argument)
     return _require(span, text, argument, hint)
 
 
@@ -153,7 +153,9 @@ def parse_iso(workspace: Workspace, text: str, argument: str, hint: str = _HINT)
     return DateSpan(day, day, moment)
 
 
-def parse_words(workspace: Workspace, text: str, direction: str = "past") -> DateSpan | None:
+def parse_words(
+    workspace: Workspace, text: str, argument: str, direction: str = "past"
+) -> DateSpan | None:
     """The days that words mean (`yesterday`, `last March`, `2 weeks ago`), or None.
 
     Without `last` or `next`: the nearest in `direction`, `past` or `future`. Raises DateProblem
@@ -168,9 +170,8 @@ def parse_words(workspace: Workspace, text: str, direction: str = "past") -> Dat
     if digits := _AMBIGUOUS.search(text):
         if not _could_be_a_day([int(number) for number in digits.groups() if number]):
             return None
-        raise DateProblem(
-            "ambiguous-date", f"{text.strip()[:80]!r} could be two dates", "Write it as 2026-11-21."
-        )
+        message = f"{field(argument)}: {text.strip()[:80]!r} could be two dates"
+        raise DateProblem("ambiguous-date", message, "Write it as 2026-11-21.")
     now = workspace.now()
     settings = {
         "RELATIVE_BASE": now.replace(tzinfo=None),

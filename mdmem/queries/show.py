@@ -115,7 +115,7 @@ def _show_other(
     if (named := lookup.file_named(workspace, word)) is not None:
         return _read(workspace, Show(file=named))
     if _DAY_IN_WORDS.match(word.strip()) and not _AMBIGUOUS_DAY.search(word):
-        span = dates.parse_words(workspace, word)
+        span = dates.parse_words(workspace, word, "section")
         if span is not None and span.first == span.last:
             return _show_day(workspace, span.first, say)
     return None
