@@ -345,6 +345,6 @@ def _usage_problem(problem: typer.TyperException, words: Sequence[str]) -> Usage
         hint = meant or hint
     elif message == "Missing command" and context.parent is not None:
         hint = f"Use one of {', '.join(context.command.commands)}. {hint}"
-    elif message.startswith("Missing ") and (entry := COMMANDS.get(path.partition(" ")[2])):
-        hint = f"Example: {entry.example} ({see})"
+    elif message.startswith("Missing ") and (name := path.partition(" ")[2]) in COMMANDS:
+        return commands.missing(message.removeprefix("Missing "), name)
     return UsageProblem(message[:1].lower() + message[1:], hint)

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 from mdmem.cli.answers import Answer
+from mdmem.errors import UsageProblem
 
 
 class CommandEntry(NamedTuple):
@@ -165,6 +166,12 @@ GROUPS = {
     ),
     "server": "Look at the server that speeds up commands, or stop it.",
 }
+
+
+def missing(what: str, name: str) -> UsageProblem:
+    """The failure of a call of a command without what it needs."""
+    hint = f"Example: {COMMANDS[name].example} (see mdmem {name} --help)"
+    return UsageProblem(f"missing {what}", hint)
 
 
 def command(name: str) -> Callable[..., Answer]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli import proposal_list, review_room, terminal
 from mdmem.cli.answers import Answer, open_memory
+from mdmem.cli.commands import missing
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.messages import shown
 from mdmem.cli.write_options import write_answer, write_options
@@ -159,7 +160,7 @@ def accept(
     memory = open_memory(call)
     words, edits = items or [], edit or []
     selection = _selection(
-        words or edits, section=section, file=file, actor=from_actor, is_all=undisputed
+        "accept", words or edits, section=section, file=file, actor=from_actor, is_all=undisputed
     )
     if not words or is_number(words[0]):
         _require_no_tip(expect)
@@ -219,7 +220,13 @@ def reject(
     memory = open_memory(call)
     words = items or []
     selection = _selection(
-        words, section=section, file=file, actor=from_actor, older=older, is_all=undisputed
+        "reject",
+        words,
+        section=section,
+        file=file,
+        actor=from_actor,
+        older=older,
+        is_all=undisputed,
     )
     if not words or is_number(words[0]):
         _require_no_tip(expect)
@@ -249,6 +256,7 @@ def _require_no_tip(expect: str | None) -> None:
 
 
 def _selection(
+    command: str,
     named: Sequence[str],
     *,
     section: str | None,
@@ -262,6 +270,9 @@ def _selection(
     given += ["--all"] if is_all else []
     if given and named:
         raise UsageProblem(f"do not combine {' and '.join(given)} with item numbers")
+    if not given and not named:
+        older_too = ", --from or --older" if command == "reject" else " or --from"
+        raise missing(f"argument 'ITEM', or --all, --section, --file{older_too}", command)
     if not given:
         return None
     return Selection(

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mdmem.cli.answers import Answer, open_memory, use_colour
+from mdmem.cli.commands import missing
 from mdmem.cli.fast_parser import Call
 from mdmem.errors import UsageProblem
 from mdmem.folder.layout import is_markdown
@@ -203,6 +204,8 @@ def blame(
 
     Works for a section, a fact or a file.
     """
+    if section is None and not preamble:
+        raise missing("argument 'SECTION', or --preamble", "blame")
     result = open_memory(call).blame(
         ShowBlame(section=section, file=file, nth=nth, preamble=preamble)
     )

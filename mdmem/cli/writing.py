@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli import terminal
 from mdmem.cli.answers import Answer, open_memory, read_argument
-from mdmem.cli.commands import COMMANDS
+from mdmem.cli.commands import missing
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.messages import shown
 from mdmem.cli.write_options import write_answer, write_options
@@ -107,6 +107,13 @@ def edit_section(
     """
     if replace_ == replacement == "-":
         raise UsageProblem("--replace and --with cannot both read standard input")
+    if section is None and not preamble:
+        raise missing("argument 'SECTION', or --preamble", "edit-section")
+    if not (editor or delete) and all(
+        text is None for text in (body, append, prepend, replace_, replacement, rename)
+    ):
+        options = "--body, --append, --prepend, --replace, --rename, --delete or --editor"
+        raise missing(f"option {options}", "edit-section")
     if editor:
         _require_alone(subtree, create or after or body is not None)
     change = EditSection.of(
@@ -236,10 +243,7 @@ def remember(
     reworded as TEXT if you give it.
     """
     if text is None and entry is None:
-        raise UsageProblem(
-            "missing argument 'TEXT', or --from ENTRY",
-            f"Example: {COMMANDS['remember'].example} (see mdmem remember --help)",
-        )
+        raise missing("argument 'TEXT', or --from ENTRY", "remember")
     change = Remember(
         text="" if text is None else read_argument(text),
         entry=entry,
