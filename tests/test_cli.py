@@ -14,7 +14,7 @@ class TestOthers:
     def test_init(self, shell: Shell):
         done = shell.run("init", str(shell.world.home / "new"))
         assert re.fullmatch(
-            r"Created workspace \S+/new \(MEMORY.md, USER.md, SOUL.md, IDENTITY.md, "
+            r"created workspace \S+/new \(MEMORY.md, USER.md, SOUL.md, IDENTITY.md, "
             r"mdmem.toml\) \(commit [0-9a-f]{10}\)\n",
             done.out,
         )

@@ -43,7 +43,7 @@ def adopted(shell: Shell, folder: Path) -> bool:
 def test_init_adopts_what_is_a_workspace(shell: Shell):
     assert f"workspace  {shell.folder} (not adopted)\n" in shell.run("status").out
     assert f"next       mdmem init {shell.folder}  (" in shell.run("status").out
-    assert shell.run("init", "--no-hooks").out.startswith(f"Adopted workspace {shell.folder}")
+    assert shell.run("init", "--no-hooks").out.startswith(f"adopted workspace {shell.folder}")
     assert "not adopted" not in shell.run("status").out
     assert shell.run("init", "--no-hooks", "--json").answer["adopted"] is True
 

@@ -206,7 +206,7 @@ class TestInit:
     def test_typed(self, project: Project, capsys: pytest.CaptureFixture[str]):
         assert main(["init", "--outside", "--no-hooks"]) == 0
         printed = capsys.readouterr()
-        assert printed.out.startswith(f"Created workspace {project.memory} (")
+        assert printed.out.startswith(f"created workspace {project.memory} (")
         assert f" for {project.root}" in printed.out
         assert main(["-C", str(project.tree), "init", "--outside", "--json"]) == 0
         answer = json.loads(capsys.readouterr().out)

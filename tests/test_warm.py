@@ -183,7 +183,7 @@ class TestKilled:
         assert process.stdout
         process.stdout.readline()
         assert served.mdmem("server", "stop").stdout == (
-            f"Stopped the server (process {server})\n".encode()
+            f"stopped the server (process {server})\n".encode()
         )
         assert served.sockets() == []
         assert is_alive(server)

@@ -403,7 +403,7 @@ def test_an_answer_says_that_it_is_proposed(at: Desk, run: Run) -> None:
     )
     _, out, err = run(*words)
     proposal = out.split()[2].rstrip(":")
-    assert out.startswith(f"Proposed as {proposal}: MEMORY.md: Memory > Facts [")
+    assert out.startswith(f"proposed as {proposal}: MEMORY.md: Memory > Facts [")
     assert out.endswith("] (nothing changed yet)\n")
     assert err == f"mdmem: A person decides: mdmem proposals {proposal}\n"
     answer = json.loads(run(*words, "--json")[1])
@@ -416,7 +416,7 @@ def test_an_answer_says_that_it_is_proposed(at: Desk, run: Run) -> None:
 
 def test_a_task_is_proposed_once(at: Desk, run: Run) -> None:
     settings(at.world, 'write = "propose"')
-    for beginning in ("Proposed as", "already proposed in"):
+    for beginning in ("proposed as", "already proposed in"):
         assert run("task start", "Paint white", "--actor", AGENT)[1].startswith(beginning)
 
 

@@ -263,12 +263,12 @@ def server_status(call: Call, as_json: Json = False) -> Answer:
     try:
         server = running.find()
     except PermissionError as problem:
-        return Answer({"server": None, "problem": str(problem)}, f"No server: {problem}")
+        return Answer({"server": None, "problem": str(problem)}, f"no server: {problem}")
     if server is None:
         why = " (MDMEM_SERVER=off)" if running.is_off(os.environ) else ""
-        return Answer({"server": None, "problem": None}, f"No server is running{why}")
+        return Answer({"server": None, "problem": None}, f"no server is running{why}")
     text = (
-        f"A server is running: process {server.process}, {server.memory >> 20} MiB, {server.socket}"
+        f"a server is running: process {server.process}, {server.memory >> 20} MiB, {server.socket}"
     )
     return Answer({"server": asdict(server), "problem": None}, text)
 
@@ -283,5 +283,5 @@ def server_stop(call: Call, as_json: Json = False) -> Answer:
     except PermissionError:
         server = None
     if server is None:
-        return Answer({"stopped": None}, "No server is running")
-    return Answer({"stopped": asdict(server)}, f"Stopped the server (process {server.process})")
+        return Answer({"stopped": None}, "no server is running")
+    return Answer({"stopped": asdict(server)}, f"stopped the server (process {server.process})")

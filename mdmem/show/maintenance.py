@@ -47,11 +47,11 @@ def initialised_json(result: InitResult) -> dict[str, Any]:
 
 def initialised_text(result: InitResult) -> str:
     done = (
-        "Adopted workspace"
+        "adopted workspace"
         if result.newly_adopted
-        else "Created workspace"
+        else "created workspace"
         if set(CURATED_NAMES).intersection(result.written)
-        else "Workspace is ready:"
+        else "workspace is ready:"
     )
     files = f" ({', '.join(result.written)})" if result.written else ""
     files += f" for {result.project}" if result.project else ""

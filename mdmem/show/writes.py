@@ -67,7 +67,7 @@ def write_text(result: WriteResult, fact: str | None = None) -> str:
 def proposed_line(result: WriteResult, proposal: str | None, fact: str | None) -> str:
     if not result.changed:
         return f"already proposed in {proposal}: {place_text(result, fact)}"
-    return f"Proposed as {proposal}: {place_text(result, fact)} (nothing changed yet)"
+    return f"proposed as {proposal}: {place_text(result, fact)} (nothing changed yet)"
 
 
 def place_text(result: WriteResult, fact: str | None = None) -> str:
