@@ -14,7 +14,7 @@ import pytest
 from commandline import MadeOnce
 from test_syncing import Pair, failure, name_remote, sync
 from test_syncing import pair as pair
-from workspaces import Desk
+from workspaces import TOKEN, Desk
 
 from mdmem import agenthooks, events
 from mdmem.catchup import background
@@ -335,6 +335,14 @@ class TestRun:
         done, (first, _) = self.steps(auto, capsys)
         assert (done, first["outcome"], bool(first["message"])) == (status, code, True)
         assert [each["step"] for each in self.steps(auto, capsys)[1]] == ["digest"], "not due yet"
+
+    def test_a_failure_shows_no_secret_of_the_remote(
+        self, auto: Pair, capsys: pytest.CaptureFixture[str]
+    ):
+        auto.ada.git("remote", "set-url", "origin", f"/nowhere/{TOKEN}")
+        _, (first, _) = self.steps(auto, capsys)
+        assert "/nowhere/[REDACTED:github-token]" in first["message"]
+        assert TOKEN not in str(first)
 
     def test_another_sync_at_work_looks_once_more(
         self, auto: Pair, capsys: pytest.CaptureFixture[str]

@@ -51,6 +51,14 @@ class TestDoctor:
         assert "fixed   hooks: installed" in done.out
         assert "\nerrors: 1, " in done.out
 
+    def test_no_secret_of_the_environment_is_shown(
+        self, shell: Shell, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("MDMEM_NOW", TOKEN)
+        for done in (shell.run("doctor"), shell.run("doctor", "--json")):
+            assert "MDMEM_NOW is '[REDACTED:github-token]'" in done.out
+            assert TOKEN not in done.out + done.err
+
     def test_fix(self, shell: Shell):
         assert "warning hooks: pre-commit is missing" in shell.run("doctor").out
         assert "fixed   hooks: installed" in shell.run("doctor", "--fix").out

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from urllib.parse import quote
 
 import pytest
-from commandline import MadeOnce
+from commandline import TOKEN, MadeOnce
 from dated_memory import DatedMemory
 from dated_memory import dated as dated
 from dated_memory import dated_desk as dated_desk
@@ -431,6 +431,14 @@ class TestFiles:
         dated.at.write("memory/latin.md", b"# caf\xe9\n")
         answer = read(dated.on("2026-02-01"), "/f/memory/latin.md")
         assert (answer.status, "not UTF-8" in words(answer)) == (404, True)
+
+
+@pytest.mark.parametrize("path", [f"/f/{TOKEN}.md", f"/commit/{TOKEN}", f"/days?before={TOKEN}"])
+def test_a_failure_shows_no_secret_of_the_address(memory: Memory, path: str) -> None:
+    answer = read(memory, path)
+    assert answer.status in (400, 404)
+    assert "[REDACTED:github-token]" in main(answer)
+    assert TOKEN not in main(answer)
 
 
 @pytest.mark.parametrize(

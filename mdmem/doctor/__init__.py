@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from mdmem import secrets
 from mdmem.doctor import contents, hosts, repository, state
 from mdmem.doctor.inspection import Finding, Inspection, Level
-from mdmem.errors import MdmemError
+from mdmem.errors import MdmemError, as_failure
 from mdmem.search.indexer import SearchIndex
+from mdmem.startup.records import replace
 from mdmem.workspace import Workspace
 
 HISTORY_SECONDS = 30.0  # for the search of history for secrets
@@ -80,16 +82,18 @@ def run_check(name: str, inspection: Inspection) -> list[Finding]:
     try:
         for finding in _CHECKS[name](inspection):
             findings.append(finding)
-    except MdmemError as problem:
+    except (MdmemError, OSError) as problem:
+        failure = as_failure(problem)
         findings.append(
-            Finding(check=name, level=Level.ERROR, message=problem.message, hint=problem.hint)
+            Finding(check=name, level=Level.ERROR, message=failure.message, hint=failure.hint)
         )
-    except OSError as problem:
-        where = f": {problem.filename}" if problem.filename else ""
-        findings.append(
-            Finding(check=name, level=Level.ERROR, message=f"{problem.strerror or problem}{where}")
-        )
-    return findings
+    return [_without_secrets(finding) for finding in findings]
+
+
+def _without_secrets(finding: Finding) -> Finding:
+    """A finding to show: it may quote an environment variable, a setting or a URL."""
+    message, hint = map(secrets.redact, (finding.message, finding.hint))
+    return replace(finding, message=message, hint=hint)
 
 
 __all__ = [

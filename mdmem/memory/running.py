@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from mdmem import secrets
 from mdmem.digest import digesting
 from mdmem.dream import dreaming, due
-from mdmem.errors import MdmemError
+from mdmem.errors import MdmemError, as_failure
 from mdmem.model.pipelines import (
     UNCHANGED,
     DigestResult,
@@ -118,7 +119,6 @@ def _tried(workspace: Workspace, name: str, work: _Work) -> StepResult:
 
 
 def _failed(recorder: StepRecorder, problem: MdmemError | OSError) -> StepResult:
-    if isinstance(problem, OSError):
-        where = f": {problem.filename}" if problem.filename else ""
-        return StepResult(record=recorder.record, message=f"{problem.strerror or problem}{where}")
-    return StepResult(record=recorder.record, message=problem.message, hint=problem.hint)
+    failure = as_failure(problem)
+    message, hint = map(secrets.redact, (failure.message, failure.hint))
+    return StepResult(record=recorder.record, message=message, hint=hint)

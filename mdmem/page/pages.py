@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from mdmem import secrets
 from mdmem.errors import MdmemError, UsageProblem, failure_json
 from mdmem.folder import layout
 from mdmem.history.differences import DiffKind, word_difference
@@ -208,11 +209,12 @@ def frame_of(reader: Reader, done: str | None = None) -> Frame:
 
 
 def error_page(problem: MdmemError, status: int, query: str = "") -> Page:
+    message, hint = map(secrets.redact, (problem.message, problem.hint))
     titles = {404: "Not found", 409: "It has changed since", 500: "This is a bug in mdmem"}
     return Page(
         template="error",
         title=titles.get(status, "This cannot be done"),
-        values={"message": problem.message, "hint": problem.hint, "query": query},
+        values={"message": message, "hint": hint, "query": query},
         data=failure_json(problem),
         status=status,
     )
