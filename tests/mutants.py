@@ -89,6 +89,8 @@ ROOMS = {
             *(
                 "test_merge_setup",
                 "test_merge_trailers",
+                "test_merge_trees",
+                "test_remotes",
                 "test_combined_lines",
                 "test_branch_commits",
                 "test_proposals",
@@ -142,7 +144,10 @@ ROOMS = {
                 "test_proposing",
                 "test_instructions",
                 "test_user_hooks",
-                "test_foundations",
+                "test_landing",
+                "test_list_decisions",
+                "test_log",
+                "test_write_policy",
             ),
             *("test_moves", "test_moved_paths", "test_plan", "test_edits", "test_file_write"),
         ),
@@ -164,6 +169,7 @@ ROOMS = {
         (
             *(
                 "test_facts",
+                "test_fact_names",
                 "test_editors_facts",
                 "test_editors_key_values",
                 "test_entries",
