@@ -18,7 +18,7 @@ from mdmem.catchup.index import fresh_index
 from mdmem.folder.config import LANGUAGES
 from mdmem.folder.layout import kind_of
 from mdmem.memory import Memory
-from mdmem.model import FilePath
+from mdmem.model import FilePath, Status
 from mdmem.model.searches import Search
 from mdmem.search import ranking
 from mdmem.search.indexer import FileEntries, SearchIndex
@@ -399,3 +399,24 @@ class TestMemoryInSeveralLanguages:
         at.commit()
         questions = ("baby", "cities", "pull request")
         assert tuple(first(at, question) for question in questions) == lines
+
+
+def before(at: Desk, question: str) -> list[str]:
+    found = Memory(at.workspace).search(Search(question, history=True))
+    return [hit.text for hit in found.hits if hit.status is Status.REMOVED]
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_what_a_file_no_longer_has_is_in_its_language(at: Desk, is_committed: bool) -> None:
+    at.write("memory/haushalt.md", FILES["memory/haushalt.md"] + "- Häuser\n")
+    at.commit()
+    fresh_index(at.workspace, print)
+    at.write("memory/haushalt.md", FILES["memory/haushalt.md"])
+    if is_committed:
+        at.commit()
+    assert before(at, "Haus") == ["Häuser"]
+    at.write("memory/notes.md", "# Notes\n\n- we will not go there again\n")
+    at.commit()
+    assert before(at, "Haus") == ["Häuser"]
+    fresh_index(at.workspace, print, full=True)
+    assert before(at, "Haus") == ["Häuser"]

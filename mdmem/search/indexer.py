@@ -21,7 +21,7 @@ from mdmem.model.searches import Hit, TagCount
 from mdmem.model.trail import Entry, Origin
 from mdmem.search import gate, labels, schema
 from mdmem.search.engine import BrokenIndex, add_documents, call_engine, call_writer, writing
-from mdmem.search.languages import ENGLISH
+from mdmem.search.languages import ENGLISH, most_used
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.results import Match
 from mdmem.search.schema import IndexRow, Lifetime
@@ -99,11 +99,10 @@ class FileTexts:
 
 
 def file_fields(file: FileEntries, language: str) -> FileFields:
-    parts = (file.rows, schema.in_file_order(file.uncommitted_removals))
-    return FileFields(
-        file.path,
-        [fields for rows in parts for fields in schema.document_fields(file.path, rows, language)],
-    )
+    current = list(schema.document_fields(file.path, file.rows, language))
+    removals = schema.in_file_order(file.uncommitted_removals)
+    usual = schema.main_language(current, language)
+    return FileFields(file.path, [*current, *schema.document_fields(file.path, removals, usual)])
 
 
 class SearchIndex:
@@ -274,6 +273,15 @@ class SearchIndex:
         assert self._index is not None
         touched = set(removed)
         is_fresh = self.seen.is_fresh and not call_engine(self._index.searcher).num_docs
+        spoken = dict[str, str]()
+
+        def usual(path: FilePath) -> str:
+            """The language of what is no longer in a file: that of most of what is."""
+            if path not in spoken:
+                rows = self.rows(path) or []
+                spoken[path] = most_used([row.language for row in rows], self._language)
+            return spoken[path]
+
         with writing(self._index) as writer:
 
             def replaced(label: str) -> None:
@@ -283,12 +291,17 @@ class SearchIndex:
                 for number, file in enumerate(changed, 1):
                     touched.add(file.path)
                     replaced(labels.file_label(file.path))
-                    yield from self._documents(file)
+                    documents = self._documents(file)
+                    spoken[file.path] = schema.main_language(documents, self._language)
+                    yield from (
+                        each if isinstance(each, str) else schema.as_document(each)
+                        for each in documents
+                    )
                     if progress:
                         progress(number)
                 for commit, rows in past:
                     replaced(labels.as_label("gone", commit))
-                    yield from _past_documents(commit, rows, self._language)
+                    yield from _past_documents(commit, rows, usual)
 
             for path in removed:
                 replaced(labels.file_label(path))
@@ -318,11 +331,9 @@ class SearchIndex:
 
     def _documents(
         self, file: FileEntries | FileFields | FileTexts
-    ) -> Iterable[tantivy.Document | str]:
-        if isinstance(file, FileTexts):
-            return file.documents
-        made = file if isinstance(file, FileFields) else file_fields(file, self._language)
-        return map(schema.as_document, made.documents)
+    ) -> Sequence[dict[str, Any] | str]:
+        made = file_fields(file, self._language) if isinstance(file, FileEntries) else file
+        return made.documents
 
     def _remember(self, seen: Snapshot, durably: bool = False) -> None:
         seen = replace(
@@ -339,9 +350,8 @@ def none_if_empty(values: Iterable[T]) -> Iterator[T] | None:
 
 
 def _past_documents(
-    commit: CommitId, rows: Iterable[IndexRow], language: str
+    commit: CommitId, rows: Iterable[IndexRow], usual: Callable[[FilePath], str]
 ) -> Iterator[tantivy.Document]:
     for path, together in groupby(schema.in_file_order(rows), key=lambda row: row.entry.path):
-        yield from map(
-            schema.as_document, schema.document_fields(path, list(together), language, commit)
-        )
+        fields = schema.document_fields(path, list(together), usual(path), commit)
+        yield from map(schema.as_document, fields)

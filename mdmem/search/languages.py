@@ -138,6 +138,11 @@ def spoken_languages(count: Callable[[str], int], total: int) -> tuple[str, ...]
     return tuple(language for language, number in counts.most_common() if number > 0) or (ENGLISH,)
 
 
+def most_used(languages: Iterable[str], usual: str) -> str:
+    """The most frequent of the languages of texts; `usual` without any."""
+    return next((language for language, _ in Counter(languages).most_common(1)), usual)
+
+
 @lru_cache(maxsize=_WORDS_KEPT)
 def stops(word: str, language: str) -> bool:
     return word in _stop_words_among({word}, language)

@@ -44,14 +44,16 @@ from mdmem.search.labels import (
     origin_labels,
     place_labels,
 )
-from mdmem.search.languages import ENGLISH
+from mdmem.search.languages import ENGLISH, most_used
 from mdmem.search.passages import passage, passage_entries, passage_key
 from mdmem.search.terms import grams, indexed_words, split_scripts, stemmed
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
 
 TERMS = "terms"
 LANGUAGE = "language"
 """The field of the language of an entry that is not in English."""
+_LANGUAGE_IN_TEXT = late.pattern(f'"{LANGUAGE}":"([a-z]+)"')
 _FIELDS = ("text", "around", "asked", "heading", "grams", "grams_around")
 LENGTHS = {name: f"{name}_length" for name in _FIELDS}
 """Fields with the number of terms in each field; absent where there are none."""
@@ -466,6 +468,18 @@ def parse_row(data: bytes) -> IndexRow:
         about=about[0] if about else "",
         language=language[0] if language else ENGLISH,
     )
+
+
+def main_language(documents: Iterable[dict[str, Any] | str], usual: str) -> str:
+    """The language of most of some documents (`document_text`, or fields); `usual` without any."""
+    return most_used(map(_document_language, documents), usual)
+
+
+def _document_language(document: dict[str, Any] | str) -> str:
+    if not isinstance(document, str):
+        return str(document.get(LANGUAGE, ENGLISH))
+    match = _LANGUAGE_IN_TEXT.search(document)
+    return match[1] if match else ENGLISH
 
 
 _RARE_FIELDS = ("asked", "grams", "grams_around")

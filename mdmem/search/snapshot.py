@@ -23,7 +23,7 @@ _HEAD_BYTES = 1024
 _DIGEST_BYTES = 16
 _LONG_BYTES = 10_000_000
 """So many bytes take long to index: the newest days can be searched meanwhile."""
-INDEX_VERSION = 27
+INDEX_VERSION = 28
 """The version of `schema`; other indexes are rebuilt."""
 _PART = "part"
 """Instead of a digest of settings."""
