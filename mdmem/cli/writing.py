@@ -105,17 +105,12 @@ def edit_section(
 
     Give one of --body, --append, --prepend, --replace with --with, --rename, --delete and --editor.
     """
-    if replace_ == replacement == "-":
-        raise UsageProblem("--replace and --with cannot both read standard input")
     if section is None and not preamble:
         raise missing("argument 'SECTION', or --preamble", "edit-section")
-    if not (editor or delete) and all(
-        text is None for text in (body, append, prepend, replace_, replacement, rename)
-    ):
-        options = "--body, --append, --prepend, --replace, --rename, --delete or --editor"
-        raise missing(f"option {options}", "edit-section")
     if editor:
         _require_alone(subtree, create or after or body is not None)
+    elif not delete:
+        _require_text(body, append, prepend, replace_, replacement, rename)
     change = EditSection.of(
         section,
         preamble=preamble,
@@ -136,15 +131,19 @@ def edit_section(
     )
     memory = open_memory(call)
     if editor:
-        shown_section = Show(file=file, section=section, nth=nth, preamble=preamble)
-        change = _in_editor(memory, shown_section, change)
-    elif change.action is not Action.RENAME:
-        change = replace(
-            change, text=read_argument(change.text), replacement=read_argument(change.replacement)
-        )
+        shown = Show(file=file, section=section, nth=nth, preamble=preamble)
+        change = _in_editor(memory, shown, change)
+    else:
+        change = _with_read_texts(change)
     if propose or again:
         return _propose(memory, change, propose, again)
     return write_answer(memory.apply(change))
+
+
+def _require_text(*texts: str | None) -> None:
+    if all(text is None for text in texts):
+        options = "--body, --append, --prepend, --replace, --rename, --delete or --editor"
+        raise missing(f"option {options}", "edit-section")
 
 
 def _require_alone(subtree: bool, creates: object) -> None:
@@ -154,6 +153,16 @@ def _require_alone(subtree: bool, creates: object) -> None:
         raise UsageProblem(
             "--editor edits an existing section; --body, --create and --after do not go with it"
         )
+
+
+def _with_read_texts(change: EditSection) -> EditSection:
+    if change.action is Action.RENAME:
+        return change
+    if change.text == change.replacement == "-":
+        raise UsageProblem("--replace and --with cannot both read standard input")
+    return replace(
+        change, text=read_argument(change.text), replacement=read_argument(change.replacement)
+    )
 
 
 def _in_editor(memory: Memory, section: Show, change: EditSection) -> EditSection:

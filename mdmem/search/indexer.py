@@ -316,18 +316,17 @@ class SearchIndex:
                     part = None
                     call_writer(writer.commit)
                     self._remember(PART_SNAPSHOT)
-            if (
-                self._folder is not None
-                and (self._folder / SNAPSHOT_NAME).exists()
-                and not self.seen.is_part
-            ):
-                never_indexed = {**self.seen.files, **dict.fromkeys(touched, NEVER_INDEXED)}
-                self._remember(
-                    replace(self.seen, files=never_indexed, is_fresh=is_fresh), durably=True
-                )
+            self._forget_stamps(touched, is_fresh)
             call_writer(writer.commit)
         self._finder = IndexSearcher(self._index.searcher(), self._language, is_fresh)
         self.seen = replace(self.seen, is_fresh=is_fresh)
+
+    def _forget_stamps(self, paths: Iterable[str], is_fresh: bool) -> None:
+        """Note files as never indexed, for a process killed before it notes what they are now."""
+        if self._folder is None or self.seen.is_part or not (self._folder / SNAPSHOT_NAME).exists():
+            return
+        never_indexed = {**self.seen.files, **dict.fromkeys(paths, NEVER_INDEXED)}
+        self._remember(replace(self.seen, files=never_indexed, is_fresh=is_fresh), durably=True)
 
     def _documents(
         self, file: FileEntries | FileFields | FileTexts
