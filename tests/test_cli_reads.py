@@ -297,6 +297,7 @@ class TestReads:
             "paths",
             "other_markdown",
             "uncommitted",
+            "conflicts",
             "skipped",
             "index",
             "hooks",
@@ -305,6 +306,17 @@ class TestReads:
             "branches",
             "waiting",
         ]
+
+    def test_status_before_a_refused_save(self, shell: Shell):
+        shell.write("memory/latin.md", b"caf\xe9\n")
+        assert "mdmem save" not in shell.run("status").out
+        shell.write("memory/tea.md", "# T\n\n<<<<<<< a\n- x\n=======\n- y\n>>>>>>> b\n")
+        out = shell.run("status").out
+        assert "conflict   memory/tea.md:3: conflict markers\n" in out
+        assert "next       edit what is in conflict until the markers are gone, then" in out
+        answer = shell.run("status", "--json").answer
+        assert answer["conflicts"] == [{"path": "memory/tea.md", "line": 3}]
+        assert shell.run("save").status == 1
 
     def test_reindex(self, shell: Shell):
         assert re.fullmatch(r"[1-9]\d* entries indexed\n", shell.run("reindex").out)

@@ -36,6 +36,16 @@ def test_doubtful_contents_are_counted(desk: Desk):
     assert only_finding(desk, "files").message.endswith("2 warnings about their content")
 
 
+def test_conflict_markers_are_an_error(desk: Desk):
+    desk.write("memory/tea.md", "- x\n<<<<<<< a\n- tea\n=======\n- coffee\n>>>>>>> b\n")
+    desk.commit()
+    finding = only_finding(desk, "files")
+    assert (finding.level, finding.message) == (
+        Level.ERROR,
+        "memory/tea.md:2: unresolved conflict markers",
+    )
+
+
 def test_both_curated_files(desk: Desk):
     desk.write("memory.md", "# Other\n")
     desk.commit()

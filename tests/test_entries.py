@@ -52,6 +52,16 @@ def test_texts(markdown: str, expected: list[str]) -> None:
     assert texts(markdown) == expected
 
 
+def test_conflict_markers_are_not_entries() -> None:
+    ours, theirs = "<<<<<<< HEAD\n- tea\n", "=======\n- coffee\n>>>>>>> other\n"
+    assert texts(f"- one\n{ours}{theirs}- two\n") == ["one", "tea", "coffee", "two"]
+    assert texts(f"{ours}||||||| base\n- milk\n{theirs}") == ["tea", "coffee"]
+    assert texts(f"<<<<<<< HEAD\nwords\n{theirs}") == ["words", "coffee"]
+    assert texts(f"```\n{ours}{theirs}```\n") == [f"```\n{ours}{theirs}```"]
+    lines = [entry.start_line for entry in entries(parse(f"{ours}{theirs}- two\n"), MEMORY)]
+    assert lines == [2, 4, 6]
+
+
 def test_all_of_an_item() -> None:
     markdown = "# Memory\n\n## Work\n\n- [decision] db: postgres (until 2025-03-01) #infra\n  because of JSON\n"
     result = entries(parse(markdown), FilePath("memory/2024-01-02-notes.md"), ("project",))

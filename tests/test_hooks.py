@@ -330,7 +330,7 @@ class TestMain:
         assert printed.out == ""
         assert printed.err.splitlines() == [
             "mdmem: memory/topic.md:3: unresolved conflict markers",
-            "hint: Resolve the conflict and stage the file again.",
+            "hint: Edit the file until the markers are gone, and stage it again.",
         ]
 
     def test_warnings_are_said_and_pass(

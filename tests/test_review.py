@@ -463,6 +463,17 @@ def test_a_curated_file_over_its_budget() -> None:
     ]
 
 
+def test_conflict_markers_come_first() -> None:
+    text = "# M\n\n<<<<<<< a\n- tea\n=======\n- tea\n>>>>>>> b\n"
+    first, duplicate = reviewed(curated(text.replace("<<<", "- tea\n\n<<<", 1)))
+    assert (first.kind, first.line, first.command) == (
+        AdviceKind.CONFLICT_MARKERS,
+        5,
+        ("mdmem", "check"),
+    )
+    assert duplicate.kind is AdviceKind.DUPLICATE
+
+
 def test_the_three_largest_and_oldest_are_named() -> None:
     sections = {"A": 60, "B": 50, "C": 40, "D": 70}
     text = "".join(f"# {name}\n" + "- x\n" * count for name, count in sections.items())

@@ -18,6 +18,7 @@ from mdmem.model.trail import Entry
 from mdmem.model.writes import Action, EditSection, Forget
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.addresses import address_of, join_path
+from mdmem.text.conflict_markers import unresolved_sets
 from mdmem.text.document import Document, Section, is_blank, parse
 from mdmem.text.facts import Item, find_held_key, item_text, items, may_repeat, normalise
 from mdmem.text.scan import BlockKind
@@ -215,7 +216,9 @@ def find_advice(
     duplicates = list(_duplicates(unique))
     single = _without(unique, duplicates)
     of_files = [
-        each for file in curated for each in (*_untouched(file, today), *_over_budget(file, budget))
+        each
+        for file in curated
+        for each in (*_in_conflict(file), *_untouched(file, today), *_over_budget(file, budget))
     ]
     advice = [
         *ended,
@@ -406,7 +409,20 @@ def _contradiction(conflict: ConflictView) -> Advice:
     )
 
 
-# Old sections and long files.
+# Files: conflicts, old sections, too many lines.
+
+
+def _in_conflict(file: CuratedFile) -> Iterator[Advice]:
+    for markers in unresolved_sets(file.document):
+        yield Advice(
+            kind=AdviceKind.CONFLICT_MARKERS,
+            path=file.path,
+            section=file.document.path_at(markers[0]),
+            line=markers[0] + 1,
+            facts=(),
+            message="unresolved: edit the file until they are gone",
+            command=("mdmem", "check"),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,15 +33,7 @@ _COMMIT_LINE = late.pattern(rb"\x00([0-9a-f]{40}(?:[0-9a-f]{24})?)")
 
 def check_files(inspection: Inspection) -> Iterator[Finding]:
     workspace, listed = inspection.workspace, inspection.workspace.memory_files()
-    warnings = sum(_count_warnings(workspace, path, file) for path, file in listed.items())
-    yield Finding(check="files", level=Level.OK, message=number_of(len(listed), "memory file"))
-    if warnings:
-        yield Finding(
-            check="files",
-            level=Level.NOTE,
-            message=f"{number_of(warnings, 'warning')} about their content",
-            hint=verb("check"),
-        )
+    yield from _check_content(workspace, listed)
     if message := two_curated_hint(workspace):
         yield Finding(check="files", level=Level.WARNING, message=message, hint="Join the two.")
     yield from _check_untracked(
@@ -64,17 +56,33 @@ def check_files(inspection: Inspection) -> Iterator[Finding]:
     yield from _collisions(listed)
 
 
-def _count_warnings(workspace: Workspace, path: FilePath, file: ListedFile) -> int:
-    try:
-        data = files.read(file.full_path)
-    except PathProblem:
-        return 1
-    problems = (
-        check.check_file(path, data, workspace.kind_of(path), workspace.settings)
-        if data is not None
-        else ()
-    )
-    return sum(problem.level == "warning" for problem in problems)
+def _check_content(
+    workspace: Workspace, listed: Mapping[FilePath, ListedFile]
+) -> Iterator[Finding]:
+    """Problems of texts; `check_secrets` names the secrets in them."""
+    errors, warnings = 0, 0
+    for path, file in listed.items():
+        try:
+            data = files.read(file.full_path) or b""
+        except PathProblem:
+            warnings += 1
+            continue
+        for each in check.check_file(path, data, workspace.kind_of(path), workspace.settings):
+            if each.level == "warning":
+                warnings += 1
+            elif each.code != "secret-found":
+                errors += 1
+                message = f"{path}:{each.line}: {each.message}"
+                yield Finding(check="files", level=Level.ERROR, message=message, hint=each.hint)
+    if not errors:
+        yield Finding(check="files", level=Level.OK, message=number_of(len(listed), "memory file"))
+    if warnings:
+        yield Finding(
+            check="files",
+            level=Level.NOTE,
+            message=f"{number_of(warnings, 'warning')} about their content",
+            hint=verb("check"),
+        )
 
 
 def _check_untracked(inspection: Inspection, paths: Sequence[FilePath]) -> Iterator[Finding]:

@@ -421,6 +421,7 @@ class ProposedHit:
 class AdviceKind(StrEnum):
     """Kinds of advice on curated files."""
 
+    CONFLICT_MARKERS = "conflict-markers"
     SUPERSEDED = "superseded-standing"
     FORGOTTEN = "forgotten-again"
     EXPIRED = "expired"

@@ -323,6 +323,7 @@ class WorkspaceStatus:
 
     `files` counts memory files by kind, `paths` matches of each glob. `pipelines` is None where no
     session is digested, `sync` where there was none. `adopted`: agents are served.
+    `conflicts`: path and line of each set of conflict markers in an uncommitted file.
     `branches`: others with more facts. `pool`: the workspaces that agents see besides: name,
     folder, and why it cannot be read. `vectors`: None where they are off.
     """
@@ -347,3 +348,4 @@ class WorkspaceStatus:
     branches: tuple[MoreFacts, ...] = ()
     pool: tuple[tuple[str, str, str], ...] = ()
     vectors: VectorStatus | None = None
+    conflicts: tuple[tuple[FilePath, int], ...] = ()

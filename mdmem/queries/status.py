@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from mdmem.proposals import branches
 from mdmem.queries import folders, other_branches
 from mdmem.search.indexer import SearchIndex
 from mdmem.search.snapshot import Snapshot
+from mdmem.text.conflict_markers import unresolved_sets
 from mdmem.text.document import parse_bytes
 from mdmem.text.facts import items
 from mdmem.trail import Trail
@@ -44,6 +45,7 @@ def status(workspace: Workspace) -> WorkspaceStatus:
     index, is_fresh, stamps = index_and_stamps(workspace)
     repository = workspace.repository
     kinds = [workspace.kind_of(path) for path in stamps]
+    unsaved = unsaved_files(workspace)
     with_more, notes = _other_branches(workspace)
     vectors, vector_notes = _vectors(workspace, index)
     return WorkspaceStatus(
@@ -56,7 +58,7 @@ def status(workspace: Workspace) -> WorkspaceStatus:
             for glob in workspace.settings.paths
         },
         other_markdown=len(folders.other_markdown(workspace, stamps)),
-        uncommitted=unsaved_files(workspace),
+        uncommitted=unsaved,
         skipped=tuple(_skipped_files(workspace, stamps, index.seen)),
         entries=index.count,
         indexed_commit=index.seen.commit,
@@ -67,6 +69,7 @@ def status(workspace: Workspace) -> WorkspaceStatus:
         branches=with_more,
         notes=(*notes, *vector_notes, *_notes(workspace)),
         vectors=vectors,
+        conflicts=tuple(_conflicts(workspace, unsaved)),
     )
 
 
@@ -89,6 +92,16 @@ def unsaved_files(workspace: Workspace) -> tuple[FilePath, ...]:
         return tuple(path for path in pending if workspace.kind_of(path).is_memory)
 
     return kept.answer(workspace, "unsaved", (kept.unsaved,), make)
+
+
+def _conflicts(workspace: Workspace, paths: Iterable[FilePath]) -> Iterator[tuple[FilePath, int]]:
+    for path in paths:
+        try:
+            data = files.read(files.path_on_disk(workspace.root, path)) or b""
+            found = unresolved_sets(parse_bytes(data)) if b"<<<<<<<" in data else ()
+        except PathProblem:
+            continue  # it is listed as skipped
+        yield from ((path, markers[0] + 1) for markers in found)
 
 
 def _other_branches(workspace: Workspace) -> tuple[tuple[MoreFacts, ...], tuple[str, ...]]:

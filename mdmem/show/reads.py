@@ -310,6 +310,7 @@ def status_json(status: WorkspaceStatus) -> dict[str, Any]:
             "paths": dict(status.paths),
             "other_markdown": status.other_markdown,
             "uncommitted": list(status.uncommitted),
+            "conflicts": [{"path": path, "line": line} for path, line in status.conflicts],
             "skipped": [{"path": path, "reason": reason} for path, reason in status.skipped],
             "index": {
                 "current": status.current,
@@ -416,6 +417,7 @@ def status_text(status: WorkspaceStatus) -> str:
         f"index      {_index_state(status)}",
         f"hooks      {', '.join(hooks)}",
         *(f"uncommitted  {path}" for path in some_of(status.uncommitted)),
+        *(f"conflict   {path}:{line}: conflict markers" for path, line in status.conflicts),
         *(f"skipped    {path}: {reason}" for path, reason in status.skipped),
         *(_pipeline_rows(status.pipelines) if status.pipelines else ()),
         *([f"sync       {status.sync}"] if status.sync else []),
@@ -482,7 +484,11 @@ def _next_steps(status: WorkspaceStatus) -> Iterator[str]:
         yield (
             f"mdmem init {shlex.quote(status.workspace)}  (adopts it, so that agents may use it)"
         )
-    if status.uncommitted:
+    if status.conflicts:
+        yield "edit what is in conflict until the markers are gone, then mdmem save"
+    elif status.uncommitted and not {path for path, _ in status.skipped}.intersection(
+        status.uncommitted
+    ):
         yield f"mdmem save  (commits {number_of(len(status.uncommitted), 'pending file')} as yours)"
     if status.pipelines is not None and (status.pipelines.unread or not status.pipelines.last_step):
         yield "mdmem run  (reads the sessions)"

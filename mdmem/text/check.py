@@ -20,9 +20,9 @@ from mdmem.model import FileKind, FilePath, Problem, SectionPath
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.addresses import join_path
+from mdmem.text.conflict_markers import complete_sets, unresolved_sets
 from mdmem.text.document import Document, lines_without_ends, parse, parse_bytes, plain_title
 from mdmem.text.facts import items, may_repeat
-from mdmem.text.scan import BlockKind
 from mdmem.wording import field
 
 if TYPE_CHECKING:
@@ -37,9 +37,6 @@ _IN_NAME = " in the name of the file"
 _MAX_QUOTED_CHARS = 60
 _BLOCK_MARKS = ("<mdmem-context", "</mdmem-context")
 _TIME = late.pattern(r"\d{2}:\d{2}")
-_OURS = late.pattern(r"<{7}(?: |$)")
-_MIDDLE = late.pattern(r"={7}$")
-_THEIRS = late.pattern(r">{7}(?: |$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +222,8 @@ def _error(path: str, line: int, code: str, message: str, hint: str) -> Problem:
 def _for_git(problem: Problem) -> Problem:
     """A problem whose hint overrides a check as `git commit` can."""
     hint = problem.hint
+    if problem.code == "conflict-markers":
+        hint = f"{hint.removesuffix('.')}, and stage it again."
     for name in _ALLOWED_CODES:
         hint = hint.replace(f"{field('allow')} {name}.", f"MDMEM_ALLOW={name} git commit …")
     return replace(problem, hint=hint)
@@ -372,11 +371,15 @@ def _is_utf8(line: str) -> bool:
 
 
 def _check_conflicts(path: str, new: list[str], added: set[int]) -> Iterator[Problem]:
-    starts = [markers[0] for markers in _conflict_sets(new) if added.intersection(markers)]
-    code = _code_lines(new) if starts else set()
-    for start in (start for start in starts if start not in code):
-        hint = "Resolve the conflict and stage the file again."
-        yield _error(path, start + 1, "conflict-markers", "unresolved conflict markers", hint)
+    if not any(added.intersection(markers) for markers in complete_sets(new)):
+        return
+    for markers in unresolved_sets(parse("\n".join(new))):
+        if added.intersection(markers):
+            message, hint = (
+                "unresolved conflict markers",
+                "Edit the file until the markers are gone.",
+            )
+            yield _error(path, markers[0] + 1, "conflict-markers", message, hint)
 
 
 def _check_name(path: str, can_allow: bool = True) -> Iterator[Problem]:
@@ -397,33 +400,6 @@ def _check_secrets(
         )
         problem = _error(path, numbers[secret.line - 1] + 1, "secret-found", message, hint)
         yield replace(problem, kind=secret.kind)
-
-
-def _conflict_sets(lines: list[str]) -> Iterator[tuple[int, int, int]]:
-    """The line numbers (from 0) of the `<<<<<<<`, `=======` and `>>>>>>>` of each complete set."""
-    ours: int | None = None
-    middle: int | None = None
-    for number, line in enumerate(lines):
-        if line[:7] not in ("<<<<<<<", "=======", ">>>>>>>"):
-            continue
-        if _OURS.match(line):
-            ours, middle = number, None
-        elif _MIDDLE.match(line) and ours is not None and middle is None:
-            middle = number
-        elif _THEIRS.match(line) and ours is not None and middle is not None:
-            yield ours, middle, number
-            ours = middle = None
-
-
-def _code_lines(lines: list[str]) -> set[int]:
-    """Lines in top-level code: nested blocks are indented, so no marker is in the first column."""
-    blocks = parse("\n".join(lines)).blocks
-    return {
-        number
-        for block in blocks
-        if block.kind is BlockKind.CODE
-        for number in range(block.start, block.end)
-    }
 
 
 # Warnings about a file.

@@ -10,6 +10,7 @@ from mdmem.folder.layout import day_of
 from mdmem.model import Fact, FilePath, SectionPath
 from mdmem.model.trail import Entry
 from mdmem.startup import late
+from mdmem.text.conflict_markers import without_markers
 from mdmem.text.document import Document
 from mdmem.text.facts import has_words, parse_item, plain_id, plain_words
 from mdmem.text.scan import BlockKind
@@ -44,9 +45,12 @@ def entries(
     """The entries of a file in order, without empty blocks and mdmem's instructions.
 
     The `path` of a daily log, or a date in a name, gives entries their day; each has the `tags` of
-    the front matter. They begin in lines `start` up to `end`, from 0.
+    the front matter. They begin in lines `start` up to `end`, from 0. Conflict markers are not
+    entries; what both sides of a conflict say is.
     """
     end = len(document.lines) if end is None else end
+    if "<<<<<<<" in document.text:
+        document = without_markers(document)
     return tuple(
         _entries(document, path, day_of(path, daily), tuple(dict.fromkeys(tags)), start, end)
     )
