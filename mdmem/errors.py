@@ -7,7 +7,7 @@
     ├── PackageProblem        `missing-package`
     ├── WorkspaceProblem      `no-workspace`, `bad-settings`, `not-here`, `no-model`,
     │                         `no-sessions`, `reserved-actor`, `not-adopted`, `not-allowed`,
-    │                         `other-workspace`
+    │                         `still-adopted`, `other-workspace`
     ├── PathProblem           `bad-path`, `file-not-found`, `unsupported-file`, `ignored-path`,
     │                         `read-only-path`, `not-memory`, `file-exists`, `is-folder`
     ├── TextProblem           `bad-text`, `empty-text`, `recalled-text`

@@ -487,6 +487,7 @@ FAILURES = [
     Failure("no-workspace", ("-C", "/nowhere/at/all", "status"), hints="mdmem init"),
     Failure("no-workspace", ("-C", "memory", "status"), hints="mdmem init"),
     Failure("not-adopted", ("run",), not_adopted, "mdmem init"),
+    Failure("still-adopted", ("init", "--leave"), hints="MDMEM_ADOPT"),
     Failure("not-a-repository", ("log", "x"), no_repository, "mdmem init"),
     Failure("not-utf8", ("save",), file("memory/rooms.md", b"# Rooms\n\n- caf\xe9\n"), "iconv"),
     *(

@@ -18,7 +18,7 @@ from mdmem.cli import main
 from mdmem.doctor import Level
 from mdmem.errors import MdmemError
 from mdmem.mcp.door import Door
-from mdmem.memory import Memory, initialise
+from mdmem.memory import Memory, initialise, leave
 from mdmem.model.pipelines import Digest
 from mdmem.model.reads import Initialise, InitResult
 from mdmem.model.searches import Search
@@ -143,6 +143,16 @@ class TestInit:
         assert done.workspace == project.data / "app-2"
         named = tomllib.loads(project.settings.read_text())["project"]
         assert named[str(tmp_path / "other" / "app")] == {"workspace": str(done.workspace)}
+
+    def test_it_is_left_in_the_settings(self, project: Project):
+        project.outside()
+        for folder in (project.root / "lib", project.tree, project.memory):
+            with pytest.raises(MdmemError) as failure:
+                leave(folder, os.environ)
+            assert failure.value.code == "still-adopted"
+            assert f'[project."{project.root}/.git"] from {project.settings}' in failure.value.hint
+        project.settings.write_text(SETTINGS)
+        assert not leave(project.memory, os.environ)
 
     def test_a_folder_is_made_or_taken(self, project: Project, tmp_path: Path):
         with chdir(tmp_path):

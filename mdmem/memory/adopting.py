@@ -40,6 +40,7 @@ from mdmem.workspace import (
     Workspace,
     actor_in_shell,
     open_at,
+    project_path,
     require_person,
     require_writer,
 )
@@ -490,9 +491,33 @@ def adopt_found(
 
 
 def leave(folder: Path, environment: Mapping[str, str]) -> bool:
-    """Take a workspace off the user's list; False if it was not there."""
+    """Take a workspace off the user's list; False if it was not there.
+
+    Raises WorkspaceProblem (`still-adopted`: settings name it).
+    """
     _require_person(environment)
-    return adoption.leave(repo.discover(folder.resolve()), environment)
+    folder = folder.resolve()
+    _require_unnamed(folder, environment)
+    return adoption.leave(repo.discover(folder), environment)
+
+
+def _require_unnamed(folder: Path, environment: Mapping[str, str]) -> None:
+    settings = config.user_settings_path(environment)
+    for project, workspace in config.project_workspaces(environment).items():
+        is_project = not is_marked(folder) and project.resolve() == project_path(folder).resolve()
+        if is_project or workspace.resolve() == folder:
+            raise WorkspaceProblem(
+                "still-adopted",
+                f"{workspace} is the memory of a project, so agents may use it",
+                f'Remove the table [project."{project}"] from {settings}.',
+            )
+    if adoption.is_named(folder, environment):
+        raise WorkspaceProblem(
+            "still-adopted",
+            f"your settings name {folder}, so agents may use it",
+            f"Remove the line that names it (adopt, workspace, pool or [in]) from {settings}, or"
+            " from MDMEM_ADOPT.",
+        )
 
 
 def _require_person(environment: Mapping[str, str]) -> None:
