@@ -3,6 +3,8 @@
 import pytest
 from commandline import INTERRUPT, NOW, TOKEN, Done, Shell, mdmem, on_terminal
 
+from mdmem.text.facts import parse_text
+
 MEMORY = """\
 # Memory
 
@@ -90,7 +92,7 @@ Do it? [y,n,s,A,u,q,?] y
 (6/6) MEMORY.md > Facts
  1  pet: cat   MEMORY.md:8
  2  pet: dog   MEMORY.md:9
-Keep the second (y), the first (n), or both (b)? [y,n,b,s,u,q,?] b
+Which is true (b: both)? [1,2,b,s,u,q,?] b
 Carrying out 5 decisions …
 2 accepted, 1 superseded, 1 rejected
 carried out 2 changes
@@ -165,9 +167,15 @@ def test_what_is_refused_takes_no_other_decision_along(at: Shell) -> None:
 
 
 def test_a_contradiction_is_settled(at: Shell) -> None:
-    done = review(at, "s", "y")
+    done = review(at, "s", "2")
     assert "- pet: cat" not in memory(at), done.out
     assert "- pet: dog\n" in memory(at)
+
+
+def test_the_first_of_two_is_kept(at: Shell) -> None:
+    done = review(at, "s", "y", "?", "1")
+    assert ("- pet: cat\n" in memory(at), "- pet: dog" in memory(at)) == (True, False)
+    assert "1  keep the first, forget the second\n" in done.out
 
 
 def test_nothing_is_changed_by_an_interruption(at: Shell) -> None:
@@ -220,6 +228,9 @@ def test_off_a_terminal_it_is_the_list(at: Shell) -> None:
     proposed(at)
     done = at.run("review")
     assert "waiting for review: 3 proposals" in done.out
+    cat, dog = parse_text("pet: cat").id, parse_text("pet: dog").id
+    commands = (f"forget {cat}", f"forget {dog}", f"conflicts --resolve {cat} {dog}")
+    assert "".join(f"\n    mdmem {each}" for each in commands) in done.out
 
 
 def test_nothing_to_decide(at: Shell) -> None:

@@ -406,6 +406,7 @@ def _contradiction(conflict: ConflictView) -> Advice:
             f" {'edit' if conflict.is_of_parts else 'forget'} one, or confirm that both are true"
         ),
         command=("mdmem", "conflicts", "--resolve", *facts),
+        forgets=() if conflict.is_of_parts else tuple(("mdmem", "forget", fact) for fact in facts),
     )
 
 

@@ -38,8 +38,8 @@ from mdmem.startup.records import dataclass
 from mdmem.wording import number_of
 
 _HELP = {
-    "y": "accept it (of competing values the newest; of a contradiction keep the second)",
-    "n": "reject it (of a contradiction keep the first)",
+    "y": "accept it (of competing values the newest)",
+    "n": "reject it",
     "2": "accept the second value, 3 the third",
     "e": "edit it in $EDITOR and accept that",
     "b": "keep both",
@@ -48,8 +48,12 @@ _HELP = {
     "u": "undo the last decision",
     "q": "quit, and carry out what was decided (Ctrl-C: nothing)",
 }
+_HELP_FOR_TWO = _HELP | {
+    "1": "keep the first, forget the second",
+    "2": "keep the second, forget the first",
+}
 _EDIT, _ALL, _UNDO, _QUIT, _ASK = "e", "A", "u", "q", "?"
-_ORDER = "yn23456789ebsAuq?"
+_ORDER = "yn123456789ebsAuq?"
 _MOST_VALUES = 9
 
 Outcome: TypeAlias = "ItemChoice | Change | None"
@@ -75,6 +79,11 @@ class _Card:
         named = {*self.keys, *([_EDIT] if self.edited else []), _UNDO, _QUIT, _ASK}
         named |= {_ALL} if "y" in self.keys and self.group[0] is not ConflictView else set()
         return tuple(sorted(named, key=_ORDER.index))
+
+    @property
+    def help(self) -> str:
+        lines = _HELP_FOR_TWO if self.group[0] is ConflictView else _HELP
+        return "\n".join(f"{key}  {lines[key]}" for key in self.all_keys if key in lines)
 
     @property
     def heading(self) -> str:
@@ -115,14 +124,14 @@ def _advice_card(advice: Advice) -> _Card:
 
 def _conflict_card(conflict: ConflictView) -> _Card:
     first, second = conflict.first, conflict.second
-    keys: dict[str, Outcome] = dict.fromkeys("ynb")
+    keys: dict[str, Outcome] = dict.fromkeys("12b")
     if first.fact is not None and second.fact is not None:
         keys = {
-            "y": Forget(fact=first.fact, file=first.path),
-            "n": Forget(fact=second.fact, file=second.path),
+            "1": Forget(fact=second.fact, file=second.path),
+            "2": Forget(fact=first.fact, file=first.path),
             "b": Resolve(first.fact, second.fact),
         }
-    question = "Keep the second (y), the first (n), or both (b)?"
+    question = "Which is true (b: both)?"
     if conflict.is_of_parts:
         keys = {"b": keys["b"]}
         question = "Keep both (b)? To keep one, edit the file."
@@ -187,8 +196,7 @@ class _Room:
             case _ if key in card.keys:
                 decided = {left[0]: card.keys[key]}
             case _:
-                rows = "\n".join(f"{k}  {_HELP[k]}" for k in card.all_keys if k in _HELP)
-                _write(f"{terminal.fitted(rows, self._columns)}\n")
+                _write(f"{terminal.fitted(card.help, self._columns)}\n")
                 return False
         self._decided += [decided] if decided else []
         return bool(decided)

@@ -437,7 +437,7 @@ class Advice:
     """Something that could be tidied; `command` does it, or shows what has to be decided.
 
     `change` is None where a decision comes first. `safe`: no current fact is lost. `facts`: those
-    concerned, the ones to remove first.
+    concerned, the ones to remove first. `forgets`: the commands that forget one of them instead.
     """
 
     kind: AdviceKind
@@ -449,6 +449,7 @@ class Advice:
     command: tuple[str, ...]
     safe: bool = False
     change: Change | None = None
+    forgets: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

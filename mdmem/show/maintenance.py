@@ -154,10 +154,13 @@ def reviewed_text(review: ReviewResult) -> str:
 
 
 def advice_text(advice: Advice) -> str:
-    return (
-        f"{one_line(_where(advice))}\n   "
-        f" {' '.join(map(_word, advice.command))}{'  (safe)' if advice.safe else ''}"
-    )
+    mark = "  (safe)" if advice.safe else "  (both are true)" if advice.forgets else ""
+    rows = [*map(_command_text, advice.forgets), f"{_command_text(advice.command)}{mark}"]
+    return "\n    ".join([one_line(_where(advice)), *rows])
+
+
+def _command_text(command: Iterable[str]) -> str:
+    return " ".join(map(_word, command))
 
 
 def _word(text: str) -> str:
