@@ -13,7 +13,10 @@ WRITES = [
         ("log", "--fact", "it rained", "--time", "23:59", "--date", "2026-03-01"),
         "logged to memory/2026-03-01.md: 2026-03-01 > 23:59 ",
     ),
-    (("remember", "coffee", "--key", "drink"), "remembered in MEMORY.md: Memory > Preferences "),
+    (
+        ("remember", "coffee", "--key", "drink"),
+        "replaced in MEMORY.md: Memory > Preferences, was: drink: tea ",
+    ),
     (
         ("remember", "plays the cello", "--kind", "preference"),
         "remembered in MEMORY.md: Memory > Preferences ",

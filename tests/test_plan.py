@@ -18,6 +18,7 @@ from mdmem.model.writes import Action, CreateFile, EditSection, Forget, Log, Rem
 from mdmem.text.document import parse
 from mdmem.text.facts import fact_id
 from mdmem.verbs import FileEdit, InstructionsEdit, RevertEdit
+from mdmem.wording import field
 
 SEED = "# Memory\n\n## Work\n\n- k: 1\n- tea\n"
 TOPIC = FilePath("memory/topic.md")
@@ -120,6 +121,7 @@ def test_no_more_than_three_of_the_facts_that_go_are_named(at: Desk) -> None:
     named = "; ".join(f"{fact_id(f'{number}{long}')} {number}{long[1:]}" for number in range(3))
     assert (
         note == f"weaker-source: replaced something the user stated with an inferred value: {named}"
+        f" (if you state that yourself: {field('source')} user-stated)"
     )
 
 

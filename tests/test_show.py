@@ -127,6 +127,12 @@ class TestWrite:
                 f"remembered in MEMORY.md: Memory > Work, with {'x' * 59}… [11111111]",
             ),
             (
+                replace(RESULT, replaced=("drinks\nblack tea",)),
+                Op.REMEMBER,
+                "11111111",
+                "replaced in MEMORY.md: Memory > Work, was: drinks black tea [11111111]",
+            ),
+            (
                 replace(RESULT, section=()),
                 Op.PREPEND,
                 None,

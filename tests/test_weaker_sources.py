@@ -26,9 +26,11 @@ from mdmem.model.writes import (
 from mdmem.text.document import parse
 from mdmem.text.facts import fact_id, items
 from mdmem.verbs import foundations
+from mdmem.wording import field
 
 SEED = "# Memory\n\n## Facts\n\n- tea\n- by: hand\n"
 WEAKER = ("weaker-source",)
+ADVICE = f" (if you state that yourself: {field('source')} user-stated)"
 
 
 @pytest.fixture
@@ -66,7 +68,7 @@ def test_inferred_replaces_what_a_person_wrote_and_says_so(at: Desk) -> None:
     assert (values(at, "by"), done.warnings) == (["by: me"], WEAKER)
     assert done.notes == (
         f"weaker-source: replaced something the user stated with an inferred value: "
-        f"{fact_id('by: hand')} by: hand",
+        f"{fact_id('by: hand')} by: hand{ADVICE}",
     )
     again = put(at, "by: you", Source.INFERRED)
     assert (again.warnings, again.notes) == ((), ())
@@ -80,7 +82,7 @@ def test_what_an_agent_claims_is_guarded_and_counts_as_inferred(at: Desk) -> Non
         WEAKER,
         (
             f"weaker-source: replaced something better supported with an inferred value: "
-            f"{fact_id('k: 1')} k: 1",
+            f"{fact_id('k: 1')} k: 1{ADVICE}",
         ),
     )
     assert values(at) == ["k: 3"]
@@ -143,7 +145,7 @@ def test_the_users_own_word_and_pending_edits(at: Desk) -> None:
     assert (removed.warnings, removed.notes[-1]) == (
         WEAKER,
         f"weaker-source: an inferred change removed something the user stated: "
-        f"{fact_id('new')} new",
+        f"{fact_id('new')} new{ADVICE}",
     )
     assert say(at, EditSection("Facts", Action.APPEND, "- mine")).changed
     assert say(at, EditSection("Facts", Action.REPLACE, "mine", replacement="ours")).warnings == ()

@@ -47,6 +47,7 @@ def write_result(
         forgotten=plan.forgotten,
         also=plan.also,
         fact=plan.fact,
+        replaced=plan.replaced,
     )
 
 

@@ -32,7 +32,8 @@ class Plan:
     """`ended` facts are superseded without a successor, `retracts` are log lines no longer counted,
     `marks` means statements about unchanged text, `warnings` are overridden check errors.
     `companion` is another file's part of the same commit. `forgotten` and `also` are places, of the
-    forgotten line with its log copies, and of the same words elsewhere.
+    forgotten line with its log copies, and of the same words elsewhere. `replaced`: the words of
+    facts that another one takes the place of.
     """
 
     path: FilePath
@@ -54,6 +55,7 @@ class Plan:
     forgotten: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     fact: FactId | None = None
+    replaced: tuple[str, ...] = ()
 
     @property
     def files(self) -> tuple[Plan, ...]:

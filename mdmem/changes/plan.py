@@ -29,6 +29,7 @@ from mdmem.verbs import (
     superseding,
     verb_of,
 )
+from mdmem.wording import field
 from mdmem.workspace import Workspace
 
 _MOST_FACTS, _MOST_NAMED, _QUOTED = 20, 3, 60
@@ -73,6 +74,7 @@ def plan_edit(
         companion=companion,
         fact=edited.fact,
     )
+    plan = replace(plan, replaced=_replaced_texts(plan, facts.removed))
     try:
         plan, notes = _with_places(workspace, edit, plan)
     except RepositoryProblem as problem:
@@ -86,7 +88,8 @@ def plan_edit(
     notes += [each.note for each in bases if each.note]
     if better:
         warnings = (*warnings, "weaker-source")
-        notes.append(_weaker_source_note(edit.options.source, better, bool(plan.added), proposes))
+        note = _weaker_source_note(edit.options.source, better, bool(plan.added), proposes)
+        notes.append(note + _advice_to_person(workspace, edit.options))
     if isinstance(edit, Remember):
         notes += _expired_notes(workspace, facts.added)
     states = isinstance(edit, Remember) and facts.added
@@ -253,6 +256,12 @@ def _weaker_source_note(
     return f"weaker-source: {done}: {named}"
 
 
+def _advice_to_person(workspace: Workspace, options: WriteOptions) -> str:
+    if options.pipeline is not None or workspace.is_agent(options.actor):
+        return ""
+    return f" (if you state that yourself: {field('source')} {Source.USER_STATED.value})"
+
+
 def _removed_locations(plan: Plan) -> list[lookup.FactLocation]:
     document = plan.old or plan.new
     return [
@@ -284,6 +293,13 @@ def _stated_supersession(
     return (
         ((Supersession(old, successor),), (), companion) if successor else ((), (old,), companion)
     )
+
+
+def _replaced_texts(plan: Plan, removed: Iterable[Item]) -> tuple[str, ...]:
+    superseded = {pair.old for pair in plan.supersedes}
+    elsewhere = _removed_locations(plan.companion) if plan.companion else ()
+    gone = (*removed, *(each.item for each in elsewhere))
+    return tuple(item.fact.text for item in gone if item.fact.id in superseded)
 
 
 def _plan_removal(

@@ -378,8 +378,8 @@ class WriteResult:
     `excerpt`: numbered lines around a replacement. `like`: similar facts; `ends`: it says that
     something ended; `text`: the line's words then. `forgotten`, `also`: places (PATH:LINE) removed,
     and where the words still are. `fact`: the fact that the write states, or that a repeated one
-    removed before. `proposed`: an agent's write that became part of a `proposal` (None: of a dry
-    run).
+    removed before. `replaced`: the words of facts that another one takes the place of. `proposed`:
+    an agent's write that became part of a `proposal` (None: of a dry run).
     """
 
     changed: bool
@@ -407,6 +407,7 @@ class WriteResult:
     fact: FactId | None = None
     proposed: bool = False
     proposal: str | None = None
+    replaced: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

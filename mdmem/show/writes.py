@@ -16,7 +16,7 @@ from mdmem.text.addresses import join_path
 from mdmem.wording import field, number_of, verb
 
 _SHELL_SIGNS = late.pattern(r'["$`\\!\r\n]')
-_MAX_KEPT = 60
+_MAX_QUOTED = 60
 _MAX_LIKE = 100
 
 
@@ -124,13 +124,19 @@ def _quoted(text: str) -> str:
 
 
 def _remarks(result: WriteResult) -> str:
-    kept = one_line(" ".join(result.kept))
-    kept = kept if len(kept) <= _MAX_KEPT else f"{kept[: _MAX_KEPT - 1]}…"
+    kept = _cut(" ".join(result.kept))
+    was = _cut(" ".join("; ".join(result.replaced).split())) if result.op is Op.REMEMBER else ""
     words = [
+        f"was: {was}" if was else "",
         f"against {', '.join(result.contradicts)}" if result.contradicts else "",
         f"with {kept}" if kept else "",
     ]
     return "".join(f", {each}" for each in words if each)
+
+
+def _cut(text: str) -> str:
+    line = one_line(text)
+    return line if len(line) <= _MAX_QUOTED else f"{line[: _MAX_QUOTED - 1]}…"
 
 
 def _not_done(result: WriteResult) -> str:
@@ -143,6 +149,8 @@ def _done(result: WriteResult) -> str:
         return "forgotten:"
     if result.op is Op.SUPERSEDE and result.supersedes:
         return f"superseded {', '.join(pair.old for pair in result.supersedes)} in"
+    if result.op is Op.REMEMBER and result.replaced:
+        return "replaced in"
     return _DONE[result.op] if result.op else "changed"
 
 
