@@ -797,10 +797,10 @@ class TestTasks:
         )
         assert shell.run("task", "show", "Move it", "--json").answer["section"] == "Tasks > Move it"
         done = shell.run("task", "done", "Move it", "moved")
-        assert (
-            done.out
-            == f"logged to memory/2026-03-05.md: 2026-03-05 > 09:30 [{fact_id('Move it: moved')}]\n"
-        )
+        logged = f"memory/2026-03-05.md: 2026-03-05 > 09:30 [{fact_id('Move it: moved')}]\n"
+        assert done.out == f"done: Move it; logged to {logged}"
+        again = shell.run("task", "done", "Move it", "moved")
+        assert (again.out, again.err) == (f"unchanged: {logged}", "")
         assert (shell.folder / "memory/tasks.md").read_text() == "# Tasks\n\n"
         assert shell.run("task", "show").err == "mdmem: no tasks\n"
 

@@ -260,3 +260,10 @@ def test_what_is_unchanged_is_named_by_its_fact(shell: Shell):
         again = shell.run(*words).out
         assert again.startswith("unchanged: ")
         assert again.endswith(f" [{fact}]\n")
+
+
+def test_an_entry_that_is_logged_already_can_be_logged_again(shell: Shell):
+    shell.run("log", "it rained")
+    note = "mdmem: the log has this entry already; to log it again: --again\n"
+    assert shell.run("log", "it rained").err == note
+    assert shell.run("log", "it rained", "--again").err == ""

@@ -40,7 +40,7 @@ def write_result(
         diff=diff,
         notes=(*notes, *plan.notes),
         warnings=tuple(dict.fromkeys(code for each in plan.files for code in each.warnings)),
-        op=plan.op,
+        op=plan.op if plan.changes or plan.marks else plan.edit.op,
         ended=plan.ended,
         contradicts=plan.edit.contradicts,
         kept=plan.edit.kept,

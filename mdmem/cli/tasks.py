@@ -14,6 +14,8 @@ from mdmem.errors import UsageProblem
 from mdmem.memory import markdown_trends
 from mdmem.model.reads import ShowFigures
 from mdmem.show import figures, reads, writes
+from mdmem.show.formatting import one_line
+from mdmem.startup.records import replace
 from mdmem.wording import near_names
 
 if TYPE_CHECKING:
@@ -76,7 +78,12 @@ def task_done(
 ) -> Answer:
     """End a task: log its outcome, remove its notes."""
     result = open_memory(call).tasks.end(name, read_argument(outcome), write_options(shared))
-    return write_answer(result, result.added)
+    answer = write_answer(result, result.added)
+    if not result.changed:
+        return replace(answer, notes=result.notes)
+    if result.proposed or result.diff is not None:
+        return answer
+    return replace(answer, text=f"done: {one_line(name)}; {answer.text}")
 
 
 def task_show(

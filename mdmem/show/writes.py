@@ -90,7 +90,9 @@ def _ending(result: WriteResult, fact: str | None) -> str:
 def write_notes(result: WriteResult) -> tuple[str, ...]:
     hint = write_hint(result)
     like = (f"similar: {each.fact} {one_line(each.text)[:_MAX_LIKE]}" for each in result.like)
-    return (*result.notes, *like, *((hint,) if hint else ()))
+    is_repeat = result.op is Op.LOG and not result.changed and not result.proposed
+    again = (f"the log has this entry already; to log it again: {field('again')}",)
+    return (*result.notes, *(again if is_repeat else ()), *like, *((hint,) if hint else ()))
 
 
 def write_hint(result: WriteResult, may_promote: bool = True) -> str:
