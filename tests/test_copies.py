@@ -28,6 +28,7 @@ from mdmem.model.writes import (
     Save,
     WriteOptions,
 )
+from mdmem.show.writes import write_text
 from mdmem.text.facts import fact_id
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -313,7 +314,11 @@ def test_every_line_is_a_person_s_to_forget(dated: DatedMemory):
         )
     assert failure.value.code == "not-allowed"
     assert "agent/main is an agent and cannot forget every line at once" in str(failure.value)
-    assert len(dated.on("2026-03-03").apply(Forget(ZEBRA, everywhere=True)).forgotten) == 3
+    done = dated.on("2026-03-03").apply(Forget(ZEBRA, everywhere=True))
+    log = "memory/2026-03-02.md:7"
+    assert (done.forgotten, done.marked) == (("MEMORY.md:5", "MEMORY.md:10", log), (log,))
+    first, marked = "forgotten: MEMORY.md:5, MEMORY.md:10", f"marked in the log: {log} (line kept)"
+    assert write_text(done) == f"{first}; {marked} (commit {done.commit[:10]})"
     assert dated.texts("zebra") == []
 
 

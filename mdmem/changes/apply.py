@@ -48,6 +48,7 @@ def write_result(
         also=plan.also,
         fact=plan.fact,
         replaced=plan.replaced,
+        marked=plan.marked,
     )
 
 
@@ -88,11 +89,12 @@ def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
     dated = verb.with_iso_day(workspace, change)
     edit = verb.with_entry(workspace, dated)
     try:
-        edits = (
-            _every_line(workspace, edit) if isinstance(edit, Forget) and edit.everywhere else [edit]
-        )
+        edits: list[FileEdit] = [edit]
+        places: list[str] = []
+        if isinstance(edit, Forget) and edit.everywhere:
+            edits, places = _every_line(workspace, edit)
         results = apply_all(workspace, edits, edit.options, say)
-        result = results[0] if len(results) == 1 else _joined_answer(results)
+        result = results[0] if len(results) == 1 else _joined_answer(results, places)
     except MdmemError as problem:
         complete = replace(edit, options=complete_options(workspace, edit.options))
         if (repeat := repeats.find_repeat(workspace, complete, problem)) is None:
@@ -112,8 +114,11 @@ def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
     )
 
 
-def _every_line(workspace: Workspace, edit: Forget) -> list[Forget]:
-    """The edit itself where no file has the fact. Raises: WorkspaceProblem (`not-allowed`)."""
+def _every_line(workspace: Workspace, edit: Forget) -> tuple[list[FileEdit], list[str]]:
+    """Edits, or the edit itself where no file has the fact, and the PATH:LINE of each.
+
+    Raises: WorkspaceProblem (`not-allowed`).
+    """
     workspace.require_person(workspace.given_actor(edit.options.actor), "forget every line at once")
     lines = [
         each
@@ -121,18 +126,20 @@ def _every_line(workspace: Workspace, edit: Forget) -> list[Forget]:
         if edit.file in (None, each.path)
     ]
     sections = ((each, each.document.path_at(each.item.start)) for each in lines)
-    every = [
+    every: list[FileEdit] = [
         replace(edit, fact=each.item.fact.id, file=each.path, section=join_path(at) if at else None)
         for each, at in sections
     ]
-    return every or [edit]
+    return every or [edit], [f"{each.path}:{each.item.start + 1}" for each in lines]
 
 
-def _joined_answer(results: Sequence[WriteResult]) -> WriteResult:
-    forgotten = tuple(dict.fromkeys(place for each in results for place in each.forgotten))
+def _joined_answer(results: Sequence[WriteResult], places: Sequence[str]) -> WriteResult:
+    """The answer for several lines, whose places were these before the first of them went."""
+    marked = tuple(dict.fromkeys(place for each in results for place in each.marked))
     return replace(
         results[-1],
-        forgotten=forgotten,
+        forgotten=(*places, *(place for place in marked if place not in places)),
+        marked=marked,
         removed=tuple(fact for each in results for fact in each.removed),
     )
 

@@ -125,7 +125,10 @@ def _with_places(workspace: Workspace, edit: FileEdit, plan: Plan) -> tuple[Plan
         forgotten, also, notes = _forgotten_places(
             workspace, edit, plan.path, plan.old, plan.new, (*plan.removed, *plan.retracts)
         )
-        return replace(plan, forgotten=forgotten, also=also), notes
+        is_log = workspace.kind_of(plan.path) is FileKind.DAILY
+        marked = [each for each in forgotten if each.path != plan.path and not is_log]
+        places, in_logs = (tuple(map(_place, each)) for each in (forgotten, marked))
+        return replace(plan, forgotten=places, also=also, marked=in_logs), notes
     over = {*plan.added, *plan.ended, *(pair.old for pair in plan.supersedes)}
     gone = [fact for fact in plan.removed if fact not in over]
     if not gone or workspace.kind_of(plan.path) is FileKind.DAILY:
@@ -140,11 +143,11 @@ def _forgotten_places(
     before: Document | None,
     after: Document,
     facts: Sequence[FactId],
-) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
+) -> tuple[list[FactLocation], tuple[str, ...], list[str]]:
     """The forgotten line and its log copies, lines that still state it, and notes on those."""
     assert before is not None  # it contains the fact
     if not facts:
-        return (), (), []
+        return [], (), []
     fact = facts[0]
     is_log = workspace.kind_of(path) is FileKind.DAILY
     logs = lookup.log_copies(workspace, fact)
@@ -165,7 +168,7 @@ def _forgotten_places(
     notes = [f"the fact is still in {_listed(map(_named_place, elsewhere))}"] if elsewhere else []
     notes += [_unchanged_note(kept)] if kept else []
     return (
-        tuple(map(_place, forgotten)),
+        forgotten,
         tuple(map(_named_place, [*elsewhere, *kept])),
         notes,
     )

@@ -278,7 +278,10 @@ def forget(
     file: AnyFile = None,
     section: SectionOption = None,
     everywhere: Annotated[
-        bool, typer.Option("--all", help="Remove every line that states it, in all files.")
+        bool,
+        typer.Option(
+            "--all", help="Remove every line that states it; those in daily logs are only marked."
+        ),
     ] = False,
     purge: Annotated[
         bool,

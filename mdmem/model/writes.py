@@ -377,9 +377,10 @@ class WriteResult:
     `diff`: of a dry run. `warnings`: codes of `check`. `day`: the given words as an ISO date.
     `excerpt`: numbered lines around a replacement. `like`: similar facts; `ends`: it says that
     something ended; `text`: the line's words then. `forgotten`, `also`: places (PATH:LINE) removed,
-    and where the words still are. `fact`: the fact that the write states, or that a repeated one
-    removed before. `replaced`: the words of facts that another one takes the place of. `proposed`:
-    an agent's write that became part of a `proposal` (None: of a dry run).
+    and where the words still are; `marked`: the removed ones whose lines stay in a log. `fact`: the
+    fact that the write states, or that a repeated one removed before. `replaced`: the words of
+    facts that another one takes the place of. `proposed`: an agent's write that became part of a
+    `proposal` (None: of a dry run).
     """
 
     changed: bool
@@ -408,6 +409,7 @@ class WriteResult:
     proposed: bool = False
     proposal: str | None = None
     replaced: tuple[str, ...] = ()
+    marked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,11 @@ def proposed_line(result: WriteResult, proposal: str | None, fact: str | None) -
 
 def place_text(result: WriteResult, fact: str | None = None) -> str:
     if result.forgotten and result.changed:
-        return one_line(f"{', '.join(some_of(result.forgotten))}{_ending(result, fact)}")
+        gone = [place for place in result.forgotten if place not in result.marked]
+        places = ", ".join(some_of(gone))
+        if result.marked:
+            places += f"; marked in the log: {', '.join(some_of(result.marked))} (line kept)"
+        return one_line(f"{places}{_ending(result, fact)}")
     where = f"{result.path}: {section_line(result.section)}" if result.section else result.path
     where += f" (until {result.day})" if result.day and result.op is not Op.LOG else ""
     where += _remarks(result) if result.changed else ""
