@@ -136,6 +136,11 @@ def test_every_answer_is_there():
         ),
         (("log", "x", "--tags", "a,b"), "Did you mean --tag, once for each tag?"),
         (("search", "x", "--path", "MEMORY.md"), "Did you mean --file?"),
+        (
+            ("show", "Facts", "--file", "USER.md"),
+            'FILE is not an option. Use: mdmem show MEMORY.md "the section"',
+        ),
+        (("show", "last", "monday"), "Quote words that belong together: mdmem show 'last monday'"),
         (("outline", "--path", "MEMORY.md"), "FILE is not an option. Use: mdmem outline MEMORY.md"),
         (
             ("history", "--key", "breakfast"),

@@ -77,11 +77,15 @@ def test_the_newest_first_from_a_day_on(diary: Desk) -> None:
         ({"session": "two"}, ["third walrus", "second walrus"]),
         ({"session": "two", "actor": "agent/main"}, ["second walrus"]),
         ({"session": "TWO"}, []),
+        ({"file": "MEMORY.md"}, ["second walrus"]),
+        ({"section": "Facts"}, ["second walrus"]),
+        ({"source": "user-stated"}, []),
+        ({"min_confidence": 0.9}, []),
+        ({"recent_days": 1, "kind": "lesson"}, []),
+        ({"recent_days": 2}, ["fourth walrus", "third walrus", "second walrus"]),
     ],
 )
-def test_by_kind_tag_actor_and_session(
-    diary: Desk, wanted: dict[str, object], expected: list[str]
-) -> None:
+def test_by_what_narrows(diary: Desk, wanted: dict[str, object], expected: list[str]) -> None:
     assert texts(diary, **wanted) == expected
     assert sorted(texts(diary, query="walrus", **wanted)) == sorted(expected)
 
@@ -115,9 +119,9 @@ def test_an_entry_of_a_digest_is_of_the_session_where_it_was_said(diary: Desk) -
     assert texts(diary, actor="digest") == ["the walrus was digested"]
 
 
-@pytest.mark.parametrize("wanted", [{}, {"query": "  "}, {"file": "MEMORY.md"}, {"history": True}])
+@pytest.mark.parametrize("wanted", [{}, {"query": "  "}, {"history": True}])
 def test_words_or_what_narrows_is_needed(wanted: dict[str, object]) -> None:
-    with pytest.raises(UsageProblem, match="search needs words, or one of"):
+    with pytest.raises(UsageProblem, match="search needs words, or an option that narrows it"):
         Search(**wanted)
 
 

@@ -268,7 +268,9 @@ def meant_option(
     folded = word.casefold().replace("_", "-")
     for meant in _CANDIDATES.get(word) or _CANDIDATES.get(folded, ()):
         if meant in arguments:
-            return f"{meant} is not an option. Use: {command} {_PLACEHOLDERS.get(meant, meant)}"
+            names = arguments if meant == "FILE" else (meant,)
+            use = " ".join(_PLACEHOLDERS.get(name, name) for name in names)
+            return f"{meant} is not an option. Use: {command} {use}"
         if meant in options:
             return f"Did you mean {meant}{_how(meant)}?"
     if folded in _ELSEWHERE:

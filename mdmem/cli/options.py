@@ -156,7 +156,7 @@ Query = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="QUERY",
-        help="Words; any of them may match. Without words: the newest matching entries.",
+        help="Words; any of them may match. With a filter alone: the newest matching entries.",
     ),
 ]
 BySource = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -77,10 +78,12 @@ def show_(
         first, second = second, first
     file = first if first and is_markdown(first) else None
     sections = [word for word in (first if file is None else None, second) if word is not None]
-    if len(sections) + preamble > 1:
-        raise UsageProblem(
-            "show takes one file, whose name ends in .md, and one section (or --preamble)"
-        )
+    if len(sections) > 1:
+        quoted = shlex.quote(" ".join(sections))
+        hint = f"Quote words that belong together: mdmem show {quoted}"
+        raise UsageProblem("show takes one section, fact, key or day, and one file (*.md)", hint)
+    if sections and preamble:
+        raise UsageProblem("show takes a section or --preamble, not both")
     request = Show(file=file, section=sections[0] if sections else None, nth=nth, preamble=preamble)
     memory = open_memory(call)
     view = memory.show_named(request) if as_of is None else memory.show_as_of(request, as_of)

@@ -29,7 +29,19 @@ _OF_ENTRIES = (
     "explain",
 )
 """Fields of a search that say something of entries, and nothing of messages."""
-_INSTEAD_OF_WORDS = ("since", "until", "kind", "tags", "actor", "session")
+_INSTEAD_OF_WORDS = (
+    "since",
+    "until",
+    "kind",
+    "tags",
+    "file",
+    "section",
+    "actor",
+    "session",
+    "source",
+    "min_confidence",
+    "recent_days",
+)
 """Search fields of which one suffices without words."""
 
 
@@ -37,9 +49,9 @@ _INSTEAD_OF_WORDS = ("since", "until", "kind", "tags", "actor", "session")
 class Search:
     """A query over current memory. `since` and `until` are inclusive ISO dates.
 
-    Without words it finds the newest entries, and needs a day, kind, tag, actor or session. `actor`
-    means the author where a commit names none. `history` adds what is no longer current; `as_of` (a
-    date, a time or a commit) searches past memory; `sessions` adds messages of transcripts.
+    Without words it finds the newest entries, and needs something that narrows them. `actor` means
+    the author where a commit names none. `history` adds what is no longer current; `as_of` (a date,
+    a time or a commit) searches past memory; `sessions` adds messages of transcripts.
     `words_only`: without vectors.
     """
 
@@ -79,12 +91,12 @@ class Search:
                 f'Use: {verb("search")} "your words" {field("sessions")}',
             )
         if not self.has_words and not any(getattr(self, name) for name in _INSTEAD_OF_WORDS):
-            fields = ", ".join(map(field, _INSTEAD_OF_WORDS))
             hint = (
                 f'Use: {verb("search")} "your words", or {verb("search")} {field("since")}'
                 " yesterday"
             )
-            raise UsageProblem(f"search needs words, or one of {fields}", hint)
+            message = "search needs words, or an option that narrows it"
+            raise UsageProblem(message, hint)
         if self.sessions and (
             name := next((name for name in _OF_ENTRIES if getattr(self, name)), None)
         ):

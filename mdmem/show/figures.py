@@ -135,7 +135,7 @@ def searches_text(figures: SearchFigures, colour: bool) -> str:
         "first",
         "spread",
         "age",
-        f"# with a hit, . without; {_BAR} are {most}",
+        f"#: found, .: nothing; full width: {most}",
     )
     rows = [
         (
