@@ -74,6 +74,11 @@ class TestAnew:
         at.write("sub/mdmem.toml", 'extra_paths = ["../docs"]\n')
         assert init(at.root / "sub").workspace == at.root / "sub"
 
+    def test_a_folder_of_the_memory_of_another(self, at: Desk):
+        for name in ("memory", "memory/sub"):
+            refused(at, at.root / name, "bad-path")
+        assert init(at.root / "notes").workspace == at.root / "notes"
+
     def test_twice_is_harmless(self, world: World, tmp_path: Path):
         at = Desk(world, tmp_path / "new")
         init(at.root, hooks=True)

@@ -283,7 +283,7 @@ class TestReads:
         out = shell.run("status").out
         for printed in (
             "branch     main at ",
-            "uncommitted  MEMORY.md\n",
+            "unsaved    MEMORY.md\n",
             "skipped    memory/latin.md: the file is not UTF-8",
         ):
             assert printed in out

@@ -89,3 +89,20 @@ def test_without_that_it_would_ask_at_this_terminal(shell: Shell, tmp_path: Path
         command = (sys.executable, "-c", OWNED, "git", "fetch", "origin")
         done = on_terminal(shell, *command, typed=b"word\n", **variables)
     assert PROMPT.search(done.out)
+
+
+def test_contradictions_that_a_merge_leaves_are_counted(shell: Shell, tmp_path: Path) -> None:
+    desk(shell.world, shell.folder)
+    shell.git("init", "-q", "--bare", "-b", "main", str(tmp_path / "bare"))
+    shell.git("remote", "add", "origin", str(tmp_path / "bare"))
+    shell.git("push", "-q", "-u", "origin", "main")
+    other = tmp_path / "other"
+    names = ("-c", "user.name=Bo", "-c", "user.email=bo@example.org")
+    shell.git("clone", "-q", *names, str(tmp_path / "bare"), str(other))
+    at_other = ("-C", str(other))
+    assert shell.run(*at_other, "remember", "tea", "--key", "breakfast").status == 0
+    assert shell.run(*at_other, "sync").err == ""
+    shell.run("remember", "porridge", "--key", "breakfast")
+    done = shell.run("sync")
+    assert done.out == "synced with origin: 1 pulled, 1 pushed\n"
+    assert done.err == "mdmem: 1 contradiction to settle: mdmem conflicts\n"

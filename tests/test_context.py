@@ -170,6 +170,11 @@ class TestSession:
     def test_a_budget_is_a_ceiling(self, memory: Shell, budget: int):
         assert count_tokens(block(memory, "--budget", str(budget))["text"]) <= budget
 
+    def test_nothing_that_fits_is_told(self, memory: Shell):
+        done = memory.run("context", "--budget", "33")
+        assert (done.out, done.err) == ("", "mdmem: nothing fits into 33 tokens\n")
+        assert memory.run("context", "what hangs behind the third lantern?").err == ""
+
     def test_what_is_tagged_pinned_comes_first_where_not_all_fits(self, memory: Shell):
         memory.run("reindex")
         memory.write(

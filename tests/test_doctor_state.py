@@ -264,6 +264,7 @@ def test_events_of_the_last_days(desk: Desk):
         (6, "edit-section", 1500, Outcome.REFUSED, "section-not-found", None),
         (5, "edit-section", 10, Outcome.REFUSED, "section-not-found", None),
         (1, "log", 10, Outcome.REFUSED, "busy", None),
+        (1, "log", 10, Outcome.REFUSED, "usage", None),
         (1, "log", 10, Outcome.FAILED, "storage", None),
         (0, "search", 10, Outcome.BUG, "bug", "KeyError in mdmem.search.query:7"),
     ):
@@ -282,7 +283,7 @@ def test_events_of_the_last_days(desk: Desk):
         (finding.level, finding.message) for finding in examine(desk) if finding.check == "events"
     ]
     assert findings == [
-        (Level.OK, "6 in the last 7 days; the slowest was edit-section, 1,500 ms"),
+        (Level.OK, "7 in the last 7 days; the slowest was edit-section, 1,500 ms"),
         (Level.NOTE, "refused: 2 section-not-found, 1 busy"),
         (Level.WARNING, "failed: 1 storage"),
         (Level.WARNING, "a bug in mdmem, in search: KeyError in mdmem.search.query:7 (times: 1)"),

@@ -758,7 +758,7 @@ class TestNights:
             status = memory.status()
         assert status.pipelines is not None
         assert status.pipelines.dreamt == DAY
-        assert "dreamt     to 2026-03-06" in status_text(status)
+        assert "dream      has read the logs up to 2026-03-06" in status_text(status)
 
     def test_a_day_of_ones_own(self, at: Desk):
         digested(at, Said("I keep two bees in a jar", day=date(2026, 2, 20)))

@@ -122,6 +122,12 @@ def _case_name(value: object) -> str:
     return str(getattr(value, "__qualname__", value))
 
 
+def test_an_hour_of_one_digit_is_written_out():
+    with pytest.raises(UsageProblem) as failure:
+        Log("x", time="9:05")
+    assert failure.value.hint == "Write it as 09:05."
+
+
 @pytest.mark.parametrize(("make", "arguments", "message"), REFUSED, ids=_case_name)
 def test_refused(make: Callable[..., Any], arguments: Mapping[str, Any], message: str):
     with pytest.raises(UsageProblem) as failure:

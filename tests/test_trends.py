@@ -289,7 +289,7 @@ def test_text(at: Repository, environment: Mapping[str, str], blocks: bool) -> N
     out = at.world.run(
         at.folder, mdmem("trends", "--weeks", "30"), environment={"MDMEM_NOW": NOW} | environment
     ).stdout
-    assert "1 file, 2 lines; more than half of all lines are still there\n" in out
+    assert "1 file, 2 lines; more than half of all lines ever added are still there\n" in out
     assert "  largest files\n" in out
     assert (any("▁" <= letter <= "█" for letter in out), "#.." in out) == (blocks, not blocks)
     assert "\x1b" not in out

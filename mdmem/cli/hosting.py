@@ -81,7 +81,7 @@ def context(
         session=session,
     )
     block = open_memory(call).context(request)
-    return Answer(contexts.context_json(block), block.text, block.notes)
+    return Answer(contexts.context_json(block), block.text, contexts.context_notes(block))
 
 
 def flush(

@@ -266,10 +266,11 @@ def sync(
         result = memory.sync(
             Sync(dry_run=dry_run, wait=wait, all_files=all_files, join=join, purge=purge)
         )
+        left = len(memory.conflicts().conflicts) if result.merged else 0
     return Answer(
         maintenance.sync_json(result),
         maintenance.sync_text(result),
-        tuple(maintenance.sync_notes(result)),
+        tuple(maintenance.sync_notes(result, left)),
     )
 
 

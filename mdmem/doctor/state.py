@@ -23,6 +23,8 @@ from mdmem.trail import BrokenTrail
 from mdmem.wording import number_of, verb
 
 _EVENT_DAYS = 7
+_OWN_SLIPS = ("usage", "ambiguous-date")
+"""The codes of calls that were wrong themselves: the message has said it all."""
 _MANY_SEGMENTS = 20
 _TEMPORARY = late.pattern(r"\.mdmem-[0-9a-f]+(?:\.back)?\.tmp")
 
@@ -279,6 +281,8 @@ def check_events(inspection: Inspection) -> Iterator[Finding]:
     )
     for outcome, level in ((Outcome.REFUSED, Level.NOTE), (Outcome.FAILED, Level.WARNING)):
         codes = Counter(str(event.code) for event in recent if event.outcome is outcome)
+        for code in _OWN_SLIPS:
+            del codes[code]
         if codes:
             listed = ", ".join(f"{count} {code}" for code, count in codes.most_common())
             yield Finding(check="events", level=level, message=f"{outcome.value}: {listed}")

@@ -110,6 +110,8 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
         raise PathProblem("bad-path", line)
     # Whatever can fail is tried before anything is written.
     was_workspace, existing = is_marked(folder), _existing_repository(folder)
+    if existing and not was_workspace:
+        _require_no_memory(folder.resolve(), existing)
     settings = config.load(folder.resolve(), existing.root if existing else None, environment)
     named = (environment.get("MDMEM_ACTOR"), settings.actor)
     require_writer(actor_in_shell(named, settings.people, environment), settings, environment)
@@ -157,6 +159,19 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
     if not result.adopted:
         more.append("agents cannot access this memory until a person adopts it at a terminal")
     return replace(result, notes=(*result.notes, *more))
+
+
+def _require_no_memory(folder: Path, repository: Repository) -> None:
+    """Raises PathProblem for a folder of another workspace's memory."""
+    for outer in folder.parents:
+        if not outer.is_relative_to(repository.root.resolve()):
+            return
+        if is_marked(outer) and folder.relative_to(outer).parts[0] == "memory":
+            raise PathProblem(
+                "bad-path",
+                f"{folder} is in the memory of the workspace {outer}",
+                "Use that workspace, or name a folder outside of its memory.",
+            )
 
 
 def _holds_other_files(workspace: Workspace) -> bool:

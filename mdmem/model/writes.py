@@ -193,7 +193,8 @@ class Log:
         require_possible_day(self.day, "day")
         if self.time is not None and not _MINUTE.fullmatch(self.time):
             message = f"{wording.field('time')}: {self.time!r} is not a time"
-            raise UsageProblem(message, "Write it as 14:05.")
+            example = f"0{self.time}" if _MINUTE.fullmatch(f"0{self.time}") else "14:05"
+            raise UsageProblem(message, f"Write it as {example}.")
 
 
 @dataclass(frozen=True, slots=True)

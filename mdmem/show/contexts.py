@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mdmem.model.prompts import ContextBlock, FlushResult, PartResult
+from mdmem.wording import number_of
 
 
 def context_json(block: ContextBlock) -> dict[str, Any]:
@@ -17,6 +18,12 @@ def context_json(block: ContextBlock) -> dict[str, Any]:
         "parts": [_part_json(part) for part in block.parts],
         **({} if block.missing is None else {"missing": list(block.missing)}),
     }
+
+
+def context_notes(block: ContextBlock) -> tuple[str, ...]:
+    is_too_small = not block.text and any(part.left_out for part in block.parts)
+    reason = (f"nothing fits into {number_of(block.budget, 'token')}",) if is_too_small else ()
+    return (*block.notes, *reason)
 
 
 def _part_json(part: PartResult) -> dict[str, Any]:

@@ -330,7 +330,7 @@ def trends_text(trends: MarkdownTrends, colour: bool, blocks: bool) -> str:
     if not trends.commits:
         return ""
     heights = _BLOCKS if blocks else _HEIGHTS
-    lasting = "; more than half of all lines are still there"
+    lasting = "; more than half of all lines ever added are still there"
     if trends.half_life_days is not None:
         is_new = trends.commits == trends.weeks[-1].commits
         lasting = _half_life("lines", None if is_new else trends.half_life_days)
@@ -392,7 +392,7 @@ def _fact_lines(trends: FactTrends, colour: bool, heights: str) -> list[str]:
         for counts in [[sum(getattr(day, name) for day in days) for days in weeks.values()]]
     ]
     has_aged = bool(trends.survival) and trends.survival[-1][0] >= _SURVIVAL_DAYS[0]
-    lasting = "; more than half of all curated facts are still current"
+    lasting = "; more than half of all curated facts ever added are still current"
     if trends.half_life_days is not None:
         lasting = _half_life("curated facts", trends.half_life_days if has_aged else None)
     kinds = [(f"{each.count:,}", one_line(each.kind) or "(none)") for each in trends.kinds]

@@ -20,7 +20,7 @@ from mdmem.show.formatting import (
     waiting_line,
 )
 from mdmem.text.addresses import join_path
-from mdmem.wording import number_of
+from mdmem.wording import number_of, verb
 
 if TYPE_CHECKING:
     from mdmem.doctor import Finding
@@ -222,9 +222,12 @@ def sync_text(result: SyncResult) -> str:
     return f"synced with {result.remote}: {result.pulled} pulled, {result.pushed} pushed{taken_in}"
 
 
-def sync_notes(result: SyncResult) -> Iterator[str]:
+def sync_notes(result: SyncResult, conflicts: int = 0) -> Iterator[str]:
+    """Lines on what the two sides had changed, and on the number of contradictions in memory."""
     for first, second in result.contradicts:
         yield f"contradiction: {first} and {second}"
+    if conflicts:
+        yield f"{number_of(conflicts, 'contradiction')} to settle: {verb('conflicts')}"
     if result.kept:
         count = number_of(len(result.kept), "fact")
         yield f"kept {count} that one side changed and the other removed: {' '.join(result.kept)}"

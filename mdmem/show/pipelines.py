@@ -85,7 +85,8 @@ def _digest_lines(result: DigestResult) -> Iterator[str]:
         f"{len(result.entries)} kept",
         *(f"{count} {words}" for count, words in _exceptions(result) if count),
     ]
-    yield ", ".join(figures)
+    if result.sessions or not result.left:
+        yield ", ".join(figures) if result.sessions else "nothing new in the sessions"
     if result.model is not None:
         yield from _model_lines(result.model)
     if result.only_outside:

@@ -90,7 +90,10 @@ def session_view_json(view: SessionView) -> dict[str, Any]:
 def sessions_text(listed: SessionList, colour: bool) -> str:
     if listed.folders:
         return "\n".join(
-            one_line(f"{each.client}  {number_of(each.files, 'file')} in {each.folder}")
+            one_line(
+                f"{each.client}  {number_of(each.files, 'file')} in {each.folder}"
+                f"{', not read' if each.files else ''}"
+            )
             for each in listed.folders
         )
     return "\n".join(
@@ -393,11 +396,15 @@ def _index_state(status: WorkspaceStatus) -> str:
     )
 
 
+_KIND_NAMES = {
+    FileKind.EVERGREEN.value: "curated",
+    FileKind.BOOTSTRAP.value: "for agents (such as AGENTS.md)",
+}
+
+
 def kinds_line(status: WorkspaceStatus) -> str:
     kinds = (
-        f"{count} {'curated' if kind == FileKind.EVERGREEN else kind}"
-        for kind, count in status.files.items()
-        if count
+        f"{count} {_KIND_NAMES.get(kind, kind)}" for kind, count in status.files.items() if count
     )
     return ", ".join(kinds) or "none"
 
@@ -410,13 +417,13 @@ def status_text(status: WorkspaceStatus) -> str:
         f"files      {kinds_line(status)}",
         *(f"paths      {glob}: {number_of(count, 'file')}" for glob, count in status.paths.items()),
         *(
-            [f"not memory {number_of(status.other_markdown, 'other Markdown file')}"]
+            [f"other      {number_of(status.other_markdown, 'Markdown file')}, not searched"]
             if status.other_markdown
             else []
         ),
         f"index      {_index_state(status)}",
         f"hooks      {', '.join(hooks)}",
-        *(f"uncommitted  {path}" for path in some_of(status.uncommitted)),
+        *(f"unsaved    {path}" for path in some_of(status.uncommitted)),
         *(f"conflict   {path}:{line}: conflict markers" for path, line in status.conflicts),
         *(f"skipped    {path}: {reason}" for path, reason in status.skipped),
         *(_pipeline_rows(status.pipelines) if status.pipelines else ()),
@@ -444,7 +451,7 @@ def _pipeline_rows(status: PipelineStatus) -> Iterator[str]:
     else:
         yield "last run   none"
     if status.dreamt:
-        yield f"dreamt     to {status.dreamt:%Y-%m-%d}"
+        yield f"dream      has read the logs up to {status.dreamt:%Y-%m-%d}"
     if status.unread and status.oldest_time:
         count = number_of(status.unread, "session")
         yield (
