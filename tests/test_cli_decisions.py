@@ -143,6 +143,18 @@ def test_a_weaker_source_is_told_before_it_replaces_anything(at: Shell) -> None:
     assert "weaker-source: would replace " in at.run(*words, "--actor", "bot").err
 
 
+def test_history_names_who_proposed_what_was_accepted(at: Shell) -> None:
+    at.run("accept", "4")
+    fact = "plays chess"
+    assert ", proposed by bot  " in at.run("history").out.splitlines()[0]
+    assert ", proposed by bot" in at.run("history", fact).out
+    assert ", proposed by bot" in at.run("changes").out
+    (change,) = at.run("changes", "--actor", "bot", "--json").answer["changes"]
+    assert (change["text"], change["proposed_by"]) == (fact, "bot")
+    (link,) = at.run("history", fact, "--json").answer["chain"]
+    assert link["proposed_by"] == "bot"
+
+
 def test_nothing_is_left_of_what_was_listed(at: Shell) -> None:
     for branch in at.git("for-each-ref", "--format=%(refname)", "refs/heads/mdmem").split():
         at.git("update-ref", "-d", branch)

@@ -630,7 +630,8 @@ class TestRevert:
         assert "-- employer: works at Figma\n+- employer: works at Linear\n" in dry
         done = year.now("revert", FIGMA, "--reason", "a mistake")
         assert re.fullmatch(
-            r"reverted changes in MEMORY.md: Memory > Work > Employer \(commit [0-9a-f]{10}\)\n",
+            r"reverted changes in MEMORY.md: Memory > Work > Employer, back: employer: works at"
+            r" Linear, gone: employer: works at Figma \(commit [0-9a-f]{10}\)\n",
             done.out,
         )
         assert year.now("show", "Employer").out.endswith("- employer: works at Linear\n")

@@ -49,6 +49,7 @@ def write_result(
         fact=plan.fact,
         replaced=plan.replaced,
         marked=plan.marked,
+        restored=plan.restored,
     )
 
 

@@ -33,8 +33,8 @@ class Plan:
     `marks` means statements about unchanged text, `warnings` are overridden check errors.
     `companion` is another file's part of the same commit. `forgotten` and `also` are places, of the
     forgotten line with its log copies, and of the same words elsewhere. `replaced`: the words of
-    facts that another one takes the place of. `marked`: those places of `forgotten` that are in
-    logs, whose lines stay.
+    facts that another one takes the place of; of a revert, of those that go, and `restored` of
+    those that come back. `marked`: those places of `forgotten` that are in logs, whose lines stay.
     """
 
     path: FilePath
@@ -58,6 +58,7 @@ class Plan:
     fact: FactId | None = None
     replaced: tuple[str, ...] = ()
     marked: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
 
     @property
     def files(self) -> tuple[Plan, ...]:

@@ -74,7 +74,8 @@ def plan_edit(
         companion=companion,
         fact=edited.fact,
     )
-    plan = replace(plan, replaced=_replaced_texts(plan, facts.removed))
+    restored = tuple(item.fact.text for item in facts.added) if plan.op is Op.REVERT else ()
+    plan = replace(plan, replaced=_replaced_texts(plan, facts.removed), restored=restored)
     try:
         plan, notes = _with_places(workspace, edit, plan)
     except RepositoryProblem as problem:
@@ -299,6 +300,8 @@ def _stated_supersession(
 
 
 def _replaced_texts(plan: Plan, removed: Iterable[Item]) -> tuple[str, ...]:
+    if plan.op is Op.REVERT:
+        return tuple(item.fact.text for item in removed)
     superseded = {pair.old for pair in plan.supersedes}
     elsewhere = _removed_locations(plan.companion) if plan.companion else ()
     gone = (*removed, *(each.item for each in elsewhere))

@@ -264,6 +264,8 @@ def _combine(plan: RevertPlan, results: Sequence[WriteResult], dry_run: bool) ->
         commit=last.commit,
         added=tuple(fact for result in results for fact in result.added),
         removed=tuple(fact for result in results for fact in result.removed),
+        replaced=tuple(text for result in results for text in result.replaced),
+        restored=tuple(text for result in results for text in result.restored),
         diff="".join(diffs) if dry_run else None,
         notes=(
             *(note for result in results for note in result.notes),

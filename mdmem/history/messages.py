@@ -136,6 +136,7 @@ class ParsedNote:
     dreamt: CommitId | None = None
     again: tuple[CommitId, ...] = ()
     overtaken: bool = False
+    proposed_by: str | None = None
 
     def names_section(self, section: SectionPath) -> bool:
         name = section_name(section)
@@ -394,6 +395,7 @@ def parse_note(lines: Sequence[str], path: FilePath | None) -> ParsedNote:
         dreamt=next(_commits(values.get("Dreamt", ())), None),
         again=tuple(_commits(values.get("Again", ()))),
         overtaken="Overtaken" in values,
+        proposed_by=first("Proposed-By"),
     )
 
 

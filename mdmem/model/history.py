@@ -85,6 +85,7 @@ class FactChange:
     run: str | None
     proposal: str | None
     replaced: ReplacedFact | None = None
+    proposed_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +185,7 @@ class RevisionView:
     cites: tuple[str, ...] = ()
     run: str | None = None
     merged: MergeView | None = None
+    proposed_by: str | None = None
 
     @property
     def statement(self) -> tuple[object, ...]:
@@ -197,6 +199,7 @@ class RevisionView:
             self.reason,
             self.claimed_by,
             self.run,
+            self.proposed_by,
         )
 
 
@@ -237,6 +240,7 @@ class EndView:
     confidence: float
     claimed_by: str | None = None
     run: str | None = None
+    proposed_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +271,7 @@ class FactLink:
     ended_by: EndView | None = None
     merged: MergeView | None = None
     also_by: tuple[EndView, ...] = ()
+    proposed_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

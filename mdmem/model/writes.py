@@ -380,7 +380,8 @@ class WriteResult:
     something ended; `text`: the line's words then. `forgotten`, `also`: places (PATH:LINE) removed,
     and where the words still are; `marked`: the removed ones whose lines stay in a log. `fact`: the
     fact that the write states, or that a repeated one removed before. `replaced`: the words of
-    facts that another one takes the place of. `proposed`: an agent's write that became part of a
+    facts that another one takes the place of; of a revert, of those that go, and `restored` of
+    those that come back. `proposed`: an agent's write that became part of a
     `proposal` (None: of a dry run).
     """
 
@@ -411,6 +412,7 @@ class WriteResult:
     proposal: str | None = None
     replaced: tuple[str, ...] = ()
     marked: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,8 @@ def _passes(change: FactChange, actor: str | None, since: date | None, until: da
     day = change.time.date()
     if (since and day < since) or (until and day > until):
         return False
-    return actor is None or fold_actor(actor) == fold_actor(change.actor or change.author)
+    by = [change.actor or change.author, *([change.proposed_by] if change.proposed_by else [])]
+    return actor is None or fold_actor(actor) in map(fold_actor, by)
 
 
 class _ChangeReader:
@@ -266,6 +267,7 @@ class _ChangeReader:
             reason=note.provenance.reason,
             run=note.run,
             proposal=_proposal(commit.message),
+            proposed_by=note.proposed_by,
             replaced=_replaced(replaced) if replaced else None,
         )
 

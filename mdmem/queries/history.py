@@ -366,6 +366,7 @@ def _change_view(
         added=_first_words(added),
         removed=_first_words(removed),
         claimed_by=note.claimed_by,
+        proposed_by=note.proposed_by,
         cites=tuple(dict.fromkeys(line_cites(stating, added))),
         run=note.run,
         merged=_late_merge(time_of, trail, commit),
@@ -464,6 +465,7 @@ def _link_view(time_of: TimeOf, trail: Trail, link: chains.ChainLink) -> FactLin
         op=note.op,
         reason=note.provenance.reason,
         claimed_by=link.claimed_by,
+        proposed_by=note.proposed_by,
         cites=link.cites,
         run=note.run,
         ended_by=_end_view(time_of, link.end) if link.end else None,
@@ -485,6 +487,7 @@ def _end_view(time_of: TimeOf, commit: TrailCommit) -> EndView:
         confidence=note.provenance.confidence,
         claimed_by=note.claimed_by,
         run=note.run,
+        proposed_by=note.proposed_by,
     )
 
 

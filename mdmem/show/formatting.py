@@ -128,6 +128,7 @@ def attribution(change: RevisionView | FactLink | FactChange | EndView) -> str:
         by_hand if change.op is None else change.run or _operation(change.op),
         "" if is_default or is_personal else f"{change.source}{claimant} {change.confidence:g}",
         f"by {actor}" if actor and not is_personal else "",
+        f"proposed by {change.proposed_by}" if change.proposed_by else "",
     )
     reason = f', "{change.reason}"' if change.reason else ""
     return f"{short_id(change.commit)}  {', '.join(filter(None, parts))}{reason}"

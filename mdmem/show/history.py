@@ -89,7 +89,12 @@ def _change_json(change: FactChange) -> dict[str, Any]:
         "reason": change.reason,
         "run": change.run,
         "proposal": change.proposal,
+        **_proposer_json(change),
     }
+
+
+def _proposer_json(change: FactChange | RevisionView | FactLink | EndView) -> dict[str, str]:
+    return {"proposed_by": change.proposed_by} if change.proposed_by else {}
 
 
 def changes_text(changes: Sequence[FactChange], colour: bool) -> str:
@@ -196,6 +201,7 @@ def _revision_json(revision: RevisionView) -> dict[str, Any]:
         "cites": list(revision.cites),
         "run": revision.run,
         "merged": _merge_json(revision.merged),
+        **_proposer_json(revision),
     }
 
 
@@ -246,7 +252,13 @@ def _first_words(revisions: Sequence[RevisionView]) -> str:
         sign: min(words, key=lambda each: each.startswith("#"), default="")
         for sign, words in words_of.items()
     }
-    return "".join(f"  {sign} {words}" for sign, words in first.items() if words)
+    # one heading says nothing of several sections
+    is_one = len({(each.path, each.section) for each in revisions}) == 1
+    return "".join(
+        f"  {sign} {words}"
+        for sign, words in first.items()
+        if words and (is_one or not words.startswith("#"))
+    )
 
 
 def _revision_lines(revision: RevisionView, history: SectionHistory, colour: bool) -> Iterator[str]:
@@ -293,6 +305,7 @@ def _link_json(link: FactLink) -> dict[str, Any]:
         "ended_by": _end_json(link.ended_by),
         "merged": _merge_json(link.merged),
         "also_by": [_end_json(each) for each in link.also_by],
+        **_proposer_json(link),
     }
 
 
@@ -320,6 +333,7 @@ def _end_json(end: EndView | None) -> dict[str, Any] | None:
         "reason": end.reason,
         "source": end.source,
         "confidence": end.confidence,
+        **_proposer_json(end),
     }
 
 

@@ -131,9 +131,13 @@ def _quoted(text: str) -> str:
 
 def _remarks(result: WriteResult) -> str:
     kept = _cut(" ".join(result.kept))
-    was = _cut(" ".join("; ".join(result.replaced).split())) if result.op is Op.REMEMBER else ""
+    was, back = (
+        _cut(" ".join("; ".join(texts).split())) for texts in (result.replaced, result.restored)
+    )
     words = [
-        f"was: {was}" if was else "",
+        f"was: {was}" if was and result.op is Op.REMEMBER else "",
+        f"back: {back}" if back else "",
+        f"gone: {was}" if was and result.op is Op.REVERT else "",
         f"against {', '.join(result.contradicts)}" if result.contradicts else "",
         f"with {kept}" if kept else "",
     ]
