@@ -258,6 +258,13 @@ EDITOR = "# M\n\n## Facts\n\n- editor: vim\n- tea\n"
         ("# M\n", "tea", {}, "# M\n\n## Facts\n\n- tea\n"),
         ("# M\n", "tea", {"kind": "Preference"}, "# M\n\n## Preferences\n\n- [Preference] tea\n"),
         ("# M\n", "[decision] tea", {}, "# M\n\n## Decisions\n\n- [decision] tea\n"),
+        ("# M\n", "[lesson] tea", {}, "# M\n\n## Facts\n\n- [lesson] tea\n"),
+        (
+            "# M\n\n## Lessons\n",
+            "tea",
+            {"kind": "lesson"},
+            "# M\n\n## Lessons\n\n- [lesson] tea\n",
+        ),
         (
             "# M\n\n## preferences\n",
             "tea",

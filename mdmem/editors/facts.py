@@ -42,6 +42,8 @@ from mdmem.text.facts import (
 from mdmem.wording import field
 
 _SECTION_OF_KIND = {"preference": "Preferences", "decision": "Decisions"}
+_SECTION_OF_LESSONS = "Lessons"
+"""The section of lessons in a file that has it; it is not made for one."""
 _SECTION_OF_OTHERS = "Facts"
 _LIST_MARKER = late.pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+)")
 _CODE_INDENT = 5
@@ -216,7 +218,7 @@ def _section_to_write(
 
 
 def _named_section(document: Document, change: Remember) -> Section | None:
-    address = _address(change)
+    address = _address(document, change)
     matches = matching_sections(document, address)
     if not matches and (change.create or change.section is None):
         return None
@@ -225,10 +227,13 @@ def _named_section(document: Document, change: Remember) -> Section | None:
     )
 
 
-def _address(change: Remember) -> str:
+def _address(document: Document, change: Remember) -> str:
     if change.section is not None:
         return change.section
-    return _SECTION_OF_KIND.get((change.kind or "").casefold(), _SECTION_OF_OTHERS)
+    kind = (change.kind or "").casefold()
+    if kind == "lesson" and len(matching_sections(document, _SECTION_OF_LESSONS)) == 1:
+        return _SECTION_OF_LESSONS
+    return _SECTION_OF_KIND.get(kind, _SECTION_OF_OTHERS)
 
 
 def _section_of_superseded(
@@ -255,7 +260,7 @@ def _remember_in_new_section(document: Document, request: _Request) -> tuple[Edi
     created = create(
         document,
         EditSection(
-            section=_address(change),
+            section=_address(document, change),
             action=Action.BODY,
             text=_new_line(change, request.until, request.marks),
         ),
