@@ -3,7 +3,7 @@
     MdmemError             1  message in the user's words, hint, stable code, details;
     │                         `interrupted` (130)
     ├── UsageProblem       2  `usage`: a wrong option value, an unreadable date
-    ├── DateProblem        2  `ambiguous-date`: digits that could be two dates
+    ├── DateProblem        2  `ambiguous-date`: digits with slashes or dots
     ├── PackageProblem        `missing-package`
     ├── WorkspaceProblem      `no-workspace`, `bad-settings`, `not-here`, `no-model`,
     │                         `no-sessions`, `reserved-actor`, `not-adopted`, `not-allowed`,

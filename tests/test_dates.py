@@ -100,7 +100,30 @@ def test_a_day_that_is_past_is_one(at: Desk) -> None:
         assert failure.value.code == "usage"
 
 
-@pytest.mark.parametrize("text", ["03/04/2026", "3.4.2026", "3/4", "on 3.4.", "2026/03/04", "12.5"])
+@pytest.mark.parametrize(
+    ("text", "date_meant"),
+    [
+        ("31.12.2025", "2025-12-31"),
+        ("13/06/2026", "2026-06-13"),
+        ("06/13/2026", "2026-06-13"),
+        ("2026/13/06", "2026-06-13"),
+        ("6/6/2026", "2026-06-06"),
+        ("24.12.", "2026-12-24"),
+        ("29/02/2025", "2026-11-21"),
+    ],
+)
+def test_digits_that_are_one_date_are_refused_with_it(at: Desk, text: str, date_meant: str) -> None:
+    with pytest.raises(MdmemError) as failure:
+        dates.past_day(at.workspace, text, "since")
+    assert failure.value.code == "ambiguous-date"
+    assert failure.value.message.endswith(f": {text!r} is not in the form YYYY-MM-DD")
+    assert failure.value.hint == f"Write it as {date_meant}."
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["03/04/2026", "3.4.2026", "3/4", "on 3.4.", "2026/03/04", "12.5", "31.12.25", "0/5/6"],
+)
 def test_digits_that_could_be_two_dates_are_refused(at: Desk, text: str) -> None:
     workspace = at.workspace
     for read in (

@@ -43,6 +43,9 @@ _LONE_NUMBER = late.pattern(r"(?i)^\W*(?:the\s+)?\d{1,3}(?:st|nd|rd|th)?\W*$")
 _SHORT_NUMBER = late.pattern(r"(?<![\d:'’])\d{2}(?![\d:])")
 _LEAP_YEAR, _MONTHS = 2024, 12
 _HINT = "Write it as 2026-11-21, 2026-11, or in words such as yesterday or last March."
+_ISO_HINT = "Write it as 2026-11-21."
+_FIRST_LONG_YEAR = 1000
+"""Of a smaller number it is not sure that it is the year."""
 _DAYS_OF_WEEK, _MOST_OF_MONTH = 7, 31
 _DAY_HINT = "Give one day, e.g. 2026-11-21 or yesterday."
 
@@ -168,10 +171,10 @@ def parse_words(
     from dateparser.date import DateDataParser  # noqa: PLC0415
 
     if digits := _AMBIGUOUS.search(text):
-        if not _could_be_a_day([int(number) for number in digits.groups() if number]):
+        parts = [int(part) for part in digits.groups() if part]
+        if not _could_be_a_day(parts):
             return None
-        message = f"{field(argument)}: {text.strip()[:80]!r} could be two dates"
-        raise DateProblem("ambiguous-date", message, "Write it as 2026-11-21.")
+        raise _digits_problem(workspace, text, argument, parts)
     now = workspace.now()
     settings = {
         "RELATIVE_BASE": now.replace(tzinfo=None),
@@ -208,6 +211,26 @@ def parse_words(
             return DateSpan(date(day.year, 1, 1), date(day.year, 12, 31))
         case _:
             return DateSpan(day, day)
+
+
+def _digits_problem(
+    workspace: Workspace, text: str, argument: str, numbers: list[int]
+) -> DateProblem:
+    """The refusal of digits with slashes or dots: the date that they mean is not guessed."""
+    given = f"{field(argument)}: {text.strip()[:80]!r}"
+    year = max(numbers)
+    rest = [number for number in numbers if number != year]
+    if len(numbers) == 2:
+        year, rest = workspace.now().year, numbers
+    readings = {
+        f"{year}-{month:02}-{day:02}"
+        for month, day in permutations(rest, 2)
+        if 1 <= month <= _MONTHS and 1 <= day <= monthrange(year, month)[1]
+    }
+    if year < _FIRST_LONG_YEAR or len(readings) > 1:
+        return DateProblem("ambiguous-date", f"{given} could be two dates", _ISO_HINT)
+    hint = f"Write it as {readings.pop()}." if readings else _ISO_HINT
+    return DateProblem("ambiguous-date", f"{given} is not in the form YYYY-MM-DD", hint)
 
 
 def _could_be_a_day(numbers: list[int]) -> bool:
