@@ -322,6 +322,16 @@ def test_every_line_is_a_person_s_to_forget(dated: DatedMemory):
     assert dated.texts("zebra") == []
 
 
+def test_the_neighbours_of_a_forgotten_entry_are_not_found_by_its_words(dated: DatedMemory):
+    dated.on("2026-03-02").apply(Log(ZEBRA))
+    dated.on("2026-03-02").apply(Log("the weather was fine"))
+    assert [hit.near for hit in dated.search("zebra")] == [False, True]
+    dated.on("2026-03-02").apply(Remember("sunny ever since"))
+    dated.on("2026-03-03").apply(Forget(ZEBRA))
+    assert dated.texts("zebra") == []
+    assert next(iter(dated.texts("fine"))) == "the weather was fine"
+
+
 def test_what_has_few_words_and_no_key_has_no_copies(dated: DatedMemory):
     dated.on("2026-03-01").apply(Log("zebra sleeps"))
     dated.on("2026-03-02").apply(Remember("zebra sleeps"))

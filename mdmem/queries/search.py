@@ -13,6 +13,7 @@ from mdmem.catchup.index import FreshIndex, PoolMember, fresh_index
 from mdmem.errors import HistoryProblem
 from mdmem.events import Quality
 from mdmem.folder import config, trust
+from mdmem.model import Status
 from mdmem.model.ranges import Ranges
 from mdmem.model.searches import (
     FactList,
@@ -187,6 +188,12 @@ def _search_now(
     )
     if index.behind:
         background.start_catching_up(workspace)
+    if asks_now and matches and all(match.hit.near for match in matches):
+        # the words of a forgotten entry of a log count for its neighbours as before
+        whole = replace(wider, filter=Filter(zone=query.filter.zone, history=True), meaning=None)
+        index, nearest = _matches(workspace, index, request, whole, say, progress)
+        if all(each.hit.near or each.hit.status is Status.REMOVED for each in nearest):
+            matches = ()
     hits = tuple(match.hit for match in matches)
     if asks_now:
         hits = later.put_later_first(hits, query.limit)
