@@ -368,7 +368,7 @@ def test_find_errors_finds_the_errors_of_check():
     assert errors[0].hint == f"If that is meant: {field('allow')} shrink."
     for_git = replace(errors[0], hint="If that is meant: MDMEM_ALLOW=shrink git commit …")
     staged = replace(
-        errors[1], hint="Edit the file until the markers are gone, and stage it again."
+        errors[1], hint="Resolve the conflict and remove the markers, then stage the file again."
     )
     assert (for_git, staged, *errors[2:]) == refusals(problems, ()) != problems
     assert find_errors(FilePath("README.md"), before, after, FileKind.OTHER) == ()

@@ -647,7 +647,7 @@ FAILURES = [
     Failure("usage", (*APPEND, "--allow", "everything")),
     Failure("usage", ("log", "x", "--fact", "--kind", "task")),
     Failure("usage", ("log", "x", "--date", "last week"), hints="one day"),
-    Failure("usage", ("log", "x", "--time", "9:30"), hints="14:05"),
+    Failure("usage", ("log", "x", "--time", "9:30"), hints="09:30"),
     Failure("usage", ("log", "x"), lambda shell: shell.patch.setenv("MDMEM_NOW", "soon"), "2026-"),
     Failure("usage", ("remember", "x", "--until", "2026-02-30"), hints="2026-"),
     Failure("usage", ("forget", "likes dark rooms", "--yes")),
@@ -678,7 +678,7 @@ FAILURES = [
     Failure(
         "usage", ("search",), hints='mdmem search "your words", or mdmem search --since yesterday'
     ),
-    Failure("usage", ("search", "--file", "MEMORY.md"), hints="mdmem search --since yesterday"),
+    Failure("usage", ("search", "--history"), hints="mdmem search --since yesterday"),
     Failure(
         "usage",
         ("search", "--sessions", "--since", "yesterday"),

@@ -330,7 +330,7 @@ class TestMain:
         assert printed.out == ""
         assert printed.err.splitlines() == [
             "mdmem: memory/topic.md:3: unresolved conflict markers",
-            "hint: Edit the file until the markers are gone, and stage it again.",
+            "hint: Resolve the conflict and remove the markers, then stage the file again.",
         ]
 
     def test_warnings_are_said_and_pass(

@@ -223,7 +223,7 @@ def _for_git(problem: Problem) -> Problem:
     """A problem whose hint overrides a check as `git commit` can."""
     hint = problem.hint
     if problem.code == "conflict-markers":
-        hint = f"{hint.removesuffix('.')}, and stage it again."
+        hint = f"{hint.removesuffix('.')}, then stage the file again."
     for name in _ALLOWED_CODES:
         hint = hint.replace(f"{field('allow')} {name}.", f"MDMEM_ALLOW={name} git commit …")
     return replace(problem, hint=hint)
@@ -377,7 +377,7 @@ def _check_conflicts(path: str, new: list[str], added: set[int]) -> Iterator[Pro
         if added.intersection(markers):
             message, hint = (
                 "unresolved conflict markers",
-                "Edit the file until the markers are gone.",
+                "Resolve the conflict and remove the markers.",
             )
             yield _error(path, markers[0] + 1, "conflict-markers", message, hint)
 
