@@ -121,7 +121,7 @@ def test_no_more_than_three_of_the_facts_that_go_are_named(at: Desk) -> None:
     named = "; ".join(f"{fact_id(f'{number}{long}')} {number}{long[1:]}" for number in range(3))
     assert (
         note == f"weaker-source: replaced something the user stated with an inferred value: {named}"
-        f" (if you state that yourself: {field('source')} user-stated)"
+        f" (if you say so yourself: {field('source')} user-stated)"
     )
 
 

@@ -30,7 +30,7 @@ from mdmem.wording import field
 
 SEED = "# Memory\n\n## Facts\n\n- tea\n- by: hand\n"
 WEAKER = ("weaker-source",)
-ADVICE = f" (if you state that yourself: {field('source')} user-stated)"
+ADVICE = f" (if you say so yourself: {field('source')} user-stated)"
 
 
 @pytest.fixture

@@ -263,7 +263,7 @@ def _weaker_source_note(
 def _advice_to_person(workspace: Workspace, options: WriteOptions) -> str:
     if options.pipeline is not None or workspace.is_agent(options.actor):
         return ""
-    return f" (if you state that yourself: {field('source')} {Source.USER_STATED.value})"
+    return f" (if you say so yourself: {field('source')} {Source.USER_STATED.value})"
 
 
 def _removed_locations(plan: Plan) -> list[lookup.FactLocation]:
