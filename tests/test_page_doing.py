@@ -357,7 +357,7 @@ def test_one_side_of_a_contradiction_is_kept(tab: Tab) -> None:
 
 def test_the_keys_of_a_contradiction_are_the_numbers_of_its_sides(tab: Tab) -> None:
     pair = tab.get("/review").text.split('class="card pair"')[1].split('class="card')[0]
-    assert re.findall(r'data-key="(.)"', pair) == ["1", "2", "b"]
+    assert re.findall(r'data-key="(.+?)"', pair) == ["1 n", "2 y", "b"]
 
 
 def test_both_sides_of_a_contradiction_are_kept(tab: Tab) -> None:

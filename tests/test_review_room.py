@@ -166,16 +166,18 @@ def test_what_is_refused_takes_no_other_decision_along(at: Shell) -> None:
     assert "left item 1: " in done.out
 
 
-def test_a_contradiction_is_settled(at: Shell) -> None:
-    done = review(at, "s", "2")
+@pytest.mark.parametrize("key", ["2", "y"])
+def test_a_contradiction_is_settled(at: Shell, key: str) -> None:
+    done = review(at, "s", key)
     assert "- pet: cat" not in memory(at), done.out
     assert "- pet: dog\n" in memory(at)
 
 
-def test_the_first_of_two_is_kept(at: Shell) -> None:
-    done = review(at, "s", "y", "?", "1")
+@pytest.mark.parametrize("key", ["1", "n"])
+def test_the_first_of_two_is_kept(at: Shell, key: str) -> None:
+    done = review(at, "s", "x", "?", key)
     assert ("- pet: cat\n" in memory(at), "- pet: dog" in memory(at)) == (True, False)
-    assert "1  keep the first, forget the second\n" in done.out
+    assert "1  keep the first, forget the second (or n)\n" in done.out
 
 
 def test_nothing_is_changed_by_an_interruption(at: Shell) -> None:

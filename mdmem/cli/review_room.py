@@ -49,9 +49,10 @@ _HELP = {
     "q": "quit, and carry out what was decided (Ctrl-C: nothing)",
 }
 _HELP_FOR_TWO = _HELP | {
-    "1": "keep the first, forget the second",
-    "2": "keep the second, forget the first",
+    "1": "keep the first, forget the second (or n)",
+    "2": "keep the second, forget the first (or y)",
 }
+_SIDES = {"n": "1", "y": "2"}
 _EDIT, _ALL, _UNDO, _QUIT, _ASK = "e", "A", "u", "q", "?"
 _ORDER = "yn123456789ebsAuq?"
 _MOST_VALUES = 9
@@ -180,6 +181,8 @@ class _Room:
 
     def _decide(self, left: Sequence[int], card: _Card, key: str) -> bool:
         """Do what a key means; False to ask again."""
+        if card.group[0] is ConflictView:
+            key = _SIDES.get(key, key)
         match key:
             case "q":
                 return True

@@ -92,7 +92,7 @@
   if (help) $("button", help).addEventListener("click", () => help.close());
 
   // The keys of `mdmem review` decide here too.
-  const decide = (key) => thing() && $(`[data-key="${key}"]`, thing())?.click();
+  const decide = (key) => thing() && $(`[data-key~="${key}"]`, thing())?.click();
   const KEYS = {
     "/": () => search?.select(),
     j: () => move(1),
