@@ -25,6 +25,8 @@ def require_memory_alone(
 ) -> None:
     """Refuse (SyncProblem, `sync-foreign`) commits of one side that change more than memory."""
     repository = workspace.repository.at_root()
+    if ours == theirs:
+        return
     roots = _Roots(workspace, repository, [tip for tip in (theirs, ours) if tip])
     for tip, other, which in ((ours, theirs, "unpushed"), (theirs, ours, "new")):
         foreign = [

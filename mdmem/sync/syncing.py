@@ -353,7 +353,7 @@ def figures(request: Sync, result: SyncResult) -> dict[str, int]:
 
 
 def _count(repository: Repository, tip: CommitId | None, without: CommitId | None) -> int:
-    if tip is None:
+    if tip in (None, without):
         return 0
-    command = ("rev-list", "--count", "--no-merges", "--end-of-options", tip)
+    command = ("rev-list", "--count", "--no-merges", "--end-of-options", str(tip))
     return int(repository.git(*command, *([f"^{without}"] if without else [])))
