@@ -896,6 +896,35 @@ class TestPeople:
         assert values is None or values.person("AUTHOR") is None
 
     @pytest.mark.parametrize(
+        ("written", "name", "is_read"),
+        [
+            ("[Mdmem]\n\tTest = a b # c\n", "mdmem.test", True),
+            ("[mdmem]\n\ttest = a\n\ttest =\n", "mdmem.Test", True),
+            ("[mdmem]\n\tother = a\n", "mdmem.test", True),
+            ("[mdmem]\n\ttest = a\n", "mdmem.sub.test", True),
+            ('[mdmem "sub"]\n\ttest = a\n', "mdmem.test", True),
+            ('[branch "Ä.b/c"]\n\tmerge = ü\n', "branch.Ä.b/c.merge", True),
+            ('[branch "Main"]\n\tmerge = a\n', "branch.main.merge", True),
+            ('[BRANCH "Main"]\n\tMERGE = a\n', "branch.Main.merge", True),
+            ("[branch.Main]\n\tmerge = a\n", "branch.main.merge", True),
+            ("[branch.Main]\n\tmerge = a\n", "branch.Main.merge", True),
+            ('[mdmem]\n\ttest = a "b"\n', "mdmem.test", False),
+            ("[mdmem]\n\ttest\n", "mdmem.test", False),
+        ],
+    )
+    def test_one_setting_is_that_of_git(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch, written: str, name: str, is_read: bool
+    ):
+        (at.world.home / ".gitconfig").write_text(written)
+        value = without_shortcuts(at).setting(name)
+        monkeypatch.setenv("PATH", "")
+        if is_read:
+            assert open_repository(at).setting(name) == value
+        else:
+            with pytest.raises(MdmemError):
+                open_repository(at).setting(name)
+
+    @pytest.mark.parametrize(
         ("user_config", "repository_config", "is_complete"),
         [
             ("[user]\n\tname = Ada\n\temail = ada@example.org\n", "", True),

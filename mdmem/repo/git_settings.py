@@ -20,7 +20,7 @@ _SYSTEM = {"/usr/bin": "/etc", "/bin": "/etc", "/usr/local/bin": "/usr/local/etc
 
 @dataclass(frozen=True, slots=True)
 class GitSettings:
-    """Settings by section and name in small letters; the last wins. None: only git can tell."""
+    """Settings by section and name, as of `key_of`; the last wins. None: only git can tell."""
 
     values: Mapping[tuple[bytes, bytes], bytes | None]
 
@@ -59,6 +59,14 @@ class GitSettings:
             path = os.fsdecode(self.values[b"core", name] or b"")
             return home + path[1:] if path.startswith("~/") else path
         return f"{os.environ.get('XDG_CONFIG_HOME') or home + '/.config'}/git/{usual}"
+
+
+def key_of(name: str) -> tuple[bytes, bytes]:
+    """Section (`remote "origin"`) and name of a setting, in small letters outside of quotes."""
+    section, _, last = name.rpartition(".")
+    word, dot, subsection = section.partition(".")
+    quoted = f'{word.lower()} "{subsection}"' if dot else word.lower()
+    return os.fsencode(quoted), last.lower().encode()
 
 
 def identity_variables() -> tuple[str | None, ...]:
@@ -144,13 +152,12 @@ def _settings_files() -> list[str] | None:
 def parse_settings(text: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
     """Section (`core`, `remote "origin"`), name and value of each setting; None for unusual lines.
 
-    Sections and names are in small letters. Values still have their quotes and comments.
+    Both are as of `key_of`. Values still have their quotes and comments.
     """
     settings, section = [], b""
     for line in (line.strip(b" \t\r") for line in text.split(b"\n")):
         if line.startswith(b"["):
-            section = line[1:-1].lower()
-            word, quote, rest = section.partition(b' "')
+            word, quote, rest = line[1:-1].partition(b' "')
             if (
                 line[-1:] != b"]"
                 or not word
@@ -158,8 +165,12 @@ def parse_settings(text: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
                 or (quote and rest.find(b'"') != len(rest) - 1)
             ):
                 return None
-            if b"]" in section or b"\\" in section:
+            if b"]" in rest or b"\\" in rest:
                 return None
+            if not quote and b"." in word:  # [branch.main], an old form
+                word, _, rest = word.lower().partition(b".")
+                quote, rest = b' "', rest + b'"'
+            section = word.lower() + quote + rest
         elif line[:1] not in (b"", b"#", b";"):
             name, equals, value = (word.strip(b" \t") for word in line.partition(b"="))
             if (

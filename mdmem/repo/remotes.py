@@ -6,7 +6,8 @@ import os
 import re
 import shlex
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path, PurePath
 
 from mdmem.errors import RepositoryProblem, SyncProblem
@@ -47,13 +48,14 @@ _MOST_SERVER_LINES = 10
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A remote of a repository and the branch there; all calls end by `deadline` together.
+    """A remote at `url` and the branch there; all calls end by `deadline` together.
 
     `deadline` is a time of the monotonic clock, `seconds` how long that was from the start.
     """
 
     repository: Repository
     name: str
+    url: str
     branch: str
     deadline: float
     seconds: float
@@ -78,11 +80,6 @@ class Remote:
         prefix = f"refs/remotes/{self.name}/"
         refs = branch_commits.list_refs(self.repository, f"{prefix}{_PROPOSALS}")
         return {f"refs/heads/{name.removeprefix(prefix)}": tip for name, tip in refs.items()}
-
-    @property
-    def url(self) -> str:
-        listed = self.repository.run("remote", "get-url", self.name)
-        return os.fsdecode(listed.output).strip() if listed.status == 0 else self.name
 
     def fetch(self, *options: str) -> CommitId | None:
         """Fetch the branch, with proposals and those of devices; its commit, None without one.
@@ -165,7 +162,9 @@ class Remote:
 
     def _run(self, *arguments: str) -> GitResult:
         left = max(0.0, self.deadline - time.monotonic())
-        return _run_online(self.repository.root, arguments, left, _late(self.name, self.seconds))
+        ssh = _ssh_command(self.repository.setting)
+        overdue = _late(self.name, self.seconds)
+        return _run_online(self.repository.root, arguments, ssh, left, overdue)
 
     def _failure(self, result: GitResult) -> SyncProblem:
         return _failure(result, self.name, f"git fetch {self.name}")
@@ -178,7 +177,8 @@ def clone(url: str, folder: Path, seconds: float) -> None:
     """
     words = ("clone", "--quiet", "--no-recurse-submodules", "--", url, str(folder))
     name = "the remote"  # its address may hold a password
-    result = _run_online(folder.parent, words, seconds, _late(name, seconds))
+    ssh = _ssh_command(partial(setting, folder.parent))
+    result = _run_online(folder.parent, words, ssh, seconds, _late(name, seconds))
     if result.status:
         raise _failure(result, name, "git clone")
 
@@ -188,7 +188,7 @@ def _late(name: str, seconds: float) -> SyncProblem:
 
 
 def _run_online(
-    folder: Path, arguments: Sequence[str], seconds: float, overdue: SyncProblem
+    folder: Path, arguments: Sequence[str], ssh: str, seconds: float, overdue: SyncProblem
 ) -> GitResult:
     variables = {
         "LC_ALL": "C",
@@ -196,7 +196,7 @@ def _run_online(
         "SSH_ASKPASS": _NO_ANSWER,
         "SSH_ASKPASS_REQUIRE": "never",
         "GCM_INTERACTIVE": "never",
-        "GIT_SSH_COMMAND": _ssh_command(folder),
+        "GIT_SSH_COMMAND": ssh,
     }
     settings = [word for each in _SETTINGS for word in ("-c", each)]
     try:
@@ -232,7 +232,8 @@ def find_remote(
 
     The branch there is the upstream's, else of the same name. Raises SyncProblem (`no-remote`).
     """
-    names = repository.git("remote").decode("utf-8", "replace").split()
+    urls = _urls(repository)
+    names = list(urls)
     upstream = repository.setting(f"branch.{branch}.remote")
     only = names[0] if len(names) == 1 else None
     name = named or (upstream if upstream in names else only)
@@ -252,19 +253,29 @@ def find_remote(
     return Remote(
         repository=repository,
         name=name,
+        url=urls[name],
         branch=branch,
         deadline=time.monotonic() + seconds,
         seconds=seconds,
     )
 
 
-def _ssh_command(folder: Path) -> str:
+def _urls(repository: Repository) -> dict[str, str]:
+    """The addresses that are fetched from, by the remotes' names; a name where it has none."""
+    urls: dict[str, str] = {}
+    for line in filter(None, os.fsdecode(repository.git("remote", "-v")).split("\n")):
+        name, _, address = line.partition("\t")
+        urls.setdefault(name, address.rpartition(" (")[0] or name)
+    return urls
+
+
+def _ssh_command(setting_of: Callable[[str], str | None]) -> str:
     command = (
         os.environ.get("GIT_SSH_COMMAND")
-        or setting(folder, "core.sshCommand")
+        or setting_of("core.sshCommand")
         or shlex.quote(os.environ.get("GIT_SSH") or "ssh")
     )
-    variant = os.environ.get("GIT_SSH_VARIANT") or setting(folder, "ssh.variant")
+    variant = os.environ.get("GIT_SSH_VARIANT") or setting_of("ssh.variant")
     program = variant if variant and variant != "auto" else PurePath(_first_word(command)).name
     return command if _OTHER_SSH.fullmatch(program) else " ".join((command, *_BATCH))
 

@@ -100,7 +100,7 @@ class Repository:
     @property
     def known_hooks_dir(self) -> Path | None:
         """The folder where git looks for hooks; None where only git can tell."""
-        settings = git_settings.read_settings(str(self.git_dir)) if self.is_simple else None
+        settings = self._settings()
         return (
             self.git_dir / "hooks" if settings and not settings.has(b"core", b"hookspath") else None
         )
@@ -121,11 +121,18 @@ class Repository:
 
     def setting(self, name: str) -> str | None:
         """The value of one of git's settings; None where it is not set."""
-        return setting(self.folder, name)
+        settings, key = self._settings(), git_settings.key_of(name)
+        value = settings.values.get(key, b"") if settings else None
+        if settings is None or value is None:
+            return setting(self.folder, name)
+        return value.decode("utf-8", "replace") if settings.has(*key) else None
+
+    def _settings(self) -> git_settings.GitSettings | None:
+        return git_settings.read_settings(str(self.git_dir)) if self.is_simple else None
 
     def identity_known(self) -> bool:
         """True if author and committer are configured; git's guess by host does not count."""
-        settings = git_settings.read_settings(str(self.git_dir)) if self.is_simple else None
+        settings = self._settings()
         if settings and settings.person("AUTHOR") and settings.person("COMMITTER"):
             return True
         result = run(
@@ -163,7 +170,7 @@ class Repository:
 
     def user_addresses(self) -> frozenset[str]:
         """The e-mail addresses with which the user commits here; none where git knows nobody."""
-        settings = git_settings.read_settings(str(self.git_dir)) if self.is_simple else None
+        settings = self._settings()
         people = [settings and settings.person(role) for role in ("AUTHOR", "COMMITTER")]
         if not all(people):
             idents = (
