@@ -10,7 +10,7 @@ from pathlib import Path
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import branch_commits, git_files, locks
-from mdmem.repo.runner import READ_SECONDS, GitResult, literal_pathspecs, parse_paths, run
+from mdmem.repo.runner import READ_SECONDS, GitResult, literal_pathspecs, run
 from mdmem.repo.worktree import Identity, PathState, Repository, ignored
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -326,7 +326,7 @@ def _intend_to_add(
 ) -> list[FilePath]:
     if not paths:
         return []
-    tracked = set(parse_paths(repository.git("ls-files", "-z", "--", *literal_pathspecs(paths))))
+    tracked = repository.tracked(paths)
     new = [
         path for path in paths if path not in tracked and os.path.lexists(repository.folder / path)
     ]

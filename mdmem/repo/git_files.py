@@ -437,6 +437,14 @@ def known_paths(
         return None
 
 
+def indexed_paths(git_dir: str) -> set[bytes] | None:
+    """The paths of an index in which none is unmerged; None: ask git."""
+    try:
+        return set(_index_entries(read_bytes(f"{git_dir}/index") or b"")[0])
+    except (_NotSimpleError, ValueError):
+        return None
+
+
 def _read_both(
     git_dir: str, index_file: str, commit: CommitId
 ) -> tuple[dict[bytes, tuple[int, str]], dict[bytes, tuple[int, str]], tuple[bytes, ...]]:

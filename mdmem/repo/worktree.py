@@ -302,7 +302,7 @@ class Repository:
             raise RepositoryProblem(
                 "repository-busy", under_way, "Finish or abort it first (git status)."
             )
-        if not settled and self.git("ls-files", "-u", "-z"):
+        if not settled and self._indexed() is None and self.git("ls-files", "-u", "-z"):
             raise RepositoryProblem(
                 "repository-busy",
                 "the repository has unmerged files",
@@ -329,8 +329,16 @@ class Repository:
         )
         return [FilePath(line[3:].removeprefix(self.prefix)) for line in parse_paths(output)]
 
-    def tracked(self) -> set[FilePath]:
-        return set(parse_paths(self.git("ls-files", "-z")))
+    def tracked(self, paths: Sequence[FilePath] = ()) -> set[FilePath]:
+        """The tracked paths of the workspace; with `paths` at least those of them."""
+        if (indexed := self._indexed()) is None:
+            return set(parse_paths(self.git("ls-files", "-z", "--", *literal_pathspecs(paths))))
+        prefix = os.fsencode(self.prefix)
+        below = (path.removeprefix(prefix) for path in indexed if path.startswith(prefix))
+        return {FilePath(os.fsdecode(path)) for path in below}
+
+    def _indexed(self) -> set[bytes] | None:
+        return git_files.indexed_paths(str(self.git_dir)) if self.is_simple else None
 
     def read(self, commit: CommitId, paths: Sequence[FilePath]) -> dict[FilePath, bytes | None]:
         """The bytes of files in a commit; None where a file is not in it."""
