@@ -343,6 +343,7 @@ def test_nothing_outside_the_section_changes(
         assert own in edited.text[len(before) :]
 
 
+@pytest.mark.costly
 @given(
     sections_of(documents),
     st.sampled_from([BODY, *ADDITIONS]),

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import ast
 import re
+from pathlib import Path
+from typing import TypeGuard
 
 import pytest
-from program_source import PACKAGE, modules
+from program_source import PACKAGE, modules, nodes
 
 from mdmem.startup import late
 
@@ -39,8 +41,8 @@ def test_no_group_is_repeated_possessively():
     repeated = re.compile(r"\)(?:[*+?]|\{+[0-9,]*\}+)\+")
     found = [
         f"{path}:{node.lineno}"
-        for path, tree in modules().items()
-        for node in ast.walk(tree)
+        for path in modules()
+        for node in nodes(path)
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str | bytes)
         and repeated.search(
@@ -66,11 +68,10 @@ def test_no_module_compiles_a_pattern_while_it_is_loaded():
 def test_the_docs_list_every_place_that_loads_late():
     loading = {
         path.relative_to(PACKAGE).as_posix()
-        for path, tree in modules().items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef)
-        and path.parent.name != "startup"
-        and any(map(_loads, ast.walk(node)))
+        for path in modules()
+        if path.parent.name != "startup"
+        for node in nodes(path)
+        if _loads(node) and node.col_offset and _is_in_a_function(path, node)
     }
     listed = re.search(
         r"(?s)<!-- loaded late -->(.*?)\n\n",
@@ -84,7 +85,15 @@ def test_the_docs_list_every_place_that_loads_late():
     }
 
 
-def _loads(node: ast.AST) -> bool:
+def _is_in_a_function(path: Path, node: ast.AST) -> bool:
+    return any(
+        node in ast.walk(function)
+        for function in nodes(path)
+        if isinstance(function, ast.FunctionDef)
+    )
+
+
+def _loads(node: ast.AST) -> TypeGuard[ast.stmt | ast.expr]:
     return isinstance(node, ast.Import | ast.ImportFrom) or (
         isinstance(node, ast.Name) and node.id == "import_module"
     )

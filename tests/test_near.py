@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import near
+import pytest
 
 
+@pytest.mark.costly
 def test_modules_that_are_loaded_by_name_lead_to_tests_of_theirs():
     _, imports = near.imports_of_modules()
     for module, test in [
