@@ -12,6 +12,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -112,6 +113,20 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     number, count = map(int, config.getoption("part").split("/"))
     is_of_part = zlib.crc32(collection_path.name.encode()) % count == number % count
     return None if is_of_part or collection_path.is_dir() else True
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Have each worker of a whole run compile other test modules first: in a new clone all of them
+    would compile all, at the same time.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or session.config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return
+    names = sorted(path.stem for path in Path(__file__).parent.glob("test_*.py"))
+    start = len(names) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+    for name in (*names[start:], *names[:start]):
+        with suppress(Exception, pytest.skip.Exception):  # its collection tells
+            import_module(name)
 
 
 @pytest.hookimpl(tryfirst=True)
