@@ -24,6 +24,7 @@ from mdmem.cli.fast_parser import ADDED, COMMON, OPTIONAL_VALUES, CommandParamet
 from mdmem.cli.parameter_table import TABLE
 from mdmem.errors import UsageProblem
 from mdmem.folder import files
+from mdmem.memory import Memory
 from mdmem.model import Source
 
 pytestmark = pytest.mark.usefixtures("commands_built_once")
@@ -407,7 +408,7 @@ def test_everyday_commands_load_nothing_slow(
     world: World, repository: Path, words: tuple[str, ...], allowed: set[str], unneeded: set[str]
 ):
     at = desk(world, repository)
-    world.run(at.root, [sys.executable, "-m", "mdmem", "reindex"])
+    Memory(at.workspace).reindex()
     # No process brings the index up to date meanwhile.
     with files.lock(at.workspace.state / files.INDEX_LOCK, 1):
         for number in range(3):  # the first ones compile the patterns that the last one finds
