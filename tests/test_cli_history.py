@@ -310,6 +310,13 @@ class TestHistory:
             "Memory > Work > Employer",
         )
 
+    def test_of_all_a_section_that_is_back_has_only_what_is_new(self, year: Year):
+        year.on("2026-05-10", "edit-section", "Pets", "--delete", "--subtree")
+        year.on("2026-05-11", "remember", "a heron", "--section", "Pets", "--create")
+        newest = year.now("history", "-n", "1").out
+        assert newest.endswith("  MEMORY.md: Memory > Pets  + a heron\n")
+        assert year.now("history", "Pets", "-n", "1").out.endswith("  + a heron\n")
+
     def test_a_commit_that_states_two_things_has_two_rows(self, year: Year):
         git = year.shell.git
         git("checkout", "-q", "-b", "side")

@@ -813,6 +813,9 @@ class Trail:
 
     def _before(self, revision: Revision, rows: Mapping[int, SqlRow]) -> Revision | None:
         before = [parse_revision(rows[number]) for number in revision.previous if number in rows]
+        gone = {each.ended for each in before} - {None, revision.begun}
+        if gone and gone - {parse_revision(row).begun for row in rows.values()}:
+            return None  # the section was removed, and is back
         return next(
             (each for each in reversed(before) if each.text != revision.text),
             before[-1] if before else None,
