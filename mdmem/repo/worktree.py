@@ -484,8 +484,8 @@ class Repository:
         return run(self.folder, ["merge-base", "--is-ancestor", commit, "HEAD"]).status == 0
 
     def commit_named(self, reference: str) -> CommitId | None:
-        # No name has control characters, and no process takes NUL or half a surrogate pair.
         """The commit that git knows by this name; None where there is none."""
+        # No name has control characters, and no process takes NUL or half a surrogate pair.
         if not reference.isprintable():
             return None
         result = run(
