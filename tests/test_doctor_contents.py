@@ -156,7 +156,7 @@ def test_a_secret_in_history(desk: Desk):
     commit = leak(desk, "memory/a.md", f"# A\n\n- x\n\n- {TOKEN}\n")
     findings = examine(desk)
     assert [each for each in findings if each.check == "secrets"] == [
-        Finding(check="secrets", level=Level.OK, message="none in the memory files")
+        Finding(check="secrets", level=Level.OK, message="none found in the memory files")
     ]
     (finding,) = (each for each in findings if each.check == "history")
     assert (finding.level, finding.message) == (

@@ -169,7 +169,7 @@ def check_secrets(inspection: Inspection) -> Iterator[Finding]:
                 ),
             )
     if not total:
-        yield Finding(check="secrets", level=Level.OK, message="none in the memory files")
+        yield Finding(check="secrets", level=Level.OK, message="none found in the memory files")
 
 
 def check_history(inspection: Inspection) -> Iterator[Finding]:
@@ -196,7 +196,7 @@ def check_history(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(
             check="history",
             level=Level.OK,
-            message=f"no secrets in {number_of(len(commits), 'commit')}",
+            message=f"no secrets found in {number_of(len(commits), 'commit')}",
         )
     for (kind, _), of_secret in list(locations.items())[:_MOST_NAMED]:
         more = f", the first of {len(of_secret)} places" if len(of_secret) > 1 else ""
