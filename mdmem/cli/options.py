@@ -355,7 +355,7 @@ Subtree = Annotated[
         "--subtree",
         help=(
             "Include its subsections in what is removed, replaced or searched; --expect then"
-            " takes the tree_etag."
+            " takes the tree_etag (mdmem show SECTION --json)."
         ),
     ),
 ]

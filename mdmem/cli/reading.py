@@ -172,8 +172,8 @@ def history(
     """Show how a section or a fact changed.
 
     For a section: every change, newest first. For a fact: what it replaced and what replaced it,
-    oldest first. Without either: the newest commits to the file, or to all memory. For forgotten
-    log entries: mdmem changes.
+    oldest first. Without either: the newest commits to the file, or to all memory. mdmem changes
+    also has forgotten log entries, which lists of commits leave out.
     """
     by_commit = not (words or call.as_json)
     request = ShowHistory(
