@@ -3,9 +3,9 @@ benchmarks/other_measure.py SETS [NAME…]`.
 
 SETS is the folder that `other_texts.py` or `more_texts.py` wrote. For each set R@10 and MRR@10 in
 percent of a plain BM25 and of the ranking as it is, and the difference in R@10 with its 95 %
-interval (paired bootstrap over questions). `below` marks a set where the whole interval lies below zero. `crowd`
-tells how related the hits are: of the first eight by the ranking, the percentage with another of
-them within two lines.
+interval (paired bootstrap over questions). `below` marks a set where the whole interval lies below
+zero. `crowd` tells how related the hits are: of the first eight by the ranking, the percentage with
+another of them within two lines.
 
 The plain BM25 knows stems (by the language at the end of the set's name), stop words and headings:
 one field of the words of an entry, of the headings above it and of the file's name, with pairs of

@@ -115,7 +115,8 @@ def test_a_key_is_its_fact_with_the_value(at: Desk):
     plan = memory(at).plan_purge(Purge("phone"))
     assert plain(plan.notices[0]) == (
         f"The word given is the key of the fact {current}: only that fact is purged, not the word"
-        " elsewhere. To purge this text everywhere, give it as a list item, which is not a key: forget"
+        " elsewhere. To purge this text everywhere, give it as a list item, which is not a key:"
+        " forget"
         " (purge) '- phone'"
     )
     done = memory(at).purge(Purge("phone"))

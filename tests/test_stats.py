@@ -267,7 +267,8 @@ def test_the_tour_shows_what_is_shown():
 class TestShown:
     def test_searches(self):
         assert figures.searches_text(FOUND, colour=False).splitlines() == [
-            "week      searches  no hit    ms  hits  first  spread  age  #: found, .: nothing; full width: 40",
+            "week      searches  no hit    ms  hits  first  spread  age"
+            "  #: found, .: nothing; full width: 40",
             "2026-W08        40      0%  12.3   8.0   7.50    0.42   30  ####################",
             "2026-W09         0       -     -     -      -       -    -",
             "2026-W10        30     50%   9.0   0.5   3.00    0.10    2  #######........",
