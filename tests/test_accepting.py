@@ -196,7 +196,7 @@ def test_an_overtaken_part_is_refused_unless_it_is_taken_anyway(
 
 def test_an_overtaken_part_of_which_nothing_stands() -> None:
     error = overtaken(PartTaking("0123abcd", stated()), None)
-    assert error.hint.startswith("Now there: nothing\nProposed: nothing\n")
+    assert error.hint.startswith("Now there: nothing\nProposed: to remove it\n")
 
 
 def test_what_takes_an_overtaken_part_can_be_pasted() -> None:

@@ -49,6 +49,18 @@ def test_the_text(at: Shell) -> None:
     assert at.run("reject", "3").out.startswith("rejected item 3: plays the cello (commit ")
 
 
+def test_the_text_of_a_rejected_removal(at: Shell) -> None:
+    at.run("forget", "employer: Stripe", "--propose", "--actor", "bot")
+    number = next(
+        str(each["number"])
+        for each in items(at)
+        if "employer: Stripe" in str(each) and "delete" in str(each)
+    )
+    assert at.run("reject", number).out.startswith(
+        f"rejected item {number}: removal of employer: Stripe (commit "
+    )
+
+
 def test_the_json(at: Shell) -> None:
     answer = at.run("accept", "2b", "--json").answer
     assert list(answer) == [
@@ -102,7 +114,7 @@ def test_an_outdated_removal_needs_anyway(shell: Shell) -> None:
     assert "mdmem accept 1 --anyway" in done.err
     assert "- home: Bergen\n" in (shell.folder / "MEMORY.md").read_text()
     assert shell.run("accept", "1", "--anyway").out.startswith(
-        "accepted item 1: home: Oslo (commit "
+        "accepted item 1: removal of home: Oslo (commit "
     )
     assert "home" not in (shell.folder / "MEMORY.md").read_text()
 

@@ -1027,6 +1027,12 @@ def test_a_file_without_headings(shell: Shell, words: tuple[str, ...], hint: str
     assert shell.run(*words, *given).err == f"mdmem: no section 'Facts'\nhint: {hint}\n"
 
 
+def test_nobody_is_told_to_create_what_is_to_go(shell: Shell):
+    shell.write("MEMORY.md", "only text\n")
+    failed = shell.run("edit-section", "Facts", "--delete")
+    assert failed.err == "mdmem: no section 'Facts'\nhint: MEMORY.md has no headings.\n"
+
+
 def test_the_hint_shows_the_text_that_was_not_found(shell: Shell):
     shell.write("MEMORY.md", "before\n\n# Two\n\n- a\n\n# Two\n\n- b\n\n## My servers\n\n- c\n")
     for words, shown in [

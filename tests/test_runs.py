@@ -134,7 +134,8 @@ class TestRun:
 
     def test_a_digest_by_hand_is_recorded_too(self, shell: Shell, tmp_path: Path):
         path = write_session(tmp_path, *TALK)
-        shell.run("digest", str(path), "--dry-run")
+        tried = shell.run("digest", str(path), "--dry-run")
+        assert tried.err == "mdmem: a dry run: nothing was written\n"
         assert not (state(shell) / steps.RUNS_NAME).exists()
         shell.run("digest", str(path))
         assert [(line["step"], line["entries"]) for line in lines(shell)] == [("digest", 2)]

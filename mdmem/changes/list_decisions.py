@@ -220,7 +220,7 @@ def _is_forced(
         "overtaken",
         f"{choice.name} is outdated: its target has changed since it was"
         f" {'proposed' if is_as_listed else 'listed'}",
-        f"Now there: {view.standing or 'nothing'}\nProposed: {view.new or 'nothing'}\n"
+        f"Now there: {view.standing or 'nothing'}\nProposed: {view.new or 'to remove it'}\n"
         f"To accept it anyway: {verb('accept')} {choice.name} {field_name('anyway')}",
         part=view.name,
         standing=view.standing,

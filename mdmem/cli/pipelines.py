@@ -125,6 +125,7 @@ def digest(
     return Answer(
         pipelines.digest_json(result),
         pipelines.digest_text(result),
+        ("a dry run: nothing was written",) if dry_run else (),
         status=1 if result.failed else 0,
     )
 

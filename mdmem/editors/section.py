@@ -17,7 +17,7 @@ from mdmem.editors.outline import (
 )
 from mdmem.errors import SectionProblem, TextProblem, UsageProblem
 from mdmem.model import Op, SectionPath
-from mdmem.model.writes import Action, EditSection
+from mdmem.model.writes import PLACING, Action, EditSection
 from mdmem.startup.records import dataclass
 from mdmem.text.addresses import create_remedy, find_section, join_path, matching_sections
 from mdmem.text.document import (
@@ -76,9 +76,8 @@ def edit(document: Document, change: EditSection) -> EditResult:
         )
     if change.create and not matching_sections(document, change.section) and change.expect is None:
         return create(document, change)
-    section = find_section(
-        document, change.section, change.nth, file=change.file, remedy=create_remedy()
-    )
+    remedy = create_remedy() if change.action in PLACING else ""
+    section = find_section(document, change.section, change.nth, file=change.file, remedy=remedy)
     if change.after is not None and section.start < find_section(document, change.after).tree_end:
         raise UsageProblem(
             f"{join_path(section.path)!r} already exists, and is not after {change.after!r}",

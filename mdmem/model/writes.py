@@ -78,7 +78,7 @@ class Action(StrEnum):
     DELETE = "delete"
 
 
-_PLACING = (Action.BODY, Action.APPEND, Action.PREPEND)
+PLACING = (Action.BODY, Action.APPEND, Action.PREPEND)
 """Actions for a section that does not exist yet, and for the text before the first heading."""
 
 
@@ -100,8 +100,8 @@ class EditSection:
 
     def __post_init__(self) -> None:
         creates = self.create or self.after is not None
-        if creates and self.action not in _PLACING:
-            names = ("create", "after", *(action.value for action in _PLACING))
+        if creates and self.action not in PLACING:
+            names = ("create", "after", *(action.value for action in PLACING))
             create, after, body, append, prepend = map(wording.field, names)
             raise UsageProblem(f"{create} and {after} go with {body}, {append} and {prepend}")
         if self.section is None and (

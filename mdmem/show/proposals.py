@@ -346,7 +346,8 @@ def _numbered_text(each: DecidedItem) -> str:
 
 def _short_text(part: PartView) -> str:
     is_section = part.op is PartOp.SECTION
-    return shown_line(join_path(part.section) if is_section else part.new or part.old or "")
+    text = shown_line(join_path(part.section) if is_section else part.new or part.old or "")
+    return f"removal of {text}" if part.op is PartOp.DELETE else text
 
 
 def list_decision_notes(decision: ListDecision, accepts: bool) -> tuple[str, ...]:

@@ -98,11 +98,11 @@ def _edit_section(
 
 def overtaken(change: PartTaking, standing: str | None) -> ProposalProblem:
     view = change.part.view
-    now = standing or "nothing"
+    now, proposed = standing or "nothing", view.new or "to remove it"
     message = f"{view.name} is outdated: its target has changed since it was proposed"
     words = shlex.join((change.proposal, view.name))
     command = f"{verb('accept')} {words} {field('anyway')}"
-    hint = f"Now there: {now}\nProposed: {view.new or 'nothing'}\nTo accept it anyway: {command}"
+    hint = f"Now there: {now}\nProposed: {proposed}\nTo accept it anyway: {command}"
     return ProposalProblem(
         "overtaken", message, hint, part=view.name, standing=standing, proposed=view.new
     )
