@@ -138,6 +138,17 @@ def spelt(draw: st.DrawFn, parameter: CommandParameter) -> list[str]:
     return [attached] if is_joined else [flag, value]
 
 
+@pytest.mark.parametrize("name", TABLE)
+def test_what_is_not_given_is_what_typer_makes_of_it(name: str):
+    needed = [
+        word
+        for parameter in PARAMETERS[name]
+        if parameter.required
+        for word in (*parameter.flags[:1], "1")
+    ]
+    assert same([name, *needed])
+
+
 @st.composite
 def plain(draw: st.DrawFn) -> list[str]:
     """The words of a call that is right."""

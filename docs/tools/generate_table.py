@@ -75,6 +75,8 @@ def row(parameter: Any) -> str:
         if parameter.param_type_name == "option"
         else ""
     )
+    if takes is float and default is not None:
+        default = float(default)  # as Typer makes it
     default_value = (
         f"{takes.__name__}.{default.name}" if isinstance(default, Source) else repr(default)
     )

@@ -394,7 +394,7 @@ TABLE: ParameterTable = {
     ),
     "sync": (
         ("dry_run", ("--dry-run",), bool, False, False),
-        ("wait", ("--wait",), float, 60, False),
+        ("wait", ("--wait",), float, 60.0, False),
         ("all_files", ("--all",), bool, False, False),
         ("join", ("--join",), bool, False, False),
         ("purge", ("--purge",), bool, False, False),
