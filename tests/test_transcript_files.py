@@ -14,6 +14,7 @@ from mdmem.transcripts.files import (
     Scope,
     find_files,
     read_file,
+    read_head,
     recent_prompts,
     searched_folders,
 )
@@ -192,6 +193,27 @@ class TestReading:
         transcript = read_file(str(path))
         assert transcript is not None
         assert transcript.project == "/home/u/work"
+
+    @pytest.mark.parametrize(
+        ("name", "session"),
+        [("one", "one"), ("a\n b", "a b"), (os.fsdecode(b"a\xff"), "a?")],
+    )
+    def test_a_session_without_an_id_has_the_name_of_its_file(
+        self, tmp_path: Path, name: str, session: str
+    ):
+        path = tmp_path / f"{name}.jsonl"
+        message = {"type": "message", "role": "user", "content": [{"text": "one"}]}
+        item = json.dumps({"type": "response_item", "payload": message}).encode() + b"\n"
+        path.write_bytes(b'{"type": "session_meta", "payload": {}}\n' + item)
+        first = read_file(str(path))
+        assert first is not None
+        with path.open("ab") as file:
+            file.write(item)
+        second, head = read_file(str(path), first.next_start), read_head(str(path))
+        assert second is not None
+        assert second.next_start is not None
+        assert head is not None
+        assert {first.session, second.session, second.next_start.session, head.session} == {session}
 
     def test_an_unknown_format_is_named(self, home: Path):
         with pytest.raises(TranscriptProblem, match="format"):

@@ -95,9 +95,7 @@ def read_file(
             transcript = reading.read(data, None, owners)
             if transcript and start and not reading.was_rewritten(data, start):
                 transcript = replace(transcript, after_line=start.read_line)
-    if transcript is None or transcript.project is not None:
-        return transcript
-    return replace(transcript, project=_project_of(_CLIENTS[transcript.client], Path(path)))
+    return None if transcript is None else _completed(transcript, Path(path))
 
 
 def has_line(path: str, number: int, line_hash: str) -> bool:
@@ -119,7 +117,8 @@ def read_head(path: str) -> TranscriptHead | None:
         return None
     client, header = found
     project = header.project or _project_of(client, Path(path))
-    return TranscriptHead(client.name, header.session or "", project, header.started)
+    session = header.session or _session_of(Path(path))
+    return TranscriptHead(client.name, session, project, header.started)
 
 
 def recent_prompts(path: str, most: int) -> list[str]:
@@ -247,6 +246,25 @@ def _file(path: str, stat: os.stat_result) -> TranscriptFile:
 
 def _real_path(entry: os.DirEntry[str]) -> str:
     return os.path.realpath(entry.path) if entry.is_symlink() else entry.path
+
+
+def _completed(transcript: Transcript, path: Path) -> Transcript:
+    """With what its records do not tell, but its path does."""
+    if transcript.project is None:
+        client = _CLIENTS[transcript.client]
+        transcript = replace(transcript, project=_project_of(client, path))
+    if transcript.session:
+        return transcript
+    session, start = _session_of(path), transcript.next_start
+    return replace(
+        transcript, session=session, next_start=start and replace(start, session=session)
+    )
+
+
+def _session_of(path: Path) -> str:
+    """The file's name, on one line: a name of a session goes into commit messages."""
+    name = path.stem.encode("utf-8", "replace").decode()
+    return " ".join(name.split())
 
 
 def _project_of(client: Client, path: Path) -> str | None:
