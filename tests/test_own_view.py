@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_table import ROWS, SEEN, UNSEEN, WORD
 from commandline import commands_built_once as commands_built_once
 from conftest import World, keep_from_background, sealed_world
 from dreams import settings
 from workspaces import Desk, desk, match_index
 
 from mdmem.cli import main
-from mdmem.cli.commands import COMMANDS
 from mdmem.errors import SectionProblem
 from mdmem.mcp.door import Door
 from mdmem.mcp.tools import FILE_URI, TOOLS
@@ -36,8 +36,6 @@ from mdmem.proposals import branches, reading
 
 NOW = "2026-03-05T10:00:00"
 SEED = "# Memory\n\n## Facts\n\n- home: Oslo\n- likes tea\n\n## Work\n\nThe office is at the harbour.\n"
-WORD = "zebra"
-"""It is in all that is proposed, and in nothing else."""
 WRITES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("memory_remember", {"text": f"has a {WORD}", "section": "Facts", "tags": [WORD]}),
     ("memory_remember", {"text": f"{WORD} street", "key": "home", "section": "Facts"}),
@@ -106,7 +104,6 @@ def parts(at: Desk) -> dict[str, str | None]:
 
 # Who sees what.
 
-SEEN, UNSEEN = True, False
 TOOL_READS: Mapping[str, list[tuple[dict[str, Any], bool]]] = {
     "memory_get": [
         ({"name": "Facts"}, SEEN),
@@ -177,50 +174,9 @@ def test_the_memory_tool(at: Desk, path: str, word: str) -> None:
     assert word not in other.replace(path, "")
 
 
-COMMAND_READS: Mapping[str, list[tuple[str, bool]]] = {
-    "search": [(WORD, SEEN), ("home", SEEN), (f"{WORD} --history", UNSEEN), ("tea --json", UNSEEN)],
-    "show": [("Facts", SEEN), ("home", SEEN), ("memory/zoo.md", SEEN), ("MEMORY.md", SEEN)],
-    "outline": [("memory/tasks.md", SEEN), ("--json", SEEN)],
-    "facts": [
-        ("", SEEN),
-        ("--key home", SEEN),
-        ("--section facts", SEEN),
-        ("--file ./MEMORY.md", SEEN),
-        (f"--tag '#{WORD.upper()}'", SEEN),
-        ("--section work", UNSEEN),
-        ("--all", UNSEEN),
-    ],
-    "recall": [(f"--tag {WORD}", SEEN)],
-    "task show": [(f"'{WORD} house'", SEEN)],
-    "tags": [("", UNSEEN)],
-    "context": [("tea", UNSEEN)],
-    "history": [("Facts", UNSEEN), ("", UNSEEN)],
-    "changes": [("", UNSEEN)],
-    "trends": [("", UNSEEN)],
-    "blame": [("Facts", UNSEEN)],
-    "when": [("tea", UNSEEN)],
-    "conflicts": [("", UNSEEN)],
-    "status": [("", UNSEEN)],
-    "check": [("", UNSEEN)],
-}
-NOT_MEMORY = {
-    *("init", "help", "log", "remember", "edit-section", "forget", "revert", "save", "task start"),
-    *("task note", "task done", "sessions", "digest", "dream", "flush", "mcp", "memory-tool"),
-    *("plugin", "agent-hook", "contradicts", "redact", "doctor", "reindex", "hooks install"),
-    *("hooks uninstall", "hooks status", "server status", "server stop", "merge-driver", "run"),
-    *("schedule", "stats", "sync", "page"),
-    # what is proposed, by whomever: for the person who decides
-    *("review", "proposals", "accept", "reject", "propose"),
-}
-
-
-def test_each_command_has_its_rows() -> None:
-    assert {*COMMAND_READS, *NOT_MEMORY} == set(COMMANDS)
-
-
 @pytest.mark.parametrize(
     ("name", "words", "seen"),
-    [(name, *row) for name, rows in COMMAND_READS.items() for row in rows],
+    [(name, *call) for name, row in ROWS.items() for call in row.own],
     ids=repr,
 )
 def test_the_command_line(

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import date
-from enum import Enum
 from functools import partial
 from inspect import getmembers
 from io import BytesIO, TextIOWrapper
@@ -22,6 +21,17 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from command_table import (
+    A_DOOR,
+    LOGGED,
+    NO_WRITE,
+    PROPOSED,
+    REFUSED,
+    TODAY,
+    YESTERDAY,
+    Fate,
+)
+from command_table import ROWS as COMMAND_ROWS
 from commandline import commands_built_once as commands_built_once
 from conftest import World, sealed_world
 from dreams import Said, digested, settings
@@ -63,13 +73,12 @@ from mdmem.model.writes import (
 )
 from mdmem.proposals import branches
 
-NOW, TODAY = "2026-03-05T10:00:00", "memory/2026-03-05.md"
+NOW = "2026-03-05T10:00:00"
 AGENT = "mcp/x"
 SEED = (
     "# Memory\n\n## Facts\n\n- home: Oslo\n- likes tea\n- it rained\n\n"
     "## Work\n\nThe office is at the harbour.\n\n- employer: Stripe\n- employer: Figma\n"
 )
-YESTERDAY = "memory/2026-03-04.md"
 FILES = {
     "MEMORY.md": SEED,
     YESTERDAY: "# 2026-03-04\n\n## 09:00\n\n- it rained\n- the key is under the mat\n",
@@ -83,26 +92,6 @@ PROPOSING = {
     "in one workspace": ('[in."{root}"]\nwrite = "propose"', ""),
     "by the workspace": ('write = "apply"', "agents_propose = true"),
 }
-
-
-class Fate(Enum):
-    """What becomes of a write by an agent that proposes."""
-
-    PROPOSED = "proposed"
-    LOGGED = "logged"
-    REFUSED = "not-allowed"
-    APPEND_ONLY = "append-only"
-    IN_PLACE = "supersede-in-place"
-    BAD_PATH = "bad-path"
-    EXISTS = "file-exists"
-    NO_WRITE = "no write"
-    """Nothing of memory is written, by whomever."""
-    A_DOOR = "a door"
-    """Not carried out: a server or a hook that has a table of its own, or no work on memory."""
-
-
-PROPOSED, LOGGED, REFUSED = Fate.PROPOSED, Fate.LOGGED, Fate.REFUSED
-NO_WRITE, A_DOOR = Fate.NO_WRITE, Fate.A_DOOR
 
 
 @pytest.fixture(scope="session")
@@ -187,107 +176,15 @@ def check(at: Desk, before: Seen, fate: Fate, text: str) -> None:
 
 # The command line.
 
-CLI: Mapping[str, list[tuple[str, Fate]]] = {
-    "init": [(".", REFUSED), ("--agents AGENTS.md", REFUSED), ("--shared", REFUSED)],
-    "status": [("", NO_WRITE)],
-    "help": [("errors", NO_WRITE)],
-    "log": [
-        ("'the sun shone'", LOGGED),
-        ("'it was warm' --fact --date 2026-03-04", LOGGED),
-        ("'it shone' --supersedes 'the key is under the mat'", LOGGED),
-        ("'likes coffee' --supersedes 'likes tea'", Fate.IN_PLACE),
-        ("'it snowed' --supersedes 'it rained'", Fate.IN_PLACE),
-        ("'the sun shone' --propose", PROPOSED),
-    ],
-    "remember": [
-        ("'has a cat' --section Facts", PROPOSED),
-        ("'Bergen' --key home --section Facts", PROPOSED),
-        ("'has a dog' --section Facts --supersedes 'likes tea'", PROPOSED),
-        ("--from 'the key is under the mat' --section Facts", PROPOSED),
-        ("'has a dog' --section Facts --propose", PROPOSED),
-        ("'a roof' --file memory/new.md --create", PROPOSED),
-        ("'a roof' --file README.md --create", REFUSED),
-        ("'a roof' --file memory/2026-03-05.md", Fate.APPEND_ONLY),
-    ],
-    "edit-section": [
-        ("Facts --append '- has a cat'", PROPOSED),
-        ("Facts --prepend 'All of them.'", PROPOSED),
-        ("Facts --body '- has a cat'", PROPOSED),
-        ("Facts --replace tea --with coffee", PROPOSED),
-        ("Facts --rename Truths", PROPOSED),
-        ("Facts --delete", PROPOSED),
-        ("Pets --body '- a cat' --create", PROPOSED),
-        ("--preamble --append 'Of Ada.'", PROPOSED),
-        ("Goals --file README.md --body text --create", REFUSED),
-        (f"09:00 --file {YESTERDAY} --append '- it shone'", LOGGED),
-        (f"09:00 --file {YESTERDAY} --delete", Fate.APPEND_ONLY),
-        (f"09:00 --file {YESTERDAY} --append '- it' --supersedes 'likes tea'", PROPOSED),
-    ],
-    "forget": [
-        ("'likes tea'", PROPOSED),
-        ("'two floors' --file memory/house.md", PROPOSED),
-        ("'the key is under the mat'", PROPOSED),
-        (f"'the key is under the mat' --file {YESTERDAY}", PROPOSED),
-        ("'likes tea' --all", REFUSED),
-        ("'likes tea' --purge --yes", REFUSED),
-    ],
-    "revert": [("HEAD", REFUSED)],
-    "save": [("", REFUSED)],
-    "task start": [("Paint white", PROPOSED)],
-    "task note": [("Move 'half is done'", PROPOSED)],
-    "task done": [("Move moved", REFUSED)],
-    "task show": [("Move", NO_WRITE)],
-    "search": [("tea", NO_WRITE)],
-    "show": [("Facts", NO_WRITE)],
-    "outline": [("", NO_WRITE)],
-    "facts": [("", NO_WRITE)],
-    "recall": [("--tag ops", NO_WRITE)],
-    "tags": [("", NO_WRITE)],
-    "context": [("tea", NO_WRITE)],
-    "sessions": [("", NO_WRITE)],
-    "digest": [("'{transcript}'", LOGGED)],
-    "dream": [("", NO_WRITE), ("--propose", NO_WRITE), ("--apply", REFUSED)],
-    "flush": [("--check --tokens 9 --cycle 1 --window 200000", NO_WRITE)],
-    "mcp": [("", A_DOOR)],
-    "memory-tool": [("", A_DOOR)],
-    "plugin": [("", NO_WRITE)],
-    "agent-hook": [("", A_DOOR)],
-    "review": [("", NO_WRITE), ("--apply", REFUSED)],
-    "proposals": [("", NO_WRITE), ("{proposal}", NO_WRITE)],
-    "accept": [("{proposal}", REFUSED), ("--all", REFUSED)],
-    "reject": [("{proposal}", REFUSED), ("--section Facts", REFUSED)],
-    "propose": [("feature", PROPOSED)],
-    "page": [("", A_DOOR)],
-    "history": [("Facts", NO_WRITE)],
-    "changes": [("", NO_WRITE)],
-    "blame": [("Facts", NO_WRITE)],
-    "when": [("tea", NO_WRITE)],
-    "conflicts": [("", NO_WRITE), ("--resolve 'home: Oslo' 'likes tea'", REFUSED)],
-    "contradicts": [("'home: Oslo' 'likes tea'", REFUSED)],
-    "check": [("", NO_WRITE)],
-    "redact": [("", NO_WRITE)],
-    "sync": [("", NO_WRITE), ("--join", REFUSED), ("--purge", REFUSED)],
-    "doctor": [("", NO_WRITE), ("--fix", NO_WRITE)],
-    "reindex": [("--full", NO_WRITE)],
-    "hooks install": [("", NO_WRITE)],
-    "hooks uninstall": [("", NO_WRITE)],
-    "hooks status": [("", NO_WRITE)],
-    "server status": [("", A_DOOR)],
-    "server stop": [("", A_DOOR)],
-    "merge-driver": [("", A_DOOR)],
-    "run": [("", NO_WRITE)],
-    "schedule": [("", NO_WRITE)],
-    "stats": [("", NO_WRITE)],
-    "trends": [("", NO_WRITE)],
-}
-ROWS = [(name, words, fate) for name, rows in CLI.items() for words, fate in rows]
+ROWS = [(name, *call) for name, row in COMMAND_ROWS.items() for call in row.fates]
 WRITING = [row for row in ROWS if row[2] not in (NO_WRITE, A_DOOR)]
 """What a person would have written with; in an agent's hands none of it changes memory."""
 BY_ACTOR = {name for name, _, _ in WRITING} - {"init", "digest", "dream", "sync"}
 
 
 def test_each_command_has_its_rows() -> None:
-    assert list(CLI) == list(COMMANDS)
+    assert list(COMMAND_ROWS) == list(COMMANDS)
+    assert all(row.fates for row in COMMAND_ROWS.values())
 
 
 Run = Callable[..., tuple[int, str, str]]
@@ -337,11 +234,11 @@ def test_no_command_writes_past_it(
 
 
 @pytest.mark.parametrize("setting", [name for name in PROPOSING if name != "for one agent"])
-@pytest.mark.parametrize("name", [name for name in CLI if name in BY_ACTOR])
+@pytest.mark.parametrize("name", [name for name in COMMAND_ROWS if name in BY_ACTOR])
 def test_no_actor_writes_past_it(at: Desk, run: Run, name: str, setting: str) -> None:
     """One row of each command that writes: what becomes of a write does not hang on the door."""
     set_up(at, setting)
-    for words, fate in CLI[name]:
+    for words, fate in COMMAND_ROWS[name].fates:
         if fate in (PROPOSED, LOGGED, REFUSED):
             check_command(at, run, (name, words, fate), "--actor", AGENT)
             break
