@@ -200,19 +200,8 @@ def failure_json(
         "error": failure.code,
         "message": translate(secrets.redact(failure.message)),
         "hint": translate(secrets.redact(failure.hint)),
-        **_without_secrets(failure.details),
+        **secrets.redact_values(failure.details),
     }
-
-
-def _without_secrets(value: Any) -> Any:
-    match value:
-        case str():
-            return secrets.redact(value)
-        case list() | tuple():
-            return [_without_secrets(each) for each in value]
-        case Mapping():
-            return {name: _without_secrets(each) for name, each in value.items()}
-    return value
 
 
 def attempt(

@@ -11,8 +11,9 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from re import Match, Pattern
+from typing import Any
 
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
@@ -477,3 +478,15 @@ def redact(text: str, *, strict: bool = False) -> str:
         parts += [text[end : secret.start], f"{REDACTED}{secret.kind}]"]
         end = secret.end
     return "".join([*parts, text[end:]])
+
+
+def redact_values(value: Any) -> Any:
+    """A JSON value with the secrets of all its texts replaced, as by `redact`."""
+    match value:
+        case str():
+            return redact(value)
+        case list() | tuple():
+            return [redact_values(each) for each in value]
+        case Mapping():
+            return {name: redact_values(each) for name, each in value.items()}
+    return value

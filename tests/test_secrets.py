@@ -12,7 +12,16 @@ from conftest import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mdmem.secrets import ALLOW_COMMENT, RULES, SHORTEST_TOKEN, Rule, _entropy, find, redact
+from mdmem.secrets import (
+    ALLOW_COMMENT,
+    RULES,
+    SHORTEST_TOKEN,
+    Rule,
+    _entropy,
+    find,
+    redact,
+    redact_values,
+)
 
 _RANDOM = Random(20260305)
 CPU_LIMIT = 0.75
@@ -586,3 +595,13 @@ def test_as_formatters_of_markdown_write_it(template: str):
 def test_other_backslashes_hide_and_show_nothing(text: str):
     assert find(text) == ()
     assert redact(text) == text
+
+
+def test_all_texts_of_a_json_value_are_redacted():
+    token = f"ghp_{'a1B2c3D4e5F6' * 3}"
+    value = {"rows": [{"text": f"it is {token}", "line": 3}, (token, None)], "more": True}
+    hidden = "[REDACTED:github-token]"
+    assert redact_values(value) == {
+        "rows": [{"text": f"it is {hidden}", "line": 3}, [hidden, None]],
+        "more": True,
+    }
