@@ -1,4 +1,4 @@
-"""Transcripts of four clients, read into messages."""
+"""Transcripts of all clients, read into messages."""
 
 import json
 from collections.abc import Iterable
