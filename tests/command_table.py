@@ -1,11 +1,30 @@
-"""How each command writes, reads and prints memory: a row a command, for `test_write_policy`,
-`test_own_view` and `test_pool_leaks`.
+"""How each command writes, reads and prints memory, and what becomes of each record of a write: the
+tables of `test_write_policy`, `test_own_view` and `test_pool_leaks`.
 """
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
+from mdmem.changes.write_policy import Asked
+from mdmem.model.writes import (
+    Action,
+    Contradict,
+    CreateFile,
+    EditSection,
+    Forget,
+    InsertText,
+    Log,
+    MovePath,
+    Remember,
+    ReplaceText,
+    Resolve,
+    Revert,
+    WriteOptions,
+)
+
+AGENT = "mcp/x"
+OPTIONS = WriteOptions(actor=AGENT)
 TODAY, YESTERDAY = "memory/2026-03-05.md", "memory/2026-03-04.md"
 WORD = "zebra"
 """A word in all that an agent has proposed, and in nothing else."""
@@ -385,3 +404,18 @@ ROWS: Mapping[str, Row] = {
         printing=[()],
     ),
 }
+
+RECORDS: Mapping[type, tuple[Asked, Fate]] = {
+    EditSection: (EditSection("Facts", Action.APPEND, "- a cat", options=OPTIONS), PROPOSED),
+    Log: (Log("the sun shone", options=OPTIONS), LOGGED),
+    Remember: (Remember("has a cat", section="Facts", options=OPTIONS), PROPOSED),
+    Forget: (Forget("likes tea", options=OPTIONS), PROPOSED),
+    Revert: (Revert("HEAD", options=OPTIONS), REFUSED),
+    Contradict: (Contradict("home: Oslo", "likes tea", OPTIONS), REFUSED),
+    Resolve: (Resolve("home: Oslo", "likes tea", OPTIONS), REFUSED),
+    CreateFile: (CreateFile("memory/cats.md", "# Cats\n\n- Miez\n", OPTIONS), PROPOSED),
+    ReplaceText: (ReplaceText("MEMORY.md", "tea", "coffee", OPTIONS), PROPOSED),
+    InsertText: (InsertText("MEMORY.md", 5, "- a cat", OPTIONS), PROPOSED),
+    MovePath: (MovePath("memory/house.md", None, OPTIONS), REFUSED),
+}
+"""Records by the agent that proposes, and what becomes of them."""

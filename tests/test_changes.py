@@ -1,4 +1,4 @@
-"""Changes at large: the verbs of events, the texts that an edit brings in, days in words, and what
+"""Changes at large: the verbs of events, days in words, and what
 a commit states.
 """
 
@@ -28,7 +28,7 @@ from mdmem.model.writes import (
 )
 from mdmem.text.document import parse
 from mdmem.text.facts import fact_id
-from mdmem.verbs import FileEdit, require_writable, verb_of
+from mdmem.verbs import require_writable
 from mdmem.verbs.superseding import edit_text
 
 
@@ -46,21 +46,6 @@ def message(at: Desk) -> str:
 def test_events_have_the_names_of_the_commands(kind: type[Change]) -> None:
     name = event_name(object.__new__(kind))
     assert name in COMMANDS or (kind, name) == (Resolve, "conflicts-resolve")
-
-
-NEW_TEXTS: list[tuple[FileEdit, list[str]]] = [
-    (append("x"), ["x"]),
-    (EditSection("Work", Action.REPLACE, "old", "new"), ["new"]),
-    (Log("x", more=("y",)), ["x", "y"]),
-    (Remember("x", key="k"), ["k", "x"]),
-    (Remember("x"), ["", "x"]),
-    (Forget("x"), []),
-]
-
-
-@pytest.mark.parametrize(("edit", "texts"), NEW_TEXTS)
-def test_the_texts_that_an_edit_brings_in(edit: FileEdit, texts: list[str]) -> None:
-    assert list(verb_of(edit).new_texts(edit)) == texts
 
 
 class TestDays:

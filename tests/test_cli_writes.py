@@ -4,7 +4,9 @@ import re
 
 import pytest
 from commandline import WRITE, Shell
+from workspaces import STATE
 
+from mdmem import events
 from mdmem.text.facts import fact_id
 
 WRITES = [
@@ -95,6 +97,8 @@ class TestWrites:
         assert done.err.removesuffix(weaker) == (pending if "MEMORY.md" in line else "")
         assert "A  staged.txt\n" in shell.git("status", "--porcelain")
         assert "Mdmem-Op: " in shell.git("log", "-1", "--format=%B")
+        *_, event = events.read_events(shell.folder / STATE)
+        assert (event.verb, event.outcome) == (words[0], "done")
 
     def test_json_and_dry_run(self, shell: Shell, words: tuple[str, ...], line: str):
         before = shell.snapshot()

@@ -1,4 +1,4 @@
-"""Edits of one file: which file each goes to, and whether that takes it."""
+"""Edits of one file: which file each goes to, whether that takes it, and the texts it brings in."""
 
 from dataclasses import replace
 from datetime import date
@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 from conftest import World
-from workspaces import Desk, code_of, desk
+from workspaces import Desk, append, code_of, desk
 
 from mdmem.changes.plan import plan_edit
 from mdmem.model import CommitId, FilePath, Source
 from mdmem.model.writes import Action, DigestDay, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.repo import branch_commits
 from mdmem.text.facts import fact_id
-from mdmem.verbs import FileEdit, InstructionsEdit, RevertEdit, target_path
+from mdmem.verbs import FileEdit, InstructionsEdit, RevertEdit, target_path, verb_of
 
 LOG = FilePath("memory/2026-03-04.md")
 
@@ -57,6 +57,21 @@ def test_a_days_log_takes_what_adds_to_it(at: Desk, edit: FileEdit, is_taken: bo
         assert target_path(at.workspace, edit) == LOG
     else:
         assert code_of(lambda: target_path(at.workspace, edit)) == "append-only"
+
+
+NEW_TEXTS: list[tuple[FileEdit, list[str]]] = [
+    (append("x"), ["x"]),
+    (EditSection("Work", Action.REPLACE, "old", "new"), ["new"]),
+    (Log("x", more=("y",)), ["x", "y"]),
+    (Remember("x", key="k"), ["k", "x"]),
+    (Remember("x"), ["", "x"]),
+    (Forget("x"), []),
+]
+
+
+@pytest.mark.parametrize(("edit", "texts"), NEW_TEXTS)
+def test_the_texts_that_an_edit_brings_in(edit: FileEdit, texts: list[str]) -> None:
+    assert list(verb_of(edit).new_texts(edit)) == texts
 
 
 def test_in_a_proposal_a_value_replaces_a_better_founded_one(at: Desk) -> None:

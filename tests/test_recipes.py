@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from command_table import RECORDS
 from made_sessions import WRITERS as MADE_SESSIONS
 from program_source import PACKAGE, modules
 from session_files import WRITERS
-from test_changes import NEW_TEXTS
-from test_cli_events import EVENTS
 from test_cli_writes import WRITES
 from test_durability import VERBS as UNDER_POWER_CUTS
-from test_edits import OF_A_LOG
+from test_edits import NEW_TEXTS, OF_A_LOG
 from test_transcripts import HEADERS
 from test_transcripts_in_parts import MAKERS
 
@@ -73,10 +72,10 @@ class TestVerb:
     def test_is_tried_by_the_tests(self, kind: type[Change]):
         verb = event_name(object.__new__(kind))
         tried = {
-            "tests/test_changes.py": {type(edit) for edit, _ in NEW_TEXTS},
-            "tests/test_edits.py": {type(edit) for edit, _ in OF_A_LOG},
+            "tests/test_edits.py": {type(edit) for edit, _ in NEW_TEXTS}
+            & {type(edit) for edit, _ in OF_A_LOG},
             "tests/test_cli_writes.py": {words[0] for words, _ in WRITES},
-            "tests/test_cli_events.py": {name for _, (name, end, _) in EVENTS if end == "done"},
+            "tests/command_table.py": RECORDS.keys(),
             "tests/test_durability.py": {name.partition(",")[0] for name in UNDER_POWER_CUTS},
         }
         assert tried.keys() <= self.FILES.keys()

@@ -23,9 +23,12 @@ from typing import Any, get_args
 import pytest
 from command_table import (
     A_DOOR,
+    AGENT,
     LOGGED,
     NO_WRITE,
+    OPTIONS,
     PROPOSED,
+    RECORDS,
     REFUSED,
     TODAY,
     YESTERDAY,
@@ -50,23 +53,13 @@ from mdmem.memory.proposals import Proposals
 from mdmem.memory.tasks import Tasks
 from mdmem.memtool import Backend
 from mdmem.memtool import commands as tool_commands
-from mdmem.model import writes
 from mdmem.model.pipelines import Digest, Dream
 from mdmem.model.proposals import Accept, Decide, Propose, ProposeBranch, Reject, Selection
 from mdmem.model.writes import (
     Change,
-    Contradict,
-    CreateFile,
-    EditSection,
-    Forget,
-    InsertText,
-    Log,
     MovePath,
     Purge,
     Remember,
-    ReplaceText,
-    Resolve,
-    Revert,
     Save,
     WholeFileEdit,
     WriteOptions,
@@ -74,7 +67,6 @@ from mdmem.model.writes import (
 from mdmem.proposals import branches
 
 NOW = "2026-03-05T10:00:00"
-AGENT = "mcp/x"
 SEED = (
     "# Memory\n\n## Facts\n\n- home: Oslo\n- likes tea\n- it rained\n\n"
     "## Work\n\nThe office is at the harbour.\n\n- employer: Stripe\n- employer: Figma\n"
@@ -499,20 +491,6 @@ def test_a_changed_file_that_is_accepted_is_as_the_tool_would_have_made_it(
 
 # The facade.
 
-OPTIONS = WriteOptions(actor=AGENT)
-RECORDS: Mapping[type, tuple[Any, Fate]] = {
-    EditSection: (EditSection("Facts", writes.Action.APPEND, "- a cat", options=OPTIONS), PROPOSED),
-    Log: (Log("the sun shone", options=OPTIONS), LOGGED),
-    Remember: (Remember("has a cat", section="Facts", options=OPTIONS), PROPOSED),
-    Forget: (Forget("likes tea", options=OPTIONS), PROPOSED),
-    Revert: (Revert("HEAD", options=OPTIONS), REFUSED),
-    Contradict: (Contradict("home: Oslo", "likes tea", OPTIONS), REFUSED),
-    Resolve: (Resolve("home: Oslo", "likes tea", OPTIONS), REFUSED),
-    CreateFile: (CreateFile("memory/cats.md", NEW, OPTIONS), PROPOSED),
-    ReplaceText: (ReplaceText("MEMORY.md", "tea", "coffee", OPTIONS), PROPOSED),
-    InsertText: (InsertText("MEMORY.md", 5, "- a cat", OPTIONS), PROPOSED),
-    MovePath: (MovePath("memory/house.md", None, OPTIONS), REFUSED),
-}
 CALLS: Mapping[str, tuple[Callable[[Memory, str], object], Fate]] = {
     "Memory.purge": (lambda at, _: at.purge(Purge("likes tea", actor=AGENT)), REFUSED),
     "Memory.save": (lambda at, _: at.save(Save(actor=AGENT)), REFUSED),
