@@ -39,6 +39,7 @@ time.
 """
 _WORLDS = {"world", "empty_repository"}
 _COLLECTED = pytest.StashKey[float]()
+_LEFT_OUT = "the time of --at-most is over"
 _INHERITED = ("PATH", "PYTHONPATH", "SYSTEMROOT", "TMPDIR", "MDMEM_RECORDS")
 
 # Property tests have the same examples in every run, and none fails because the machine is slow.
@@ -156,7 +157,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if time.monotonic() - item.session.stash[_COLLECTED] > item.config.getoption("at_most"):
-        pytest.skip("left out, for the time of --at-most is over")
+        pytest.skip(_LEFT_OUT)
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """Count what is left out, and print no letter for each: there are thousands."""
+    if report.skipped and isinstance(report.longrepr, tuple) and _LEFT_OUT in report.longrepr[2]:
+        return "left out", "", "LEFT OUT"
+    return None
 
 
 @dataclass(frozen=True)
