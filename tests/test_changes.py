@@ -1,6 +1,4 @@
-"""Changes at large: the verbs of events, days in words, and what
-a commit states.
-"""
+"""Changes at large: the verbs of events, days in words, and what a commit states."""
 
 from importlib import import_module
 from pathlib import Path
