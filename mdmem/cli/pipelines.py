@@ -113,7 +113,7 @@ def digest(
 ) -> Answer:
     """Add what is new in agents' sessions to the daily logs.
 
-    Transcripts of agents' clients (mdmem help digest lists them) are read from where the last
+    Transcripts of the supported clients (mdmem help digest lists them) are read from where the last
     digest ended. Rules choose what is worth keeping; each entry says where it was said. Nothing is
     written twice.
     """
