@@ -272,6 +272,9 @@ class TestDuplicates:
     def test_tasks_and_lines_of_a_diary_may_repeat(self, line: str):
         assert judge("", f"- {line}\n- {line}\n") == ()
 
+    def test_entries_of_a_log_may_repeat(self):
+        assert judge("", "# D\n\n- tea\n- tea\n", FilePath("memory/2026-03-01.md")) == ()
+
     def test_facts_of_other_sections(self):
         assert judge("", "# A\n\n- tea\n\n# B\n\n- tea\n") == ()
 

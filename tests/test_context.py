@@ -173,6 +173,9 @@ class TestSession:
     def test_nothing_that_fits_is_told(self, memory: Shell):
         done = memory.run("context", "--budget", "33")
         assert (done.out, done.err) == ("", "mdmem: nothing fits into 33 tokens\n")
+        memory.run("log", "the lamp is out")
+        done = memory.run("context", "--budget", "1")
+        assert (done.status, done.err) == (0, "mdmem: nothing fits into 1 token\n")
         assert memory.run("context", "what hangs behind the third lantern?").err == ""
 
     def test_what_is_tagged_pinned_comes_first_where_not_all_fits(self, memory: Shell):

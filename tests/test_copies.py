@@ -340,6 +340,27 @@ def test_what_has_few_words_and_no_key_has_no_copies(dated: DatedMemory):
     assert [hit.path for hit in dated.search("zebra")] == ["memory/2026-03-01.md"]
 
 
+def test_equal_log_lines_of_few_words_are_forgotten_one_by_one_or_all(dated: DatedMemory):
+    for minute in ("09:00", "09:00", "10:00"):
+        dated.on("2026-03-02").apply(Log("zebra sleeps", time=minute, again=True))
+    dated.on("2026-03-02").apply(Log("zebra sleeps", day="2026-03-01"))
+    dated.on("2026-03-02").apply(Remember("zebra sleeps"))
+    forget = Forget("zebra sleeps", file="memory/2026-03-02.md")
+    assert dated.on("2026-03-03").apply(forget).section == ("2026-03-02", "10:00")
+    assert len(dated.texts("zebra")) == 3, "two of one minute are one hit"
+    done = dated.on("2026-03-03").apply(Forget("zebra sleeps", everywhere=True))
+    logs = ("memory/2026-03-01.md:7", "memory/2026-03-02.md:7", "memory/2026-03-02.md:8")
+    assert (done.path, done.forgotten[1:], done.marked) == ("MEMORY.md", logs, logs)
+    assert dated.texts("zebra") == []
+    for minute in ("11:00", "12:00"):
+        dated.on("2026-03-04").apply(Log("zebra wakes", time=minute, again=True))
+    done = dated.on("2026-03-05").apply(Forget("zebra wakes", everywhere=True))
+    assert write_text(done).startswith(
+        "marked as forgotten in memory/2026-03-04.md:7, memory/2026-03-04.md:11 (commit "
+    )
+    assert dated.texts("zebra") == []
+
+
 def test_a_log_line_under_the_attribute_shares_the_fate_of_the_key(dated: DatedMemory):
     message = "memory/2026-03-01.md: digest\n\nMdmem-Op: digest\nMdmem-Source: inferred\n"
     fact = fact_id("I live in Oslo")

@@ -11,13 +11,15 @@ from mdmem.changes.file_write import Plan, WrittenChange, write_plan
 from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.errors import MdmemError, RepositoryProblem
-from mdmem.model import CommitId, FilePath, Op, Provenance
+from mdmem.model import CommitId, FileKind, FilePath, Op, Provenance
 from mdmem.model.writes import DigestDay, Forget, Log, Remember, WriteOptions, WriteResult
 from mdmem.queries import likes, lookup
+from mdmem.queries.lookup import FactLocation
 from mdmem.startup.records import replace
 from mdmem.text.addresses import join_path
 from mdmem.text.common_ends import common_ends
 from mdmem.text.document import Section, preamble_etag, section_etag
+from mdmem.text.facts import may_have_copies
 from mdmem.verbs import FileEdit, target_path, verb_of
 from mdmem.workspace import Say, Workspace
 
@@ -91,11 +93,12 @@ def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
     edit = verb.with_entry(workspace, dated)
     try:
         edits: list[FileEdit] = [edit]
-        places: list[str] = []
+        curated: list[FactLocation] = []
+        logged: list[FactLocation] = []
         if isinstance(edit, Forget) and edit.everywhere:
-            edits, places = _every_line(workspace, edit)
+            edits, curated, logged = _every_line(workspace, edit)
         results = apply_all(workspace, edits, edit.options, say)
-        result = results[0] if len(results) == 1 else _joined_answer(results, places)
+        result = results[0] if len(results) == 1 else _joined_answer(results, curated, logged)
     except MdmemError as problem:
         complete = replace(edit, options=complete_options(workspace, edit.options))
         if (repeat := repeats.find_repeat(workspace, complete, problem)) is None:
@@ -115,32 +118,55 @@ def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
     )
 
 
-def _every_line(workspace: Workspace, edit: Forget) -> tuple[list[FileEdit], list[str]]:
-    """Edits, or the edit itself where no file has the fact, and the PATH:LINE of each.
+def _every_line(
+    workspace: Workspace, edit: Forget
+) -> tuple[list[FileEdit], list[FactLocation], list[FactLocation]]:
+    """Edits, or the edit itself where no file has the fact, and the lines in curated files and in
+    logs. Of logs only those of a few words: of others, one mark is for all copies.
 
     Raises: WorkspaceProblem (`not-allowed`).
     """
     workspace.require_person(workspace.given_actor(edit.options.actor), "forget every line at once")
-    lines = [
-        each
-        for each in lookup.locations_to_forget(workspace, edit, lookup.EDITABLE)
-        if edit.file in (None, each.path)
+    curated, logged = (
+        [
+            each
+            for each in lookup.locations_to_forget(workspace, edit, kinds)
+            if edit.file in (None, each.path)
+        ]
+        for kinds in (lookup.EDITABLE, (FileKind.DAILY,))
+    )
+    logged = lookup.current_locations(
+        workspace,
+        [each for each in logged if not may_have_copies(each.item.fact.text, each.item.fact.key)],
+    )
+    edits: list[FileEdit] = [
+        replace(edit, fact=each.item.fact.id, file=each.path) for each in logged
     ]
-    sections = ((each, each.document.path_at(each.item.start)) for each in lines)
-    every: list[FileEdit] = [
-        replace(edit, fact=each.item.fact.id, file=each.path, section=join_path(at) if at else None)
-        for each, at in sections
-    ]
-    return every or [edit], [f"{each.path}:{each.item.start + 1}" for each in lines]
+    for each in curated:
+        section = each.document.path_at(each.item.start)
+        edits.append(
+            replace(
+                edit,
+                fact=each.item.fact.id,
+                file=each.path,
+                section=join_path(section) if section else None,
+            )
+        )
+    return edits or [edit], curated, logged
 
 
-def _joined_answer(results: Sequence[WriteResult], places: Sequence[str]) -> WriteResult:
-    """The answer for several lines, whose places were these before the first of them went."""
-    marked = tuple(dict.fromkeys(place for each in results for place in each.marked))
+def _joined_answer(
+    results: Sequence[WriteResult], curated: Sequence[FactLocation], logged: Sequence[FactLocation]
+) -> WriteResult:
+    """The answer for several lines, with their places before the first of them went."""
+    gone, kept = (
+        [f"{each.path}:{each.item.start + 1}" for each in lines] for lines in (curated, logged)
+    )
+    marked = dict.fromkeys((*kept, *(place for each in results for place in each.marked)))
     return replace(
         results[-1],
-        forgotten=(*places, *(place for place in marked if place not in places)),
-        marked=marked,
+        forgotten=(*gone, *(place for place in marked if place not in gone)),
+        marked=tuple(marked) if gone else (),
         removed=tuple(fact for each in results for fact in each.removed),
     )
 

@@ -302,7 +302,10 @@ def meant_location(
     if (
         len(facts) == 1
         and not in_place
-        and all(may_have_copies(fact.text, fact.key) for fact in facts.values())
+        and (
+            len({each.path for each in locations}) == 1
+            or all(may_have_copies(fact.text, fact.key) for fact in facts.values())
+        )
     ):
         return max(
             locations,

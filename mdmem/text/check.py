@@ -137,7 +137,7 @@ def check(
     """
     if not kind.is_memory:
         return ()
-    warnings = () if after is None else _new_warnings(path, before, after, settings)
+    warnings = () if after is None else _new_warnings(path, before, after, kind, settings)
     errors = find_errors(
         path, before, after, kind, renamed_from=renamed_from, was_log=was_log, is_note=is_note
     )
@@ -192,7 +192,7 @@ def check_file(
     if not kind.is_memory:
         return ()
     lines = _lines(data)
-    warnings = (warning.problem for warning in _warnings(path, data, settings))
+    warnings = (warning.problem for warning in _warnings(path, data, kind, settings))
     numbers = set(range(len(lines)))
     return _by_line(
         [
@@ -406,12 +406,12 @@ def _check_secrets(
 
 
 def _new_warnings(
-    path: str, before: bytes | None, after: bytes, settings: Settings
+    path: str, before: bytes | None, after: bytes, kind: FileKind, settings: Settings
 ) -> Iterator[Problem]:
-    warnings = _warnings(path, after, settings)
+    warnings = _warnings(path, after, kind, settings)
     if not warnings:
         return
-    old = Counter(warning.identity for warning in _warnings(path, before or b"", settings))
+    old = Counter(warning.identity for warning in _warnings(path, before or b"", kind, settings))
     for warning in warnings:
         if old[warning.identity]:
             old[warning.identity] -= 1
@@ -419,7 +419,7 @@ def _new_warnings(
             yield warning.problem
 
 
-def _warnings(path: str, data: bytes, settings: Settings) -> list[_FileWarning]:
+def _warnings(path: str, data: bytes, kind: FileKind, settings: Settings) -> list[_FileWarning]:
     try:
         document = parse_bytes(data)
     except PathProblem as failure:
@@ -427,7 +427,7 @@ def _warnings(path: str, data: bytes, settings: Settings) -> list[_FileWarning]:
     return [
         *_over_budget(path, data, settings),
         *_duplicate_headings(path, document),
-        *_duplicate_facts(path, document),
+        *_duplicate_facts(path, kind, document),
     ]
 
 
@@ -477,9 +477,9 @@ def _duplicate_headings(path: str, document: Document) -> Iterator[_FileWarning]
             yield _FileWarning(("duplicate-heading", _folded_path(section.path)), problem)
 
 
-def _duplicate_facts(path: str, document: Document) -> Iterator[_FileWarning]:
-    """Facts twice in one section; instructions, tasks and lines of a diary may repeat."""
-    if path.rpartition("/")[2] in BOOTSTRAP_NAMES:
+def _duplicate_facts(path: str, kind: FileKind, document: Document) -> Iterator[_FileWarning]:
+    """Facts twice in one section; logs, instructions, tasks and lines of a diary may repeat."""
+    if kind is FileKind.DAILY or path.rpartition("/")[2] in BOOTSTRAP_NAMES:
         return
     starts = [section.start for section in document.sections]
     first_lines: dict[tuple[int, str], int] = {}

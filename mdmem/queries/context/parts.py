@@ -272,7 +272,7 @@ def fill(
     candidates = _each_once(offer.candidates, elsewhere)
     choice = _choose(candidates, offer.by_worth, room, alike, others)
     total = len(candidates) + offer.beyond
-    if offer.rest is not None and len(choice.chosen) + len(choice.alike) < total:
+    if candidates and offer.rest and len(choice.chosen) + len(choice.alike) < total:
         most = len(f" ({_counted(total, total, _longest_rest(offer, candidates))})".encode())
         choice = _choose(candidates, offer.by_worth, room - -(-most // 4), alike, others)
     seen = {candidate.id for candidate in (*choice.chosen, *choice.alike)}
