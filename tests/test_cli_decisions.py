@@ -88,7 +88,7 @@ def test_what_a_selection_leaves_is_named_with_the_command(at: Shell) -> None:
     ]
     assert done.err.splitlines() == [
         "mdmem: left item 1: outdated. To accept anyway: mdmem accept 1",
-        "mdmem: left item 2: several values. To accept anyway: mdmem accept 2",
+        "mdmem: left item 2: several values. To accept the newest: mdmem accept 2",
     ]
     done = at.run("accept", "1", "2")
     assert done.status == 0

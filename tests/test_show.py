@@ -117,7 +117,7 @@ class TestWrite:
                 ),
                 Op.REMEMBER,
                 "11111111",
-                "remembered in MEMORY.md: Memory > Work, against 33333333, with #t <!-- c --> "
+                "remembered in MEMORY.md: Memory > Work, contradicts 33333333, with #t <!-- c --> "
                 "- beneath [11111111]",
             ),
             (

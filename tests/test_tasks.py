@@ -378,7 +378,7 @@ def test_the_nearest_names_are_told() -> None:
     )
     with pytest.raises(MdmemError) as failure:
         tasks.show_arguments(parse(FILE), "zzz")
-    assert failure.value.hint == "Its tasks are: Move it; Other one"
+    assert failure.value.hint == "The tasks are: Move it; Other one"
     with pytest.raises(MdmemError) as failure:
         tasks.show_arguments(None, "zzz")
     assert plain(failure.value.hint) == "To start one: task start NAME GOAL"

@@ -19,6 +19,7 @@ from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.errors import ProposalProblem
 from mdmem.folder import layout
 from mdmem.model.proposals import (
+    SEVERAL_VALUES,
     Decide,
     DecidedItem,
     ItemChoice,
@@ -38,7 +39,7 @@ from mdmem.wording import field as field_name
 from mdmem.wording import number_of, verb
 from mdmem.workspace import Say, Workspace
 
-_RIVALS, _OVERTAKEN = "several values", "outdated"
+_OVERTAKEN = "outdated"
 _CHANGED = "changed since it was shown"
 
 
@@ -277,7 +278,7 @@ def _selected(
         is_exact = selection != Selection() and not request.accepts
         open_parts = [each for each in chosen if each.part.view.state is PartState.OPEN]
         if sum(map(bool, values)) > 1 and selection.actor is None and not is_exact:
-            work.left.append(LeftItem(number, _RIVALS))
+            work.left.append(LeftItem(number, SEVERAL_VALUES))
         elif not open_parts and not is_exact:
             needs_anyway = request.accepts and all(map(_is_outdated_removal, chosen))
             work.left.append(LeftItem(number, _OVERTAKEN, needs_anyway))

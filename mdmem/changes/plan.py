@@ -90,7 +90,7 @@ def plan_edit(
     if better:
         warnings = (*warnings, "weaker-source")
         note = _weaker_source_note(edit.options.source, better, bool(plan.added), proposes)
-        notes.append(note + _advice_to_person(workspace, edit.options))
+        notes.append(note + _advice_to_person(workspace, edit))
     if isinstance(edit, Remember):
         notes += _expired_notes(workspace, facts.added)
     states = isinstance(edit, Remember) and facts.added
@@ -260,10 +260,13 @@ def _weaker_source_note(
     return f"weaker-source: {done}: {named}"
 
 
-def _advice_to_person(workspace: Workspace, options: WriteOptions) -> str:
-    if options.pipeline is not None or workspace.is_agent(options.actor):
+def _advice_to_person(workspace: Workspace, edit: FileEdit) -> str:
+    if edit.options.pipeline is not None or workspace.is_agent(edit.options.actor):
         return ""
-    return f" (if you say so yourself: {field('source')} {Source.USER_STATED.value})"
+    source = f"{field('source')} {Source.USER_STATED.value}"
+    return (
+        f" (if you say so yourself: {field('vouch') if isinstance(edit, AcceptEdit) else source})"
+    )
 
 
 def _removed_locations(plan: Plan) -> list[lookup.FactLocation]:

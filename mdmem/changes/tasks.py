@@ -154,7 +154,7 @@ def _find(document: Document | None, name: str) -> tuple[Document, Section]:
         hint = (
             f"Did you mean {one_of(near)}?"
             if near
-            else f"Its tasks are: {listed}"
+            else f"The tasks are: {listed}"
             if names
             else f"To start one: {verb('task start')} NAME GOAL"
         )

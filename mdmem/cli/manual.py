@@ -85,7 +85,10 @@ def help_(
     call: Call,
     topic: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TOPIC", help="A page, or a command. [default: list the pages]"),
+        typer.Argument(
+            metavar="TOPIC",
+            help="A page, or a command that no page is named after. [default: list the pages]",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> Answer:
@@ -96,7 +99,7 @@ def help_(
         return Answer(
             {"topics": list(TOPICS)},
             rows,
-            ("To read one: mdmem help TOPIC; help for a command: mdmem help COMMAND",),
+            ("To read one: mdmem help TOPIC; help for a command: mdmem COMMAND --help",),
         )
     if name not in TOPICS and (name in COMMANDS or name in GROUPS):
         # it makes Typer's parser of all commands, this one too

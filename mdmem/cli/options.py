@@ -364,7 +364,7 @@ Key = Annotated[
     typer.Option(
         "--key",
         metavar="KEY",
-        help="Subject of the fact; a new fact replaces the current one of its key.",
+        help="Subject of the fact; a new fact replaces the value that its key has.",
     ),
 ]
 FactSection = Annotated[

@@ -204,7 +204,7 @@ def check_history(inspection: Inspection) -> Iterator[Finding]:
             check="history",
             level=Level.WARNING,
             message=f"{kind} in {of_secret[-1]}{more}",
-            hint=f"Revoke it. To remove it from history: {verb('forget', 'purge')}",
+            hint=f"Revoke it. To remove it from history: {verb('forget', 'purge')} FACT",
         )
     if len(locations) > _MOST_NAMED:
         yield Finding(

@@ -37,7 +37,10 @@ class Sync:
 
     def __post_init__(self) -> None:
         if not 0 < self.wait < 1e6:
-            raise UsageProblem(f"{field('wait')} is {self.wait:g}", "It is a number of seconds.")
+            raise UsageProblem(
+                f"{field('wait')} must be more than 0 and less than a million seconds,"
+                f" not {self.wait:g}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

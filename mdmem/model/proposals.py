@@ -362,6 +362,9 @@ class DecidedItem:
     result: WriteResult
 
 
+SEVERAL_VALUES = "several values"
+
+
 @dataclass(frozen=True, slots=True)
 class LeftItem:
     """An item that was left, and why; `anyway` if it is accepted only with that."""

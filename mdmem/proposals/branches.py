@@ -376,7 +376,7 @@ def find_proposal(workspace: Workspace, named: str) -> ProposalRef:
     raise ProposalProblem(
         "proposal-not-found",
         f"no proposal {named[:80]!r}",
-        f"To list open proposals: {verb('proposals')}",
+        f"To list open proposals, with their ids at the end: {verb('proposals')}",
     )
 
 

@@ -276,7 +276,8 @@ class _TrendReader:
             if times and self._curated(path):
                 counts.append((sum(each >= start for each in times), max(times), lineage))
         most = nlargest(_MOST_SECTIONS, (each for each in counts if each[0]))
-        longest = sorted(counts, key=lambda each: (each[1], each[2]))[:_MOST_SECTIONS]
+        untouched = [each for each in counts if each not in most]
+        longest = sorted(untouched, key=lambda each: (each[1], each[2]))[:_MOST_SECTIONS]
         return tuple(map(self._section, most)), tuple(map(self._section, longest))
 
     def _section(self, counted: tuple[int, int, int]) -> TrendSection:

@@ -11,6 +11,7 @@ from typing import Any
 
 from mdmem.history.differences import DiffKind, word_difference
 from mdmem.model.proposals import (
+    SEVERAL_VALUES,
     DecidedItem,
     Decision,
     ListDecision,
@@ -357,9 +358,10 @@ def list_decision_notes(decision: ListDecision, accepts: bool) -> tuple[str, ...
         same = [left for left in decision.left if (left.why, left.anyway) == (why, anyway)]
         numbers = [str(left.number) for left in same if left.number]
         if numbers:
+            takes_newest = accepts and why == SEVERAL_VALUES
             lines.append(
                 f"left item{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}: {why}."
-                f" To {command} anyway: mdmem {command}"
+                f" To {command} {'the newest' if takes_newest else 'anyway'}: mdmem {command}"
                 f" {' '.join(numbers)}{' --anyway' if anyway else ''}"
             )
         else:

@@ -103,6 +103,8 @@ def write_hint(result: WriteResult, may_promote: bool = True) -> str:
     """Advice on the next step after a write; empty if there is none."""
     if result.proposal is not None:
         return f"A person decides: {verb('proposals')} {result.proposal}"
+    if result.op is Op.REMEMBER and result.contradicts:
+        return f"To settle which one is true: {verb('conflicts')}"
     return like_hint(result, may_promote)
 
 
@@ -138,7 +140,7 @@ def _remarks(result: WriteResult) -> str:
         f"was: {was}" if was and result.op is Op.REMEMBER else "",
         f"back: {back}" if back else "",
         f"gone: {was}" if was and result.op is Op.REVERT else "",
-        f"against {', '.join(result.contradicts)}" if result.contradicts else "",
+        f"contradicts {', '.join(result.contradicts)}" if result.contradicts else "",
         f"with {kept}" if kept else "",
     ]
     return "".join(f", {each}" for each in words if each)
