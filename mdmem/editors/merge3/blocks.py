@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from mdmem.editors import likeness
 from mdmem.editors.merge3.atoms import (
@@ -13,72 +13,24 @@ from mdmem.editors.merge3.atoms import (
     merge_atoms,
     versions_of_sides,
 )
-from mdmem.editors.merge3.tables import Table, merge_tables
+from mdmem.editors.merge3.block_parts import (
+    BY_LINE,
+    ENDS_UNSPACED,
+    LONG,
+    Prose,
+    Quote,
+    Table,
+    TableColumn,
+    TableLine,
+    read_sentences,
+)
+from mdmem.editors.merge3.sequences import half_in_common
 from mdmem.editors.merge3.values import choices, merge_items, merge_lines
 from mdmem.errors import TextProblem
-from mdmem.startup import late
-from mdmem.startup.records import dataclass
 from mdmem.text.document import fold_space
 from mdmem.text.scan import BlockKind
 
-_UNBROKEN = late.pattern(r"(`+)(?!`).+?(?<!`)\1(?!`)|\[[^\]]*\]\([^)\s]*\)|<[^<>\s]+>")
-"""Code, links: no sentence ends in them."""
-_UNSPACED_END = r"[。！？]+[」』”’）】]*"
-_END = late.pattern(rf"[.!?]+[\"'”’»)\]*_]*(?=\s+(\S))|{_UNSPACED_END}")
-_ENDS_UNSPACED = late.pattern(rf"{_UNSPACED_END}\Z")
-_HARD_BREAK = late.pattern(r"(?:  |\\)\n")
-_QUOTE_LINE = late.pattern(r" {0,3}> ?(.*)")
-_CALLOUT = late.pattern(r"\[!([^\]]+)\]([+-]?)[ \t]*(.*)")
-_OTHER_BLOCK = late.pattern(r"\s*(?:\Z|>|[-+*#|]|\d{1,9}[.)]|```|~~~|<| {4})")
-_LONG, _LINES, _WRAPPED = range(3)
 _MIN_LIKENESS = 0.55
-
-
-def read_sentences(text: str) -> list[tuple[str, int]]:
-    """The sentences of a text, their white space folded, and the end of each."""
-    masked = _UNBROKEN.sub(lambda match: "x" * len(match[0]), text)
-    sentences, start = list[tuple[str, int]](), 0
-    for match in (*_END.finditer(masked), None):
-        end = match.end() if match else len(text)
-        if match and match[1] and match[1].islower():
-            continue
-        if sentence := fold_space(text[start:end]):
-            sentences.append((sentence, end))
-        start = end
-    return sentences
-
-
-@dataclass(frozen=True, slots=True)
-class Prose:
-    """A paragraph in sentences; `ends` are theirs in the text."""
-
-    text: str
-    sentences: tuple[str, ...]
-    ends: tuple[int, ...]
-
-    @classmethod
-    def read(cls, text: str) -> Prose | None:
-        """Take a paragraph apart; None where its lines are no prose: one without full stops."""
-        if "\r" in text or _HARD_BREAK.search(text):
-            return None
-        read = read_sentences(text)
-        if len(read) < 2 and "\n" in text and not _END.search(f"{text} A"):
-            return None
-        return cls(text, tuple(words for words, _ in read), tuple(end for _, end in read))
-
-    @property
-    def form(self) -> int:
-        """If it is one line, has a line a sentence, or is wrapped."""
-        if "\n" not in self.text:
-            return _LONG
-        is_by_line = self.text.count("\n") == len(self.ends) - 1
-        return (
-            _LINES if is_by_line and all(self.text[n] == "\n" for n in self.ends[:-1]) else _WRAPPED
-        )
-
-    @property
-    def width(self) -> int:
-        return max(map(len, self.text.split("\n")))
 
 
 def _merge_prose(base: Prose, ours: Prose, theirs: Prose) -> MergedText:
@@ -126,10 +78,10 @@ def _write(sentences: Sequence[str], sources: Sequence[Prose], form: int, width:
     count, _ = same(source)
     text = source.text[: source.ends[count - 1]] if count else ""
     for before, sentence in zip(["", *sentences][count:-1], sentences[count:], strict=True):
-        is_spaced = before and not _ENDS_UNSPACED.search(before)
-        if form == _LINES:
+        is_spaced = before and not ENDS_UNSPACED.search(before)
+        if form == BY_LINE:
             text += "\n" * bool(text) + sentence
-        elif form == _LONG:
+        elif form == LONG:
             text += " " * bool(is_spaced) + sentence
         else:
             for number, word in enumerate(sentence.split(" ")):
@@ -149,27 +101,6 @@ def _likely_sentences(old: Sequence[str], new: Sequence[str]) -> Iterator[Ranked
 _SENTENCE_KIND = AtomKind(
     names=(lambda sentence: sentence,), combine=choices, likely=_likely_sentences
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """A block quote of one paragraph; a callout's `head` is its kind, fold mark and title."""
-
-    head: tuple[str, str, str] | None
-    prose: Prose
-
-    @classmethod
-    def read(cls, text: str) -> Quote | None:
-        """Take a quote apart; None where it has other blocks, or a line without its mark."""
-        matches = [_QUOTE_LINE.fullmatch(line) for line in text.split("\n")]
-        lines = [match[1] for match in matches if match]
-        callout = _CALLOUT.fullmatch(lines[0]) if lines else None
-        body = lines[1:] if callout else lines
-        if len(lines) < len(matches) or any(map(_OTHER_BLOCK.match, body)):
-            return None
-        prose = Prose.read("\n".join(body))
-        head = (callout[1], callout[2], callout[3].strip()) if callout else None
-        return cls(head, prose) if prose else None
 
 
 def _merge_quotes(base: Quote, ours: Quote, theirs: Quote) -> MergedText | None:
@@ -198,6 +129,201 @@ def _quoted(text: str) -> str:
     return "\n".join(f"> {line}" for line in text.split("\n"))
 
 
+_Row = tuple[str | None, ...]
+"""The words of a row in the columns that remain; None in one that its version lacks."""
+
+
+def _merge_tables(base: Table, ours: Table, theirs: Table) -> MergedText:
+    """The table with both sides' edits; rows of which both changed a cell are there twice.
+
+    Raises TextProblem for tables that cannot be merged: two columns of one name, rows with more
+    cells than the header, a column that each side renamed.
+    """
+    tables = (base, ours, theirs)
+    for table in tables:
+        if len(set(table.head.words)) < len(table.head.cells):
+            raise TextProblem("bad-text", "a table has two columns of one name")
+        if any(len(row.cells) > len(table.head.cells) for row in table.rows):
+            raise TextProblem("bad-text", "a table has a row with more cells than columns")
+    columns = merge_atoms((_columns(base), _columns(ours), _columns(theirs)), _COLUMN_KIND)
+    rows = merge_atoms(
+        (_rows(base, 0, columns), _rows(ours, 1, columns), _rows(theirs, 2, columns)), _ROW_KIND
+    )
+    text = _TableWriter(tables, columns, rows).text()
+    named = [tuple(map(_row_name, row.atoms)) for row in rows]
+    return MergedText(
+        texts=(text,),
+        pairs=tuple((pair[0], pair[1]) for pair in named if len(pair) == 2),
+        kept=tuple(pair[0] for row, pair in zip(rows, named, strict=True) if row.is_kept),
+    )
+
+
+def _columns(table: Table) -> list[TableColumn]:
+    return [table.column(number) for number in range(len(table.head.cells))]
+
+
+def _rows(table: Table, version: int, columns: Sequence[AtomTriple]) -> list[_Row]:
+    numbers = [column.members[version] for column in columns]
+    rows = (row.words + ("",) * len(table.head.cells) for row in table.rows)
+    return [tuple(None if n is None else words[n] for n in numbers) for words in rows]
+
+
+def _row_name(row: _Row) -> str:
+    return " | ".join(cell or "" for cell in row)
+
+
+def _merge_column(
+    base: TableColumn | None, ours: TableColumn, theirs: TableColumn
+) -> tuple[TableColumn, ...]:
+    headers = choices(base.header if base else ours.header, ours.header, theirs.header)
+    if len(headers) > 1:
+        raise TextProblem("bad-text", f"both sides renamed the column {base and base.header!r}")
+    return (ours if ours.header == headers[0] else theirs,)
+
+
+def _merge_row(base: _Row | None, ours: _Row, theirs: _Row) -> tuple[_Row, ...]:
+    if base is not None and _is_row_changed(base, ours) and _is_row_changed(base, theirs):
+        pairs = ((ours, theirs), (base, ours), (base, theirs))
+        are_alike, *are_edits = (any(_shared_cells(*pair)) for pair in pairs)
+        if not are_alike and not all(are_edits):
+            return ours, theirs  # one of them may well be another row
+    old = base or ("",) * len(ours)
+    cells = [_merge_cell(*cell) for cell in zip(old, ours, theirs, strict=True)]
+    first, second = (tuple(cell[n] for cell in cells) for n in (0, -1))
+    return (first,) if first == second else (first, second)
+
+
+def _merge_cell(base: str | None, ours: str | None, theirs: str | None) -> tuple[str | None, ...]:
+    if ours is None or theirs is None:
+        return (ours if theirs is None else theirs,)
+    return choices(base or "", ours, theirs)
+
+
+def _shared_cells(old: _Row, new: _Row) -> Iterator[tuple[int, str]]:
+    for number, (cell, other) in enumerate(zip(old, new, strict=True)):
+        if cell and cell == other:
+            yield number, cell
+
+
+def _is_row_changed(old: _Row, new: _Row) -> bool:
+    return any(
+        cell is not None and cell != (before or "") for before, cell in zip(old, new, strict=True)
+    )
+
+
+def _likely_rows(old: Sequence[_Row], new: Sequence[_Row]) -> Iterable[Ranked]:
+    cells = [{n: [*_shared_cells(row, row)] for n, row in enumerate(rows)} for rows in (old, new)]
+    return half_in_common(cells[0], cells[1])
+
+
+_COLUMN_KIND = AtomKind(
+    names=(lambda column: column.header,),
+    combine=_merge_column,
+    is_changed=lambda old, new: old.header != new.header or bool(new.cells - old.cells),
+)
+_ROW_KIND = AtomKind(
+    names=(
+        lambda row: tuple(cell or "" for cell in row),
+        lambda row: row[0] if row else None,
+    ),
+    combine=_merge_row,
+    likely=_likely_rows,
+    is_changed=_is_row_changed,
+)
+
+
+class _TableWriter:
+    def __init__(
+        self,
+        tables: tuple[Table, Table, Table],
+        columns: Sequence[AtomTriple],
+        rows: Sequence[AtomTriple],
+    ) -> None:
+        self._tables, self._columns, self._rows = tables, columns, rows
+        forms = [table.form for table in tables]
+        self._form = max(choices(forms[0], forms[1], forms[2]))
+        self._sources = [number for number in (1, 2, 0) if forms[number] == self._form]
+        self._sources.sort(key=lambda number: (not number, [*map(str, tables[number].lines)]))
+        self._widths = [
+            max(
+                len(column.atoms[0].header),
+                *(len(row[n] or "") for triple in rows for row in triple.atoms),
+                0,
+            )
+            for n, column in enumerate(columns)
+        ]
+
+    def text(self) -> str:
+        head = tuple(column.atoms[0].header for column in self._columns)
+        lines = [self._line(head, [table.head for table in self._tables]), self._rule()]
+        for triple in self._rows:
+            members = [
+                None if number is None else table.rows[number]
+                for table, number in zip(self._tables, triple.members, strict=True)
+            ]
+            lines += [self._line(row, members) for row in triple.atoms]
+        return "\n".join(map(str, lines))
+
+    def _line(self, words: Sequence[str | None], members: Sequence[TableLine | None]) -> TableLine:
+        sources = [
+            (members[number], [column.members[number] for column in self._columns])
+            for number in self._sources
+        ]
+        cells = []
+        for number, word in enumerate(words):
+            written = (
+                line.cells[at]
+                for line, places in sources
+                if line and (at := places[number]) is not None and at < len(line.cells)
+            )
+            cells.append(self._cell(number, word or "", [*written]))
+        line = next((line for line, _ in sources if line), None)
+        _, start, end, _ = self._form
+        is_same = (
+            line is not None and line.words == tuple(words) == TableLine("", (*cells,), "").words
+        )
+        if is_same and line is not None and line.cells == (*cells,):
+            return line
+        return TableLine(start, tuple(cells), end)
+
+    def _cell(self, number: int, word: str, written: Sequence[str]) -> str:
+        is_padded, _, _, is_spaced = self._form
+        width = self._widths[number]
+        for cell in written:
+            if cell.strip() == word and (not is_padded or len(cell) == width + 2 * is_spaced):
+                return cell
+        space = " " * is_spaced
+        return f"{space}{word.ljust(width) if is_padded else word}{space}"
+
+    def _rule(self) -> TableLine:
+        _, start, end, _ = self._form
+        return TableLine(start, tuple(map(self._rule_cell, range(len(self._columns)))), end)
+
+    def _rule_cell(self, number: int) -> str:
+        is_padded, _, _, is_spaced = self._form
+        members = self._columns[number].members
+        written = [
+            None if n is None else table.rule.cells[n]
+            for table, n in zip(self._tables, members, strict=True)
+        ]
+        base, *sides = [None if cell is None else _alignment(cell) for cell in written]
+        left, right = max(
+            filter(None, sides if None in sides else choices(base, sides[0], sides[1]))
+        )
+        length = self._widths[number] + 2 * is_spaced
+        own = [cell for source in self._sources if (cell := written[source]) is not None]
+        for cell in own:
+            if _alignment(cell) == (left, right) and (not is_padded or len(cell) == length):
+                return cell
+        space = " " * own[0].startswith(" ") if own else ""
+        dashes = length - 2 * len(space) if is_padded else 3
+        return f"{space}{':' * left}{'-' * max(1, dashes - left - right)}{':' * right}{space}"
+
+
+def _alignment(rule: str) -> tuple[bool, bool]:
+    return rule.strip()[0] == ":", rule.strip()[-1] == ":"
+
+
 def merge_unit(
     kind: BlockKind | None, base: str | None, ours: str, theirs: str, is_guess: bool
 ) -> MergedText:
@@ -221,7 +347,7 @@ def _merge_as(kind: BlockKind | None, base: str, ours: str, theirs: str) -> Merg
         case BlockKind.PARAGRAPH:
             o, a, b = (Table.read(text) for text in (base, ours, theirs))
             if o and a and b:
-                return merge_tables(o, a, b)
+                return _merge_tables(o, a, b)
             p, q, r = (Prose.read(text) for text in (base, ours, theirs))
             if p and q and r and not (o or a or b):
                 return _merge_prose(p, q, r)

@@ -11,8 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from mdmem.editors.merge3.blocks import Quote, read_sentences
-from mdmem.editors.merge3.tables import Table
+from mdmem.editors.merge3.block_parts import Quote, Table, read_sentences
 from mdmem.model import Fact
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
