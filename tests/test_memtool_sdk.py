@@ -201,7 +201,9 @@ def test_the_recorded_vectors_are_those_of_this_sdk():
 
 
 def test_without_the_sdk(at: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(memtool, "find_spec", lambda name: None)
+    monkeypatch.setattr(
+        "mdmem.folder.installed.find_spec", lambda name: None if name == "anthropic" else name
+    )
     with pytest.raises(PackageProblem, match=r"pip install '.+\[anthropic\]'") as failure:
         memtool.tool(Memory.open(at.root, os.environ))
     assert failure.value.code == "missing-package"

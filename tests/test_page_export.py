@@ -444,7 +444,7 @@ def test_the_command(
 
 def test_it_needs_the_extra(memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(
-        "mdmem.page.serving.find_spec", lambda name: None if name == "jinja2" else name
+        "mdmem.folder.installed.find_spec", lambda name: None if name == "jinja2" else name
     )
     monkeypatch.chdir(memory.workspace.root)
     assert main(["page", "--export", str(tmp_path / "out")]) == 1

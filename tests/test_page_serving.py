@@ -20,7 +20,7 @@ from workspaces import STATE, Desk, desk
 
 from mdmem.cli import main
 from mdmem.folder import installed
-from mdmem.page import guard, serving
+from mdmem.page import guard
 
 pytestmark = pytest.mark.costly
 STATUS_LINE = re.compile(r"HTTP/1\.1 (\d+)")
@@ -338,7 +338,9 @@ def test_a_web_socket_is_a_request_like_any_other(at: Desk):
 def test_without_the_extra_a_line_says_what_to_type(
     at: Desk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(serving, "_PACKAGES", ("mdmem_has_no_such_package",))
+    monkeypatch.setattr(
+        "mdmem.folder.installed.find_spec", lambda name: None if name == "uvicorn" else name
+    )
     assert main(["page"]) == 1
     assert (
         capsys.readouterr().err

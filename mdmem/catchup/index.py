@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from mdmem.catchup import background, trails, unindexed
@@ -314,11 +315,18 @@ def rebuild_index(
             trails.discard_trail(workspace)
             workspace.forget_history_boundary()
         fresh = _bring_up_to_date(workspace, full, progress)
-    if full and workspace.settings.vectors != "off":
-        from mdmem.vectors.fill import drop_unknown  # noqa: PLC0415 - only with vectors
-
-        drop_unknown(workspace, fresh.index)
+    if full and (vectors := _vectors(workspace)):
+        vectors.drop_unknown(workspace, fresh.index)
     return fresh
+
+
+def _vectors(workspace: Workspace) -> ModuleType | None:
+    """What fills the store of vectors; None where they are off."""
+    if workspace.settings.vectors == "off":
+        return None
+    from mdmem.vectors import fill  # noqa: PLC0415 - only with vectors
+
+    return fill
 
 
 def _bring_up_to_date(
@@ -436,10 +444,8 @@ def catch_up_workspace(root: Path, environment: Mapping[str, str]) -> None:
                 if index_as_is(workspace)[1]:
                     break
     commits.maintain(workspace.repository)
-    if workspace.settings.vectors != "off":
-        from mdmem.vectors.fill import fill_store  # noqa: PLC0415 - only with vectors
-
-        fill_store(workspace, lambda: index_unchecked(workspace))
+    if vectors := _vectors(workspace):
+        vectors.fill_store(workspace, lambda: index_unchecked(workspace))
 
 
 def catch_up_worktree(folder: Path, environment: Mapping[str, str]) -> None:

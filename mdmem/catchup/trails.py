@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from mdmem.workspace import Progress, Say, Workspace
@@ -18,14 +19,17 @@ def fresh_trail(
 
     If it turns out to be damaged while it is read, it is deleted: the next call rebuilds it.
     """
-    # with SQLite and all that reads commits
-    from mdmem.catchup.trail_update import updated_trail  # noqa: PLC0415
-
-    return updated_trail(workspace, say, progress)
+    opened: AbstractContextManager[Trail] = _trail_update().updated_trail(workspace, say, progress)
+    return opened
 
 
 def discard_trail(workspace: Workspace) -> None:
     """Delete the trail; the next call that reads it builds it again."""
-    from mdmem.trail import discard  # noqa: PLC0415 - as above
+    _trail_update().discard(workspace.state)
 
-    discard(workspace.state)
+
+def _trail_update() -> ModuleType:
+    # with SQLite and all that reads commits
+    from mdmem.catchup import trail_update  # noqa: PLC0415
+
+    return trail_update

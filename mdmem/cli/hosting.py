@@ -228,17 +228,20 @@ def page(
     With --export it serves nothing: it writes the pages of what is committed as files, which
     can be opened from disk or served by any static host.
     """
-    serving = import_module("mdmem.page.serving")
+    page_room = import_module("mdmem.page")
     # without lines for the user: they would tell what was asked
     memory = Memory.open(Path(call.workspace) if call.workspace else None, os.environ)
     if export is not None:
-        count = serving.export(memory, Path(export), since)
+        page_room.require_packages(for_export=True)
+        count = import_module("mdmem.page.export").export(memory, Path(export), since)
         return Answer(
             {"pages": count, "folder": export},
             f"exported {number_of(count, 'page')} to {export}",
         )
     if since is not None:
         raise UsageProblem("--since needs --export")
+    page_room.require_packages()
+    serving = import_module("mdmem.page.serving")
     options = serving.PageOptions(
         port=port,
         opens_browser=opens_browser,

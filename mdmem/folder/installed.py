@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from mdmem.errors import PackageProblem
 
 _PACKAGE = Path(__file__).parent.parent
 _UNKNOWN = "PATH-TO-CLONE"
@@ -33,6 +36,12 @@ def install_command(extra: str) -> str:
     python = shlex.quote(sys.executable)
     pip = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
     return f"{pip} {shlex.quote(f'{_source()}[{extra}]')}"
+
+
+def require_packages(names: Iterable[str], need: str, extra: str) -> None:
+    """Raises PackageProblem, which says what needs the extra (`the page needs its extra`)."""
+    if any(find_spec(name) is None for name in names):
+        raise PackageProblem("missing-package", f"{need}: {install_command(extra)}")
 
 
 def _source() -> str:

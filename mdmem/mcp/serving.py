@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Mapping
-from importlib.util import find_spec
 from types import FrameType
 
-from mdmem.errors import PackageProblem
 from mdmem.folder import installed
 from mdmem.mcp.greeting import greet, has_line, read_line, write_line
 from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
@@ -21,10 +19,7 @@ def serve(
     folder: str | None, environment: Mapping[str, str], read_only: bool, write_pool: bool = False
 ) -> int:
     """Serve until the input ends; return the exit status. Raises PackageProblem without the SDK."""
-    if any(find_spec(name) is None for name in _PACKAGES):
-        raise PackageProblem(
-            "missing-package", f"the server needs the MCP SDK: {installed.install_command('mcp')}"
-        )
+    installed.require_packages(_PACKAGES, "the server needs the MCP SDK", "mcp")
     for number in INTERRUPTIONS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)

@@ -5,10 +5,8 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
-from mdmem.errors import PackageProblem
 from mdmem.folder import installed
 from mdmem.memory import Memory
 from mdmem.memtool.backend import Backend
@@ -19,11 +17,7 @@ def tool(memory: Memory) -> Any:
 
     Raises PackageProblem (`missing-package`) if the SDK is not installed.
     """
-    if find_spec("anthropic") is None:
-        raise PackageProblem(
-            "missing-package",
-            f"the tool needs the Anthropic SDK: {installed.install_command('anthropic')}",
-        )
+    installed.require_packages(("anthropic",), "the tool needs the Anthropic SDK", "anthropic")
     # 900 ms with the SDK
     from mdmem.memtool.sdk import MemoryTool  # noqa: PLC0415
 

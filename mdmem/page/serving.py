@@ -6,23 +6,19 @@ import hashlib
 import socket
 import sys
 import webbrowser
-from collections.abc import Sequence
 from contextlib import closing
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 
-from mdmem.errors import PackageProblem, UsageProblem, json_line
-from mdmem.folder import installed
+from mdmem.errors import UsageProblem, json_line
 from mdmem.memory import Memory
+from mdmem.page import app, server
 from mdmem.page.guard import Guard, PageKeys, new_keys, stored_keys
 from mdmem.page.links import Links
 from mdmem.page.pages import Reader
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Workspace
 
-_EXPORT_PACKAGES = ("jinja2",)
-_PACKAGES = (*_EXPORT_PACKAGES, "starlette", "uvicorn")
 _LOOPBACK = "127.0.0.1"
 _FIRST_PORT, _PORTS = 20_000, 12_000  # below the ports that systems assign
 _LAST_PORT = 65_535
@@ -45,17 +41,13 @@ class PageOptions:
 def serve(memory: Memory, options: PageOptions) -> None:
     """Serve the page of a memory until a signal, or until two hours without a request.
 
-    Raises PackageProblem (the extra is missing), UsageProblem (a port that cannot be used, a
-    browser in an SSH session).
+    Raises UsageProblem (a port that cannot be used, a browser in an SSH session).
     """
-    _require(_PACKAGES)
     workspace = memory.workspace
     connection = workspace.environment.get("SSH_CONNECTION", "").split()
     if connection and options.opens_browser:
         raise UsageProblem("--open needs a browser on this machine, and this is an SSH session")
     with closing(memory), _listen(options.port, workspace.root) as listener:
-        from mdmem.page import app, server  # noqa: PLC0415 - an extra, and 200 ms
-
         port = listener.getsockname()[1]
         keys = _keys(workspace, port, options)
         read_only = options.read_only or workspace.actor is not None
@@ -72,24 +64,6 @@ def serve(memory: Memory, options: PageOptions) -> None:
 
         server.run(guard, listener, options.idle_seconds, announce)
         memory.await_catch_up(_CATCHING_UP_SECONDS)
-
-
-def export(memory: Memory, folder: Path, since: str | None = None) -> int:
-    """Write the pages into a folder with `page/export`, and return their number.
-
-    Raises PackageProblem (the extra is missing), and what `page/export` raises.
-    """
-    _require(_EXPORT_PACKAGES)
-    from mdmem.page import export as exporting  # noqa: PLC0415 - an extra, and 80 ms
-
-    return exporting.export(memory, folder, since)
-
-
-def _require(packages: Sequence[str]) -> None:
-    if any(find_spec(name) is None for name in packages):
-        raise PackageProblem(
-            "missing-package", f"the page needs its extra: {installed.install_command('page')}"
-        )
 
 
 def _listen(port: int, root: Path) -> socket.socket:
