@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from mdmem.editors.merge3.blank_lines import Gaps, PlannedElement, TextForm, arrange, identities
-from mdmem.editors.merge3.front_matter import merge_front_matter
 from mdmem.editors.merge3.section_matches import SectionMatches, match_all_sections
 from mdmem.editors.merge3.sections import MergedSection, SectionOrder, merge_sections
 from mdmem.editors.merge3.unit_matches import match_units
 from mdmem.editors.merge3.units import MergedUnit, UnitOrder, merge_units
-from mdmem.editors.merge3.values import choices
+from mdmem.editors.merge3.values import choices, merge_front_matter
 from mdmem.editors.merge3.versions import SectionTree, Version, atoms_of
 from mdmem.errors import PathProblem, TextProblem
 from mdmem.model import FactId, FileKind
