@@ -42,6 +42,7 @@ from session_files import claude
 from workspaces import Desk, TreeState, match_index
 
 from mdmem import agenthooks, memory
+from mdmem.changes.tasks import Tasks
 from mdmem.cli import main
 from mdmem.cli.commands import COMMANDS
 from mdmem.folder.trust import HOST_MARKS
@@ -50,7 +51,6 @@ from mdmem.mcp.tools import TOOLS
 from mdmem.memory import Memory
 from mdmem.memory.pipelines import Pipelines
 from mdmem.memory.proposals import Proposals
-from mdmem.memory.tasks import Tasks
 from mdmem.memtool import Backend
 from mdmem.memtool import commands as tool_commands
 from mdmem.model.pipelines import Digest, Dream

@@ -27,7 +27,7 @@ from mdmem.model.writes import Action, Change, EditSection, Log, WriteOptions, W
 from mdmem.queries import lookup
 from mdmem.queries.show import show_section
 from mdmem.startup import late
-from mdmem.startup.records import replace
+from mdmem.startup.records import dataclass, replace
 from mdmem.text.addresses import MATCH_RULES, address_of, join_path, similar_paths
 from mdmem.text.document import (
     Document,
@@ -236,68 +236,98 @@ def _last_day(document: Document, section: Section) -> date | None:
 
 # Carrying the edits out.
 
-Apply = Callable[[Change], WriteResult]
 
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """The tasks of a workspace.
 
-def start_task(
-    workspace: Workspace, name: str, goal: str, options: WriteOptions, apply: Apply
-) -> WriteResult:
-    """Where the task exists, it is continued and nothing is changed."""
-    edits = start_edits(_document(workspace), name, goal, workspace.now(), options)
-    if not edits:
-        task = show_task(workspace, name)
-        return WriteResult(
-            changed=False, path=task.path, section=task.section, etag=task.etag, commit=None
-        )
-    return apply(edits[0])
-
-
-def add_task_note(
-    workspace: Workspace, name: str, text: str, options: WriteOptions, apply: Apply
-) -> WriteResult:
-    """Add a note to an open task.
-
-    Raises: TextProblem (`empty-text`), SectionProblem (`task-not-found`, `section-ambiguous`).
+    `seen_by` is memory as an actor (None: the workspace's) sees it; `write` does some work that
+    writes, as an event with this name.
     """
-    (edit,) = note_edits(_document(workspace), name, text, workspace.now(), options)
-    return apply(edit)
 
+    workspace: Workspace
+    seen_by: Callable[[str | None], Workspace]
+    say: Say
+    apply: Callable[[Change], WriteResult]
+    write: Callable[[str, WriteOptions, Callable[[], WriteResult]], WriteResult]
 
-def finish_task(
-    workspace: Workspace, name: str, outcome: str, options: WriteOptions, say: Say
-) -> WriteResult:
-    """All or nothing."""
-    document = _document(workspace)
-    try:
-        entry, deletion = finish_edits(document, name, outcome, options)
-    except SectionProblem as problem:
-        complete = complete_options(workspace, options)
-        repeat = (
-            repeats.find_finished_task(
-                workspace,
-                lambda tasks: tasks_named(tasks, name),
-                lambda task: _outcome_entry(task, outcome, complete),
-                complete,
+    def start(self, name: str, goal: str, options: WriteOptions) -> WriteResult:
+        """Begin a task; where it exists, it is continued and nothing is changed.
+
+        Raises TextProblem (`empty-text`, `bad-text`), SectionProblem (`section-ambiguous`).
+        """
+        workspace = self.workspace
+        edits = start_edits(_document(workspace), name, goal, workspace.now(), options)
+        if not edits:
+            task = _show(workspace, name)
+            return WriteResult(
+                changed=False, path=task.path, section=task.section, etag=task.etag, commit=None
             )
-            if problem.code == "task-not-found"
-            else None
+        return self.apply(edits[0])
+
+    def note(self, name: str, text: str, options: WriteOptions) -> WriteResult:
+        """Add a note to an open task.
+
+        Raises TextProblem (`empty-text`), SectionProblem (`task-not-found`, `section-ambiguous`).
+        """
+        workspace = self.seen_by(self.workspace.given_actor(options.actor))
+        (edit,) = note_edits(_document(workspace), name, text, workspace.now(), options)
+        return self.apply(edit)
+
+    def end(self, name: str, outcome: str, options: WriteOptions) -> WriteResult:
+        """Log the outcome of a task and remove its notes: both, or nothing.
+
+        Raises TextProblem (`empty-text`), SectionProblem (`task-not-found`, `section-ambiguous`;
+        `section-changed`: there is a new note), MdmemError as any write.
+        """
+        return self.write("task-done", options, lambda: self._finish(name, outcome, options))
+
+    def _finish(self, name: str, outcome: str, options: WriteOptions) -> WriteResult:
+        workspace = self.workspace
+        document = _document(workspace)
+        try:
+            entry, deletion = finish_edits(document, name, outcome, options)
+        except SectionProblem as problem:
+            complete = complete_options(workspace, options)
+            repeat = (
+                repeats.find_finished_task(
+                    workspace,
+                    lambda tasks: tasks_named(tasks, name),
+                    lambda task: _outcome_entry(task, outcome, complete),
+                    complete,
+                )
+                if problem.code == "task-not-found"
+                else None
+            )
+            if repeat is None:
+                raise
+            return repeat
+        entry = replace(entry, again=not _is_logged(workspace, document, entry, name))
+        logged, removed = apply_all(workspace, [entry, deletion], options, self.say)
+        return replace(
+            logged,
+            changed=True,
+            commit=removed.commit,
+            removed=removed.removed,
+            like=tuple(each for each in logged.like if each.fact not in removed.removed),
+            diff=None
+            if logged.diff is None or removed.diff is None
+            else logged.diff + removed.diff,
+            notes=(*logged.notes, *removed.notes),
+            warnings=(*logged.warnings, *removed.warnings),
+            op=Op.LOG,
         )
-        if repeat is None:
-            raise
-        return repeat
-    entry = replace(entry, again=not _is_logged(workspace, document, entry, name))
-    logged, removed = apply_all(workspace, [entry, deletion], options, say)
-    return replace(
-        logged,
-        changed=True,
-        commit=removed.commit,
-        removed=removed.removed,
-        like=tuple(each for each in logged.like if each.fact not in removed.removed),
-        diff=None if logged.diff is None or removed.diff is None else logged.diff + removed.diff,
-        notes=(*logged.notes, *removed.notes),
-        warnings=(*logged.warnings, *removed.warnings),
-        op=Op.LOG,
-    )
+
+    def show(self, name: str) -> SectionView:
+        """Read the notes of a task.
+
+        Raises SectionProblem (`task-not-found`, `section-ambiguous`).
+        """
+        return _show(self.seen_by(None), name)
+
+    def names(self) -> tuple[str, ...]:
+        """List the names of the open tasks."""
+        return open_task_names(_document(self.seen_by(None)))
 
 
 def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: str) -> bool:
@@ -320,13 +350,8 @@ def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: s
     return bool(begun) and max(logged, default=0) > max(begun)
 
 
-def show_task(workspace: Workspace, name: str) -> SectionView:
-    """Show a task. Raises: SectionProblem (`task-not-found`, `section-ambiguous`)."""
+def _show(workspace: Workspace, name: str) -> SectionView:
     return show_section(workspace, show_arguments(_document(workspace), name))
-
-
-def task_names(workspace: Workspace) -> tuple[str, ...]:
-    return open_task_names(_document(workspace))
 
 
 def _document(workspace: Workspace) -> Document | None:

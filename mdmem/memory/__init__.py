@@ -28,13 +28,13 @@ from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, open_in, refresh
 
 if TYPE_CHECKING:
+    from mdmem.changes.tasks import Tasks
     from mdmem.doctor import Finding
     from mdmem.given import GuardedTexts
     from mdmem.memory.figures import EventFigures
     from mdmem.memory.hooks import Hooks
     from mdmem.memory.pipelines import Pipelines
     from mdmem.memory.proposals import Proposals
-    from mdmem.memory.tasks import Tasks
     from mdmem.model.history import (
         Blame,
         ChangeList,
@@ -488,7 +488,7 @@ class Memory:
     @property
     def tasks(self) -> Tasks:
         """The tasks that go on across sessions."""
-        return module("memory.tasks").Tasks(
+        return module("changes.tasks").Tasks(
             workspace=self.workspace,
             seen_by=self._as_seen,
             say=self._say,
