@@ -12,8 +12,7 @@ from mdmem.history.differences import (
     line_difference,
     word_difference,
 )
-from mdmem.text.common_ends import common_ends
-from mdmem.text.document import split_lines
+from mdmem.text.document import common_ends, split_lines
 
 
 @given(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from mdmem import history
 from mdmem.changes import repeats
@@ -11,19 +11,28 @@ from mdmem.changes.file_write import Plan, WrittenChange, write_plan
 from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.errors import MdmemError, RepositoryProblem
-from mdmem.model import CommitId, FileKind, FilePath, Op, Provenance
-from mdmem.model.writes import DigestDay, Forget, Log, Remember, WriteOptions, WriteResult
-from mdmem.queries import likes, lookup
+from mdmem.folder import files
+from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
+from mdmem.model.trail import Entry
+from mdmem.model.writes import DigestDay, Forget, LikeFact, Log, Remember, WriteOptions, WriteResult
+from mdmem.queries import lookup
 from mdmem.queries.lookup import FactLocation
 from mdmem.startup.records import replace
 from mdmem.text.addresses import join_path
-from mdmem.text.common_ends import common_ends
-from mdmem.text.document import Section, preamble_etag, section_etag
+from mdmem.text.document import (
+    Document,
+    Section,
+    common_ends,
+    preamble_etag,
+    section_etag,
+    split_lines,
+)
 from mdmem.text.facts import may_have_copies
 from mdmem.verbs import FileEdit, target_path, verb_of
 from mdmem.workspace import Say, Workspace
 
 _TRIES, _OVERTAKEN_TRIES = 50, 5
+_MOST_LIKE = 3
 
 
 def write_result(
@@ -264,17 +273,17 @@ def _plan(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
         raise
 
 
-def _like_search(workspace: Workspace, edit: FileEdit) -> likes.LikeSearch | None:
+def _like_search(workspace: Workspace, edit: FileEdit) -> LikeSearch | None:
     """None where `supersedes` already names what is replaced, or where nobody reads the answer."""
     if edit.options.pipeline is not None:
         return None
     match edit:
         case Log(more=()) | Remember(key=None, entry=None) if edit.options.supersedes is None:
-            return likes.LikeSearch(workspace, edit.text)
+            return LikeSearch(workspace, edit.text)
     return None
 
 
-def _with_likes(result: WriteResult, plan: Plan, like: likes.LikeSearch) -> WriteResult:
+def _with_likes(result: WriteResult, plan: Plan, like: LikeSearch) -> WriteResult:
     if result.supersedes:
         return result
     facts = like.facts(plan.path, plan.new, {*result.added, *result.removed, *result.contradicts})
@@ -311,3 +320,71 @@ def change_note(workspace: Workspace, plan: Plan, edit: FileEdit) -> history.Com
         if edit.options.pipeline
         else note
     )
+
+
+# Similar facts, so that the author of a new one can say what it replaces.
+
+
+class LikeSearch:
+    """The search for similar facts; only the first call of `search` does anything."""
+
+    def __init__(self, workspace: Workspace, text: str) -> None:
+        self._workspace = workspace
+        self.text = text
+        self._commit = workspace.repository.head()
+        self._found: Sequence[Entry] | None = None
+        self._says_end = False
+
+    @property
+    def ends_something(self) -> bool:
+        """True if facts are resembled, and the text says that something ended."""
+        return bool(self._found) and self._says_end
+
+    def search(self) -> None:
+        """Search the index, and what has been committed since it was brought up to date."""
+        if self._found is not None:
+            return
+        self._found = ()
+        if self._commit is None:
+            return
+        # while git commits
+        from mdmem.queries import correctable  # noqa: PLC0415
+
+        try:
+            self._found, self._says_end = correctable.similar_entries(
+                self._workspace, self._commit, self.text
+            )
+        except (MdmemError, OSError):
+            return  # the catch-up after the write repairs a damaged index
+
+    def facts(
+        self, path: FilePath, document: Document, besides: Collection[FactId]
+    ) -> tuple[LikeFact, ...]:
+        """The similar facts as they are now, except some; `document` is `path` after the write."""
+        like: dict[FactId, LikeFact] = {}
+        for entry in self._found or ():
+            if entry.fact is None or entry.fact in besides or len(like) == _MOST_LIKE:
+                continue
+            line = self._line_now(entry, document.lines if entry.path == path else None)
+            if line is not None:
+                in_log = self._workspace.kind_of(entry.path) is FileKind.DAILY
+                like.setdefault(
+                    entry.fact,
+                    LikeFact(
+                        fact=entry.fact, text=entry.text, path=entry.path, line=line, in_log=in_log
+                    ),
+                )
+        return tuple(like.values())
+
+    def _line_now(self, entry: Entry, lines: Sequence[str] | None) -> int | None:
+        if lines is None:
+            try:
+                data = files.read(files.path_on_disk(self._workspace.root, entry.path))
+            except MdmemError:
+                return None
+            lines = split_lines((data or b"").decode("utf-8", "replace"))
+        at = entry.start_line - 1
+        if at < len(lines) and lines[at].strip() == entry.first_line:
+            return entry.start_line
+        same = [number for number, line in enumerate(lines, 1) if line.strip() == entry.first_line]
+        return min(same, key=lambda number: abs(number - entry.start_line), default=None)

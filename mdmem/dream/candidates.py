@@ -8,7 +8,6 @@ from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 
 from mdmem.editors.daily import is_minute_title
 from mdmem.editors.sameness import StatementIndex
-from mdmem.extract.attribute_names import attribute_named
 from mdmem.folder import config, layout, trust
 from mdmem.folder.trust import TextOrigin
 from mdmem.history.messages import ParsedNote
@@ -18,6 +17,7 @@ from mdmem.model.ranges import EVERY_NUMBER, LAST_NUMBER, union
 from mdmem.model.trail import Occurrence, TrailCommit
 from mdmem.repo import first_parent
 from mdmem.startup.records import dataclass, replace
+from mdmem.text.languages import attribute_named
 from mdmem.trail import Trail
 from mdmem.workspace import Workspace
 

@@ -11,7 +11,6 @@ from mdmem.dream.wording import DECISION, PlainForm, core, plain_form
 from mdmem.editors.corrections import correction_likeness
 from mdmem.editors.likeness import CandidateIndex, likeness
 from mdmem.editors.sameness import StatementIndex, have_same_marks
-from mdmem.extract.attribute_names import attribute_named
 from mdmem.extract.plain import is_about_a_text
 from mdmem.extract.sentences import Sentence
 from mdmem.extract.statements import (
@@ -24,7 +23,7 @@ from mdmem.model.pipelines import SAID_BESIDES, STANDS, STANDS_REWORDED, DreamOp
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.text.facts import fact_id, normalise
-from mdmem.text.languages import bare_statement
+from mdmem.text.languages import attribute_named, bare_statement
 
 _RELATED = 0.6
 """The minimum `likeness` of statements about one thing.

@@ -8,7 +8,6 @@ from datetime import date, datetime
 from mdmem.catchup import entry_states
 from mdmem.dream.wording import key_of
 from mdmem.errors import PathProblem
-from mdmem.extract.attribute_names import SAME_KEYS
 from mdmem.folder import files, layout
 from mdmem.folder.listing import ListedFile
 from mdmem.history.notes import parse_message
@@ -19,6 +18,7 @@ from mdmem.startup.records import dataclass
 from mdmem.text.document import Document, parse_bytes
 from mdmem.text.entries import entries
 from mdmem.text.facts import ids_of, items, normalise, split_key
+from mdmem.text.languages import SAME_KEYS
 from mdmem.trail import Trail
 from mdmem.workspace import Workspace
 

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator
 from datetime import date, timedelta
 from re import Match
 
-from mdmem.extract.attribute_names import SAME_KEYS
 from mdmem.extract.relative_dates import with_dates
 from mdmem.extract.sentences import (
     Sentence,
@@ -24,7 +23,7 @@ from mdmem.extract.statements import stated_attribute
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.facts import normalise, split_until
-from mdmem.text.languages import alternatives, bare_statement, rows_of, without_tail
+from mdmem.text.languages import SAME_KEYS, alternatives, bare_statement, rows_of, without_tail
 from mdmem.words import en
 
 DECISION = "decision"

@@ -15,7 +15,6 @@ from mdmem.dream.policy import Suggestion
 from mdmem.dream.wording import DECISION
 from mdmem.editors.sameness import StatementIndex
 from mdmem.errors import MdmemError
-from mdmem.extract.attribute_names import attribute_named
 from mdmem.folder import files
 from mdmem.model import CommitId, FactId, FilePath, Source
 from mdmem.model.pipelines import MOST_STANDING_PARTS, DreamOp
@@ -27,6 +26,7 @@ from mdmem.repo.branch_commits import CommitFiles
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.addresses import join_path
 from mdmem.text.facts import normalise_key, parse_item, shortened
+from mdmem.text.languages import attribute_named
 from mdmem.verbs import FileEdit
 from mdmem.workspace import Workspace
 

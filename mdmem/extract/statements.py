@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mdmem.extract.attribute_names import FAVOURITE, SAME_KEYS
 from mdmem.extract.plain import (
     STATES,
     STATES_ANYWHERE,
@@ -27,7 +26,7 @@ from mdmem.extract.sentences import (
 )
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.text.languages import rows_of, words_of
+from mdmem.text.languages import FAVOURITE, SAME_KEYS, rows_of, words_of
 
 MANY_VALUED = words_of("MANY_VALUED")
 FORGET_REQUEST = pattern_of("FORGET_REQUESTS")

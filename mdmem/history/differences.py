@@ -15,8 +15,7 @@ from typing import Protocol
 from mdmem.model import CommitId, FilePath, SectionPath
 from mdmem.model.trail import Revision, TrailCommit
 from mdmem.startup.records import dataclass
-from mdmem.text.common_ends import common_ends
-from mdmem.text.document import is_blank, split_lines
+from mdmem.text.document import common_ends, is_blank, split_lines
 
 _NO_LINE_END = "\n\\ No newline at end of file\n"
 _WORD = (

@@ -11,8 +11,7 @@ from mdmem.history.sections import SectionPart, changed_ranges, match_sections, 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.trail import Entry, Mark, Occurrence, Revision, StatedRevert, TrailCommit
 from mdmem.startup.records import dataclass, replace
-from mdmem.text.common_ends import common_ends
-from mdmem.text.document import Document
+from mdmem.text.document import Document, common_ends
 from mdmem.text.entries import entries
 
 

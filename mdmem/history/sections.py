@@ -9,8 +9,7 @@ from operator import attrgetter
 
 from mdmem.model import SectionPath
 from mdmem.startup.records import dataclass
-from mdmem.text.common_ends import common_ends
-from mdmem.text.document import Document, Section, is_blank
+from mdmem.text.document import Document, Section, common_ends, is_blank
 
 _MOST_HOLDERS = 50
 """A line in more sections than this tells nothing about any of them."""

@@ -9,7 +9,6 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from mdmem import secrets
-from mdmem.extract.attribute_names import attribute_named
 from mdmem.llm.grounding import Ground, SaidLine
 from mdmem.llm.requests import (
     CONSOLIDATE,
@@ -26,6 +25,7 @@ from mdmem.llm.requests import (
 from mdmem.model import FactId
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.text.languages import attribute_named
 from mdmem.transcripts.tags import strip_blocks
 
 _TAG = late.pattern(r"<[/!?]?[A-Za-z][^<>]*>|&(?:amp;)*(?:lt|#0*60|#x0*3c);|\{\{|\}\}|\[REDACTED:")

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from mdmem.catchup.index import index_unchecked
 from mdmem.editors import corrections
 from mdmem.editors.likeness import content_words
-from mdmem.extract import attribute_names
 from mdmem.folder import files, layout
 from mdmem.history.messages import parse_note, quoted_line
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op
 from mdmem.model.trail import Entry
 from mdmem.repo.first_parent import newest_changes
 from mdmem.search.snapshot import INDEX_NAME, seen_commit
+from mdmem.text import languages
 from mdmem.text.document import parse_bytes
 from mdmem.text.entries import entries
 from mdmem.workspace import Workspace
@@ -58,8 +58,8 @@ def _may_concern(key: str | None, text: str) -> bool:
     """False for an attribute of the user where the new line is about somebody else."""
     return (
         key is None
-        or attribute_names.attribute_named(key) is None
-        or not attribute_names.speaks_of_another(text)
+        or languages.attribute_named(key) is None
+        or not languages.speaks_of_another(text)
     )
 
 

@@ -26,7 +26,6 @@ from mdmem.text.scan import Block, BlockKind, Head, Piece, ScanResult, scan, spa
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-
 BOM = "\ufeff"
 _FENCE = late.pattern(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 _LINE_END = late.pattern(r"\r\n?|\n")
@@ -399,3 +398,23 @@ def clean_input(text: str, name: str = "text") -> str:
             "bad-text", f"the {name} is not UTF-8 (character {problem.start})"
         ) from problem
     return text.removeprefix(BOM)
+
+
+_CHUNK = 1024
+
+
+def common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:
+    """Count the items in the common beginning of two sequences, and in the rest's common end."""
+    most = min(len(old), len(new))
+    start = _common_start(old, new, most)
+    return start, _common_start(old[::-1], new[::-1], most - start)
+
+
+def _common_start(old: Sequence[object], new: Sequence[object], most: int) -> int:
+    """Count the common first items, up to `most`: by large chunks, then by halves."""
+    start, size = 0, _CHUNK
+    while size:
+        while start + size <= most and old[start : start + size] == new[start : start + size]:
+            start += size
+        size //= 2
+    return start

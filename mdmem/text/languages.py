@@ -1,4 +1,4 @@
-"""The words of all languages together, and statements without the words that open them."""
+"""The words of all languages together: tables, bare statements, names of attributes."""
 
 from __future__ import annotations
 
@@ -52,3 +52,30 @@ def bare_statement(sentence: str) -> str:
             rest = f"{turned['subject']} {turned['verb']}{rest[turned.end() :]}"
         text = without_tail(rest or text)
     return _WITHIN.sub("", text)
+
+
+# Attributes of the user, and who a statement is about.
+
+SAME_KEYS: dict[str, str] = {
+    name: key  # by each other name of it
+    for each in LANGUAGES
+    for key, names in each.KEY_SYNONYMS.items()
+    for name in names
+}
+FAVOURITE = "favourite "
+_SINGLE_KEYS = frozenset(key for _, _, key in rows_of("ATTRIBUTES") if "{" not in key)
+_KEYS = _SINGLE_KEYS | words_of("RELATIVES") | words_of("BELONGINGS")
+_OF_ANOTHER = late.pattern(rf"(?i)^(?:{alternatives('OF_ANOTHER')})")
+
+
+def attribute_named(name: str) -> str | None:
+    """The attribute of a name, or of another name for it; None where the rules know none."""
+    folded = " ".join(name.split()).casefold()
+    key = SAME_KEYS.get(folded, folded)
+    if key in _KEYS or (key.startswith(FAVOURITE) and len(key) > len(FAVOURITE)):
+        return key
+    return None
+
+
+def speaks_of_another(text: str) -> bool:
+    return _OF_ANOTHER.match(text) is not None

@@ -15,7 +15,7 @@ from mdmem.model import FactId, ranges
 from mdmem.model.ranges import Ranges, holds
 from mdmem.model.trail import Fate, Mark
 from mdmem.startup.records import dataclass
-from mdmem.text.common_ends import common_ends
+from mdmem.text.document import common_ends
 from mdmem.trail.rows import (
     SqlRow,
     blob,

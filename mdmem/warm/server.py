@@ -34,7 +34,7 @@ _LOADED = (
     *("mdmem.cli.maintenance", "mdmem.cli.reading"),
     *("mdmem.cli.searching", "mdmem.cli.writing", "mdmem.editors.corrections"),
     *("mdmem.memory.commit_hooks", "mdmem.memory.contexts", "mdmem.queries.history"),
-    *("mdmem.queries.correctable", "mdmem.queries.likes", "mdmem.queries.past_questions"),
+    *("mdmem.queries.correctable", "mdmem.queries.past_questions"),
     *("mdmem.queries.show", "mdmem.queries.status", "mdmem.verbs.edit_section"),
     *("mdmem.transcripts.files", "mdmem.verbs.forget", "mdmem.verbs.log"),
     "mdmem.verbs.remember",

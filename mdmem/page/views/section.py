@@ -32,8 +32,7 @@ from mdmem.show.reads import section_json
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.addresses import join_path
-from mdmem.text.common_ends import common_ends
-from mdmem.text.document import parse_bytes, split_lines
+from mdmem.text.document import common_ends, parse_bytes, split_lines
 from mdmem.text.entries import entries, shown_text
 from mdmem.text.facts import key_and_value, normalise_key, shortened, split_until
 
