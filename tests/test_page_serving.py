@@ -275,7 +275,7 @@ def test_a_stranger_does_not_hold_a_connection(at: Desk):
 
 IMPATIENT = STAND_IN.replace(
     "import mdmem.page\n",
-    "import mdmem.page, mdmem.page.server as s\ns._FIRST_REQUEST_SECONDS = 0.1\n",
+    "import mdmem.page, mdmem.page.serving as s\ns._FIRST_REQUEST_SECONDS = 0.1\n",
 )
 
 

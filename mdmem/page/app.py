@@ -20,7 +20,6 @@ from mdmem.page.views import (
     context,
     fact,
     files,
-    health,
     review,
     searching,
     section,
@@ -42,7 +41,7 @@ ROUTES: Mapping[str, View] = {
     "/review/{proposal:path}": review.proposal,
     "/context": context.context,
     "/trends": trends.trends,
-    "/health": health.health,
+    "/health": today.health,
     "/commit/{commit:path}": timeline.commit,
 }
 _JSON = "application/json"

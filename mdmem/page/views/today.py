@@ -1,4 +1,4 @@
-"""The first page: decisions that wait, changes of today, facts that expire soon."""
+"""The first page: decisions that wait, changes of today, facts that expire soon; and health."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from mdmem.page import charts
 from mdmem.page.pages import Page, Query, Reader, change_row
 from mdmem.show.history import changes_json
 from mdmem.show.hits import conflicts_json, facts_json
+from mdmem.show.maintenance import findings_json
 from mdmem.show.proposals import proposals_json
+from mdmem.show.reads import kinds_line, status_json
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import key_and_value, parse_text, shortened
 from mdmem.wording import plain
@@ -208,3 +210,19 @@ def _expiring(reader: Reader) -> FactList:
 
 def _last_day(hit: Hit) -> date:
     return hit.until or date.max
+
+
+def health(reader: Reader, query: Query) -> Page:
+    """The state; with `examine` the findings of the doctor, which takes seconds."""
+    memory, links = reader.memory, reader.links
+    status = memory.status()
+    findings = memory.examine() if query.get("examine") else None
+    data = status_json(status) if findings is None else findings_json(findings)
+    values = {"status": status, "files": kinds_line(status), "findings": findings}
+    return Page(
+        template="health",
+        title="Health",
+        values=values,
+        data=data,
+        back=links.health() if findings is None else links.health(examine=1),
+    )
