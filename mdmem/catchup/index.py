@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -20,11 +19,10 @@ from mdmem.model import CommitId
 from mdmem.model.searches import BuildProgress
 from mdmem.repo import commits, git_files
 from mdmem.search.engine import BrokenIndex
-from mdmem.search.indexer import SearchIndex
+from mdmem.search.indexer import KeptIndex, SearchIndex
 from mdmem.search.snapshot import (
     EMPTY_SNAPSHOT,
     INDEX_NAME,
-    SNAPSHOT_NAME,
     Snapshot,
     is_long,
 )
@@ -102,65 +100,39 @@ def _settings(workspace: Workspace) -> str:
     return hashlib.sha256(settings.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-class _OpenIndex:
-    """The index on disk and the files' stamps, kept between calls and checked in each."""
-
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
-        """Held while a field is used; what a method returns never changes."""
-        self._opened_as: tuple[object, ...] | None = None
-        self._index: SearchIndex | None = None
-        self._overlaid: tuple[SearchIndex, Mapping[str, str], SearchIndex] | None = None
-
-    def index(self, workspace: Workspace) -> SearchIndex:
-        with self.lock:
-            folder = workspace.state / INDEX_NAME
-            # Each update gives this file's name to a new file, after all else.
-            now = folder, workspace.settings.language, files.stamp(f"{folder}/{SNAPSHOT_NAME}")
-            if self._index is None or self._opened_as != now:
-                self._index, self._opened_as = (
-                    SearchIndex.open(folder, workspace.settings.language),
-                    now,
-                )
-                self._overlaid = None
-            return self._index
-
-    def overlaid(
-        self, workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey
-    ) -> SearchIndex | None:
-        """The index with unindexed files laid over it; None if that may be incomplete."""
-        snapshot = index.seen
-        if snapshot.commit is None or (snapshot.commit, snapshot.settings) != (
-            survey.commit,
-            survey.settings,
+def _overlaid(
+    workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey
+) -> SearchIndex | None:
+    """The index with unindexed files laid over it; None if that may be incomplete."""
+    snapshot = index.seen
+    if snapshot.commit is None or (snapshot.commit, snapshot.settings) != (
+        survey.commit,
+        survey.settings,
+    ):
+        return None
+    kept = workspace.resources.get(KeptIndex)
+    with kept.lock:
+        if (
+            kept.overlaid is not None
+            and kept.overlaid[0] is index
+            and kept.overlaid[1] is survey.stamps
         ):
-            return None
-        with self.lock:
-            if (
-                self._overlaid is not None
-                and self._overlaid[0] is index
-                and self._overlaid[1] is survey.stamps
-            ):
-                return self._overlaid[2]
-            now = time.time_ns()
-            changed, removed = snapshot.changed_paths(survey.stamps)
-            try:
-                overlaid = unindexed.overlay_unindexed(workspace, index, changed, removed)
-            except BrokenIndex:
-                return None  # an update builds it from scratch
-            settled = all(
-                int(time_ns) < now - files.RACY_NS
-                for path in changed
-                for time_ns in survey.stamps[path].split()[:2]
-            )
-            self._overlaid = (
-                (index, survey.stamps, overlaid) if overlaid is not None and settled else None
-            )
-            return overlaid
-
-
-def _open_index(workspace: Workspace) -> _OpenIndex:
-    return workspace.resources.get(_OpenIndex)
+            return kept.overlaid[2]
+        now = time.time_ns()
+        changed, removed = snapshot.changed_paths(survey.stamps)
+        try:
+            overlaid = unindexed.overlay_unindexed(workspace, index, changed, removed)
+        except BrokenIndex:
+            return None  # an update builds it from scratch
+        settled = all(
+            int(time_ns) < now - files.RACY_NS
+            for path in changed
+            for time_ns in survey.stamps[path].split()[:2]
+        )
+        kept.overlaid = (
+            (index, survey.stamps, overlaid) if overlaid is not None and settled else None
+        )
+        return overlaid
 
 
 def _survey(workspace: Workspace) -> _WorkspaceSurvey:
@@ -194,7 +166,7 @@ def index_and_stamps(workspace: Workspace) -> tuple[SearchIndex, bool, Mapping[s
 
     What is there: the files' stamps (`stamp_text`) by path.
     """
-    index, survey = _open_index(workspace).index(workspace), _survey(workspace)
+    index, survey = index_unchecked(workspace), _survey(workspace)
     return index, _has_seen(index, survey), survey.stamps
 
 
@@ -203,7 +175,8 @@ def index_as_is(workspace: Workspace) -> tuple[SearchIndex, bool]:
 
 
 def index_unchecked(workspace: Workspace) -> SearchIndex:
-    return _open_index(workspace).index(workspace)
+    folder, language = workspace.state / INDEX_NAME, workspace.settings.language
+    return workspace.resources.get(KeptIndex).index(folder, language)
 
 
 def fresh_index(
@@ -220,24 +193,23 @@ def fresh_index(
     instead. An index that takes long to build is built by another process for a caller that takes
     it `in_part`, who gets the newest days as soon as they are there.
     """
-    kept = _open_index(workspace)
     try:
-        index = _opened(workspace, from_scratch=True) if full else kept.index(workspace)
+        index = _opened(workspace, from_scratch=True) if full else index_unchecked(workspace)
         survey = _survey(workspace)
         if _has_seen(index, survey):
             return FreshIndex(index=index, commit=survey.commit)
-        if current and (overlaid := kept.overlaid(workspace, index, survey)):
+        if current and (overlaid := _overlaid(workspace, index, survey)):
             return FreshIndex(index=overlaid, commit=survey.commit, behind=True)
         workspace.ensure_state()
         takes_part = in_part and index.seen.commit is None
         if takes_part and is_long(survey.stamps.values()):
             _start_build(workspace)
-        with _update_lock(workspace, say, kept if takes_part else None):
+        with _update_lock(workspace, say, takes_part):
             return _bring_up_to_date(workspace, full, progress, (index.seen, survey))
     except RepositoryProblem as problem:
         if problem.code != "busy":
             raise
-        now = kept.index(workspace)
+        now = index_unchecked(workspace)
         is_built = not (now.seen.is_part or now.seen == EMPTY_SNAPSHOT)
         return FreshIndex(
             index=now,
@@ -289,13 +261,13 @@ def _start_build(workspace: Workspace) -> None:
 
 
 @contextmanager
-def _update_lock(workspace: Workspace, say: Say, kept: _OpenIndex | None) -> Iterator[None]:
+def _update_lock(workspace: Workspace, say: Say, takes_part: bool) -> Iterator[None]:
     """Hold the lock; an open index suffices in part. Raises RepositoryProblem (`busy`)."""
     path, timeout = workspace.state / INDEX_LOCK, workspace.settings.lock_timeout
-    begin, notices = time.monotonic(), [files.NOTICE] if kept else []
-    while kept is not None and files.is_locked(path):
+    begin, notices = time.monotonic(), [files.NOTICE] if takes_part else []
+    while takes_part and files.is_locked(path):
         waited = time.monotonic() - begin
-        if kept.index(workspace).seen.is_part or waited > timeout:
+        if index_unchecked(workspace).seen.is_part or waited > timeout:
             timeout = 0
             break
         if waited > files.NOTICE_SECONDS and notices:

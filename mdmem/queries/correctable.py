@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from mdmem.catchup.index import index_unchecked
 from mdmem.editors import corrections
 from mdmem.editors.likeness import content_words
 from mdmem.folder import files, layout
@@ -16,6 +15,7 @@ from mdmem.history.messages import parse_note, quoted_line
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op
 from mdmem.model.trail import Entry
 from mdmem.repo.first_parent import newest_changes
+from mdmem.search.indexer import KeptIndex
 from mdmem.search.snapshot import INDEX_NAME, seen_commit
 from mdmem.text import languages
 from mdmem.text.document import parse_bytes
@@ -64,7 +64,9 @@ def _may_concern(key: str | None, text: str) -> bool:
 
 
 def _nearest_indexed(workspace: Workspace, words: str) -> Iterator[Entry]:
-    for row in index_unchecked(workspace).with_words(words, workspace.now().date(), _NEAREST):
+    folder, language = workspace.state / INDEX_NAME, workspace.settings.language
+    index = workspace.resources.get(KeptIndex).index(folder, language)
+    for row in index.with_words(words, workspace.now().date(), _NEAREST):
         if row.entry.fact and _is_written_to(workspace, row.entry.path):
             yield row.entry
 

@@ -8,6 +8,7 @@ are ignored.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import chain, groupby, islice
@@ -16,6 +17,7 @@ from typing import Any, TypeVar
 
 import tantivy
 
+from mdmem.folder import files
 from mdmem.model import CommitId, FactId, FileKind, FilePath
 from mdmem.model.searches import Hit, TagCount
 from mdmem.model.trail import Entry, Origin
@@ -354,3 +356,24 @@ def _past_documents(
     for path, together in groupby(schema.in_file_order(rows), key=lambda row: row.entry.path):
         fields = schema.document_fields(path, list(together), usual(path), commit)
         yield from map(schema.as_document, fields)
+
+
+class KeptIndex:
+    """The index of a folder, kept between calls; each looks whether it was updated."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        """Held while a field is used; what a method returns never changes."""
+        self.overlaid: tuple[SearchIndex, Mapping[str, str], SearchIndex] | None = None
+        """The index with files of these stamps laid over it; dropped with the index."""
+        self._opened_as: tuple[object, ...] | None = None
+        self._index: SearchIndex | None = None
+
+    def index(self, folder: Path, language: str | None) -> SearchIndex:
+        with self.lock:
+            # Each update gives this file's name to a new file, after all else.
+            now = folder, language, files.stamp(f"{folder}/{SNAPSHOT_NAME}")
+            if self._index is None or self._opened_as != now:
+                self._index, self._opened_as = SearchIndex.open(folder, language), now
+                self.overlaid = None
+            return self._index
