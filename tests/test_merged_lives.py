@@ -13,7 +13,7 @@ from dated_memory import dated_desk as dated_desk
 from trail_dump import dump
 from workspaces import code_of
 
-from mdmem.catchup.trails import fresh_trail
+from mdmem.catchup import fresh_trail
 from mdmem.errors import MdmemError
 from mdmem.merge import setup
 from mdmem.model import Source, Status

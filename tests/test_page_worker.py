@@ -20,7 +20,8 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, append, desk
 
-from mdmem.catchup import changed_files, index, pages, trail_update, trails
+from mdmem import catchup
+from mdmem.catchup import changed_files, index, pages, trail_update
 from mdmem.catchup.changed_files import FileAnswer, PageWorker
 from mdmem.folder import listing
 from mdmem.model import FilePath
@@ -88,13 +89,13 @@ def read_by_worker(
     chunks = deque([path] for path in paths[:prepared])
     worker.prepare(chunks, at.workspace.repository.head())
     chunks.extend([path] for path in paths[prepared:])
-    with trails.fresh_trail(at.workspace) as trail:
+    with catchup.fresh_trail(at.workspace) as trail:
         answers = list(worker.read(chunks, trail, len(paths)))
     return [answer for answer in answers if answer is not None], chunks
 
 
 def read_here(at: Desk) -> list[FileAnswer]:
-    with trails.fresh_trail(at.workspace) as trail:
+    with catchup.fresh_trail(at.workspace) as trail:
         reader = pages.PageReader(at.workspace, trail, 1)
         answers = []
         for path in paths_of(at):
@@ -139,7 +140,7 @@ def test_it_reads_files_as_the_first_process_does(at: Desk, prepared: int):
 def prepared_paths(at: Desk) -> set[FilePath]:
     """The files that can be prepared as HEAD has them, and completed by the trail."""
     blobs = changed_files.committed_blobs(at.workspace, at.workspace.repository.head())
-    with trails.fresh_trail(at.workspace) as trail:
+    with catchup.fresh_trail(at.workspace) as trail:
         answers = [
             changed_files.prepare_page(at.workspace, path, blobs.get(path), "english")
             for path in paths_of(at)
@@ -186,7 +187,7 @@ def test_prepared_entries_have_the_commits_that_brought_them_in(at: Desk):
     prepared = changed_files.prepare_page(
         at.workspace, FilePath("memory/later.md"), blob, "english"
     )
-    with trails.fresh_trail(at.workspace) as trail:
+    with catchup.fresh_trail(at.workspace) as trail:
         assert prepared
         completed = changed_files.complete(at.workspace, trail, prepared[1])
         begun = sorted({each.begun for each in trail.live_occurrences(FilePath("memory/later.md"))})
@@ -201,7 +202,7 @@ def test_pages_of_another_commit_are_read_again(at: Desk):
     before = at.workspace.repository.head()
     at.write("memory/b.md", "- tea\n")
     at.commit()
-    with changed_files.started(at.workspace) as worker, trails.fresh_trail(at.workspace) as trail:
+    with changed_files.started(at.workspace) as worker, catchup.fresh_trail(at.workspace) as trail:
         assert worker
         chunks = deque([path] for path in paths_of(at))
         worker.prepare(chunks, before)
@@ -212,7 +213,7 @@ def test_pages_of_another_commit_are_read_again(at: Desk):
 @pytest.mark.parametrize("when", ["before", "prepared", "read"])
 def test_one_that_is_killed_leaves_the_rest_to_the_first(at: Desk, when: str):
     chunks = deque([path] for path in paths_of(at))
-    with changed_files.started(at.workspace) as worker, trails.fresh_trail(at.workspace) as trail:
+    with changed_files.started(at.workspace) as worker, catchup.fresh_trail(at.workspace) as trail:
         assert worker
         if when == "before":
             os.kill(worker._process.pid, signal.SIGKILL)
@@ -302,7 +303,7 @@ def test_answers_wait_until_there_is_room(monkeypatch: pytest.MonkeyPatch):
 
 def test_a_file_that_is_gone_is_left_out(at: Desk):
     requests, answers = io.BytesIO(), io.BytesIO()
-    with trails.fresh_trail(at.workspace) as trail:
+    with catchup.fresh_trail(at.workspace) as trail:
         assert trail.newest_commit
         commit, settings = trail.newest_commit.commit, trail_update.settings_digest(at.workspace)
     paths = [FilePath("memory/gone.md"), FilePath("MEMORY.md"), FilePath(f"memory/{NOW[:10]}.md")]

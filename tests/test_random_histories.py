@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from trail_dump import dump
 from workspaces import Desk
 
-from mdmem.catchup import trail_update, trails
+from mdmem import catchup
+from mdmem.catchup import trail_update
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory
 from mdmem.model.searches import Hit, ListFacts, Search
@@ -505,7 +506,7 @@ def require_agreement_as_of(history: History) -> None:
 
 def require_same_trail_as_rebuilt(history: History) -> None:
     workspace = history.at.workspace
-    with trails.fresh_trail(workspace) as kept, Trail.in_memory() as rebuilt:
+    with catchup.fresh_trail(workspace) as kept, Trail.in_memory() as rebuilt:
         trail_update.replay_new_commits(workspace, rebuilt, workspace.repository.head())
         assert dump(kept) == dump(rebuilt)
 

@@ -7,7 +7,7 @@ import pytest
 from conftest import World
 from workspaces import Desk, desk
 
-from mdmem.catchup.trails import fresh_trail
+from mdmem.catchup import fresh_trail
 from mdmem.history import CommitNote, compose_message
 from mdmem.memory import Memory
 from mdmem.model import FilePath, Op, Provenance, Source

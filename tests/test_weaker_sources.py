@@ -9,7 +9,7 @@ import pytest
 from conftest import World
 from workspaces import Desk, desk
 
-from mdmem.catchup import trails
+from mdmem import catchup
 from mdmem.editors.list_items import Foundation
 from mdmem.model import Op, Source
 from mdmem.model.writes import (
@@ -181,7 +181,7 @@ def test_a_log_s_entry_is_confirmed_too(at: Desk) -> None:
     assert (done.changed, done.op, done.added, done.path) == (True, Op.CONFIRM, (), first.path)
     assert f"Mdmem-Confirms: {fact_id('rain')}" in at.git("log", "-1", "--format=%B").splitlines()
     assert at.read(str(first.path)) == log
-    with trails.fresh_trail(at.workspace) as trail:
+    with catchup.fresh_trail(at.workspace) as trail:
         assert [
             each.origin.source
             for each in trail.occurrences_of(fact_id("rain"))
@@ -231,7 +231,7 @@ def test_the_newest_messages_tell_what_the_trail_tells(at: Desk) -> None:
         item.fact.text: foundations._recent_foundations(at.workspace, "MEMORY.md", document, [item])
         for item in items(document)
     }
-    with trails.fresh_trail(at.workspace) as trail:
+    with catchup.fresh_trail(at.workspace) as trail:
         origins = {each.entry.text: each.origin for each in trail.live_occurrences("MEMORY.md")}
     assert {text for text, stated in foundations_of.items() if stated is None} == {
         "tea",

@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
-from mdmem.catchup import background, trails, unindexed
+from mdmem import catchup
+from mdmem.catchup import background, unindexed
 from mdmem.catchup.watcher import WorkspaceFiles
 from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
 from mdmem.folder import files
@@ -27,6 +27,7 @@ from mdmem.search.snapshot import (
     is_long,
 )
 from mdmem.startup.records import dataclass, field, replace
+from mdmem.vectors import filling
 from mdmem.workspace import Progress, Say, Workspace, open_at, used_workspaces
 
 if TYPE_CHECKING:
@@ -284,21 +285,12 @@ def rebuild_index(
     workspace.ensure_state()
     with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout, say):
         if full:
-            trails.discard_trail(workspace)
+            catchup.discard_trail(workspace)
             workspace.forget_history_boundary()
         fresh = _bring_up_to_date(workspace, full, progress)
-    if full and (vectors := _vectors(workspace)):
-        vectors.drop_unknown(workspace, fresh.index)
+    if full and (store := filling(workspace.settings)):
+        store.drop_unknown(workspace, fresh.index)
     return fresh
-
-
-def _vectors(workspace: Workspace) -> ModuleType | None:
-    """What fills the store of vectors; None where they are off."""
-    if workspace.settings.vectors == "off":
-        return None
-    from mdmem.vectors import fill  # noqa: PLC0415 - only with vectors
-
-    return fill
 
 
 def _bring_up_to_date(
@@ -368,7 +360,7 @@ def _update(
         )
         if worker and chunks:
             worker.prepare(chunks, survey.commit)
-        with trails.fresh_trail(workspace) as trail_table:
+        with catchup.fresh_trail(workspace) as trail_table:
             survey = replace(survey, settings=_settings(workspace))
             since = _agreed_commit(index, trail_table)
             if index.seen != EMPTY_SNAPSHOT and (
@@ -416,8 +408,8 @@ def catch_up_workspace(root: Path, environment: Mapping[str, str]) -> None:
                 if index_as_is(workspace)[1]:
                     break
     commits.maintain(workspace.repository)
-    if vectors := _vectors(workspace):
-        vectors.fill_store(workspace, lambda: index_unchecked(workspace))
+    if store := filling(workspace.settings):
+        store.fill_store(workspace, lambda: index_unchecked(workspace))
 
 
 def catch_up_worktree(folder: Path, environment: Mapping[str, str]) -> None:

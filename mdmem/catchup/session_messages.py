@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mdmem.catchup import trails
+from mdmem import catchup
 from mdmem.errors import RepositoryProblem, StorageProblem, TranscriptProblem
 from mdmem.folder import files
 from mdmem.folder.files import MESSAGES_LOCK
@@ -67,7 +67,7 @@ class PurgedTexts:
 
 
 def purged_texts(workspace: Workspace, say: Say) -> PurgedTexts:
-    with trails.fresh_trail(workspace, say) as trail:
+    with catchup.fresh_trail(workspace, say) as trail:
         return PurgedTexts(purged_words(trail))
 
 

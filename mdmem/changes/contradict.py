@@ -5,8 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 
-from mdmem import history
-from mdmem.catchup import trails
+from mdmem import catchup, history
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.errors import FactProblem
@@ -85,7 +84,7 @@ def _plan_mark(workspace: Workspace, change: Contradict | Resolve) -> _MarkPlan:
 
 def _named_parts(workspace: Workspace, change: Resolve) -> PartPair | None:
     names = (change.first, change.second)
-    with trails.fresh_trail(workspace) as trail:
+    with catchup.fresh_trail(workspace) as trail:
         for pair in part_pairs(workspace, trail):
             for ids in ((pair.first.id, pair.second.id), (pair.second.id, pair.first.id)):
                 if all(names_any(name, (part,)) for name, part in zip(names, ids, strict=True)):
@@ -116,6 +115,6 @@ def _mark_plan(
 
 
 def _mark_in_force(workspace: Workspace, pair: tuple[FactId, FactId]) -> MarkKind | None:
-    with trails.fresh_trail(workspace) as trail:
+    with catchup.fresh_trail(workspace) as trail:
         kinds = [mark.kind for mark in trail.pair_marks() if {mark.fact, mark.other} == set(pair)]
     return kinds[-1] if kinds else None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from mdmem import history, repo
-from mdmem.catchup import trails
+from mdmem import catchup, history, repo
 from mdmem.changes.apply import change_note, plan_diff, write_result
 from mdmem.changes.commit_notes import complete_options, with_provenance
 from mdmem.changes.file_write import Plan
@@ -267,7 +266,7 @@ def _refuse_parts(workspace: Workspace, texts: dict[FactId, str], gone: frozense
     rejected = origins.rejected_parts(workspace.repository, workspace.repository.head())
     if not rejected:
         return
-    with trails.fresh_trail(workspace) as trail:
+    with catchup.fresh_trail(workspace) as trail:
         for part in rejected:
             fact = _same(part, texts, gone)
             if fact is not None and not _is_said_anew(trail, part, texts.get(fact)):

@@ -11,8 +11,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TypeAlias
 
-from mdmem import events, repo
-from mdmem.catchup import trails
+from mdmem import catchup, events, repo
 from mdmem.catchup.index import index_unchecked
 from mdmem.changes.purge_target import (
     PurgeTarget,
@@ -37,6 +36,7 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
 from mdmem.text.fact_names import id_prefix
 from mdmem.text.facts import holds_key, parse_item, parse_text
+from mdmem.vectors import filling
 from mdmem.wording import number_of, verb
 from mdmem.workspace import Say, Workspace
 
@@ -137,10 +137,8 @@ def empty_state(
 def _purge_vectors(workspace: Workspace, target: PurgeTarget) -> Path | None:
     """The index is the one from before the purge: it still has the target's texts."""
     folder = workspace.state / _VECTORS_NAME
-    if not folder.is_dir() or workspace.settings.vectors == "off":
+    if not folder.is_dir() or (store := filling(workspace.settings)) is None:
         return None
-    from mdmem.vectors.fill import keep_passages  # noqa: PLC0415 - only with vectors
-
     rules = purge_rules(target)
 
     def is_kept(text: str, entries: Sequence[Entry]) -> bool:
@@ -150,7 +148,7 @@ def _purge_vectors(workspace: Workspace, target: PurgeTarget) -> Path | None:
 
     with suppress(sqlite3.Error, OSError, BrokenIndex):
         with files.lock(workspace.state / files.VECTORS_LOCK, _LOCK_SECONDS):
-            keep_passages(workspace, index_unchecked(workspace), is_kept)
+            store.keep_passages(workspace, index_unchecked(workspace), is_kept)
         return folder
     return None
 
@@ -578,7 +576,7 @@ def _current(
 
 def _refuse_past_key(workspace: Workspace, reference: str) -> None:
     """Refuse a key whose values are only in history: these would stay there, without the key."""
-    with trails.fresh_trail(workspace) as trail:
+    with catchup.fresh_trail(workspace) as trail:
         fact = lookup.fact_by_key(trail, reference)
     if fact is not None:
         raise FactProblem(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from mdmem.catchup import trails
+from mdmem import catchup
 from mdmem.editors import EditResult
 from mdmem.errors import MdmemError
 from mdmem.folder import files, layout
@@ -247,7 +247,7 @@ def _repeated_remember(workspace: Workspace, edit: Remember) -> WriteResult | No
 
 def _repeated_forget(workspace: Workspace, edit: Forget) -> WriteResult | None:
     file = layout.parse_path(edit.file) if edit.file is not None else None
-    with trails.fresh_trail(workspace) as trail:
+    with catchup.fresh_trail(workspace) as trail:
         fact = lookup.named_fact(trail, edit.fact)
         last = _last_end(trail, fact, file, edit.section) if fact else None
         if last is None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mdmem import history
-from mdmem.catchup import trails
+from mdmem import catchup, history
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.errors import FactProblem, HistoryProblem
 from mdmem.history.notes import parse_message
@@ -82,7 +81,7 @@ def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
     """Raises: FactProblem (`fact-not-found`, `fact-ambiguous`, `ambiguous`), HistoryProblem
     (`commit-not-found`; `cannot-revert`: a merge, or no Markdown).
     """
-    with trails.fresh_trail(workspace) as trail:
+    with catchup.fresh_trail(workspace) as trail:
         target = _find_target(workspace, trail, change)
         if target.reverted_by is not None:
             return _reverted_already(
@@ -103,7 +102,7 @@ def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
 
 def plan_reverts(workspace: Workspace, ids: Sequence[CommitId], change: Revert) -> list[RevertPlan]:
     """Leave out commits without a current effect. Raises: HistoryProblem (`cannot-revert`)."""
-    with trails.fresh_trail(workspace) as trail:
+    with catchup.fresh_trail(workspace) as trail:
         commits = first_parent.read_commits(workspace.repository, ids)
         plans = [
             _plan_commit(
@@ -119,7 +118,7 @@ def plan_reverts(workspace: Workspace, ids: Sequence[CommitId], change: Revert) 
 
 
 def is_commit_or_fact(workspace: Workspace, reference: str) -> bool:
-    with trails.fresh_trail(workspace) as trail:
+    with catchup.fresh_trail(workspace) as trail:
         return (
             workspace.repository.commit_named(reference) is not None
             or lookup.fact_by_text(trail, reference) is not None

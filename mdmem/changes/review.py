@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date
 
-from mdmem.catchup import kept, trail_update, trails
+from mdmem import catchup
+from mdmem.catchup import kept, trail_update
 from mdmem.catchup.entry_states import match_entries
 from mdmem.catchup.index import index_as_is
 from mdmem.changes.advice import Budget, CuratedFile, FactState, find_advice
@@ -43,7 +44,7 @@ def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
     today = workspace.now().date()
     listed = conflicts(workspace, say).conflicts
     budget = Budget(workspace.settings.budget_lines, workspace.settings.budget_bytes)
-    with trails.fresh_trail(workspace, say) as trail:
+    with catchup.fresh_trail(workspace, say) as trail:
         curated = list(_curated_files(workspace, trail))
         again = {each.number for each in trail_update.here_again(workspace, trail)}
         facts = [fact for file in curated for fact in _fact_states(trail, file, again, today)]

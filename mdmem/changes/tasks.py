@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, datetime
 
-from mdmem.catchup import trails
+from mdmem import catchup
 from mdmem.changes import repeats
 from mdmem.changes.apply import apply_all
 from mdmem.changes.commit_notes import complete_options
@@ -338,7 +338,7 @@ def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: s
     if tasks is None or data is None or find_same_item(parse_bytes(data), item) is None:
         return False
     sections = {section.path for section in tasks_named(tasks, name)}
-    with trails.fresh_trail(workspace) as trail:
+    with catchup.fresh_trail(workspace) as trail:
         begun = [
             trail.came_with(each) for each in trail.live_revisions(layout.TASKS_PATH, sections)
         ]

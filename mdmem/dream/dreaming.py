@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 
-from mdmem.catchup import trails
+from mdmem import catchup
 from mdmem.changes import apply, proposing, revert
 from mdmem.changes.commit_notes import complete_options
 from mdmem.changes.recover import Transaction, lock_workspace, recover
@@ -168,7 +168,7 @@ class _NightWork:
         listing = workspace.memory_files()
         stamps = _stamps(listing)
         gone = removed_facts.facts_taken_out(workspace, self._say)
-        with trails.fresh_trail(workspace, self._say) as trail:
+        with catchup.fresh_trail(workspace, self._say) as trail:
             newest = trail.newest_commit
             if newest is None:
                 raise RepositoryProblem("busy", "HEAD moved while it was read", "Try again.")
@@ -350,7 +350,7 @@ class _NightWork:
             return
         seen = due.read_seen(self._workspace)
         if seen is None or seen.day <= self._last:
-            with trails.fresh_trail(self._workspace, self._say) as trail:
+            with catchup.fresh_trail(self._workspace, self._say) as trail:
                 commit = trail.commit_with_id(plan.head)
             self._workspace.ensure_state()
             due.write_seen(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
-from mdmem.catchup import trails
+from mdmem import catchup
 from mdmem.errors import PathProblem
 from mdmem.model import CommitId
 from mdmem.model.proposals import PartName, ProposalView, ProposedHit
@@ -128,7 +128,7 @@ def _judged(
     if not read:
         return []
     decided = origins.decisions(workspace.repository, head)
-    with trails.fresh_trail(workspace) as trail:
+    with catchup.fresh_trail(workspace) as trail:
         memory = StandingMemory(workspace, trail)
         proposals = [
             _proposal(

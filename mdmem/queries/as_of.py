@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from datetime import date
 
-from mdmem.catchup import lines, pages, trails
+from mdmem import catchup
+from mdmem.catchup import lines, pages
 from mdmem.catchup.entry_states import identity_on_disk
 from mdmem.editors.merge3.merging import merge3
 from mdmem.errors import HistoryProblem, PathProblem
@@ -181,7 +182,7 @@ def was_current(trail: Trail, occurrence: Occurrence, known: Ranges) -> bool:
 def show_as_of(workspace: Workspace, request: Show, as_of: str, say: Say) -> SectionView:
     """A section, the preamble or a whole file as it was; names in `request` are those of then."""
     path = lookup.memory_file(workspace, request.file) or workspace.curated
-    with trails.fresh_trail(workspace, say) as trail:
+    with catchup.fresh_trail(workspace, say) as trail:
         past = resolve_as_of(workspace, trail, as_of)
         data = _file_of(workspace, path, past.commits)
         if data is None:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from mdmem.catchup import trails
+from mdmem import catchup
 from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
@@ -192,7 +192,7 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
     An ambiguous word is taken as section, text, key, id, file: the first that fits.
     """
     path, word = lookup.memory_file(workspace, request.file), request.section
-    with trails.fresh_trail(workspace, say) as trail:
+    with catchup.fresh_trail(workspace, say) as trail:
         try:
             section = section_on_disk(workspace, path, word, request.nth)
         except (SectionProblem, PathProblem) as problem:

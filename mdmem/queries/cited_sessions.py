@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from mdmem.catchup import trails
+from mdmem import catchup
 from mdmem.history.notes import parse_message
 from mdmem.model import FactId, FilePath
 from mdmem.startup.records import dataclass
@@ -15,7 +15,7 @@ from mdmem.workspace import Say, Workspace
 
 def count_by_session(workspace: Workspace, path: FilePath, say: Say) -> Counter[str]:
     """Count a log's digested entries by session (CLIENT/SESSION)."""
-    with trails.fresh_trail(workspace, say) as trail:
+    with catchup.fresh_trail(workspace, say) as trail:
         cites = [
             each.origin.cites
             for each in trail.live_occurrences(path)

@@ -13,7 +13,8 @@ from contextlib import suppress
 from datetime import datetime
 from itertools import product
 
-from mdmem.catchup import kept, trails
+from mdmem import catchup
+from mdmem.catchup import kept
 from mdmem.catchup.index import fresh_index
 from mdmem.errors import PathProblem
 from mdmem.folder import files
@@ -71,7 +72,7 @@ def _conflicts(workspace: Workspace, say: Say, progress: Progress | None) -> Con
                 views.setdefault(
                     (_location(hit), pair) if in_section else pair, ConflictView(hit, other, key)
                 )
-    with trails.fresh_trail(workspace, say) as trail:
+    with catchup.fresh_trail(workspace, say) as trail:
         moments = trail.moments(dates.end_of_today(workspace))
         parts = [
             _part_view(pair, workspace.local_time(moments.of(pair.mark.begun)))

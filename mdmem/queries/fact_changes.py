@@ -9,7 +9,7 @@ from functools import cache
 from itertools import islice
 from posixpath import normpath
 
-from mdmem.catchup import trails
+from mdmem import catchup
 from mdmem.errors import HistoryProblem
 from mdmem.folder import config
 from mdmem.history.messages import ParsedNote
@@ -41,7 +41,7 @@ _PROPOSAL = late.pattern(r"(?m)^Mdmem-Proposal: (\S+)$")
 
 def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> ChangeList:
     since, until = dates.days_asked(workspace, request.since, request.until)
-    with trails.fresh_trail(workspace, say) as trail:
+    with catchup.fresh_trail(workspace, say) as trail:
         changes = _newest_changes(workspace, trail, request, since, until)
         notes = shallow_notes(workspace, trail)
     limit = request.limit or len(changes)
@@ -57,7 +57,7 @@ def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> Change
 
 def changes_of_day(workspace: Workspace, day: date, say: Say) -> tuple[FactChange, ...]:
     """All changes to facts on a day, newest first."""
-    with trails.fresh_trail(workspace, say) as trail:
+    with catchup.fresh_trail(workspace, say) as trail:
         return changes_between(workspace, trail, day, day)
 
 

@@ -7,7 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from datetime import datetime
 
-from mdmem.catchup import kept, trails
+from mdmem import catchup
+from mdmem.catchup import kept
 from mdmem.catchup.index import FreshIndex, fresh_index
 from mdmem.catchup.kept import memory_files
 from mdmem.errors import PathProblem
@@ -65,7 +66,7 @@ class _FileReader:
     def _changed(self) -> dict[FilePath, float | None]:
         """When each file was committed or (if unsaved) saved last; None where only proposed."""
         stamps, unsaved = memory_files(self.workspace).files, set(unsaved_files(self.workspace))
-        with trails.fresh_trail(self.workspace, self.say) as trail:
+        with catchup.fresh_trail(self.workspace, self.say) as trail:
             touches = trail.last_touches()
             moments = trail.moments(dates.end_of_today(self.workspace)).newest(None)
         own = self.workspace.contents

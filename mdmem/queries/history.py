@@ -11,8 +11,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
-from mdmem import history
-from mdmem.catchup import trails
+from mdmem import catchup, history
 from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem, UsageProblem
 from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
@@ -59,7 +58,7 @@ def show_history(
     workspace: Workspace, request: ShowHistory, say: Say
 ) -> SectionHistory | FactHistory:
     path = lookup.memory_file(workspace, request.file) if request.file is not None else None
-    with trails.fresh_trail(workspace, say) as trail:
+    with catchup.fresh_trail(workspace, say) as trail:
         if request.preamble:
             return _section_history(workspace, trail, path, request)
         if request.target is None:
@@ -497,7 +496,7 @@ def successors(workspace: Workspace, facts: Iterable[FactId], say: Say) -> dict[
     A fact that is current, or that nothing current has replaced, is left out.
     """
     found: dict[FactId, FactId] = {}
-    with trails.fresh_trail(workspace, say) as trail:
+    with catchup.fresh_trail(workspace, say) as trail:
         for fact in facts:
             seen, last = {fact}, fact
             while (following := _successor(trail, last)) is not None and following not in seen:
@@ -530,7 +529,7 @@ def when(workspace: Workspace, text: str, say: Say) -> TextHistory:
     """The periods in which memory held a text; raises TextProblem (`empty-text`)."""
     if not text.strip():
         raise TextProblem("empty-text", "the text to look for is empty")
-    with trails.fresh_trail(workspace, say) as trail:
+    with catchup.fresh_trail(workspace, say) as trail:
         time_of = commit_times(workspace, trail)
         views = tuple(
             _presence_view(time_of, trail, presence, text)

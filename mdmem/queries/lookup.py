@@ -13,7 +13,8 @@ from pathlib import Path
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
-from mdmem.catchup import entry_states, trails
+from mdmem import catchup
+from mdmem.catchup import entry_states
 from mdmem.editors import facts as fact_editor
 from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.folder import files, layout
@@ -324,7 +325,7 @@ def meant_location(
 def _not_found(workspace: Workspace, reference: str, command: Command) -> FactProblem:
     """The problem of an unknown name: what became of the fact, or similar facts."""
     quoted = repr(reference[:_QUOTED])
-    with trails.fresh_trail(workspace) as trail:
+    with catchup.fresh_trail(workspace) as trail:
         fact = named_fact(trail, reference)
         if fact is None:
             lists = f"To list facts with their ids: {verb('facts')}"
@@ -402,7 +403,7 @@ def _states_at(
 
 def marks_at(workspace: Workspace, locations: Sequence[FactLocation]) -> list[Mark | None]:
     facts = {location.item.fact.id for location in locations}
-    with trails.fresh_trail(workspace) as trail:
+    with catchup.fresh_trail(workspace) as trail:
         marked = (
             each for each in locations if any(mark.fact in facts for mark in trail.marks(each.path))
         )
@@ -423,7 +424,7 @@ def current_locations(
 def written_by(
     workspace: Workspace, locations: Sequence[FactLocation], actor: str | None, session: str | None
 ) -> list[FactLocation]:
-    with trails.fresh_trail(workspace) as trail:
+    with catchup.fresh_trail(workspace) as trail:
         written = {
             place
             for place, state in _states_at(trail, locations)
@@ -436,7 +437,7 @@ def written_by(
 
 def log_copies(workspace: Workspace, fact: FactId) -> list[FactLocation]:
     """Copies of a fact in logs, reworded ones too, newest first; raises RepositoryProblem."""
-    with trails.fresh_trail(workspace) as trail:
+    with catchup.fresh_trail(workspace) as trail:
         live = (
             each
             for each in (*trail.occurrences_of(fact), *trail.promoted_to(fact))

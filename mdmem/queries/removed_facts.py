@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from mdmem.catchup import trails
+from mdmem import catchup
 from mdmem.editors import sameness
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.errors import PathProblem
@@ -67,7 +67,7 @@ class TakenOutFacts:
 
 def facts_taken_out(workspace: Workspace, say: Say) -> TakenOutFacts:
     """Facts whose lines a person removed (committed or not), or retracted in a log."""
-    with trails.fresh_trail(workspace, say) as trail:
+    with catchup.fresh_trail(workspace, say) as trail:
         newest = trail.newest_commit
         facts = (
             *_removed(workspace, trail),

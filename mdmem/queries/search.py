@@ -7,8 +7,8 @@ from datetime import date, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
-from mdmem import secrets
-from mdmem.catchup import background, trails
+from mdmem import catchup, secrets
+from mdmem.catchup import background
 from mdmem.catchup.index import FreshIndex, PoolMember, fresh_index
 from mdmem.errors import HistoryProblem
 from mdmem.events import Quality
@@ -263,7 +263,7 @@ def _hits_as_of(
 
     if index.members:
         index = replace(index, index=index.members[None].index, members={})
-    with trails.fresh_trail(workspace, say, progress) as trail:
+    with catchup.fresh_trail(workspace, say, progress) as trail:
         past = as_of.resolve_as_of(workspace, trail, words)
         entry_filter = _filter(workspace, request, past.day, past.known)
         query = _query(workspace, request, entry_filter, past.day)
@@ -344,7 +344,7 @@ def _matches(
         ordered: list[Match] = []
         for name, member in members.items():
             own = [match for match in matches if match.row.workspace == name]
-            with trails.fresh_trail(member.workspace, say, progress) as trail:
+            with catchup.fresh_trail(member.workspace, say, progress) as trail:
                 versions_first = versions.put_versions_first(
                     member.workspace, trail, member.index, own, query, readings
                 )
@@ -431,7 +431,7 @@ def _without_expired_contradictions(
     facts = {fact for hit in hits for fact in hit.contradicts}
     if not facts:
         return hits
-    with trails.fresh_trail(workspace, say) as trail:
+    with catchup.fresh_trail(workspace, say) as trail:
         last_days = {
             fact: [each.entry.until for each in trail.occurrences_of(fact) if each.ended is None]
             for fact in facts

@@ -10,7 +10,7 @@ from pathlib import Path
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
-from mdmem.catchup import trails
+from mdmem import catchup
 from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.folder import files, layout
 from mdmem.model import CommitId, FileKind, FilePath, OtherReading, Problem
@@ -89,7 +89,7 @@ def show_named(workspace: Workspace, request: Show, say: Say) -> SectionView | D
             if not Path(normpath(word.strip())).is_relative_to(workspace.root):
                 raise layout.outside_problem(word.strip()) from problem
             layout.parse_path(word.strip())
-        with trails.fresh_trail(workspace, say) as trail:
+        with catchup.fresh_trail(workspace, say) as trail:
             path = _path(workspace, request.file) if request.file is not None else None
             problem = lookup.with_similar_facts(
                 trail, problem, word, lambda fact: f"{verb('show')} {fact}", path
@@ -151,7 +151,7 @@ def _show_fact(
     workspace: Workspace, word: str, path: FilePath | None, say: Say
 ) -> SectionView | None:
     """The curated item of a fact, else that of logs; None if there is none."""
-    with trails.fresh_trail(workspace, say) as trail:
+    with catchup.fresh_trail(workspace, say) as trail:
         fact = lookup.named_fact(trail, word, path)
         current = lookup.current_occurrences(trail, fact, path) if fact else []
     places = [place for each in current if (place := _place_of(workspace, each)) is not None]

@@ -28,6 +28,7 @@ from mdmem.text.conflict_markers import unresolved_sets
 from mdmem.text.document import parse_bytes
 from mdmem.text.facts import items
 from mdmem.trail import Trail
+from mdmem.vectors import filling
 from mdmem.wording import verb
 from mdmem.workspace import Workspace, two_curated_hint
 
@@ -76,12 +77,9 @@ def status(workspace: Workspace) -> WorkspaceStatus:
 def _vectors(
     workspace: Workspace, index: SearchIndex
 ) -> tuple[VectorStatus | None, tuple[str, ...]]:
-    if workspace.settings.vectors == "off":
-        return None, ()
-    from mdmem.vectors.fill import vector_status  # noqa: PLC0415 - only with vectors
-
+    store = filling(workspace.settings)
     try:
-        return vector_status(workspace, index), ()
+        return store.vector_status(workspace, index) if store else None, ()
     except WorkspaceProblem as problem:
         return None, (problem.message,)
 

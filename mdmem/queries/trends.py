@@ -10,7 +10,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TypeVar
 
-from mdmem.catchup import kept, trails
+from mdmem import catchup
+from mdmem.catchup import kept
 from mdmem.folder import config
 from mdmem.folder.config import Settings
 from mdmem.history import figures
@@ -52,7 +53,7 @@ def fact_trends(workspace: Workspace, request: ShowTrends, say: Say) -> FactTren
     """The facts of a workspace over the last days; the answer is kept while history is the same."""
 
     def make() -> FactTrends:
-        with trails.fresh_trail(workspace, say) as trail:
+        with catchup.fresh_trail(workspace, say) as trail:
             return _TrendReader(workspace, trail, request).trends()
 
     return kept.answer(workspace, ("trends", request), (), make)
@@ -62,7 +63,7 @@ def activity(workspace: Workspace, request: ShowTrends, say: Say) -> FactActivit
     """The part of the trends that needs only the changes of the period; kept in the same way."""
 
     def make() -> FactActivity:
-        with trails.fresh_trail(workspace, say) as trail:
+        with catchup.fresh_trail(workspace, say) as trail:
             return _TrendReader(workspace, trail, request).activity()
 
     return kept.answer(workspace, ("activity", request), (), make)

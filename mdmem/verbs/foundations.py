@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from mdmem import history
-from mdmem.catchup import entry_states, trails
+from mdmem import catchup, history
+from mdmem.catchup import entry_states
 from mdmem.editors.list_items import Foundation, Foundations
 from mdmem.errors import MdmemError
 from mdmem.folder import trust
@@ -48,7 +48,7 @@ def find_foundations(
         return Foundations(recent, own)
     in_file = entries(document, path)
     try:
-        with trails.fresh_trail(workspace) as trail:
+        with catchup.fresh_trail(workspace) as trail:
             states, _ = entry_states.match_entries(trail, path, in_file)
     except MdmemError as problem:
         unknown = {item.start: Foundation(Source.USER_STATED) for item in items}
