@@ -14,8 +14,7 @@ from typer.main import get_command
 
 from mdmem import __version__
 from mdmem.cli import commands, guesses, options, terminal
-from mdmem.cli.answers import Answer
-from mdmem.cli.commands import COMMANDS
+from mdmem.cli.commands import COMMANDS, Answer
 from mdmem.cli.fast_parser import OPTIONAL_VALUES, Call, texts_last, with_values
 from mdmem.cli.parameter_table import TABLE
 from mdmem.errors import UsageProblem

@@ -1,4 +1,4 @@
-"""The table of commands, each with the module that is loaded when it is called.
+"""The table of commands, each with its module, loaded when it is called; what all of them need.
 
 A command's signature is its definition for Typer: `app` builds the command line from it, and
 `parameter_table` is generated from that. `fast_parser` does not evaluate signatures.
@@ -6,12 +6,19 @@ A command's signature is its definition for Typer: `app` builds the command line
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from mdmem.cli.answers import Answer
-from mdmem.errors import UsageProblem
+from mdmem.cli.fast_parser import Call
+from mdmem.cli.messages import count, say
+from mdmem.errors import TextProblem, UsageProblem
+from mdmem.memory import Memory
+from mdmem.model import MAX_FILE_BYTES
+from mdmem.startup.records import dataclass
 
 
 class CommandEntry(NamedTuple):
@@ -180,3 +187,53 @@ def command(name: str) -> Callable[..., Answer]:
         import_module(f"mdmem.cli.{entry.module}"), entry.function
     )
     return loaded
+
+
+# Answers, and what else commands have in common.
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An object for programs, text for people, notes for standard error, and the exit status."""
+
+    data: Mapping[str, Any]
+    text: str
+    notes: Sequence[str] = ()
+    status: int = 0
+
+
+def open_memory(call: Call, any_settings: bool = False) -> Memory:
+    """Open the memory that a call is for; messages while it works are for people only."""
+    named = Path(call.workspace) if call.workspace else None
+    is_quiet = call.as_json or call.quiet
+    progress = count if sys.stderr.isatty() else None
+    memory = (
+        Memory.open(named, os.environ, any_settings=any_settings)
+        if is_quiet
+        else Memory.open(named, os.environ, say, progress, any_settings=any_settings)
+    )
+    added, is_alone = call.values.get("added"), call.values.get("alone")
+    if added and is_alone:
+        raise UsageProblem("--with and --alone exclude each other")
+    return memory.reading_with(None if is_alone else added) if added or is_alone else memory
+
+
+def read_argument(text: str) -> str:
+    if text != "-":
+        return text
+    data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise TextProblem(
+            "bad-text", f"standard input has more than {MAX_FILE_BYTES:,} bytes", "Split it."
+        )
+    return data.decode("utf-8", "surrogateescape")
+
+
+def use_colour() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def use_blocks() -> bool:
+    named = (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
+    locale = next(filter(None, named), "").casefold().replace("-", "")
+    return "utf8" in locale and not os.environ.get("NO_COLOR")

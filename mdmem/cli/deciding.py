@@ -9,8 +9,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli import proposal_list, review_room, terminal
-from mdmem.cli.answers import Answer, open_memory
-from mdmem.cli.commands import missing
+from mdmem.cli.commands import Answer, missing, open_memory
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.messages import shown
 from mdmem.cli.write_options import write_answer, write_options

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli.answers import Answer, open_memory, read_argument
+from mdmem.cli.commands import Answer, open_memory, read_argument
 from mdmem.cli.fast_parser import Call
 from mdmem.errors import UsageProblem
 from mdmem.memory import Memory

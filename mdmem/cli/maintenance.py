@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem import memory, secrets
-from mdmem.cli.answers import Answer, open_memory, read_argument
+from mdmem.cli.commands import Answer, open_memory, read_argument
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.messages import count, in_flags, shown
 from mdmem.errors import UsageProblem

@@ -8,8 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli import guesses
-from mdmem.cli.answers import Answer
-from mdmem.cli.commands import COMMANDS, GROUPS
+from mdmem.cli.commands import COMMANDS, GROUPS, Answer
 from mdmem.cli.fast_parser import Call
 from mdmem.errors import UsageProblem
 from mdmem.folder import installed

@@ -6,8 +6,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mdmem.cli.answers import Answer, open_memory, use_colour
-from mdmem.cli.commands import missing
+from mdmem.cli.commands import Answer, missing, open_memory, use_colour
 from mdmem.cli.fast_parser import Call
 from mdmem.errors import UsageProblem
 from mdmem.folder.layout import is_markdown

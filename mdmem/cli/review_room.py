@@ -14,7 +14,7 @@ from functools import partial
 from typing import TypeAlias
 
 from mdmem.cli import proposal_list, terminal
-from mdmem.cli.answers import Answer
+from mdmem.cli.commands import Answer
 from mdmem.cli.messages import in_flags
 from mdmem.errors import MdmemError, outcome_of
 from mdmem.memory import Memory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli.answers import Answer, open_memory, use_colour
+from mdmem.cli.commands import Answer, open_memory, use_colour
 from mdmem.cli.fast_parser import Call
 from mdmem.errors import UsageProblem
 from mdmem.model.searches import COMBINED_DAYS, ListFacts, Search

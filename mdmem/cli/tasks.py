@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli.answers import Answer, open_memory, read_argument, use_blocks, use_colour
+from mdmem.cli.commands import Answer, open_memory, read_argument, use_blocks, use_colour
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.write_options import write_answer, write_options
 from mdmem.errors import UsageProblem

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mdmem.cli.answers import Answer
+from mdmem.cli.commands import Answer
 from mdmem.cli.messages import in_flags
 from mdmem.model import FactId
 from mdmem.model.writes import WriteOptions, WriteResult

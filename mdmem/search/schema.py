@@ -27,6 +27,9 @@ from mdmem.search.entry_words import (
     HeadingWords,
     Surroundings,
     heading_words,
+    passage,
+    passage_entries,
+    passage_key,
     with_about,
     words_of_file,
 )
@@ -45,7 +48,6 @@ from mdmem.search.labels import (
     place_labels,
 )
 from mdmem.search.languages import ENGLISH, most_used
-from mdmem.search.passages import passage, passage_entries, passage_key
 from mdmem.search.terms import grams, indexed_words, split_scripts, stemmed
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace

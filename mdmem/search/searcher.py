@@ -20,6 +20,7 @@ from mdmem.search import blend, cues, entry_words, gate, labels, query, ranking,
 from mdmem.search.blend import Likeness
 from mdmem.search.cues import QuestionCues
 from mdmem.search.engine import call_engine
+from mdmem.search.entry_words import passage, passage_entries, passage_key
 from mdmem.search.languages import spoken_languages
 from mdmem.search.overlay import (
     Overlay,
@@ -29,7 +30,6 @@ from mdmem.search.overlay import (
     TermCount,
     TermStatistics,
 )
-from mdmem.search.passages import passage, passage_entries, passage_key
 from mdmem.search.query import Clause, Filter, IndexQuery, Lexicon
 from mdmem.search.ranking import Candidates, Decay
 from mdmem.search.results import CandidateRow, FirstHits, Match

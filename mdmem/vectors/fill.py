@@ -13,8 +13,8 @@ from mdmem.llm.endpoints import ModelFailure
 from mdmem.model import FileKind, FilePath
 from mdmem.model.reads import VectorStatus
 from mdmem.model.trail import Entry
+from mdmem.search.entry_words import passage, passage_entries, passage_key
 from mdmem.search.indexer import SearchIndex
-from mdmem.search.passages import passage, passage_entries, passage_key
 from mdmem.search.searcher import Address
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document, parse_bytes, with_line_end

@@ -42,7 +42,7 @@ _SCHEMA = """
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedText:
-    """A text by its key (`search.passages`), with its vector.
+    """A text by its key (`search.entry_words`), with its vector.
 
     `day`: the ordinal of its daily log; a later one than any for curated files.
     """
