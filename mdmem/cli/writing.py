@@ -12,6 +12,7 @@ from mdmem.cli.fast_parser import Call
 from mdmem.cli.messages import shown
 from mdmem.cli.write_options import write_answer, write_options
 from mdmem.errors import UsageProblem
+from mdmem.memory.modules import module
 from mdmem.model import Source
 from mdmem.model.reads import Show
 from mdmem.model.writes import (
@@ -72,9 +73,8 @@ def _propose(
     again: bool,
 ) -> Answer:
     # what shows proposals takes longer to load than an entry to write
-    from mdmem.cli.deciding import propose_write  # noqa: PLC0415
-
-    return propose_write(memory, change, is_asked, again)
+    answer: Answer = module("cli.deciding").propose_write(memory, change, is_asked, again)
+    return answer
 
 
 def edit_section(

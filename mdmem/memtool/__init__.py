@@ -9,6 +9,7 @@ from typing import Any
 
 from mdmem.folder import installed
 from mdmem.memory import Memory
+from mdmem.memory.modules import module
 from mdmem.memtool.backend import Backend
 
 
@@ -19,9 +20,7 @@ def tool(memory: Memory) -> Any:
     """
     installed.require_packages(("anthropic",), "the tool needs the Anthropic SDK", "anthropic")
     # 900 ms with the SDK
-    from mdmem.memtool.sdk import MemoryTool  # noqa: PLC0415
-
-    return MemoryTool(Backend(memory))
+    return module("memtool.sdk").MemoryTool(Backend(memory))
 
 
 __all__ = ["Backend", "tool"]
