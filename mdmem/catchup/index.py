@@ -27,7 +27,6 @@ from mdmem.search.snapshot import (
     is_long,
 )
 from mdmem.startup.records import dataclass, field, replace
-from mdmem.vectors import filling
 from mdmem.workspace import Progress, Say, Workspace, open_at, used_workspaces
 
 if TYPE_CHECKING:
@@ -288,7 +287,7 @@ def rebuild_index(
             catchup.discard_trail(workspace)
             workspace.forget_history_boundary()
         fresh = _bring_up_to_date(workspace, full, progress)
-    if full and (store := filling(workspace.settings)):
+    if full and (store := catchup.vector_filling(workspace)):
         store.drop_unknown(workspace, fresh.index)
     return fresh
 
@@ -408,7 +407,7 @@ def catch_up_workspace(root: Path, environment: Mapping[str, str]) -> None:
                 if index_as_is(workspace)[1]:
                     break
     commits.maintain(workspace.repository)
-    if store := filling(workspace.settings):
+    if store := catchup.vector_filling(workspace):
         store.fill_store(workspace, lambda: index_unchecked(workspace))
 
 

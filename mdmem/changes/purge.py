@@ -36,7 +36,6 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
 from mdmem.text.fact_names import id_prefix
 from mdmem.text.facts import holds_key, parse_item, parse_text
-from mdmem.vectors import filling
 from mdmem.wording import number_of, verb
 from mdmem.workspace import Say, Workspace
 
@@ -137,7 +136,7 @@ def empty_state(
 def _purge_vectors(workspace: Workspace, target: PurgeTarget) -> Path | None:
     """The index is the one from before the purge: it still has the target's texts."""
     folder = workspace.state / _VECTORS_NAME
-    if not folder.is_dir() or (store := filling(workspace.settings)) is None:
+    if not folder.is_dir() or (store := catchup.vector_filling(workspace)) is None:
         return None
     rules = purge_rules(target)
 

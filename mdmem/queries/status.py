@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from mdmem import adoption
+from mdmem import adoption, catchup
 from mdmem.catchup import kept, trail_update
 from mdmem.catchup.index import index_and_stamps
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
@@ -28,7 +28,6 @@ from mdmem.text.conflict_markers import unresolved_sets
 from mdmem.text.document import parse_bytes
 from mdmem.text.facts import items
 from mdmem.trail import Trail
-from mdmem.vectors import filling
 from mdmem.wording import verb
 from mdmem.workspace import Workspace, two_curated_hint
 
@@ -77,7 +76,7 @@ def status(workspace: Workspace) -> WorkspaceStatus:
 def _vectors(
     workspace: Workspace, index: SearchIndex
 ) -> tuple[VectorStatus | None, tuple[str, ...]]:
-    store = filling(workspace.settings)
+    store = catchup.vector_filling(workspace)
     try:
         return store.vector_status(workspace, index) if store else None, ()
     except WorkspaceProblem as problem:
