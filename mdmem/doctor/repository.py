@@ -14,7 +14,7 @@ from mdmem.merge import setup as merge_setup
 from mdmem.merge.setup import MergeSetup
 from mdmem.model import SETTINGS_NAME
 from mdmem.queries import dates
-from mdmem.repo import locks
+from mdmem.repo import commit_seconds, locks
 from mdmem.repo.remotes import find_remote
 from mdmem.repo.runner import run
 from mdmem.startup import late
@@ -130,13 +130,13 @@ def check_repository(inspection: Inspection) -> Iterator[Finding]:
 
 def _check_dates(inspection: Inspection) -> Iterator[Finding]:
     latest = dates.end_of_today(inspection.workspace)
-    command = ("log", "--topo-order", "--reverse", "--format=%h %at %ct %p")
-    rows = [line.split() for line in inspection.repository.git(*command).decode().splitlines()]
+    command = ("log", "--topo-order", "--reverse", "--format=%h,%at,%ct,%p")
+    rows = [line.split(",") for line in inspection.repository.git(*command).decode().splitlines()]
     late, behind, reversed_dates = [], [], []
     moments: dict[str, int] = {}
-    for name, written, committed, *parents in rows:
-        author_time, commit_time = int(written), int(committed)
-        before = max((moments[each] for each in parents if each in moments), default=None)
+    for name, written, committed, parents in rows:
+        author_time, commit_time = commit_seconds(written), commit_seconds(committed)
+        before = max((moments[each] for each in parents.split() if each in moments), default=None)
         if commit_time > latest:
             late.append(name)
         elif before is not None and commit_time < before - DAY_SECONDS:

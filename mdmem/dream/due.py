@@ -12,6 +12,7 @@ from mdmem.history import notes
 from mdmem.model import CommitId
 from mdmem.model.writes import is_night
 from mdmem.proposals import branches
+from mdmem.repo import commit_seconds
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Workspace
 
@@ -104,10 +105,9 @@ def _committed(workspace: Workspace) -> SeenNight | None:
     messages = repository.git(*command, head, *proposed).decode("utf-8", "replace").split("\0")
     nights = []
     for entry in filter(None, messages):
-        time, _, message = entry.lstrip("\n").partition("\n")
+        time, _, message = entry.partition("\n")
         note = notes.parse_message(message)
         if note.dreamt is not None and note.run is not None and is_night(note.run):
-            nights.append(
-                SeenNight(date.fromisoformat(note.run.partition("/")[2]), note.dreamt, int(time))
-            )
+            day = date.fromisoformat(note.run.partition("/")[2])
+            nights.append(SeenNight(day, note.dreamt, commit_seconds(time)))
     return max(nights, key=lambda night: (night.day, night.time), default=None)

@@ -9,6 +9,7 @@ from itertools import islice
 from re import Match
 
 from mdmem.model.trends import FileSize, MarkdownTrends, TrendAuthor, TrendWeek
+from mdmem.repo import commit_seconds
 from mdmem.repo.first_parent import HUNK, unquoted
 
 LOG_FORMAT = "--format=tformat:%x00%ct%x00%an"
@@ -69,7 +70,7 @@ class LineCounter:
     def _begin_commit(self, line: bytes) -> tuple[int, list[int], list[int]]:
         time, _, name = line[1:-1].partition(b"\0")
         # A clock that was ahead must not make lines of the future.
-        moment = min(int(time), self._now)
+        moment = min(commit_seconds(time), self._now)
         monday_ = monday(datetime.fromtimestamp(moment, self._zone).date())
         week = self._weeks.setdefault(monday_, [0, 0, 0])
         author = self._authors.setdefault(name.decode("utf-8", "replace"), [0, 0, 0, 0])

@@ -23,7 +23,7 @@ from mdmem.page.links import START, ExportLinks
 from mdmem.page.pages import Frame, Reader, View, error_page, frame_of
 from mdmem.page.views import fact, section, timeline, today, trends
 from mdmem.page.views import files as file_views
-from mdmem.repo import Repository
+from mdmem.repo import Repository, commit_seconds
 from mdmem.repo.discovery import create_snapshot
 from mdmem.startup import late
 from mdmem.startup.records import replace
@@ -118,7 +118,7 @@ def _committed_memory(memory: Memory, since: str | None) -> Iterator[_CommittedM
 
 def _workspace_of(snapshot: Repository, workspace: Workspace) -> Workspace:
     """The workspace in a snapshot, with its settings, except folders outside of it."""
-    time = int(snapshot.git("log", "-1", "--format=%ct", "HEAD"))
+    time = commit_seconds(snapshot.git("log", "-1", "--format=%ct", "HEAD").strip())
     kept = {
         name: value for name, value in workspace.environment.items() if name not in _NOT_OF_COMMITS
     }

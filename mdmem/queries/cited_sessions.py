@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from mdmem import catchup
 from mdmem.history.notes import parse_message
 from mdmem.model import FactId, FilePath
+from mdmem.repo import commit_seconds
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Say, Workspace
 
@@ -79,9 +80,7 @@ def cited_sessions(workspace: Workspace) -> dict[str, CitedSession]:
 def _named(workspace: Workspace) -> Iterator[tuple[datetime, str, int]]:
     for record in _messages_with(workspace, *_TRAILERS, form="%ct%n%B"):
         seconds, _, message = record.partition("\n")
-        if not seconds.isdecimal():
-            continue
-        time, note = datetime.fromtimestamp(int(seconds), UTC), parse_message(message)
+        time, note = datetime.fromtimestamp(commit_seconds(seconds), UTC), parse_message(message)
         for reference, _ in note.reads:
             session, _, line = reference.rpartition("#")
             yield time, session, int(line) if line.isdecimal() else 0

@@ -22,6 +22,7 @@ from mdmem.model.reads import (
 )
 from mdmem.proposals import branches
 from mdmem.queries import folders, other_branches
+from mdmem.repo import commit_seconds
 from mdmem.search.indexer import SearchIndex
 from mdmem.search.snapshot import Snapshot
 from mdmem.text.conflict_markers import unresolved_sets
@@ -221,7 +222,7 @@ def _purges(workspace: Workspace, trail: Trail) -> list[_Purge]:
     )
     found = [each.split("\n", 2) for each in listed.decode("utf-8", "replace").split("\0") if each]
     return [
-        *(_Purge(CommitId(commit), int(time), message) for commit, time, message in found),
+        *(_Purge(CommitId(name), commit_seconds(time), message) for name, time, message in found),
         *known,
     ]
 

@@ -2,13 +2,21 @@
 
 from mdmem.repo.discovery import create, discover
 from mdmem.repo.runner import environment
-from mdmem.repo.worktree import Identity, PathState, Repository, StagedFile, raw_date
+from mdmem.repo.worktree import (
+    Identity,
+    PathState,
+    Repository,
+    StagedFile,
+    commit_seconds,
+    raw_date,
+)
 
 __all__ = [
     "Identity",
     "PathState",
     "Repository",
     "StagedFile",
+    "commit_seconds",
     "create",
     "discover",
     "environment",

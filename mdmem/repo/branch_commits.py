@@ -9,7 +9,7 @@ from pathlib import Path
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.repo.runner import READ_SECONDS, run
-from mdmem.repo.worktree import Identity, Repository
+from mdmem.repo.worktree import Identity, Repository, commit_seconds
 from mdmem.startup.records import dataclass
 
 SCRATCH = "refs/mdmem/scratch/"
@@ -18,6 +18,7 @@ _SECONDS = 600.0
 _PLAIN_MODES = frozenset({b"100644", b"100755"})
 _NO_MODE = b"000000"
 NEW_FILE_MODE = "100644"
+_NO_DATE = "0 +0000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,21 +258,26 @@ def commits_not_in(
     if not wanted:
         return {}
     text = "".join(f"{name}\n" for name in (*wanted, *([f"^{base}"] if base else [])))
-    fields = "%H%n%P%n%T%n%at%n%an <%ae> %ad%n%cn <%ce> %cd%n%B"
+    fields = "%H%n%P%n%T%n%at%n%an <%ae>%n%ad%n%cn <%ce>%n%cd%n%B"
     command = ("log", "-z", "--topo-order", "--date=raw", f"--format={fields}", "--stdin")
     rows = (
         repository.git(*command, text=text.encode()).decode("utf-8", "surrogateescape").split("\0")
     )
     commits = {}
     for row in filter(None, rows):
-        name, parents, tree, time, author, committer, message = row.split("\n", 6)
+        name, parents, tree, time, *lines, message = row.split("\n", 8)
+        # Git has no word for a broken date, and makes no commit without one.
+        author, committer = (
+            f"{person} {date or _NO_DATE}".encode("utf-8", "surrogateescape")
+            for person, date in (lines[:2], lines[2:])
+        )
         commits[CommitId(name)] = BranchCommit(
             id=CommitId(name),
             parents=tuple(map(CommitId, parents.split())),
             tree=tree,
-            time=int(time),
-            author=author.encode("utf-8", "surrogateescape"),
-            committer=committer.encode("utf-8", "surrogateescape"),
+            time=commit_seconds(time),
+            author=author,
+            committer=committer,
             message=message,
         )
     return commits
@@ -282,7 +288,8 @@ def commit_times(repository: Repository, commits: Iterable[CommitId]) -> dict[Co
     text = "".join(f"{name}\n" for name in commits).encode()
     command = ("log", "--no-walk=unsorted", "--ignore-missing", "--stdin", "--format=%H %ct")
     rows = repository.git(*command, text=text).decode().splitlines() if text else []
-    return {CommitId(name): int(time) for name, _, time in (row.partition(" ") for row in rows)}
+    times = (row.partition(" ") for row in rows)
+    return {CommitId(name): commit_seconds(time) for name, _, time in times}
 
 
 def merge_base(repository: Repository, first: CommitId, second: CommitId) -> CommitId | None:
@@ -369,7 +376,7 @@ def messages_with(
     )
     rows = repository.git(*command).decode("utf-8", "surrogateescape").split("\0")
     fields = (row.split("\n", 2) for row in rows if row)
-    return [(CommitId(name), int(time), message) for name, time, message in fields]
+    return [(CommitId(name), commit_seconds(time), message) for name, time, message in fields]
 
 
 class CommitFiles:

@@ -12,7 +12,7 @@ from mdmem.model import CommitId, FilePath
 from mdmem.model.trail import Commit
 from mdmem.repo import git_files
 from mdmem.repo.runner import MARKDOWN, literal_pathspecs
-from mdmem.repo.worktree import Repository
+from mdmem.repo.worktree import Repository, commit_seconds
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
@@ -302,9 +302,13 @@ def _messages(
         *(fields[n :: len(_FIELDS)] for n in range(len(_FIELDS))), strict=False
     ):
         commit = Commit(
-            id=CommitId(name), time=int(time or 0), author=author, message=message, email=email
+            id=CommitId(name),
+            time=commit_seconds(time),
+            author=author,
+            message=message,
+            email=email,
         )
-        yield commit, int(committed or 0), tuple(map(CommitId, parents.split()))
+        yield commit, commit_seconds(committed), tuple(map(CommitId, parents.split()))
 
 
 def _changed_file(attributes: bytes, fields: Iterator[bytes]) -> ChangedFile | None:
@@ -435,7 +439,7 @@ def branch_moves(repository: Repository, branch: str) -> list[BranchMove]:
         BranchMove(
             before=CommitId(match[1]),
             after=CommitId(match[2]),
-            time=int(match[3]),
+            time=commit_seconds(match[3]),
             is_landing=_LANDED.match(match[4]) is not None,
         )
         for line in text.splitlines()

@@ -495,9 +495,23 @@ class Repository:
         return CommitId(result.output.decode().strip()) if result.status == 0 else None
 
 
+_LAST_DATE = 253_402_128_000
+"""Two days before the year 10000, the first without a `date`, so that all zones have this one."""
+_MOST_DIGITS = 12
+
+
 def raw_date(time: datetime) -> str:
     """A time in git's raw form: seconds since 1970 and the offset of its zone."""
     return f"@{int(time.timestamp())} {time.strftime('%z')[:5]}"
+
+
+def commit_seconds(text: str | bytes) -> int:
+    """A commit's time in seconds since 1970, as git prints it; at most `_LAST_DATE`.
+
+    Git prints whatever a commit has: nothing for a broken date, which is 0, and numbers of any
+    length.
+    """
+    return min(int(text or 0), _LAST_DATE) if len(text) <= _MOST_DIGITS else _LAST_DATE
 
 
 # Files that git passes over: ignored ones, and those it was told not to look at, for which the
