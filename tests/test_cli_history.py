@@ -362,6 +362,23 @@ class TestHistory:
             in lines[1]
         )
 
+    def test_of_a_commit_that_changes_several_facts(self, shell: Shell):
+        shell.git("commit", "-q", "-a", "-m", "before")
+        items = "- likes owls\n  and larks\n- likes figs\n- likes plums\n"
+        for text in (f"# Memory\n\n## Likes\n\n{items}", "# Memory\n\n## Likes\n\n- likes figs\n"):
+            shell.write("MEMORY.md", text)
+            shell.git("commit", "-q", "-a", "-m", "likes")
+        removed, added = shell.run("history", "Likes").out.splitlines()
+        assert removed.endswith("  - likes owls (and 1 more)")
+        assert added.endswith("  + likes owls (and 2 more)")
+        shell.write(
+            "MEMORY.md", "# Memory\n\n- likes rye\n\n## Likes\n\n- likes figs\n- likes tea\n"
+        )
+        shell.git("commit", "-q", "-a", "-m", "likes")
+        assert shell.run("history", "-n", "1").out.endswith(
+            "MEMORY.md: Memory > Likes  + likes tea (and 1 more)\n"
+        )
+
     def test_of_what_is_not_committed(self, year: Year):
         year.shell.write("MEMORY.md", "# Memory\n\n## New\n\n- x\n")
         assert (year.now("history", "New").out, year.now("history", "New").err) == (

@@ -163,7 +163,7 @@ class RevisionView:
     """One change of a section or a file, by the author's `time`; `op` is None for a plain git
     commit.
 
-    `before` and `text` are the section's; `added` and `removed` the first words of such lines.
+    `before` and `text` are the section's; `added` and `removed` the first words of such entries.
     `claimed_by` and `cites` as in `Origin`; `run` is the digest's.
     """
 
@@ -179,8 +179,8 @@ class RevisionView:
     before: str = ""
     path: str = ""
     section: SectionPath = ()
-    added: str = ""
-    removed: str = ""
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     claimed_by: str | None = None
     cites: tuple[str, ...] = ()
     run: str | None = None

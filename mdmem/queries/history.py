@@ -42,7 +42,7 @@ from mdmem.startup.records import replace
 from mdmem.text.addresses import join_path, matching_sections
 from mdmem.text.document import is_blank, parse_bytes
 from mdmem.text.fact_names import id_prefix
-from mdmem.text.facts import parse_item
+from mdmem.text.facts import MARKER, parse_item
 from mdmem.trail import Trail
 from mdmem.wording import field, number_of, verb
 from mdmem.workspace import Say, Workspace
@@ -362,8 +362,8 @@ def _change_view(
         before=text_before,
         path=location.path,
         section=location.section,
-        added=_first_words(added),
-        removed=_first_words(removed),
+        added=_entries_of(added),
+        removed=_entries_of(removed),
         claimed_by=note.claimed_by,
         proposed_by=note.proposed_by,
         cites=tuple(dict.fromkeys(line_cites(stating, added))),
@@ -390,11 +390,14 @@ def _changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
     ]
 
 
-def _first_words(lines: Sequence[str]) -> str:
-    telling = next(
-        (line for line in lines if not line.startswith(("#", "<!--"))), next(iter(lines), "")
-    )
-    words = " ".join(parse_item(telling).text.split()) or telling
+def _entries_of(lines: Sequence[str]) -> tuple[str, ...]:
+    """The first words of each list item and what is before them; a heading where that is all."""
+    text = [line for line in lines if not line.startswith(("#", "<!--"))] or lines[:1]
+    return tuple(_first_words(line) for n, line in enumerate(text) if not n or MARKER.match(line))
+
+
+def _first_words(line: str) -> str:
+    words = " ".join(parse_item(line).text.split()) or line
     return words if len(words) <= _FIRST_CHARACTERS else f"{words[:_FIRST_CHARACTERS].rstrip()}…"
 
 

@@ -244,21 +244,21 @@ def _locations(revisions: Sequence[RevisionView], history: SectionHistory) -> st
 
 
 def _first_words(revisions: Sequence[RevisionView]) -> str:
-    words_of = {
-        "-": [each.removed for each in revisions if each.removed],
-        "+": [each.added for each in revisions if each.added],
-    }
-    first = {
-        sign: min(words, key=lambda each: each.startswith("#"), default="")
-        for sign, words in words_of.items()
+    """The first entry removed and the first added, each with the number of the others."""
+    entries_of = {
+        "-": [words for each in revisions for words in each.removed],
+        "+": [words for each in revisions for words in each.added],
     }
     # one heading says nothing of several sections
     is_one = len({(each.path, each.section) for each in revisions}) == 1
-    return "".join(
-        f"  {sign} {words}"
-        for sign, words in first.items()
-        if words and (is_one or not words.startswith("#"))
-    )
+    shown = ""
+    for sign, entries in entries_of.items():
+        told = [words for words in entries if not words.startswith("#")] or entries[:is_one]
+        if told:
+            shown += f"  {sign} {told[0]}"
+        if len(told) > 1:
+            shown += f" (and {len(told) - 1} more)"
+    return shown
 
 
 def _revision_lines(revision: RevisionView, history: SectionHistory, colour: bool) -> Iterator[str]:
