@@ -10,7 +10,7 @@ from workspaces import MARK, NOW, SEED, Desk, append, code_of, desk, refused
 
 from mdmem.changes import event_name
 from mdmem.cli.commands import COMMANDS
-from mdmem.errors import MdmemError, UsageProblem
+from mdmem.errors import MdmemError, PathProblem, UsageProblem
 from mdmem.folder import files
 from mdmem.model import FilePath, Source
 from mdmem.model.writes import (
@@ -83,6 +83,13 @@ def test_a_file_of_another_repository_is_refused(at: Desk, folder: str) -> None:
     require_writable(at.workspace, FilePath("a/b/x.md"))
     at.git("init", "-q", folder)
     assert code_of(lambda: require_writable(at.workspace, FilePath("a/b/x.md"))) == "bad-path"
+
+
+def test_of_nested_repositories_the_nearest_is_named(at: Desk) -> None:
+    for folder in ("a", "a/b"):
+        at.git("init", "-q", folder)
+    with pytest.raises(PathProblem, match=r"is in another repository, a/b$"):
+        require_writable(at.workspace, FilePath("a/b/x.md"))
 
 
 def test_what_goes_out_for_an_edit_is_named(at: Desk) -> None:

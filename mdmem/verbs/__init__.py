@@ -172,5 +172,6 @@ def require_writable(workspace: Workspace, path: FilePath) -> None:
 
 
 def _nested_repository(workspace: Workspace, path: FilePath) -> str | None:
-    folders = accumulate(path.split("/")[:-1], "{}/{}".format)
+    """The nearest repository around a file, other than the workspace's own."""
+    folders = reversed([*accumulate(path.split("/")[:-1], "{}/{}".format)])
     return next((folder for folder in folders if (workspace.root / folder / ".git").exists()), None)
