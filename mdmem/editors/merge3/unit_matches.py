@@ -455,7 +455,7 @@ _by_key = _by_name(_key, _in_scope)
 
 
 def _by_single_key(candidates: _Candidates) -> Iterator[_Pair]:
-    """Facts alone with a key, but not across sections: that may be another fact."""
+    """Facts alone with a key; with an unlike value only a guess, since it may be another fact."""
     for old, unit, _ in _by_name(_key, _unmatched)(candidates):
         facts = (candidates.old_version.units[old].fact, candidates.new_version.units[unit].fact)
         yield (
