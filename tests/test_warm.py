@@ -301,6 +301,18 @@ class TestServer:
         wait_until(lambda: not is_alive(process))
         assert served.sockets() == []
 
+    @pytest.mark.costly
+    def test_it_ends_when_it_is_quiet_and_another_environment_asks(self, served: Served):
+        served.environment["MDMEM_SERVER_IDLE"] = "20"
+        process, began = served.start(), time.monotonic()
+        served.environment["LC_ALL"] = "C"
+        assert not served.is_served()
+        assert served.server() == process
+        wait_until(lambda: not served.is_served() and not is_alive(process))
+        assert time.monotonic() - began < 20
+        wait_until(served.server)
+        assert served.is_served()
+
     def test_it_ends_when_its_socket_is_gone(self, served: Served, server: int):
         (path,) = served.sockets()
         path.unlink()

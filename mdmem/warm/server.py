@@ -44,6 +44,11 @@ _MAX_DESCRIPTORS = 65_536
 _BACKLOG = 128
 _DESCRIPTORS = 4  # that come with a request: the streams and the folder
 _CHANGED = 75  # status of a process that found another program than the one that is loaded
+_UNLIKE = 76  # and of one whose caller this server cannot serve
+_QUIET_SHARE = 0.1
+"""Of the idle time: after so long without a command, the server ends for a caller unlike it. So
+such callers soon have their own, and two that take turns do not replace it at each command.
+"""
 _PROCESS_FILES = ("limits", "cgroup", "oom_score_adj")
 _STATUS_LINES = (
     *("Uid", "Gid", "Groups", "NoNewPrivs", "Seccomp", "Seccomp_filters", "CapInh", "CapPrm"),
@@ -255,11 +260,17 @@ class _Server:
                 self._asked = time.monotonic()
                 with suppress(OSError):
                     connection.send(status.to_bytes(STATUS_BYTES, "little"))
-            elif os.waitstatus_to_exitcode(status) == _CHANGED:
+            elif self._gives_way(os.waitstatus_to_exitcode(status)):
                 self._close()
             if connection.fileno() >= 0:
                 self._poll.unregister(connection.fileno())
                 connection.close()
+
+    def _gives_way(self, status: int) -> bool:
+        quiet_seconds = time.monotonic() - self._asked
+        return status == _CHANGED or (
+            status == _UNLIKE and quiet_seconds >= self._idle * _QUIET_SHARE
+        )
 
     def _accept(self, listener: socket.socket) -> None:
         try:
@@ -308,7 +319,7 @@ class _Server:
             os._exit(0)
         module, words, path, streams, blocked, variables, traits = request
         if not is_alike or not self._served.is_same_python(path, traits):
-            os._exit(0)
+            os._exit(_UNLIKE)
         try:
             connection.send(READY)
             *standard, here = files = _receive_files(connection)
