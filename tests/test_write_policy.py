@@ -303,6 +303,25 @@ def test_an_answer_says_that_it_is_proposed(at: Desk, run: Run) -> None:
     assert "proposed" not in json.loads(out)
 
 
+def test_what_was_only_proposed_is_taken_back(at: Desk, run: Run) -> None:
+    settings(at.world, 'write = "propose"')
+    fact = "'has a cat'"
+    _, out, _ = run("remember", f"{fact} --section Facts", "--actor", AGENT)
+    proposal = out.split()[2].rstrip(":")
+    _, out, err = run("forget", fact, "--actor", AGENT)
+    assert out.startswith(f"no longer proposed in {proposal}: MEMORY.md: Memory > Facts [")
+    assert err == ""
+    run("remember", f"{fact} --section Facts", "--actor", AGENT)
+    answer = json.loads(run("forget", fact, "--actor", AGENT, "--json")[1])
+    assert (answer["proposed"], answer["taken_back"], "hint" in answer) == (True, True, False)
+
+
+def test_a_proposed_removal_that_is_stated_again_is_taken_back(at: Desk, run: Run) -> None:
+    settings(at.world, 'write = "propose"')
+    for verb, beginning in (("forget", "proposed as "), ("remember", "no longer proposed in ")):
+        assert run(verb, "'likes tea' --section Facts", "--actor", AGENT)[1].startswith(beginning)
+
+
 def test_a_task_is_proposed_once(at: Desk, run: Run) -> None:
     settings(at.world, 'write = "propose"')
     for beginning in ("proposed as", "already proposed in"):

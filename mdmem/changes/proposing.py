@@ -95,7 +95,9 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
                 _require_room(own, plan)
             ref = _extend(workspace, own, plan, edit, actor)
             if branches.move(workspace, own.proposal.ref if own.proposal else None, ref):
-                return ProposedWrite(write_result(plan, ref.tip), ref.id)
+                taken_back = _takes_back_all(workspace, own, plan, actor)
+                result = replace(write_result(plan, ref.tip), taken_back=taken_back)
+                return ProposedWrite(result, ref.id)
     raise _moved_again()
 
 
@@ -198,6 +200,15 @@ def _extend(
 def _is_taken_back(part: Part, plan: Plan) -> bool:
     """True for a line of a day's log that was proposed: it goes, where one of memory is marked."""
     return part.view.path == plan.path and part.name in plan.retracts and not part.is_stated
+
+
+def _takes_back_all(workspace: Workspace, own: OwnFiles, plan: Plan, actor: str | None) -> bool:
+    """True if a proposed edit removed open parts of its actor, and made no other."""
+    names = {*plan.added, *plan.removed, *_statements(plan)}
+    if names.isdisjoint(part.name for part in own.parts):
+        return False
+    after = OwnFiles(workspace, own.commit, actor)
+    return names.isdisjoint(part.name for part in after.waiting)
 
 
 def _base_of(workspace: Workspace, own: OwnFiles, replaced: Collection[Part]) -> CommitId:

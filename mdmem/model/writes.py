@@ -382,7 +382,7 @@ class WriteResult:
     fact that the write states, or that a repeated one removed before. `replaced`: the words of
     facts that another one takes the place of; of a revert, of those that go, and `restored` of
     those that come back. `proposed`: an agent's write that became part of a
-    `proposal` (None: of a dry run).
+    `proposal` (None: of a dry run); `taken_back`: that only removed what its actor had proposed.
     """
 
     changed: bool
@@ -410,6 +410,7 @@ class WriteResult:
     fact: FactId | None = None
     proposed: bool = False
     proposal: str | None = None
+    taken_back: bool = False
     replaced: tuple[str, ...] = ()
     marked: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()

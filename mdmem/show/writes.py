@@ -47,6 +47,8 @@ def write_json(result: WriteResult) -> dict[str, Any]:
         answer["day"] = result.day
     if result.proposed:
         answer |= {"proposed": True, "proposal": result.proposal}
+    if result.taken_back:
+        answer["taken_back"] = True
     return answer if result.diff is None else answer | {"diff": result.diff}
 
 
@@ -67,6 +69,8 @@ def write_text(result: WriteResult, fact: str | None = None) -> str:
 def proposed_line(result: WriteResult, proposal: str | None, fact: str | None) -> str:
     if not result.changed:
         return f"already proposed in {proposal}: {place_text(result, fact)}"
+    if result.taken_back:
+        return f"no longer proposed in {proposal}: {place_text(result, fact)}"
     return f"proposed as {proposal}: {place_text(result, fact)} (nothing changed yet)"
 
 
@@ -101,6 +105,8 @@ def write_notes(result: WriteResult) -> tuple[str, ...]:
 
 def write_hint(result: WriteResult, may_promote: bool = True) -> str:
     """Advice on the next step after a write; empty if there is none."""
+    if result.taken_back:
+        return ""
     if result.proposal is not None:
         return f"A person decides: {verb('proposals')} {result.proposal}"
     if result.op is Op.REMEMBER and result.contradicts:
