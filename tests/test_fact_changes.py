@@ -1,11 +1,14 @@
 """What commits did to facts, in real repositories; and days shown."""
 
+import sys
+
 import pytest
 from dated_memory import DatedMemory, change_employers
 from workspaces import append, code_of
 
 from mdmem.errors import HistoryProblem, UsageProblem
 from mdmem.memory import Memory
+from mdmem.merge import setup
 from mdmem.model import Source
 from mdmem.model.history import DayView, FactChange, ShowChanges
 from mdmem.model.reads import SectionView, Show
@@ -211,6 +214,24 @@ class TestChanges:
             "why not",
         )
         assert f"{found['on the side'].time:%Y-%m-%d}" == "2026-02-01"
+
+    def test_each_value_that_one_replaces_is_told(self, dated: DatedMemory) -> None:
+        at, stated = dated.at, WriteOptions(source=Source.USER_STATED)
+        setup.install(at.workspace, sys.executable)
+        dated.on("2026-02-01").apply(Remember("tea", key="drink", section="Home"))
+        at.git("checkout", "-q", "-b", "side")
+        dated.on("2026-02-02").apply(Remember("water", key="drink", section="Home"))
+        at.git("checkout", "-q", "main")
+        milk = Remember("milk", key="drink", section="Home", options=stated)
+        dated.on("2026-02-03").apply(milk)
+        at.git("merge", "-q", "--no-edit", "side")
+        juice = Remember("juice", key="drink", section="Home", options=stated)
+        done = dated.on("2026-02-04").apply(juice)
+        assert len(done.removed) == 2
+        assert changes(dated.on("2026-02-04"), commit=done.commit) == [
+            "drink: milk -> drink: juice",
+            "drink: water -> drink: juice",
+        ]
 
     def test_without_a_commit_there_are_none(self, dated: DatedMemory) -> None:
         assert changes(dated.on("2026-02-01"), since="2026-01-15") == []

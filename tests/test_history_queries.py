@@ -1,5 +1,6 @@
 """The history of sections and facts, and blame, in real repositories."""
 
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -7,6 +8,7 @@ from dated_memory import DAYS, DatedMemory, change_employers
 from workspaces import append, code_of, gits
 
 from mdmem.errors import MdmemError
+from mdmem.merge import setup
 from mdmem.model import Op, Source, Status
 from mdmem.model.history import FactHistory, OtherReading, SectionHistory, ShowBlame, ShowHistory
 from mdmem.model.reads import Show
@@ -494,6 +496,36 @@ class TestSectionHistory:
             "bot",
         )
         assert (created.op, created.source) == (Op.CREATE, Source.USER_STATED)
+
+    def test_of_a_file_no_merge_removes_what_both_sides_began(self, dated: DatedMemory) -> None:
+        at = dated.at
+        setup.install(at.workspace, sys.executable)
+        for side, fact in (("side", "a saw"), ("main", "a plane")):
+            at.git("checkout", "-q", *(["-b"] if side == "side" else []), side)
+            dated.on("2026-01-10").apply(Remember(fact, section="Tools", create=True))
+            dated.on("2026-01-10").apply(Log("rain", options=WriteOptions(actor=side)))
+            dated.on("2026-01-10").history(ShowHistory())
+        at.git("merge", "-q", "-m", "merged", "side")
+        dated.on("2026-01-11").apply(Remember("a file", section="Tools"))
+        history = dated.on("2026-01-12").history(ShowHistory())
+        assert isinstance(history, SectionHistory)
+        assert [revision.section[-1] for revision in history.revisions if not revision.text] == []
+
+    def test_of_a_file_what_another_branch_changed_too_is_no_new_section(
+        self, dated: DatedMemory
+    ) -> None:
+        at = dated.at
+        setup.install(at.workspace, sys.executable)
+        at.git("branch", "side")
+        dated.on("2026-01-12").apply(append("- later"))
+        dated.on("2026-01-12").history(ShowHistory())
+        at.git("checkout", "-q", "side")
+        dated.on("2026-01-10").apply(append("- earlier"))
+        at.git("checkout", "-q", "main")
+        at.git("merge", "-q", "-m", "merged", "side")
+        history = dated.on("2026-01-13").history(ShowHistory(limit=2))
+        assert isinstance(history, SectionHistory)
+        assert all(revision.before for revision in history.revisions)
 
     def test_where_memory_is_merged_no_git_is_started(
         self, dated: DatedMemory, monkeypatch: pytest.MonkeyPatch

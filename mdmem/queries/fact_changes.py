@@ -201,7 +201,8 @@ class _ChangeReader:
         moved = Counter(each.entry.fact for each in ended if each.fate is Fate.MOVED)
         gone = [(each, each.successor) for each in ended if each.fate is not Fate.MOVED]
         gone += [(each, mark.other) for mark, each in marked]
-        replaced = {successor: each for each, successor in gone if successor}
+        gone.sort(key=lambda pair: _position(pair[0]))
+        replaced = {successor: each for each, successor in reversed(gone) if successor}
         added: list[Occurrence] = []
         for occurrence in sorted(begun, key=_position):
             if moved[occurrence.entry.fact]:
@@ -213,8 +214,9 @@ class _ChangeReader:
             fact = occurrence.entry.fact
             yield self._added(commit, note, occurrence, replaced.get(fact) if fact else None)
         facts = {occurrence.entry.fact for occurrence in added}
-        for occurrence, successor in sorted(gone, key=lambda pair: _position(pair[0])):
-            if successor is None or successor not in facts:
+        for occurrence, successor in gone:
+            told = replaced[successor] if successor is not None and successor in facts else None
+            if told is None or told.entry.fact != occurrence.entry.fact:
                 yield self._gone(commit, occurrence, successor)
 
     def _added(

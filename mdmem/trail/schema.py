@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mdmem.model.trail import Fate, MarkKind
 
-TRAIL_VERSION = 28
+TRAIL_VERSION = 29
 """A file of another version counts as empty."""
 APPLICATION_ID = 0x6D646D76
 """Tells the file apart from those of other programs (`PRAGMA application_id`)."""
@@ -204,15 +204,17 @@ WITH RECURSIVE found (lineage) AS (
 AND lineage IN (SELECT lineage FROM found WHERE lineage IS NOT NULL) ORDER BY lineage"""
 """Goes from lineage to lineage of the file: the number of revisions does not matter."""
 SELECT_SECTION_CHANGES = """
-SELECT number, lineage, begun, 0 FROM revisions AS one
+SELECT number, lineage, begun, 0, path, section, nth FROM revisions AS one
 WHERE NOT quiet AND (:path IS NULL OR path = :path OR EXISTS (
     SELECT 1 FROM revisions AS later WHERE later.path = :path AND later.lineage = one.lineage
         AND later.number > one.number))
 UNION ALL
-SELECT number, lineage, ended, 1 FROM revisions AS one
+SELECT number, lineage, ended, 1, path, section, nth FROM revisions AS one
 WHERE ended IS NOT NULL AND (:path IS NULL OR path = :path) AND NOT EXISTS (
     SELECT 1 FROM revisions AS later WHERE later.lineage = one.lineage
         AND later.begun = one.ended)"""
+GOES_ON_IN_ANOTHER_LINEAGE = """
+SELECT 1 FROM revisions WHERE begun = ? AND path = ? AND section = ? AND nth = ? LIMIT 1"""
 SELECT_REVERTS = "SELECT origin, reverted FROM reverts ORDER BY number"
 SELECT_STATING_COMMITS = """
 SELECT origin FROM marks WHERE origin >= :first AND origin < :end

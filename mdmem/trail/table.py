@@ -48,6 +48,7 @@ from mdmem.trail.rows import (
 from mdmem.trail.schema import (
     CLOSING_MARKS_CONDITION,
     ENDED_AFTER_CONDITION,
+    GOES_ON_IN_ANOTHER_LINEAGE,
     HAS_LATER_MERGE,
     PAIR_MARKS_CONDITION,
     SELECT_BEGINNING_WITH,
@@ -795,13 +796,16 @@ class Trail:
         """
         rows = self._store.rows(SELECT_SECTION_CHANGES, path=None if path is None else blob(path))
         ranks = self.ranks({row[2] for row in rows})
-        rows.sort(key=lambda row: (-ranks[row[2]], -row[0]))
-        changes = []
-        for number, lineage, commit_number, is_end in rows[:limit]:
+        # Which number an ended row has depends on the clone, its place does not.
+        rows.sort(key=lambda row: (-ranks[row[2]], row[3], row[4:] if row[3] else -row[0], -row[0]))
+        changes: list[tuple[TrailCommit, Revision | None, Revision | None]] = []
+        for number, lineage, commit_number, is_end, *place in rows:
+            if is_end and self._store.rows(GOES_ON_IN_ANOTHER_LINEAGE, commit_number, *place):
+                continue  # a merge has joined it with that of another side
+            if len(changes) == limit:
+                break
             commit = self.commit_numbered(commit_number)
-            of_lineage = {
-                row[0]: row for row in lineage_rows(self._store, lineage) if row[0] <= number
-            }
+            of_lineage = {row[0]: row for row in lineage_rows(self._store, lineage)}
             revision = parse_revision(of_lineage[number])
             if commit is not None:
                 changes.append(
@@ -814,7 +818,7 @@ class Trail:
     def _before(self, revision: Revision, rows: Mapping[int, SqlRow]) -> Revision | None:
         before = [parse_revision(rows[number]) for number in revision.previous if number in rows]
         gone = {each.ended for each in before} - {None, revision.begun}
-        if gone and gone - {parse_revision(row).begun for row in rows.values()}:
+        if gone - {begun for _, _, begun, *_ in rows.values()}:
             return None  # the section was removed, and is back
         return next(
             (each for each in reversed(before) if each.text != revision.text),
