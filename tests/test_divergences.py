@@ -88,6 +88,22 @@ def test_what_two_sides_made_of_one_fact_contradicts(
     assert conflicts(at) == [{SLATE, STRAW}]
 
 
+@pytest.mark.parametrize("days", [("01-03", "01-05"), ("01-05", "01-03")])
+def test_what_one_side_moved_to_another_file_and_one_replaced(
+    at: DatedMemory, days: tuple[str, str]
+) -> None:
+    moved, replaced = days
+    write(at, "bees live behind the shed")
+    at.at.write("memory/shed.md", f"# Shed\n\n- {TIN}\n")
+    at.at.git("add", "-A")
+    at.at.git("commit", "-qm", "moved", "--date", f"2026-{moved}T12:00:00+00:00")
+    switch(at, "side")
+    replace(at, replaced, TIN, SLATE)
+    switch(at, "main")
+    at_once(at, "merge -q --no-edit side")
+    assert conflicts(at) == [{SLATE, TIN}]
+
+
 def test_a_merge_made_elsewhere_tells_the_same_whatever_its_message_says(at: DatedMemory) -> None:
     both_replaced(at)
     at.at.git("merge", "-q", "--no-commit", "side")

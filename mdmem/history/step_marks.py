@@ -186,7 +186,10 @@ def merge_contradictions(
 
 
 def _replacement(occurrence: Occurrence, trail: SuccessorTrail) -> tuple[FactId, int] | None:
-    """The current fact that a side made of an occurrence, and the commit that did so first."""
+    """The current fact that a side made of an occurrence, and the commit that did so first.
+
+    One that a side has only moved is itself: where another side replaced it, both stand.
+    """
     runs = joined_by_moves(trail.occurrences_of(occurrence.entry.fact or FactId("")))
     last = next(
         (run[-1] for run in runs if any(each.number == occurrence.number for each in run)), None
@@ -198,6 +201,9 @@ def _replacement(occurrence: Occurrence, trail: SuccessorTrail) -> tuple[FactId,
         if last.ended is None
         else []
     )
+    if last.ended is None and not marks:
+        fact = last.entry.fact
+        return (fact, last.begun) if fact and last.number != occurrence.number else None
     number, successor = (marks[0].begun, marks[0].other) if marks else (last.ended, last.successor)
     current = current_successor(successor, trail)
     return None if number is None or current is None else (current, number)
