@@ -418,6 +418,16 @@ def test_a_remote_that_was_rewound_before_the_first_sync(pair: Pair):
     assert pair.tip() == first
 
 
+def test_a_branch_that_the_remote_no_longer_has_can_be_put_back(pair: Pair):
+    sync(pair.ada)
+    pair.ada.world.git(pair.origin, "update-ref", "-d", "refs/heads/main")
+    problem = failure(pair.ada)
+    assert problem.code == "remote-rewound"
+    assert problem.message.startswith("origin no longer has the branch main: ")
+    pair.ada.git(*problem.hint.removeprefix("To put it back: git ").split())
+    assert sync(pair.ada).state == "synced"
+
+
 def _last(at: Desk) -> str:
     state = load_state(at.workspace)
     assert state
@@ -557,6 +567,60 @@ class TestPurge:
     def test_it_is_a_persons(self, pair: Pair, monkeypatch: pytest.MonkeyPatch, option: str):
         monkeypatch.setenv("MDMEM_ACTOR", "agent/x")
         assert failure(pair.ada, **{option: True}).code == "not-allowed"
+
+    def test_a_clone_without_mdmem_does_not_bring_it_back(self, pair: Pair):
+        pair.ada.apply(fact(CODE))
+        for at in (pair.ada, pair.bo):
+            sync(at)
+        purge(pair.ada)
+        sync(pair.ada, purge=True)
+        pair.bo.apply(fact("basalt is a stone"))
+        pair.bo.git("pull", "-q", "--no-rebase", "--no-edit")
+        pair.bo.git("push", "-q")
+        assert "4711" in pair.text("MEMORY.md")
+        for _ in range(2):
+            assert failure(pair.ada).code == "purge-unpushed"
+        assert "4711" not in pair.ada.read("MEMORY.md")
+        assert sync(pair.ada, purge=True).state == "synced"
+        assert_purged(pair, pair.ada)
+        assert "basalt is a stone" in pair.text("MEMORY.md")
+        assert sync(pair.ada).pulled == 0
+        assert failure(pair.bo).code == "remote-purged"
+        sync(pair.bo, purge=True)
+        assert_purged(pair, pair.ada, pair.bo)
+        assert pair.bo.head() == pair.tip()
+
+    def test_who_says_it_again_knowing_of_the_purge_may(self, pair: Pair):
+        pair.ada.apply(fact(CODE))
+        sync(pair.ada)
+        purge(pair.ada)
+        sync(pair.ada, purge=True)
+        sync(pair.bo)
+        pair.bo.apply(fact(CODE))
+        sync(pair.bo)
+        assert sync(pair.ada).pulled == 1
+        assert CODE in pair.ada.read("MEMORY.md")
+
+    @pytest.mark.parametrize("more", [None, "ada", "bo"])
+    def test_text_that_was_purged_on_both_machines(self, pair: Pair, more: str | None):
+        pair.ada.apply(fact(CODE))
+        pair.ada.apply(fact("the spare key is below the pot"))
+        for at in (pair.ada, pair.bo):
+            sync(at)
+        for at, name in ((pair.ada, "ada"), (pair.bo, "bo")):
+            purge(at)
+            if name == more:
+                Memory.open(at.root, os.environ).purge(Purge("the spare key is below the pot"))
+            at.apply(fact(f"{name} likes basalt"))
+        sync(pair.ada, purge=True)
+        assert failure(pair.bo).code == "purge-unpushed"
+        sync(pair.bo, purge=True)
+        sync(pair.ada, purge=True)
+        assert pair.ada.head() == pair.bo.head() == pair.tip()
+        assert_purged(pair, pair.ada, pair.bo)
+        stands = pair.text("MEMORY.md")
+        assert ("spare key" in stands) is (more is None)
+        assert [stands.count(f"{name} likes basalt") for name in ("ada", "bo")] == [1, 1]
 
     def test_without_a_purge_it_is_a_sync(self, pair: Pair):
         diverge(pair)

@@ -33,7 +33,12 @@ from mdmem.sync.outgoing import (
     require_no_conflict,
     require_no_secrets,
 )
-from mdmem.sync.purged_line import brings_purged, make_again, purged_words
+from mdmem.sync.purged_line import (
+    brings_purged,
+    is_purged_text_back,
+    make_again,
+    purged_words,
+)
 from mdmem.sync.sync_state import SyncState
 from mdmem.wording import number_of, verb
 from mdmem.workspace import Say, Workspace, open_at
@@ -79,11 +84,17 @@ def combine(
 
     `all_files`: other files than memory may change too. `join`: the two sides may have begun
     separately. `sets_up`: see that git merges by section.
-    Raises: SyncProblem (`remote-rewound`, `remote-purged`, `remote-unrelated`, `sync-foreign`,
-    `sync-conflict`), RepositoryProblem (`git-too-old`).
+    Raises: SyncProblem (`remote-rewound`, `remote-purged`, `purge-unpushed`, `remote-unrelated`,
+    `sync-foreign`, `sync-conflict`), RepositoryProblem (`git-too-old`).
     """
     repository = workspace.repository.at_root()
     _require_forward(workspace, remote, state, theirs, ours)
+    if is_purged_text_back(repository, theirs, ours):
+        raise SyncProblem(
+            "purge-unpushed",
+            f"text that was purged here has come to {remote.name} again, from an old clone",
+            f"To purge it there too: {verb('sync', 'purge')}",
+        )
     if not all_files:
         require_memory_alone(workspace, theirs, ours)
     if theirs is None or ours is None:
@@ -154,7 +165,7 @@ def is_purged_there(
         and ours is not None
         and not _reaches(repository, theirs, seen)
         and _reaches(repository, ours, seen)
-        and _purges(repository, theirs, ours)
+        and (_purges(repository, theirs, ours) or is_purged_text_back(repository, ours, theirs))
     )
 
 
@@ -178,6 +189,12 @@ def _require_forward(
             f"To purge it here too: {verb('sync', 'purge')}",
         )
     at = f", present at {workspace.local_time(int(state.last)):%H:%M}," if state.last else ""
+    if theirs is None:
+        raise SyncProblem(
+            "remote-rewound",
+            f"{remote.name} no longer has the branch {remote.branch}: {seen[:8]}{at} is missing",
+            f"To put it back: git push {remote.name} HEAD:refs/heads/{remote.branch}",
+        )
     raise SyncProblem(
         "remote-rewound",
         f"{remote.name}/{remote.branch} was rewound: {seen[:8]}{at} is missing",

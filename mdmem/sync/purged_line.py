@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from mdmem import repo
 from mdmem.changes.placing import changes_between
@@ -56,22 +56,63 @@ def make_again(
 
 
 def purged_words(repository: Repository, tip: CommitId) -> tuple[PurgedWords, ...]:
-    notes = branch_commits.messages_with(repository, f"^{PURGE_TRAILER}$", tip)
     # At any time: what was said after the purge, on a machine that did not know, goes too.
-    return tuple(each for _, time, message in notes for each in parse_purged(message, time))
+    return tuple(each for words in _purges(repository, tip).values() for each in words)
+
+
+def _purges(repository: Repository, tip: CommitId) -> dict[CommitId, tuple[PurgedWords, ...]]:
+    notes = branch_commits.messages_with(repository, f"^{PURGE_TRAILER}$", tip)
+    return {commit: tuple(parse_purged(message, time)) for commit, time, message in notes}
 
 
 def brings_purged(
     repository: Repository, tip: CommitId, memory: CommitId, words: tuple[PurgedWords, ...]
 ) -> bool:
-    return any(
-        _holds(line, each)
-        for _, patches in first_parent.added_lines(repository, tip, memory)
-        for patch in patches
-        for text in patch.added
-        for line in split_lines(text)
-        for each in words
+    return any(_bringing(repository, tip, memory, words))
+
+
+def _bringing(
+    repository: Repository, tip: CommitId, memory: CommitId, words: tuple[PurgedWords, ...]
+) -> Iterator[tuple[CommitId, PurgedWords]]:
+    """The commits that only `tip` has and that add purged words, with these."""
+    for commit, patches in first_parent.added_lines(repository, tip, memory):
+        lines = [line for patch in patches for text in patch.added for line in split_lines(text)]
+        yield from (
+            (commit.id, each) for each in words if any(_holds(line, each) for line in lines)
+        )
+
+
+def is_purged_text_back(
+    repository: Repository, tip: CommitId | None, line: CommitId | None
+) -> bool:
+    """True if a tip brings text again that was purged on a line, as a merge by an old clone does.
+
+    Who says it anew, knowing of the purge, may.
+    """
+    if tip is None or line is None or reaches(repository, line, tip):
+        return False
+    purges = _purges(repository, line)
+    words = tuple(each for row in purges.values() for each in row)
+    return bool(words) and any(
+        not reaches(repository, commit, purge)
+        for commit, each in _bringing(repository, tip, line, words)
+        for purge, row in purges.items()
+        if each in row
     )
+
+
+def is_purge_known(repository: Repository, theirs: CommitId, ours: CommitId) -> bool | None:
+    """True if all that was purged here was purged there too, False if it is the other way round.
+
+    None if each side has purged something else, or only one has.
+    """
+    there, here = (
+        {(each.count, each.hash) for each in purged_words(repository, tip)}
+        for tip in (theirs, ours)
+    )
+    if not (there and here):
+        return None
+    return True if here <= there else (False if there <= here else None)
 
 
 def branches_again(

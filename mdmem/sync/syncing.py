@@ -29,7 +29,14 @@ from mdmem.sync.combining import (
     set_up,
 )
 from mdmem.sync.outgoing import require_memory_alone, require_no_secrets
-from mdmem.sync.purged_line import branches_again, forget_old, make_again, own_refs_again
+from mdmem.sync.purged_line import (
+    branches_again,
+    forget_old,
+    is_purge_known,
+    is_purged_text_back,
+    make_again,
+    own_refs_again,
+)
 from mdmem.sync.status import pulled_secrets
 from mdmem.sync.sync_state import SyncError, SyncState, save_state, state_of
 from mdmem.wording import verb
@@ -151,7 +158,10 @@ class _Steps:
             theirs = remote.fetch()
             if theirs and not self.state.seen:
                 self.state = replace(self.state, seen=tracked)
-            if self.request.purge and is_purged_there(repository, seen, theirs, before):
+            if self.request.purge and (
+                is_purged_there(repository, seen, theirs, before)
+                or is_purged_text_back(repository, theirs, before)
+            ):
                 return self._carry_purge(theirs, seen)
             combined = self._bring_together(theirs)
             done += [combined] if combined else []
@@ -257,8 +267,13 @@ class _Steps:
         before = repository.head()
         is_there = is_purged_there(repository, seen, theirs, before)
         for _ in range(_LANDINGS):
-            ours = repository.head()
-            if not (theirs and ours and seen and is_reached(repository, seen, theirs, ours)):
+            ours, since = repository.head(), seen
+            if theirs and ours and not (since and is_reached(repository, since, theirs, ours)):
+                # Both have purged: what both had is gone, and each is told from the other's line.
+                known = is_purge_known(repository, theirs, ours)
+                since = None if known is None else (theirs if known else ours)
+                is_there = bool(known)
+            if not (theirs and ours and since):
                 raise SyncProblem(
                     "remote-rewound",
                     f"{self.remote.name} and this branch have both left what both had",
@@ -266,8 +281,8 @@ class _Steps:
                 )
             line, side = (theirs, ours) if is_there else (ours, theirs)
             if not self._syncs_all:
-                require_memory_alone(self.workspace, side, seen)
-            commit = make_again(self.workspace, line, side, seen, self.say)
+                require_memory_alone(self.workspace, side, since)
+            commit = make_again(self.workspace, line, side, since, self.say)
             result = self._result(before, theirs, commit, [], 0)
             if self.request.dry_run:
                 return result, commit
@@ -281,7 +296,9 @@ class _Steps:
                 "busy", "this branch moves faster than it can be synced", "Try again."
             )
         if commit != theirs:
-            require_no_secrets(self.workspace, theirs if is_there else seen, commit)
+            require_no_secrets(
+                self.workspace, theirs if is_there or since == ours else since, commit
+            )
         if commit != theirs and not self._push_purged(commit, None if is_there else theirs):
             raise SyncProblem("sync-busy", "somebody pushed meanwhile", "Try again.")
         with lock_workspace(self.workspace, self.say):
