@@ -276,6 +276,33 @@ def test_a_secret_is_not_sent(pair: Pair, monkeypatch: pytest.MonkeyPatch):
     assert sync(pair.ada).pushed == 2
 
 
+def test_a_secret_in_the_message_of_a_commit_is_not_sent(pair: Pair):
+    pair.ada.git("commit", "-q", "--allow-empty", "-m", f"note\n\nThe token is {TOKEN}")
+    problem = failure(pair.ada)
+    assert problem.code == "secret-found"
+    assert TOKEN not in str(problem.message) + problem.hint
+
+
+@pytest.mark.parametrize("is_octopus", [False, True])
+def test_a_secret_that_only_a_merge_has_is_not_sent(pair: Pair, is_octopus: bool):
+    diverge(pair)
+    names = ["one", "two"] if is_octopus else ["one"]
+    for name in names:
+        pair.ada.git("checkout", "-q", "-b", name, "main")
+        pair.ada.write(f"memory/{name}.md", f"# {name}\n\n- pond\n")
+        pair.ada.commit(name)
+    pair.ada.git("checkout", "-q", "main")
+    pair.ada.apply(Log("later"))
+    pair.ada.git("merge", "-q", "--no-commit", *names)
+    pair.ada.write("memory/one.md", f"# one\n\n- pond\n- the token is {TOKEN}\n")
+    pair.ada.commit("merged")
+    pair.ada.write("memory/one.md", "# one\n\n- pond\n")
+    pair.ada.commit("removed again")
+    tip = pair.tip()
+    assert failure(pair.ada).code == "secret-found"
+    assert pair.tip() == tip
+
+
 def test_a_file_that_is_not_merged_by_section_stands_as_at_the_remote(pair: Pair):
     for at, word in ((pair.ada, "terse"), (pair.bo, "kind")):
         at.write("AGENTS.md", f"Be {word}.\n")

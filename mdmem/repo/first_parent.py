@@ -498,8 +498,41 @@ def find_text(repository: Repository, path: FilePath, data: bytes) -> CommitId |
 def added_lines(
     repository: Repository, commit: CommitId, head: CommitId | None
 ) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
-    """The ancestors of a commit that another lacks, oldest first, with their added lines."""
+    """The ancestors of a commit that another lacks, oldest first, with their added lines.
+
+    A merge has none: see `lines_of_merges`.
+    """
     ids = [name for name, _ in commits_reached(repository, commit, [head] if head else [])]
+    patches = _patches(repository, ids)
+    for changes in read_commits(repository, ids):
+        yield changes.commit, patches.get(changes.commit.id, ())
+
+
+def lines_of_merges(
+    repository: Repository, commit: CommitId, head: CommitId | None
+) -> Iterator[tuple[CommitId, FilePath, str]]:
+    """The lines that merges among a commit's ancestors, which another lacks, have of no parent."""
+    reached = commits_reached(repository, commit, [head] if head else [])
+    merges = [(name, parents) for name, parents in reached if len(parents) > 1]
+    by_parent = [
+        _patches(repository, [f"{name} {each[at]}" for name, each in merges if at < len(each)])
+        for at in range(max((len(parents) for _, parents in merges), default=0))
+    ]
+    for name, parents in merges:
+        of_each = [
+            {
+                (patch.path, line)
+                for patch in patches.get(name, ())
+                for text in patch.added
+                for line in text.split("\n")
+            }
+            for patches in by_parent[: len(parents)]
+        ]
+        yield from ((name, path, line) for path, line in sorted(set.intersection(*of_each)))
+
+
+def _patches(repository: Repository, rows: Sequence[str]) -> dict[CommitId, tuple[FilePatch, ...]]:
+    """What commits add to Markdown files; a row is a commit, or one and a parent."""
     output = repository.git(
         "diff-tree",
         "--stdin",
@@ -517,8 +550,6 @@ def added_lines(
         "--no-textconv",
         "--",
         MARKDOWN,
-        text="".join(f"{name}\n" for name in ids).encode(),
+        text="".join(f"{row}\n" for row in rows).encode(),
     )
-    patches = parse_patches(output)
-    for changes in read_commits(repository, ids):
-        yield changes.commit, patches.get(changes.commit.id, ())
+    return parse_patches(output)

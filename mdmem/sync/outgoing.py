@@ -18,6 +18,8 @@ _SHOWN = 3
 _OWN_FILES = frozenset({SETTINGS_NAME, ".gitattributes", ".gitignore"})
 """The files of a workspace that are no memory and travel with it."""
 _MARK = b"\x01"
+_QUOTES = ("+ ", "- ", "    + ", "    - ")
+"""How a message quotes lines of files, where secrets may be allowed."""
 
 
 def require_memory_alone(
@@ -130,20 +132,32 @@ def require_no_secrets(workspace: Workspace, theirs: CommitId | None, ours: Comm
     if "secret" in workspace.allowances():
         return
     repository = workspace.repository.at_root()
+    for commit, path, text in _outgoing(repository, ours, theirs):
+        if (found := secrets.find(text)) and not (
+            path and _is_there(repository, theirs, path, text)
+        ):
+            place, hint = (
+                (path, f"Remove it from history: {verb('forget', 'purge')}.")
+                if path
+                else ("the message", "Reword it: git commit --amend, or git rebase -i.")
+            )
+            raise RefusedChange(
+                "secret-found",
+                f"{place}: possible secret ({found[0].kind}) in the unpushed commit {commit[:10]}",
+                f"{hint} False alarm? Set MDMEM_ALLOW=secret.",
+                kind=found[0].kind,
+            )
+
+
+def _outgoing(
+    repository: Repository, ours: CommitId, theirs: CommitId | None
+) -> Iterator[tuple[CommitId, FilePath | None, str]]:
+    """What unpushed commits add, with the file (None: their message, without quoted lines)."""
     for commit, patches in first_parent.added_lines(repository, ours, theirs):
-        for patch in patches:
-            for text in patch.added:
-                if (found := secrets.find(text)) and not _is_there(
-                    repository, theirs, patch.path, text
-                ):
-                    raise RefusedChange(
-                        "secret-found",
-                        f"{patch.path}: possible secret ({found[0].kind}) in the unpushed commit"
-                        f" {commit.id[:10]}",
-                        f"Remove it from history: {verb('forget', 'purge')}. False alarm? Set"
-                        " MDMEM_ALLOW=secret.",
-                        kind=found[0].kind,
-                    )
+        yield from ((commit.id, patch.path, text) for patch in patches for text in patch.added)
+        lines = [line for line in commit.message.split("\n") if not line.startswith(_QUOTES)]
+        yield commit.id, None, "\n".join(lines)
+    yield from first_parent.lines_of_merges(repository, ours, theirs)
 
 
 def _is_there(repository: Repository, theirs: CommitId | None, path: FilePath, text: str) -> bool:
