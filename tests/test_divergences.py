@@ -209,6 +209,23 @@ def test_lines_of_logs_that_two_sides_said_instead_of_one(at: DatedMemory) -> No
     assert conflicts(at) == [{"the ferry leaves at ten", "the ferry leaves at noon"}]
 
 
+@pytest.mark.parametrize("own", ["main", "side"])
+def test_the_earlier_of_two_marks_counts_in_each_clone(at: DatedMemory, own: str) -> None:
+    at.on("2026-01-01").apply(Log("the ferry leaves at nine"))
+    switch(at, "side")
+    at_once(at, "merge -q main")
+    other = {"main": "side", "side": "main"}[own]
+    for branch in (other, own):
+        switch(at, branch)
+        day, text = ("01-05", "ten") if branch == "main" else ("01-03", "noon")
+        options = WriteOptions(supersedes="the ferry leaves at nine")
+        at.on(f"2026-{day}").apply(Log(f"the ferry leaves at {text}", options=options))
+    at.search("ferry", NOW)
+    at_once(at, f"merge -q --no-edit {other}")
+    (nine,) = (hit for hit in at.search("ferry", NOW, history=True) if "nine" in hit.text)
+    assert nine.superseded_by == parse_item("the ferry leaves at noon").id
+
+
 def test_an_undone_replacement_contradicts_nothing(at: DatedMemory) -> None:
     both_replaced(at)
     at.on("2026-01-08").apply(Revert("HEAD"))

@@ -168,10 +168,13 @@ SELECT_COPY_MARKS = (
 )
 PAIR_MARKS_CONDITION = f"kind IN ('{MarkKind.CONTRADICTS}', '{MarkKind.RESOLVED}')"
 CLOSING_MARKS_CONDITION = f"kind IN ('{MarkKind.SUPERSEDED}', '{MarkKind.RETRACTED}')"
+_OF_COMMIT = "FROM commits WHERE commits.number = begun"
+OLDEST_MARK_FIRST = f"ORDER BY (SELECT moment {_OF_COMMIT}), (SELECT id {_OF_COMMIT}), number"
+"""The order in which all clones have them, whichever side's commits came first."""
 _ON_LIVE_OCCURRENCE = "(SELECT ended FROM occurrences WHERE number = occurrence) IS NULL"
 SELECT_LIVE_MARKS_IN_FILE = (
     f"{SELECT_EVERY_MARK} WHERE path = ? AND (? OR ended IS NULL) AND {CLOSING_MARKS_CONDITION} AND"
-    f" {_ON_LIVE_OCCURRENCE} ORDER BY begun, number"
+    f" {_ON_LIVE_OCCURRENCE} {OLDEST_MARK_FIRST}"
 )
 SELECT_OVERRULED_MARKS_IN_FILE = (
     f"{SELECT_MARKS} WHERE path = ? AND ended IS NULL AND kind = '{MarkKind.OVERRULED}' AND"

@@ -50,6 +50,7 @@ from mdmem.trail.schema import (
     ENDED_AFTER_CONDITION,
     GOES_ON_IN_ANOTHER_LINEAGE,
     HAS_LATER_MERGE,
+    OLDEST_MARK_FIRST,
     PAIR_MARKS_CONDITION,
     SELECT_BEGINNING_WITH,
     SELECT_CITING,
@@ -603,17 +604,16 @@ class Trail:
         condition = f"occurrence = ? AND (? OR ended IS NULL) AND {CLOSING_MARKS_CONDITION}"
         return self._store.all(
             parse_mark,
-            f"{SELECT_EVERY_MARK} WHERE {condition} ORDER BY begun, number",
+            f"{SELECT_EVERY_MARK} WHERE {condition} {OLDEST_MARK_FIRST}",
             number,
             include_ended,
         )
 
     def stated_marks_of(self, number: int, include_ended: bool = False) -> tuple[Mark, ...]:
-        """Those of the marks of an occurrence that commits state."""
+        """Those of the marks of an occurrence that commits state, oldest first."""
         condition = f"occurrence = ? AND (? OR ended IS NULL) AND {CLOSING_MARKS_CONDITION}"
-        return self._store.all(
-            parse_mark, f"{SELECT_MARKS} WHERE {condition} ORDER BY number", number, include_ended
-        )
+        statement = f"{SELECT_MARKS} WHERE {condition} {OLDEST_MARK_FIRST}"
+        return self._store.all(parse_mark, statement, number, include_ended)
 
     def marks_stated_by(self, commit: CommitId) -> tuple[Mark, ...]:
         """The marks that a commit states; ended ones too, oldest first."""
