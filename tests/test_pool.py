@@ -77,14 +77,14 @@ def at(shell: Shell, workspaces: Callable[..., Path]) -> Shell:
 def test_a_fact_of_several_workspaces_counts_once(
     at: Shell, world: World, workspaces: Callable[..., Path]
 ):
-    shared = [f"lamp number {number} #own" for number in range(4)]
+    shared = [f"lamp number {number} #own" for number in range(4)] + ["tea #own"]
     for name in ("north", "south"):
         workspaces(name, *shared, f"a lamp of {name} #own")
     pool(world, "~/north", "~/south")
     listed = [at.run("facts", "-n", str(limit), "--json").answer for limit in range(4)]
     assert {each["total"] for each in listed} == {len(listed[0]["facts"])}
     tags = at.run("tags", "--json").answer["tags"]
-    assert next(tag["count"] for tag in tags if tag["tag"] == "own") == 7
+    assert next(tag["count"] for tag in tags if tag["tag"] == "own") == 8
 
 
 def test_what_expired_here_is_no_answer_beside_a_pool(

@@ -167,13 +167,21 @@ class PooledSearcher(IndexSearcher):
         before = set[int]()
         for member in self._members.values():
             listed = member.listed(passing_filter, today)
-            numbers = member._column("fact", listed)
+            numbers = [
+                number or self._number_of_short(member._row(address))
+                for address, number in zip(listed, member._column("fact", listed), strict=True)
+            ]
             yield from (
                 (member, address)
                 for address, number in zip(listed, numbers, strict=True)
                 if number in before
             )
             before.update(filter(None, numbers))
+
+    @staticmethod
+    def _number_of_short(row: IndexRow) -> int:
+        """The number of a fact that is too short to be looked for copies of in one workspace."""
+        return int(row.entry.fact, 16) if row.entry.fact else 0
 
     def holds(self, passing_filter: Filter) -> bool:
         return any(member.holds(passing_filter) for member in self._members.values())
