@@ -197,6 +197,31 @@ def test_what_one_side_took_out_and_the_other_changed_is_kept(at: Desk):
     assert trailers(at) == [f"Mdmem-Kept: {fact('- sits by the big window')}"]
 
 
+@pytest.mark.parametrize("mover", ["ours", "theirs"])
+def test_what_one_side_took_out_and_the_other_moved_to_another_file_is_kept(at: Desk, mover: str):
+    without = BASE.replace("- sits by the window\n", "")
+    at.git("switch", "-qc", "side")
+    for side, name in (("theirs", "side"), ("ours", "main")):
+        at.git("switch", "-q", name)
+        at.write("MEMORY.md", without)
+        if side == mover:
+            at.write("memory/seats.md", "# Seats\n\n- sits by the window\n")
+        at.commit(side)
+    at.git("merge", "-q", "--no-edit", "side")
+    assert trailers(at) == [f"Mdmem-Kept: {WINDOW}"]
+
+
+def test_what_both_sides_took_out_or_moved_says_nothing(at: Desk):
+    without = BASE.replace("- sits by the window\n", "")
+    branch(at, without, without)
+    for name in ("side", "main"):
+        at.git("switch", "-q", name)
+        at.write(f"memory/{name}.md", "# Other\n\n- something else\n")
+        at.commit(name)
+    at.git("merge", "-q", "--no-edit", "side")
+    assert trailers(at) == []
+
+
 def test_a_commit_that_is_no_merge_has_none(at: Desk):
     at.write("MEMORY.md", OURS)
     at.commit("by hand")

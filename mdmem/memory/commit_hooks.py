@@ -145,12 +145,14 @@ def add_merge_trailers(
     theirs, ours = _merged_commit(repository), repository.head()
     if theirs is None or ours is None:
         return ()
-    trailers = merge_trailers(
-        repository,
-        again.files_of_both(repository, ours, theirs.commit, bases=theirs.bases),
-        lambda path: _staged_text(repository, path, environment),
-        environment,
-    )
+
+    def text_of(path: FilePath) -> bytes | None:
+        return _staged_text(repository, path, environment)
+
+    of_both = again.files_of_both(repository, ours, theirs.commit, bases=theirs.bases)
+    of_files = merge_trailers(repository, of_both, text_of, environment)
+    of_moved = again.trailers_of_moved(repository, ours, theirs.commit, text_of, bases=theirs.bases)
+    trailers = tuple(dict.fromkeys((*of_files, *of_moved)))
     if trailers:
         write_trailers(repository, folder, message, trailers)
     return trailers

@@ -34,10 +34,16 @@ def _merging() -> ModuleType:
 
 
 def ids_in(data: bytes) -> frozenset[FactId]:
+    """The ids of facts and of parts of blocks."""
     try:
         document = parse_bytes(data)
     except PathProblem:
         return frozenset()
-    return frozenset(atom.id for atom in atoms_in(document)) | {
-        item.fact.id for item in items(document)
-    }
+    return frozenset(atom.id for atom in atoms_in(document)) | facts_in(data)
+
+
+def facts_in(data: bytes) -> frozenset[FactId]:
+    try:
+        return frozenset(item.fact.id for item in items(parse_bytes(data)))
+    except PathProblem:
+        return frozenset()

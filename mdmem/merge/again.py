@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from mdmem.folder import layout
-from mdmem.merge import ids_in, merge_by_section
-from mdmem.model import CommitId, FileKind, FilePath
+from mdmem.merge import facts_in, ids_in, merge_by_section
+from mdmem.model import CommitId, FactId, FileKind, FilePath
 from mdmem.repo import Repository
-from mdmem.repo.first_parent import changed_files, merge_bases
+from mdmem.repo.first_parent import ChangedFile, changed_files, merge_bases
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Workspace, workspaces_of
 
@@ -103,6 +103,56 @@ def merge_trailers(
         if kind is not None:
             trailers += _trailers_of_file(file, kind, text_of(file.path) or b"")
     return tuple(dict.fromkeys(trailers))
+
+
+def trailers_of_moved(
+    repository: Repository,
+    ours: CommitId,
+    theirs: CommitId,
+    text_of: Callable[[FilePath], bytes | None],
+    bases: Sequence[CommitId] | None = None,
+) -> tuple[str, ...]:
+    """The trailers for facts that one side moved to another file and the other removed."""
+    bases = merge_bases(repository, ours, theirs) if bases is None else bases
+    if not bases:
+        return ()
+    sides = [changed_files(repository, bases[0], side) for side in (ours, theirs)]
+    after = [{each.before: each.after or "" for each in side if each.before} for side in sides]
+    of_both = after[0].keys() & after[1].keys()
+    blobs = {name for blob in of_both for name in (blob, after[0][blob], after[1][blob]) if name}
+    texts = repository.contents(list(blobs))
+    facts = {"": frozenset[FactId]()} | {name: facts_in(data) for name, data in texts.items()}
+    candidates = frozenset[FactId]().union(
+        *(facts[blob] - facts[after[0][blob]] - facts[after[1][blob]] for blob in of_both)
+    )
+    if not candidates:
+        return ()
+    moves = [_moves(repository, side, candidates) for side in sides]
+    trailers = []
+    for (gone, _), (_, moved) in (moves, moves[::-1]):
+        for fact in sorted(gone & moved.keys()):
+            if fact in facts_in(text_of(moved[fact]) or b""):
+                trailers.append(f"Mdmem-Kept: {fact}")
+    return tuple(trailers)
+
+
+def _moves(
+    repository: Repository, side: Sequence[ChangedFile], candidates: frozenset[FactId]
+) -> tuple[frozenset[FactId], dict[FactId, FilePath]]:
+    """Those of some facts that a side has nowhere any more, and those it moved, with the file."""
+    contents = repository.contents(
+        [blob for each in side for blob in (each.before, each.after) if blob]
+    )
+    facts = {blob: facts_in(data) & candidates for blob, data in contents.items()}
+    none = frozenset[FactId]()
+    out, into = set[FactId](), dict[FactId, FilePath]()
+    standing = set[FactId]()
+    for each in side:
+        before, after = facts.get(each.before or "", none), facts.get(each.after or "", none)
+        out |= before - after
+        standing |= after
+        into |= dict.fromkeys(after - before, each.path)
+    return frozenset(out - standing), {fact: into[fact] for fact in out & into.keys()}
 
 
 def merged_kind(workspace: Workspace, path: FilePath) -> FileKind | None:

@@ -244,12 +244,14 @@ def _merge(
     def text_of(path: FilePath) -> bytes | None:
         return repository.blobs([f"{merged.tree}:{path}"])[0]
 
-    of_facts = merge_trailers(
+    of_files = merge_trailers(
         repository,
         again.files_of_both(repository, theirs, ours),
         text_of,
         workspace.environment,
     )
+    of_moved = again.trailers_of_moved(repository, theirs, ours, text_of)
+    of_facts = tuple(dict.fromkeys((*of_files, *of_moved)))
     trailers = [
         f"Mdmem-Op: {Op.SYNC}",
         "Mdmem-Actor: sync",
