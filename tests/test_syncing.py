@@ -617,6 +617,21 @@ class TestPurge:
         assert_purged(pair, pair.ada, pair.bo)
         assert pair.bo.head() == pair.tip()
 
+    def test_messages_that_git_keeps_hold_it_no_more(self, pair: Pair):
+        pair.ada.apply(fact(CODE))
+        for at in (pair.ada, pair.bo):
+            sync(at)
+        pair.bo.git("commit", "-q", "--allow-empty", "-m", f"note\n\n- {CODE}\n- basalt")
+        folder = pair.bo.root / ".git"
+        (folder / "SQUASH_MSG").write_text(f"squashed\n\n+ {CODE}\n+ basalt\n")
+        assert CODE in (folder / "COMMIT_EDITMSG").read_text()
+        purge(pair.ada)
+        sync(pair.ada, purge=True)
+        sync(pair.bo, purge=True)
+        assert not (folder / "COMMIT_EDITMSG").exists()
+        assert (folder / "SQUASH_MSG").read_text() == "squashed\n\n+ basalt\n"
+        assert_purged(pair, pair.ada, pair.bo)
+
     def test_who_says_it_again_knowing_of_the_purge_may(self, pair: Pair):
         pair.ada.apply(fact(CODE))
         sync(pair.ada)

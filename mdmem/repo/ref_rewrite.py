@@ -204,13 +204,8 @@ def drop_old_objects(repository: Repository, rules: RewriteRules, before: int) -
     git(folder, "reflog", "expire", "--expire=all", "--expire-unreachable=all", "--all")
     if kept:
         _restore_stash(repository, kept)
-    for git_dir in git_folders(repository):
-        for name in _POINTERS:
-            (git_dir / name).unlink(missing_ok=True)
-        for file in git_dir.glob("*_EDITMSG"):
-            file.unlink()
-        for file in git_dir.glob("*_MSG"):
-            _rewrite_file(file, rules)
+    for file in drop_leftovers(repository):
+        _rewrite_file(file, rules)
     for name in _SCRATCH:
         for file in (repository.common_dir / name).rglob("*"):
             if file.is_file() and rules.holds(file.read_bytes()):
@@ -221,6 +216,19 @@ def drop_old_objects(repository: Repository, rules: RewriteRules, before: int) -
         files.remove_tree(info / "commit-graphs")
     git(folder, "repack", "-A", "-d", "-l", "-q", f"--unpack-unreachable=@{before} +0000")
     git(folder, "prune", f"--expire=@{before} +0000")
+
+
+def drop_leftovers(repository: Repository) -> list[Path]:
+    """Remove git's pointers to earlier commits and messages of earlier ones, in all work trees.
+
+    Returns: the messages of commits to come, which stay.
+    """
+    waiting: list[Path] = []
+    for git_dir in git_folders(repository):
+        for file in (*(git_dir / name for name in _POINTERS), *git_dir.glob("*_EDITMSG")):
+            file.unlink(missing_ok=True)
+        waiting += git_dir.glob("*_MSG")
+    return waiting
 
 
 def _kept_stash(repository: Repository) -> dict[str, str]:

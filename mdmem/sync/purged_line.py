@@ -12,7 +12,7 @@ from mdmem.folder.machine import machine_name
 from mdmem.history.notes import PurgedWords, holds_purged, parse_purged
 from mdmem.model import CommitId
 from mdmem.proposals import branches
-from mdmem.repo import Repository, branch_commits, first_parent, history_rewrite
+from mdmem.repo import Repository, branch_commits, first_parent, history_rewrite, ref_rewrite
 from mdmem.repo.branch_commits import SCRATCH, BranchCommit, NewCommit, StoredFile
 from mdmem.repo.first_parent import reaches
 from mdmem.repo.history_rewrite import KEPT_STASH
@@ -229,7 +229,11 @@ def forget_old(repository: Repository) -> None:
         history_rewrite.git(
             folder, "reflog", "expire", "--expire=all", "--expire-unreachable=all", *refs
         )
-    for name in ("FETCH_HEAD", "ORIG_HEAD"):
-        (repository.git_dir / name).unlink(missing_ok=True)
+    head = repository.head()
+    words = purged_words(repository, head) if head else ()
+    for file in ref_rewrite.drop_leftovers(repository):
+        text = file.read_bytes().decode("utf-8", "surrogateescape")
+        if (kept := _without(text, words)) != text:
+            file.write_bytes(kept.encode("utf-8", "surrogateescape"))
     history_rewrite.git(folder, "repack", "-a", "-d", "-l", "-q")
     history_rewrite.git(folder, "prune", "--expire=now")
