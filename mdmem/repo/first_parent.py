@@ -532,7 +532,7 @@ def lines_of_merges(
 
 
 def _patches(repository: Repository, rows: Sequence[str]) -> dict[CommitId, tuple[FilePatch, ...]]:
-    """What commits add to Markdown files; a row is a commit, or one and a parent."""
+    """The patches of Markdown files by commit; a row is a commit, or one and a parent."""
     output = repository.git(
         "diff-tree",
         "--stdin",

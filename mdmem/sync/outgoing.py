@@ -19,7 +19,7 @@ _OWN_FILES = frozenset({SETTINGS_NAME, ".gitattributes", ".gitignore"})
 """The files of a workspace that are no memory and travel with it."""
 _MARK = b"\x01"
 _QUOTES = ("+ ", "- ", "    + ", "    - ")
-"""How a message quotes lines of files, where secrets may be allowed."""
+"""The starts of lines in a message that quote files, where secrets may be allowed."""
 
 
 def require_memory_alone(
@@ -152,7 +152,7 @@ def require_no_secrets(workspace: Workspace, theirs: CommitId | None, ours: Comm
 def _outgoing(
     repository: Repository, ours: CommitId, theirs: CommitId | None
 ) -> Iterator[tuple[CommitId, FilePath | None, str]]:
-    """What unpushed commits add, with the file (None: their message, without quoted lines)."""
+    """Texts that unpushed commits add, with the file (None: their message, without quotes)."""
     for commit, patches in first_parent.added_lines(repository, ours, theirs):
         yield from ((commit.id, patch.path, text) for patch in patches for text in patch.added)
         lines = [line for line in commit.message.split("\n") if not line.startswith(_QUOTES)]
