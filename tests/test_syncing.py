@@ -681,6 +681,28 @@ def test_memories_that_began_separately_are_joined_on_request(pair: Pair, reposi
     assert sync(pair.ada).pulled == 1
 
 
+def test_a_branch_beside_that_of_another_memory_is_named_and_can_join_it(
+    pair: Pair, repository: Path
+):
+    said: list[str] = []
+    other = Desk(pair.ada.world, repository)
+    other.write("MEMORY.md", f"{SEED}- amber is a stone\n")
+    other.commit("other")
+    other.git("branch", "-m", "master")
+    other.git("remote", "add", "origin", pair.origin)
+    memory = Memory.open(other.root, os.environ, say=said.append)
+    assert memory.sync(Sync()).pushed > 0
+    memory.sync(Sync())
+    (line,) = said
+    assert line.startswith("origin has a branch main, which shares no commit with master: ")
+    for command in line.partition(": git ")[2].split("; ")[:2]:
+        other.git(*command.removeprefix("git ").split())
+    assert Memory.open(other.root, os.environ).sync(Sync(join=True)).merged == pair.tip()
+    pair.bo.git("switch", "-q", "-c", "draft")
+    Memory.open(pair.bo.root, os.environ, say=said.append).sync(Sync())
+    assert said == [line], "a branch of the same memory"
+
+
 class TestDevices:
     """A clone without mdmem, which takes what fast-forwards and pushes the rest to a branch."""
 

@@ -111,12 +111,19 @@ class Remote:
 
     def tip(self) -> CommitId | None:
         """Ask for the branch's commit and fetch nothing. Raises SyncProblem (as `fetch`)."""
-        name = f"refs/heads/{self.branch}"
-        result = self._run("ls-remote", "--quiet", "--", self.name, name)
+        return self.tips(f"refs/heads/{self.branch}").get(self.branch)
+
+    def tips(self, pattern: str = "refs/heads/*") -> dict[str, CommitId]:
+        """Ask for branches by their names, and fetch nothing. Raises SyncProblem (as `fetch`)."""
+        result = self._run("ls-remote", "--quiet", "--", self.name, pattern)
         if result.status:
             raise self._failure(result)
         rows = (line.split("\t") for line in result.output.decode("utf-8", "replace").splitlines())
-        return next((CommitId(commit) for commit, ref in rows if ref == name), None)
+        return {
+            ref.removeprefix("refs/heads/"): CommitId(commit)
+            for commit, ref in rows
+            if ref.startswith("refs/heads/")
+        }
 
     def push(self, commit: CommitId) -> bool:
         """Push a commit to the branch; False where somebody else was faster. Raises as `update`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shlex
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,6 +18,7 @@ from mdmem.folder import files
 from mdmem.model import CommitId
 from mdmem.model.pipelines import QUEUED, SYNCED, Sync, SyncResult
 from mdmem.repo import Repository
+from mdmem.repo.branch_commits import merge_base
 from mdmem.repo.remotes import Remote, find_remote
 from mdmem.startup.records import dataclass, replace
 from mdmem.sync.combining import (
@@ -45,6 +47,7 @@ from mdmem.workspace import Say, Workspace
 _LOCK_NAME, _MARK_NAME = "sync.lock", "sync.again"
 """Held by the sync at work; left by another, for which the one at work looks once more."""
 _PURGE_NAME = "sync.purge"
+_USUAL = ("main", "master")
 _PUSHES, _LANDINGS = 8, 20
 _UNLOCKED_LANDINGS = 2
 """The landings that are tried before nobody may write meanwhile."""
@@ -207,10 +210,35 @@ class _Steps:
         if commit == theirs:
             return True
         require_no_secrets(self.workspace, theirs, commit)
+        if theirs is None:
+            self._name_another_beginning(commit)
         is_pushed = self.remote.push(commit)
         if is_pushed:
             self._set_upstream()
         return is_pushed
+
+    def _name_another_beginning(self, commit: CommitId) -> None:
+        """Say so if the remote has other branches, and none with a commit of this one."""
+        repository, remote = self.workspace.repository, self.remote
+        others = {
+            name: tip
+            for name, tip in remote.tips().items()
+            if not name.startswith("mdmem/") and name.isprintable()
+        }
+        for name, tip in others.items():
+            known = repository.commit_named(tip) or repository.commit_named(
+                f"refs/remotes/{remote.name}/{name}"
+            )
+            if known and merge_base(repository, known, commit):
+                return
+        if others:
+            name = shlex.quote(next((each for each in _USUAL if each in others), min(others)))
+            self.say(
+                f"{remote.name} has a branch {name}, which shares no commit with {remote.branch}:"
+                " the two are not merged. To join them:"
+                f" git branch -m {name}; git config branch.{name}.merge refs/heads/{name};"
+                f" {verb('sync', 'join')}"
+            )
 
     def _exchange_proposals(self, commit: CommitId) -> bool:
         """False where somebody else was faster."""
