@@ -159,6 +159,7 @@ def processes_below(process: int) -> list[int]:
     return children
 
 
-def resident_bytes(process: int) -> int:
-    fields = Path(f"/proc/{process}/statm").read_text().split()
-    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
+def own_bytes(process: int) -> int:
+    """The memory that is a process's own, without pages of libraries and other files."""
+    _, resident, shared, *_ = map(int, Path(f"/proc/{process}/statm").read_text().split())
+    return (resident - shared) * os.sysconf("SC_PAGE_SIZE")

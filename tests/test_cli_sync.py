@@ -75,7 +75,7 @@ def test_nothing_is_asked_and_nothing_stays(
         done = on_terminal(
             *(shell, *command, *mdmem("sync", "--wait", "2")), **{MARK: mark}, **variables
         )
-        assert time.monotonic() - began < 7
+        assert time.monotonic() - began < 30
         assert done.status == 1
         assert f"mdmem: {code}" in done.out
         assert not PROMPT.search(done.out)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import World
+from servers import own_bytes
 from workspaces import NOW, Desk, append, code_of, desk
 
 from mdmem.memory import Memory
@@ -161,7 +162,7 @@ def held() -> Held:
 
 def memory_bytes() -> int:
     gc.collect()
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return own_bytes(os.getpid())
 
 
 def call_often(at: Desk, memory: Memory, calls: int) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import anyio
 import pytest
 from conftest import World
-from servers import PROGRAM, processes_below, resident_bytes
+from servers import PROGRAM, own_bytes, processes_below
 from test_mcp_server import parameters
 from workspaces import Desk, desk
 
@@ -127,7 +127,7 @@ def test_many_calls_at_once_while_a_person_edits(at: Desk, calls: int):
                             answer = await ask("memory_search", query="zorblax")
                             shown = re.search(r"zorblax (\d+)", answer)
                             assert saved < 0 or (shown and int(shown[1]) >= saved), (saved, answer)
-                            sizes.append(resident_bytes(server))
+                            sizes.append(own_bytes(server))
                         case _:
                             started = time.perf_counter()
                             assert "works at Stripe" in await ask("memory_search", query="Stripe")

