@@ -213,6 +213,19 @@ class TestInit:
         note = project.outside().notes[-1]
         assert note == f"{project.root} has its own memory, which is used first"
 
+    def test_a_hint_is_for_the_memory_and_not_for_the_project(
+        self, project: Project, capsys: pytest.CaptureFixture[str]
+    ):
+        project.outside()
+        assert main(["sync"]) == 1
+        assert f"hint: git -C {project.memory} remote add origin URL\n" in capsys.readouterr().err
+        with chdir(project.memory):
+            assert main(["sync"]) == 1
+        assert "hint: git remote add origin URL\n" in capsys.readouterr().err
+        with chdir(project.memory.parent):
+            assert main(["-C", "app", "sync"]) == 1
+        assert "hint: git -C app remote add origin URL\n" in capsys.readouterr().err
+
     def test_typed(self, project: Project, capsys: pytest.CaptureFixture[str]):
         assert main(["init", "--outside", "--no-hooks"]) == 0
         printed = capsys.readouterr()

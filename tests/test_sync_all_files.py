@@ -80,7 +80,7 @@ def test_a_conflict_outside_memory_changes_nothing(
         problem = failure(code.bo, all_files=True)
         assert problem.code == "sync-conflict"
         assert problem.message.startswith(f"both sides changed {path}")
-        assert problem.hint == "To resolve it by hand: git pull"
+        assert problem.hint == f"To resolve it by hand: git -C {code.bo.root} pull"
     assert code.tip() == tip
     assert not (code.bo.root / ".git" / "MERGE_HEAD").exists()
 
@@ -127,7 +127,10 @@ def test_a_link_is_left_to_git(code: Pair):
     code.ada.commit("link")
     sync(code.ada, all_files=True)
     problem = failure(code.bo, all_files=True)
-    assert (problem.code, problem.hint) == ("bad-path", "To take it: git pull")
+    assert (problem.code, problem.hint) == (
+        "bad-path",
+        f"To take it: git -C {code.bo.root} pull",
+    )
 
 
 class TestWhoSaysSo:

@@ -47,7 +47,7 @@ class TestDoctor:
         assert first == (
             Level.WARNING,
             'sync = "auto", and this repository has no remote',
-            f"git remote add origin URL\n{verb('sync')}",
+            f"git -C {auto.ada.root} remote add origin URL\n{verb('sync')}",
         )
         for name in ("one", "two"):
             auto.ada.git("remote", "add", name, auto.origin)

@@ -695,8 +695,8 @@ def test_a_branch_beside_that_of_another_memory_is_named_and_can_join_it(
     memory.sync(Sync())
     (line,) = said
     assert line.startswith("origin has a branch main, which shares no commit with master: ")
-    for command in line.partition(": git ")[2].split("; ")[:2]:
-        other.git(*command.removeprefix("git ").split())
+    for command in line.partition("To join them: ")[2].split("; ")[:2]:
+        other.git(*command.split()[1:])
     assert Memory.open(other.root, os.environ).sync(Sync(join=True)).merged == pair.tip()
     pair.bo.git("switch", "-q", "-c", "draft")
     Memory.open(pair.bo.root, os.environ, say=said.append).sync(Sync())

@@ -65,7 +65,7 @@ def plan_landing(repository: Repository, before: CommitId | None, after: CommitI
         raise PathProblem(
             "bad-path",
             f"{os.fsdecode(others[0])} is a link or a submodule there",
-            "To take it: git pull",
+            f"To take it: {repository.command_line('git pull')}",
         )
     return Landing(
         branch=repository.branch(),

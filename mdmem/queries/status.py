@@ -182,11 +182,9 @@ def _purge_notes(workspace: Workspace, trail: Trail) -> Iterator[str]:
     purges = _purges(workspace, trail)
     if not purges:
         return
+    push = workspace.repository.command_line("git push --force-with-lease")
     for name in _unpurged_branches(workspace, purges[0].commit):
-        yield (
-            f"{name} may still hold text that was purged here. To replace it there: git push"
-            " --force-with-lease"
-        )
+        yield (f"{name} may still hold text that was purged here. To replace it there: {push}")
     words = tuple(each for purge in purges for each in parse_purged(purge.message, purge.time))
     for path, listed in workspace.memory_files().items():
         try:

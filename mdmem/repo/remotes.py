@@ -159,12 +159,13 @@ class Remote:
         ]
         if any(map(_FASTER.search, words)):
             return False
+        branch = f"HEAD:refs/heads/{DEVICES}{machine_name()}"
+        push = self.repository.command_line(f"git push {self.name} {branch}")
         who = f"{self.name} refused the push" if report else "a pre-push hook refused the push"
         raise SyncProblem(
             "remote-refused",
             f"{who}: {' '.join(words[:_MOST_SERVER_LINES])}" if words else who,
-            f"To ask for a merge there: git push {self.name}"
-            f" HEAD:refs/heads/{DEVICES}{machine_name()}",
+            f"To ask for a merge there: {push}",
         )
 
     def _run(self, *arguments: str) -> GitResult:
@@ -174,7 +175,7 @@ class Remote:
         return _run_online(self.repository.root, arguments, ssh, left, overdue)
 
     def _failure(self, result: GitResult) -> SyncProblem:
-        return _failure(result, self.name, f"git fetch {self.name}")
+        return _failure(result, self.name, self.repository.command_line(f"git fetch {self.name}"))
 
 
 def clone(url: str, folder: Path, seconds: float) -> None:
@@ -247,12 +248,15 @@ def find_remote(
     if name is None or name not in names:
         message, hint = f"{branch} has no upstream, and there are {len(names)} remotes", ""
         if name:
-            message, hint = f"no remote {name}", f"git remote add {name} URL"
+            message, hint = (
+                f"no remote {name}",
+                repository.command_line(f"git remote add {name} URL"),
+            )
         elif names:
-            hint = f"git push -u {names[0]} {branch}"
+            hint = repository.command_line(f"git push -u {names[0]} {branch}")
         else:
             message = "this repository has no remote"
-            hint = f"git remote add origin URL\n{verb('sync')}"
+            hint = f"{repository.command_line('git remote add origin URL')}\n{verb('sync')}"
         raise SyncProblem("no-remote", message, hint)
     if name == upstream:
         there = repository.setting(f"branch.{branch}.merge") or ""

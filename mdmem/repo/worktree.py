@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -89,6 +91,17 @@ class Repository:
 
     def at_root(self) -> Repository:
         return self.at_folder(self.root)
+
+    def command_line(self, command: str) -> str:
+        """A command of git for this repository, as it can be typed in the current folder."""
+        path = self.root
+        with suppress(FileNotFoundError):  # the current folder is gone
+            here = Path.cwd()
+            around = (each for each in (here, *here.parents) if (each / ".git").exists())
+            if next(around, None) == path:
+                return command
+            path = path.relative_to(here) if here in path.parents else path
+        return command.replace("git", f"git -C {shlex.quote(str(path))}", 1)
 
     @property
     def hooks_dir(self) -> Path:

@@ -190,16 +190,18 @@ def _require_forward(
         )
     at = f", present at {workspace.local_time(int(state.last)):%H:%M}," if state.last else ""
     if theirs is None:
+        again = f"git push {remote.name} HEAD:refs/heads/{remote.branch}"
         raise SyncProblem(
             "remote-rewound",
             f"{remote.name} no longer has the branch {remote.branch}: {seen[:8]}{at} is missing",
-            f"To put it back: git push {remote.name} HEAD:refs/heads/{remote.branch}",
+            f"To put it back: {repository.command_line(again)}",
         )
+    push = repository.command_line(f"git push --force-with-lease {remote.name} {remote.branch}")
+    reset = repository.command_line(f"git reset --keep {remote.name}/{remote.branch}")
     raise SyncProblem(
         "remote-rewound",
         f"{remote.name}/{remote.branch} was rewound: {seen[:8]}{at} is missing",
-        f"To put it back: git push --force-with-lease {remote.name} {remote.branch}. To remove it"
-        f" here too: git reset --keep {remote.name}/{remote.branch}",
+        f"To put it back: {push}. To remove it here too: {reset}",
     )
 
 

@@ -56,7 +56,7 @@ def require_no_conflict(
         raise SyncProblem(
             "sync-conflict",
             f"both sides changed {_some(names)}, and git cannot merge that",
-            "To resolve it by hand: git pull",
+            f"To resolve it by hand: {workspace.repository.command_line('git pull')}",
             paths=names,
         )
 

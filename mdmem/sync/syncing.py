@@ -233,10 +233,11 @@ class _Steps:
                 return
         if others:
             name = shlex.quote(next((each for each in _USUAL if each in others), min(others)))
+            rename = repository.command_line(f"git branch -m {name}")
+            follow = repository.command_line(f"git config branch.{name}.merge refs/heads/{name}")
             self.say(
                 f"{remote.name} has a branch {name}, which shares no commit with {remote.branch}:"
-                " the two are not merged. To join them:"
-                f" git branch -m {name}; git config branch.{name}.merge refs/heads/{name};"
+                f" the two are not merged. To join them: {rename}; {follow};"
                 f" {verb('sync', 'join')}"
             )
 
