@@ -172,6 +172,7 @@ def _table(text: str) -> dict[str, list[str]]:
 
 
 class TestErrors:
+    @pytest.mark.costly
     def test_every_code_is_documented_and_no_other(self):
         assert set(tables()[0]) == raised()
 

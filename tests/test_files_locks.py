@@ -74,6 +74,7 @@ class TestLock:
         assert not files.is_locked(other_path)
         assert not files.is_locked(path)
 
+    @pytest.mark.costly
     @pytest.mark.parametrize("long", [False, True])
     def test_whoever_waits_gets_it(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, long: bool
@@ -116,6 +117,7 @@ class TestLock:
                     pass
         assert [seconds for seconds in waited if seconds is not None] == [0.5, 1, 1, 2]
 
+    @pytest.mark.costly
     def test_whoever_waits_says_so_once(self, tmp_path: Path):
         messages: list[str] = []
         with (
@@ -133,6 +135,7 @@ class TestLock:
                 pass
             assert set(threading.enumerate()) <= before
 
+    @pytest.mark.costly
     def test_whoever_waits_for_a_second_at_most_says_nothing(self, tmp_path: Path):
         messages: list[str] = []
         with (

@@ -146,6 +146,7 @@ def in_order(sections: list[list[str]], order: list[int]) -> str:
     return "# T\n\n" + "".join(f"## {'ABCD'[n]}\n\n{lines[n]}\n" for n in order)
 
 
+@pytest.mark.costly
 @examples(400)
 @given(old=SECTIONS, data=st.data())
 def test_in_sections_in_any_order(old: list[list[str]], data: st.DataObject) -> None:

@@ -144,6 +144,7 @@ def test_three_more_tries(
     assert outcomes(tmp_path) == ["answered" if is_answered else "model-down"]
 
 
+@pytest.mark.costly
 def test_retry_after_is_obeyed(tmp_path: Path, server: ScriptedServer):
     server.script = in_turn(Reply(status=429, headers={"Retry-After": "0.6"}), Reply(facts()))
     started = time.monotonic()

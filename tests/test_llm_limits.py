@@ -88,6 +88,7 @@ def failure_of(url: str, seconds: float) -> tuple[ModelFailure, float]:
     return failure.value, time.monotonic() - started
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("head", "piece"),
     [
@@ -123,6 +124,7 @@ def test_a_compressed_answer_is_none():
         assert server.headers[0]["accept-encoding"] == "identity"
 
 
+@pytest.mark.costly
 def test_the_next_request_has_its_own_limits():
     with serving(in_turn(Reply(facts(), seconds=5), Reply(facts()))) as server:
         model = server_model(server.url, 0.5)
@@ -231,6 +233,7 @@ def test_only_where_a_limit_is_given_output_has_one():
     assert len(converse(["sh", "-c", "head -c 2000 /dev/zero"], {}, b"", 20)[1]) == 2_000
 
 
+@pytest.mark.costly
 def test_a_command_has_one_time_for_all_its_tries(tmp_path: Path):
     for number in range(9):
         (tmp_path / f"{number}.exit").write_text("3")

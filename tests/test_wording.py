@@ -67,6 +67,7 @@ def named(function: str) -> Iterator[tuple[str, ...]]:
                     yield tuple(values)
 
 
+@pytest.mark.costly
 def test_no_message_of_the_core_holds_a_flag_or_a_command_line():
     sentences = [
         (str(path), line, OTHERS.sub("", text))
