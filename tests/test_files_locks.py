@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import World
 from system_calls import descriptors, failing
+from warm import wait_until
 
 from mdmem.errors import RepositoryProblem, StorageProblem
 from mdmem.folder import files
@@ -110,12 +111,15 @@ class TestLock:
                 waited.append(timeout)
                 return False
 
+        before = set(threading.enumerate())
         with files.lock(tmp_path / "lock", 0):
             for timeout in (0.5, 1, 3):
                 monkeypatch.setattr(files.threading, "Event", Impatient)
                 with pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", timeout):
                     pass
         assert [seconds for seconds in waited if seconds is not None] == [0.5, 1, 1, 2]
+        # their lock would be the next test's
+        wait_until(lambda: set(threading.enumerate()) <= before)
 
     @pytest.mark.costly
     def test_whoever_waits_says_so_once(self, tmp_path: Path):
