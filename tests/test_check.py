@@ -316,6 +316,7 @@ class TestState:
             "over-budget",
             "duplicate-fact",
             "conflict-markers",
+            "duplicate-fact",
             "duplicate-heading",
         ]
         assert [problem.code for problem in refusals(problems, ())] == ["conflict-markers"]

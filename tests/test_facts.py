@@ -792,3 +792,10 @@ def test_long_runs_are_read_in_linear_time(item: str) -> None:
     assert parse_item(item).text
     assert not holds_key(parse_item(item), "other")
     assert write_item(item)
+
+
+def test_conflict_markers_end_a_fact_and_what_both_sides_replaced_is_none() -> None:
+    text = "<<<<<<< HEAD\n- k: a\n||||||| base\n- k: b\n=======\n- k: c\n>>>>>>> other\n- d\n"
+    found = [(item.start, item.end, item.raw) for item in items(parse(text))]
+    assert found == [(1, 2, "- k: a\n"), (5, 6, "- k: c\n"), (7, 8, "- d\n")]
+    assert [item.raw for item in items(parse(f"```\n{text}```\n"))] == []

@@ -465,13 +465,13 @@ def test_a_curated_file_over_its_budget() -> None:
 
 def test_conflict_markers_come_first() -> None:
     text = "# M\n\n<<<<<<< a\n- tea\n=======\n- tea\n>>>>>>> b\n"
-    first, duplicate = reviewed(curated(text.replace("<<<", "- tea\n\n<<<", 1)))
+    first, *duplicates = reviewed(curated(text.replace("<<<", "- tea\n\n<<<", 1)))
     assert (first.kind, first.line, first.command) == (
         AdviceKind.CONFLICT_MARKERS,
         5,
         ("mdmem", "check"),
     )
-    assert duplicate.kind is AdviceKind.DUPLICATE
+    assert [each.kind for each in duplicates] == [AdviceKind.DUPLICATE] * 2
 
 
 def test_the_three_largest_and_oldest_are_named() -> None:

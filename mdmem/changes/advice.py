@@ -18,7 +18,6 @@ from mdmem.model.trail import Entry
 from mdmem.model.writes import Action, EditSection, Forget
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.addresses import address_of, join_path
-from mdmem.text.conflict_markers import unresolved_sets
 from mdmem.text.document import Document, Section, is_blank, parse
 from mdmem.text.facts import Item, find_held_key, item_text, items, may_repeat, normalise
 from mdmem.text.scan import BlockKind
@@ -414,7 +413,7 @@ def _contradiction(conflict: ConflictView) -> Advice:
 
 
 def _in_conflict(file: CuratedFile) -> Iterator[Advice]:
-    for markers in unresolved_sets(file.document):
+    for markers in file.document.conflicts:
         yield Advice(
             kind=AdviceKind.CONFLICT_MARKERS,
             path=file.path,

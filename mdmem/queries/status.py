@@ -25,7 +25,6 @@ from mdmem.queries import folders, other_branches
 from mdmem.repo import commit_seconds
 from mdmem.search.indexer import SearchIndex
 from mdmem.search.snapshot import Snapshot
-from mdmem.text.conflict_markers import unresolved_sets
 from mdmem.text.document import parse_bytes
 from mdmem.text.facts import items
 from mdmem.trail import Trail
@@ -96,7 +95,7 @@ def _conflicts(workspace: Workspace, paths: Iterable[FilePath]) -> Iterator[tupl
     for path in paths:
         try:
             data = files.read(files.path_on_disk(workspace.root, path)) or b""
-            found = unresolved_sets(parse_bytes(data)) if b"<<<<<<<" in data else ()
+            found = parse_bytes(data).conflicts if b"<<<<<<<" in data else ()
         except PathProblem:
             continue  # it is listed as skipped
         yield from ((path, markers[0] + 1) for markers in found)

@@ -20,7 +20,7 @@ from mdmem.model import FileKind, FilePath, Problem, SectionPath
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.addresses import join_path
-from mdmem.text.conflict_markers import complete_sets, unresolved_sets
+from mdmem.text.conflict_markers import complete_sets
 from mdmem.text.document import Document, lines_without_ends, parse, parse_bytes, plain_title
 from mdmem.text.facts import items, may_repeat
 from mdmem.wording import field
@@ -373,7 +373,7 @@ def _is_utf8(line: str) -> bool:
 def _check_conflicts(path: str, new: list[str], added: set[int]) -> Iterator[Problem]:
     if not any(added.intersection(markers) for markers in complete_sets(new)):
         return
-    for markers in unresolved_sets(parse("\n".join(new))):
+    for markers in parse("\n".join(new)).conflicts:
         if added.intersection(markers):
             message, hint = (
                 "unresolved conflict markers",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mdmem.startup import late
-from mdmem.text.document import Document, parse
-from mdmem.text.scan import BlockKind
 
 _SIGNS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
 _OURS = late.pattern(r"<{7}(?: |$)")
@@ -36,28 +34,3 @@ def complete_sets(lines: Sequence[str]) -> Iterator[Markers]:
         elif _THEIRS.match(words) and middle is not None:
             yield ours, base, middle, number
             ours = base = middle = None
-
-
-def unresolved_sets(document: Document) -> list[Markers]:
-    """Find the sets outside code.
-
-    Only top-level code is looked at: nested blocks are indented, so they hold no marker.
-    """
-    found = list(complete_sets(document.lines))
-    code = [block for block in document.blocks if block.kind is BlockKind.CODE] if found else []
-    return [
-        markers
-        for markers in found
-        if not any(block.start <= markers[0] < block.end for block in code)
-    ]
-
-
-def without_markers(document: Document) -> Document:
-    """The document with blank lines for the markers, and for the text that both sides replaced."""
-    blank: set[int] = set()
-    for ours, base, middle, theirs in unresolved_sets(document):
-        blank.update((ours, theirs, *range(middle if base is None else base, middle + 1)))
-    if not blank:
-        return document
-    lines = ("\n" if n in blank else line for n, line in enumerate(document.lines))
-    return parse(document.bom + "".join(lines))

@@ -21,6 +21,7 @@ from mdmem.errors import PathProblem, TextProblem
 from mdmem.model import MAX_FILE_BYTES, SectionPath
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.text.conflict_markers import Markers, complete_sets
 from mdmem.text.scan import Block, BlockKind, Head, Piece, ScanResult, scan, spans
 
 if TYPE_CHECKING:
@@ -101,6 +102,31 @@ class Document:
             return "\n"
         ends = [line[len(line.rstrip("\r\n")) :] for line in self.lines]
         return max(("\n", "\r\n", "\r"), key=ends.count)
+
+    @cached_property
+    def conflicts(self) -> tuple[Markers, ...]:
+        """The complete sets of conflict markers outside code.
+
+        Only top-level code is looked at: nested blocks are indented, so they hold no marker.
+        """
+        found = tuple(complete_sets(self.lines)) if "<<<<<<<" in self.text else ()
+        code = [block for block in self.blocks if block.kind is BlockKind.CODE] if found else []
+        return tuple(
+            markers
+            for markers in found
+            if not any(block.start <= markers[0] < block.end for block in code)
+        )
+
+    @cached_property
+    def without_markers(self) -> Document:
+        """With blank lines for the markers, and for the text that both sides replaced."""
+        blank: set[int] = set()
+        for ours, base, middle, theirs in self.conflicts:
+            blank.update((ours, theirs, *range(middle if base is None else base, middle + 1)))
+        if not blank:
+            return self
+        lines = ("\n" if n in blank else line for n, line in enumerate(self.lines))
+        return parse(self.bom + "".join(lines))
 
     def slice(self, start: int, end: int) -> str:
         """The text of lines `start` up to `end`."""

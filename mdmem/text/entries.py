@@ -10,7 +10,6 @@ from mdmem.folder.layout import day_of
 from mdmem.model import Fact, FilePath, SectionPath
 from mdmem.model.trail import Entry
 from mdmem.startup import late
-from mdmem.text.conflict_markers import without_markers
 from mdmem.text.document import Document
 from mdmem.text.facts import has_words, parse_item, plain_id, plain_words
 from mdmem.text.scan import BlockKind
@@ -49,10 +48,15 @@ def entries(
     entries; what both sides of a conflict say is.
     """
     end = len(document.lines) if end is None else end
-    if "<<<<<<<" in document.text:
-        document = without_markers(document)
     return tuple(
-        _entries(document, path, day_of(path, daily), tuple(dict.fromkeys(tags)), start, end)
+        _entries(
+            document.without_markers,
+            path,
+            day_of(path, daily),
+            tuple(dict.fromkeys(tags)),
+            start,
+            end,
+        )
     )
 
 

@@ -273,7 +273,10 @@ def head_fact(item: str) -> Fact | None:
 
 
 def items(document: Document, start: int = 0, end: int | None = None) -> tuple[Item, ...]:
-    """The facts in some lines: list items at the top level of a section, in order."""
+    """The facts in some lines: list items at the top level of a section, in order.
+
+    Conflict markers end an item; what both sides of a conflict replaced is none.
+    """
     return tuple(_items(document, start, len(document.lines) if end is None else end, ""))
 
 
@@ -297,7 +300,7 @@ def find_same_item(document: Document, item: str) -> Item | None:
 
 
 def _items(document: Document, start: int, end: int, word: str) -> Iterator[Item]:
-    for block in document.blocks_in(start, end):
+    for block in document.without_markers.blocks_in(start, end):
         if block.kind is BlockKind.ITEM:
             raw = document.slice(block.start, block.end)
             if (not word or word in raw.casefold()) and has_words(raw):
