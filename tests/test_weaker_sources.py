@@ -11,6 +11,7 @@ from workspaces import Desk, desk
 
 from mdmem import catchup
 from mdmem.editors.list_items import Foundation
+from mdmem.memory import Memory
 from mdmem.model import Op, Source
 from mdmem.model.writes import (
     Action,
@@ -61,6 +62,16 @@ def test_an_auto_value_stands_beside_the_users_and_locks_nothing(at: Desk) -> No
     last = put(at, "k: 4", Source.USER_STATED)
     assert (values(at), last.warnings, last.contradicts) == (["k: 4"], (), ())
     assert {pair.old for pair in last.supersedes} == {fact_id("k: 1"), fact_id("k: 3")}
+
+
+@pytest.mark.parametrize("multiline", [False, True], ids=["by messages", "by the trail"])
+def test_of_several_values_none_contradicts_another(at: Desk, multiline: bool) -> None:
+    put(at, "k: 1", Source.INFERRED)
+    other = "k: 2\n  - beneath" if multiline else "k: 2"
+    say(at, Remember(other, section="Facts", also=True), Source.USER_STATED)
+    done = put(at, "k: 3", Source.INFERRED)
+    assert (done.removed, done.contradicts) == ((fact_id("k: 1"),), ())
+    assert Memory(at.workspace).conflicts().conflicts == ()
 
 
 def test_inferred_replaces_what_a_person_wrote_and_says_so(at: Desk) -> None:

@@ -245,10 +245,12 @@ def remember(
 ) -> Answer:
     """Put a fact into MEMORY.md.
 
-    If the key already has a value, the new fact replaces it; of several, the one with the same
-    source. A text that begins with a lower-case word and a colon ("todo: order timber"), or with
-    bold words and a colon, has these as its key; to keep several values of a key, add --also. With
-    --from, copy an entry from a daily log, reworded as TEXT if you give it.
+    If the key already has a value, the new fact replaces it. Of several values, it replaces the one
+    with the same source, else the best supported one, and all with a weaker source; if several
+    could be meant, name one with --supersedes. To keep several values of a key, add --also. A text
+    that begins with a lower-case word and a colon ("todo: order timber"), or with bold words and a
+    colon, has these as its key. With --from, copy an entry from a daily log, reworded as TEXT if
+    you give it.
     """
     if text is None and entry is None:
         raise missing("argument 'TEXT', or --from ENTRY", "remember")

@@ -212,10 +212,14 @@ _QUOTED = 60
 
 @dataclass(frozen=True, slots=True)
 class Foundation:
-    """The source of a statement, and whether an agent only claims that the user is the source."""
+    """The source of a statement, and whether an agent only claims that the user is the source.
+
+    `also`: it says that its key has several values.
+    """
 
     source: Source
     claimed: bool = False
+    also: bool = False
 
     @property
     def strength(self) -> int:
@@ -294,10 +298,11 @@ class Foundations:
             )
         if len(meant) > 1:
             raise _ambiguous(key, values)
+        others = tuple(item for item in values if item not in meant and item not in weaker)
         return Choice(
             replaced=meant[0] if meant else None,
             taken_out=tuple(item for item in weaker if item not in meant),
-            contradicted=tuple(item for item in values if item not in meant and item not in weaker),
+            contradicted=() if any(self.of(item).also for item in others) else others,
         )
 
 

@@ -63,14 +63,14 @@ def find_foundations(
         if workspace.contents
         else Foundation(Source.USER_STATED, claimed=workspace.is_agent(options.actor))
     )
-    origins = {
-        entry.start_line - 1: state.occurrence.origin
+    committed = {
+        entry.start_line - 1: Foundation(
+            state.occurrence.origin.source,
+            claimed=state.occurrence.origin.claimed_by is not None,
+            also=state.occurrence.also,
+        )
         for entry, state in zip(in_file, states, strict=True)
         if state.occurrence
-    }
-    committed = {
-        start: Foundation(origin.source, origin.claimed_by is not None)
-        for start, origin in origins.items()
     }
     return Foundations({item.start: committed.get(item.start, pending) for item in items}, own)
 
@@ -100,7 +100,9 @@ def _recent_foundations(
                 if quoting.note.section != history.section_name(document.path_at(start)):
                     return None
                 foundations[start] = Foundation(
-                    quoting.note.provenance.source, quoting.note.claimed_by is not None
+                    quoting.note.provenance.source,
+                    claimed=quoting.note.claimed_by is not None,
+                    also=quoting.note.also,
                 )
                 del unknown[start]
         if not unknown:
