@@ -17,6 +17,7 @@ from mdmem import agenthooks
 from mdmem.cli import main
 from mdmem.doctor import Level
 from mdmem.errors import MdmemError
+from mdmem.folder import config
 from mdmem.mcp.door import Door
 from mdmem.memory import Memory, initialise, leave
 from mdmem.model.pipelines import Digest
@@ -207,6 +208,18 @@ class TestInit:
         done = project.outside(project=folder)
         with chdir(folder):
             assert Memory.open(None, os.environ).workspace.root == done.workspace
+
+    def test_a_folder_that_becomes_a_repository_keeps_its_memory(
+        self, project: Project, tmp_path: Path
+    ):
+        folder = tmp_path / "notes"
+        folder.mkdir()
+        first = project.outside(project=folder)
+        project.world.git(folder, "init", "-q")
+        later = project.outside(project=folder)
+        assert (later.workspace, later.project) == (first.workspace, folder)
+        assert list(config.project_workspaces(os.environ)) == [folder, folder / ".git"]
+        assert [path.name for path in project.data.iterdir()] == ["notes"]
 
     def test_a_memory_in_the_branch_comes_first(self, project: Project):
         (project.root / "MEMORY.md").write_text("# Memory\n")

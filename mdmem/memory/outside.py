@@ -44,16 +44,21 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
     if (settings_path := config.user_settings_path(environment)) is None:
         raise StorageProblem("no home is known for your settings", "Set HOME.")
     path = project_path(start)
+    project = path.parent if path.name in _GIT_FOLDERS else path
     named = config.project_workspaces(environment)
-    known = next((named[each] for each in named if each.resolve() == path), None)
+    # A folder may have been recorded before it was a repository.
+    recorded = next(
+        (each for meant in (path, project) for each in named if each.resolve() == meant), None
+    )
+    known = named[recorded] if recorded else None
     address = request.folder if request.folder and _is_address(request.folder) else None
     given = None if address or not request.folder else Path(request.folder).resolve()
     folder = known or given or _free_folder(path, environment)
     if known and (given not in (None, known.resolve()) or (address and known.exists())):
         raise PathProblem(
             "bad-path",
-            f"{known} is already the memory of {path}",
-            f"To use another: change [{config.BY_PROJECT}.{_quoted(path)}] in {settings_path}",
+            f"{known} is already the memory of {recorded}",
+            f"To use another: change {_table(recorded or path)} in {settings_path}",
         )
     for tree in (path, *discovery.work_trees(path)):
         if folder.is_relative_to(tree):
@@ -66,16 +71,15 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
     with ExitStack() as undo:
         if address:
             _clone(address, folder, undo)
-        if known is None:
+        if recorded is None or recorded.resolve() != path:
             _name_in_settings(path, folder, Path(os.path.realpath(settings_path)), undo)
         own = replace(request, folder=str(folder), project=None)
         done = adopting.initialise(own, environment)
         undo.pop_all()
-    notes = [f"recorded in {settings_path}, under [{config.BY_PROJECT}.{_quoted(path)}]"]
+    notes = [f"recorded in {settings_path}, under {_table(path)}"]
     first = next(workspaces_meant_by((start,), environment))
     if first.resolve() != done.workspace.resolve():
         notes.append(f"{first} has its own memory, which is used first")
-    project = path.parent if path.name in _GIT_FOLDERS else path
     return replace(done, project=project, notes=(*done.notes, *notes))
 
 
@@ -119,7 +123,7 @@ def _name_in_settings(project: Path, folder: Path, settings: Path, undo: ExitSta
     """Add a table to the user's settings, of which all else stays as it is."""
     before = files.read(settings)
     text = (before or b"").decode()
-    table = f"[{config.BY_PROJECT}.{_quoted(project)}]\nworkspace = {_quoted(folder)}\n"
+    table = f"{_table(project)}\nworkspace = {_quoted(folder)}\n"
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
     wanted = tomllib.loads(text)
     wanted.setdefault(config.BY_PROJECT, {})[str(project)] = {"workspace": str(folder)}
@@ -147,6 +151,10 @@ def _restore(settings: Path, after: bytes, before: bytes | None) -> None:
         files.replace(settings, before, after, files.temporary_name())
     elif files.read(settings) == after:
         settings.unlink()
+
+
+def _table(project: Path) -> str:
+    return f"[{config.BY_PROJECT}.{_quoted(project)}]"
 
 
 def _quoted(path: Path) -> str:
