@@ -1024,7 +1024,8 @@ def test_a_file_without_headings(shell: Shell, words: tuple[str, ...], hint: str
     shell.write("MEMORY.md", "only text\n")
     section = {"show": ("Facts",), "edit-section": ("Facts", "--append", "x")}
     given = section.get(words[0], ("--section", "Facts"))
-    assert shell.run(*words, *given).err == f"mdmem: no section 'Facts'\nhint: {hint}\n"
+    missing = "section, key or fact" if words == ("show",) else "section"
+    assert shell.run(*words, *given).err == f"mdmem: no {missing} 'Facts'\nhint: {hint}\n"
 
 
 def test_nobody_is_told_to_create_what_is_to_go(shell: Shell):

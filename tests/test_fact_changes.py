@@ -10,7 +10,7 @@ from mdmem.errors import HistoryProblem, UsageProblem
 from mdmem.memory import Memory
 from mdmem.merge import setup
 from mdmem.model import Source
-from mdmem.model.history import DayView, FactChange, ShowChanges
+from mdmem.model.history import ChangeKind, DayView, FactChange, ShowChanges
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.show.history import changes_text, day_text
@@ -253,12 +253,21 @@ class TestChanges:
         commits = [change.commit[:10] for change in listed]
         assert lines == [
             "2026-02-02",
-            f"  12:00  replaced  drink: tea  ->  drink: water  [{ids[0]}]",
+            f"  12:00  replaced   drink: tea  ->  drink: water  [{ids[0]}]",
             f'         {commits[0]}  remember, "x"  MEMORY.md: Memory > Home',
             "2026-02-01",
-            f"  12:00  added     drink: tea  [{ids[1]}]",
+            f"  12:00  added      drink: tea  [{ids[1]}]",
             f"         {commits[1]}  remember  MEMORY.md: Memory > Home",
         ]
+
+    def test_a_log_entry_that_keeps_its_line_is_forgotten_and_not_removed(
+        self, dated: DatedMemory
+    ) -> None:
+        dated.on("2026-02-01").apply(Log("rain in the hills"))
+        dated.on("2026-02-02").apply(Forget("rain in the hills"))
+        listed = dated.on("2026-02-02").changes(ShowChanges(since="2026-02-02")).changes
+        assert [change.kind for change in listed] == [ChangeKind.REMOVED]
+        assert "  12:00  forgotten  rain in the hills" in changes_text(listed, colour=False)
 
 
 class TestDays:

@@ -412,9 +412,7 @@ def test_a_name_that_means_nothing_or_two_things(at: Desk, run: tuple[FactId, ..
     with pytest.raises(MdmemError) as failure:
         revert(at, "digest/20200101T000000Z-00000000")
     assert failure.value.code == "commit-not-found"
-    assert (
-        failure.value.message == "no fact, no commit and no run 'digest/20200101T000000Z-00000000'"
-    )
+    assert failure.value.message == "no fact, commit or run 'digest/20200101T000000Z-00000000'"
     at.git("branch", RUN)
     assert code_of(lambda: revert(at)) == "ambiguous"
     with pytest.raises(MdmemError) as failure:

@@ -85,7 +85,8 @@ def test_refused(at: Desk, change: Change, line: int, dry_run: bool):
         {"line": line, "kind": "github-token"},
     )
     assert problem.message.endswith(".md: possible secret (github-token) in the text given")
-    assert problem.hint.startswith("Nothing was written. Remove it.")
+    assert problem.hint.startswith("Remove it. False alarm?")
+    assert problem.hint.endswith(" Nothing was written.")
     assert TOKEN not in problem.message + problem.hint
     assert at.tree_state() == before
     nowhere(at)

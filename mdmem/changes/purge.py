@@ -598,4 +598,4 @@ def _way_to_the_text(key: str) -> str:
     """The command that purges what a key says: behind a list marker it is a text, and no key."""
     item = f"- {key.strip()}"
     way = f"{verb('forget', 'purge')} {shlex.quote(item)}"
-    return f"To purge this text everywhere, give it as a list item, which is not a key: {way}"
+    return f"To purge the word itself everywhere, write it as a list item: {way}"

@@ -413,7 +413,7 @@ def _find_target(workspace: Workspace, trail: Trail, change: Revert) -> _RevertT
             or lookup.file_hint(workspace, reference)
             or lists
         )
-        sorts = "no fact, no commit and no run" if change.may_be_run else "no fact and no commit"
+        sorts = "no fact, commit or run" if change.may_be_run else "no fact or commit"
         raise HistoryProblem("commit-not-found", f"{sorts} {reference[:80]!r}", hint)
     return _RevertTarget(commit=commit)
 

@@ -152,8 +152,8 @@ def accept(
 
     Select items by number, or by proposal ID: the parts you name, or all that are up to date. If
     several proposals compete for one item, 1 is the newest and 1b the next; accepting one marks the
-    others as superseded. To accept an outdated part (its target has changed), name it and add
-    --anyway; its number alone is enough if the list showed it as outdated, except for a removal.
+    others as superseded. An outdated part (its target has changed) must be named, with --anyway;
+    unless it removes something, its number alone is enough if the list showed it as outdated.
     """
     memory = open_memory(call)
     words, edits = items or [], edit or []

@@ -223,7 +223,7 @@ _ELSEWHERE = {
     "--until": "Did you mean mdmem changes --until yesterday?",
     "--key": "mdmem facts --key KEY lists by the key.",
     "--list": "It lists without an option.",
-    "--all": "It gives all without an option.",
+    "--all": "Without options it lists everything.",
     "--overwrite": "A value is replaced by mdmem remember TEXT --key KEY.",
 }
 

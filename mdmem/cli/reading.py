@@ -171,8 +171,8 @@ def history(
     """Show how a section or a fact changed.
 
     For a section: every change, newest first. For a fact: what it replaced and what replaced it,
-    oldest first. Without either: the newest commits to the file, or to all memory. mdmem changes
-    also has forgotten log entries, which lists of commits leave out.
+    oldest first. Without either: the newest commits to the file, or to all memory. Forgetting a log
+    entry changes no file, so it is only in mdmem changes.
     """
     by_commit = not (words or call.as_json)
     request = ShowHistory(

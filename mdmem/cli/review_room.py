@@ -44,7 +44,7 @@ _HELP = {
     "e": "edit it in $EDITOR and accept that",
     "b": "keep both",
     "s": "skip it",
-    "A": "accept all of this section that is neither outdated nor has several values",
+    "A": "accept everything in this section, except outdated items and those with several values",
     "u": "undo the last decision",
     "q": "quit, and carry out what was decided (Ctrl-C: nothing)",
 }

@@ -230,7 +230,7 @@ def _first_safe(document: Document, target: _EditRange, text: str, candidates: l
     shallow = [section for section in fragment.sections if not _is_below(target, section)]
     if shallow:
         raise body_escapes(
-            f"its line {shallow[0].start + 1} is a heading at or above the section's own level"
+            f"the heading {shallow[0].title!r} is at or above the section's own level"
         )
     if fragment.open_line is not None:
         raise body_escapes("it ends inside an open fence, comment or HTML block")

@@ -43,6 +43,7 @@ _LONE_NUMBER = late.pattern(r"(?i)^\W*(?:the\s+)?\d{1,3}(?:st|nd|rd|th)?\W*$")
 _SHORT_NUMBER = late.pattern(r"(?<![\d:'’])\d{2}(?![\d:])")
 _LEAP_YEAR, _MONTHS = 2024, 12
 _HINT = "Write it as 2026-11-21, 2026-11, or in words such as yesterday or last March."
+_FUTURE_HINT = "Write it as 2026-11-21, 2026-11, or in words such as tomorrow or next friday."
 _ISO_HINT = "Write it as 2026-11-21."
 _FIRST_LONG_YEAR = 1000
 """Of a smaller number it is not sure that it is the year."""
@@ -83,10 +84,12 @@ def past_day(workspace: Workspace, text: str, argument: str) -> date:
 def last_day_to_come(workspace: Workspace, text: str, argument: str) -> date:
     """The last day of a text, of words a future one; raises UsageProblem, DateProblem."""
     words = _BEFORE_DEADLINE.sub("", text.strip())
-    span = parse_iso(workspace, words, argument) or parse_words(workspace, words, argument)
+    span = parse_iso(workspace, words, argument, _FUTURE_HINT) or parse_words(
+        workspace, words, argument
+    )
     if span is not None and span.last < workspace.now().date() and not _LIKE_ISO.match(words):
         span = parse_words(workspace, words, argument, "future")
-    return _require(span, text, argument).last
+    return _require(span, text, argument, _FUTURE_HINT).last
 
 
 def understood(words: str | None, day: date | None) -> date | None:

@@ -46,7 +46,9 @@ from mdmem.show.reads import section_json
 from mdmem.text.addresses import join_path
 from mdmem.wording import number_of
 
-_KIND_WIDTH = max(map(len, ChangeKind))
+_FORGOTTEN = "forgotten"
+"""For `removed`, where a log entry keeps its line."""
+_KIND_WIDTH = max(map(len, (*ChangeKind, _FORGOTTEN)))
 _MARGIN = " " * len("  09:30  ")
 
 
@@ -111,13 +113,18 @@ def _lines_by_day(changes: Sequence[FactChange], colour: bool) -> Iterator[str]:
 def _change_lines(change: FactChange, colour: bool) -> Iterator[str]:
     before = f"{_words(change.replaced.text)}  ->  " if change.replaced else ""
     yield one_line(
-        f"  {change.time:%H:%M}  {change.kind:<{_KIND_WIDTH}}  {before}{_words(change.text)} "
+        f"  {change.time:%H:%M}  {_change_name(change):<{_KIND_WIDTH}}  {before}"
+        f"{_words(change.text)} "
         f" [{change.fact}]"
     )
     yield dim(
         one_line(f"{_MARGIN}{attribution(change)}  {location(change.path, change.section)}"),
         colour,
     )
+
+
+def _change_name(change: FactChange) -> str:
+    return _FORGOTTEN if change.op == Op.RETRACT else change.kind
 
 
 def _words(text: str) -> str:
@@ -353,7 +360,7 @@ def _chain_lines(history: FactHistory, words: bool, colour: bool) -> Iterator[st
         until = f"{link.end:{_MINUTE}}" if link.end else " " * len("2026-03-05 09:30")
         yield one_line(
             f"{link.start:{_MINUTE}} - {until}  {link.id}  {' '.join(link.text.split())} "
-            f" ({'forgotten' if _is_retracted(link) else link.status})"
+            f" ({_FORGOTTEN if _is_retracted(link) else link.status})"
         )
         yield dim(
             one_line(

@@ -88,7 +88,7 @@ def in_given_text(problem: Problem) -> Problem:
         problem,
         is_planned=True,
         message=problem.message if in_name else f"{problem.message} in the text given",
-        hint=f"Nothing was written. {problem.hint}",
+        hint=f"{problem.hint} Nothing was written.",
     )
 
 
