@@ -1,12 +1,17 @@
-"""How each command writes, reads and prints memory, and what becomes of each record of a write: the
-tables of `test_write_policy`, `test_own_view` and `test_pool_leaks`.
+"""What each command and each record of a write does: the tables of the tests that try them all.
+
+`ROWS` and `RECORDS` are those of `test_write_policy`, `test_own_view` and `test_pool_leaks`, the
+others those of `test_edits`, `test_durability` and `test_cli_writes`.
 """
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
+from workspaces import append
+
 from mdmem.changes.write_policy import Asked
+from mdmem.model import FilePath
 from mdmem.model.writes import (
     Action,
     Contradict,
@@ -20,6 +25,7 @@ from mdmem.model.writes import (
     ReplaceText,
     Resolve,
     Revert,
+    UserEdit,
     WriteOptions,
 )
 
@@ -419,3 +425,93 @@ RECORDS: Mapping[type, tuple[Asked, Fate]] = {
     MovePath: (MovePath("memory/house.md", None, OPTIONS), REFUSED),
 }
 """Records by the agent that proposes, and what becomes of them."""
+
+LOG = FilePath(YESTERDAY)
+IN_A_LOG: Sequence[tuple[UserEdit, bool]] = [
+    (Log("x", day="2026-03-04"), True),
+    (Forget("x", LOG), True),
+    (Remember("x", file=LOG), False),
+    *(
+        (EditSection("09:00", action, "- x", file=LOG), action is Action.APPEND)
+        for action in (Action.APPEND, Action.PREPEND, Action.BODY)
+    ),
+]
+"""Edits that name a day's log, and whether it takes them: it takes additions (`Verb.appends`)."""
+
+NEW_TEXTS: Sequence[tuple[UserEdit, list[str]]] = [
+    (append("x"), ["x"]),
+    (EditSection("Work", Action.REPLACE, "old", "new"), ["new"]),
+    (Log("x", more=("y",)), ["x", "y"]),
+    (Remember("x", key="k"), ["k", "x"]),
+    (Remember("x"), ["", "x"]),
+    (Forget("x"), []),
+]
+"""Edits, and the texts that they bring in, which may not come from memory (`Verb.new_texts`)."""
+
+UNDER_POWER_CUTS: Sequence[UserEdit] = [
+    Log("the mark"),
+    append(),
+    Remember("tea", key="drink"),
+    Forget("works at Stripe"),
+]
+"""An edit of each verb, of `workspaces.SEED`, to be carried out while the power goes."""
+
+WRITES: Sequence[tuple[tuple[str, ...], str]] = [
+    (("log", "it rained"), "logged to memory/2026-03-05.md: 2026-03-05 > 09:30 "),
+    (
+        ("log", "--fact", "it rained", "--time", "23:59", "--date", "2026-03-01"),
+        "logged to memory/2026-03-01.md: 2026-03-01 > 23:59 ",
+    ),
+    (
+        ("remember", "coffee", "--key", "drink"),
+        "replaced in MEMORY.md: Memory > Preferences, was: drink: tea ",
+    ),
+    (
+        ("remember", "plays the cello", "--kind", "preference"),
+        "remembered in MEMORY.md: Memory > Preferences ",
+    ),
+    (("forget", "works at Stripe"), "forgotten: MEMORY.md:14 "),
+    (
+        ("edit-section", "Employer", "--body", "- works at Linear"),
+        "changed MEMORY.md: Memory > Work > Employer ",
+    ),
+    (
+        ("edit-section", "Employer", "--append", "- since May"),
+        "appended to MEMORY.md: Memory > Work > Employer ",
+    ),
+    (
+        ("edit-section", "Employer", "--prepend", "- since May"),
+        "prepended to MEMORY.md: Memory > Work > Employer ",
+    ),
+    (
+        ("edit-section", "Employer", "--replace", "Stripe", "--with", "Linear"),
+        "changed MEMORY.md: Memory > Work > Employer ",
+    ),
+    (
+        ("edit-section", "Employer", "--rename", "Company"),
+        "renamed MEMORY.md: Memory > Work > Company ",
+    ),
+    (("edit-section", "Work", "--delete", "--subtree"), "deleted MEMORY.md: Memory > Work "),
+    (
+        ("edit-section", "Work > Hours", "--body", "- nine to five", "--create"),
+        "created MEMORY.md: Memory > Work > Hours ",
+    ),
+    (("edit-section", "--preamble", "--body", "For people."), "changed MEMORY.md "),
+    (
+        (
+            "edit-section",
+            "--preamble",
+            "--file",
+            "memory/house.md",
+            "--create",
+            "--append",
+            "- red",
+        ),
+        "appended to memory/house.md ",
+    ),
+    (
+        ("edit-section", "House", "--file", "memory/house.md", "--create", "--body", "- red"),
+        "created memory/house.md: House ",
+    ),
+]
+"""Calls in the workspace of `commandline.Shell`, and how the answer of each begins."""

@@ -3,70 +3,12 @@
 import re
 
 import pytest
+from command_table import WRITES
 from commandline import WRITE, Shell
 from workspaces import STATE
 
 from mdmem import events
 from mdmem.text.facts import fact_id
-
-WRITES = [
-    (("log", "it rained"), "logged to memory/2026-03-05.md: 2026-03-05 > 09:30 "),
-    (
-        ("log", "--fact", "it rained", "--time", "23:59", "--date", "2026-03-01"),
-        "logged to memory/2026-03-01.md: 2026-03-01 > 23:59 ",
-    ),
-    (
-        ("remember", "coffee", "--key", "drink"),
-        "replaced in MEMORY.md: Memory > Preferences, was: drink: tea ",
-    ),
-    (
-        ("remember", "plays the cello", "--kind", "preference"),
-        "remembered in MEMORY.md: Memory > Preferences ",
-    ),
-    (("forget", "works at Stripe"), "forgotten: MEMORY.md:14 "),
-    (
-        ("edit-section", "Employer", "--body", "- works at Linear"),
-        "changed MEMORY.md: Memory > Work > Employer ",
-    ),
-    (
-        ("edit-section", "Employer", "--append", "- since May"),
-        "appended to MEMORY.md: Memory > Work > Employer ",
-    ),
-    (
-        ("edit-section", "Employer", "--prepend", "- since May"),
-        "prepended to MEMORY.md: Memory > Work > Employer ",
-    ),
-    (
-        ("edit-section", "Employer", "--replace", "Stripe", "--with", "Linear"),
-        "changed MEMORY.md: Memory > Work > Employer ",
-    ),
-    (
-        ("edit-section", "Employer", "--rename", "Company"),
-        "renamed MEMORY.md: Memory > Work > Company ",
-    ),
-    (("edit-section", "Work", "--delete", "--subtree"), "deleted MEMORY.md: Memory > Work "),
-    (
-        ("edit-section", "Work > Hours", "--body", "- nine to five", "--create"),
-        "created MEMORY.md: Memory > Work > Hours ",
-    ),
-    (("edit-section", "--preamble", "--body", "For people."), "changed MEMORY.md "),
-    (
-        (
-            "edit-section",
-            "--preamble",
-            "--file",
-            "memory/house.md",
-            "--create",
-            "--append",
-            "- red",
-        ),
-        "appended to memory/house.md ",
-    ),
-    (
-        ("edit-section", "House", "--file", "memory/house.md", "--create", "--body", "- red"),
-        "created memory/house.md: House ",
-    ),
-]
 
 
 @pytest.mark.parametrize(

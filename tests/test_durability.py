@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from command_table import UNDER_POWER_CUTS
 from conftest import World
 from powercut import Git, Look, Recorder, State, Step, cuts, lay_out, left_at_the_end, story
 from workspaces import MARK, NOW, SEED, Desk, append, code_of, desk
@@ -24,7 +25,6 @@ from mdmem.model.writes import (
     Contradict,
     CreateFile,
     EditSection,
-    Forget,
     Log,
     MovePath,
     Purge,
@@ -105,13 +105,13 @@ ELSEWHERE = Remember(
 )
 PAIR = ("works at Stripe", "lives in Oslo")
 VERBS: dict[str, tuple[Callable[[Desk], None], Callable[[Memory], object]]] = {
+    **{edit.verb: (used, applied(edit)) for edit in UNDER_POWER_CUTS},
     "log": (
         after(Log("the day before", day="2026-03-04"), Log("before")),
         applied(Log("the mark")),
     ),
     "log, the first": (nothing, applied(Log("the mark"))),
     "log, of a new day": (after(Log("the day before", day="2026-03-04")), applied(Log("the mark"))),
-    "edit-section": (used, applied(append())),
     "edit-section, after a person's edits": (leave_pending_edit, applied(append())),
     "edit-section, a new file": (
         used,
@@ -121,9 +121,7 @@ VERBS: dict[str, tuple[Callable[[Desk], None], Callable[[Memory], object]]] = {
         used,
         applied(EditSection("Note", Action.BODY, MARK, file="memory/deep/er/a.md", create=True)),
     ),
-    "remember": (used, applied(Remember("tea", key="drink"))),
     "remember, in place of a fact elsewhere": (with_a_fact_elsewhere, applied(ELSEWHERE)),
-    "forget": (used, applied(Forget("works at Stripe"))),
     "revert": (after(append()), applied(Revert("HEAD"))),
     "revert, of two files": (of_two_files, applied(Revert("HEAD"))),
     "contradicts": (used, applied(Contradict(*PAIR))),

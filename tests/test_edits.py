@@ -5,17 +5,16 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from command_table import IN_A_LOG, LOG, NEW_TEXTS
 from conftest import World
-from workspaces import Desk, append, code_of, desk
+from workspaces import Desk, code_of, desk
 
 from mdmem.changes.plan import plan_edit
 from mdmem.model import CommitId, FilePath, Source
-from mdmem.model.writes import Action, DigestDay, EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.model.writes import DigestDay, Remember, WriteOptions
 from mdmem.repo import branch_commits
 from mdmem.text.facts import fact_id
 from mdmem.verbs import FileEdit, InstructionsEdit, RevertEdit, target_path, verb_of
-
-LOG = FilePath("memory/2026-03-04.md")
 
 
 @pytest.fixture
@@ -35,38 +34,23 @@ def revert_edit(from_log: bool) -> RevertEdit:
     )
 
 
-OF_A_LOG: list[tuple[FileEdit, bool]] = [
-    (Log("x", day="2026-03-04"), True),
+OWN_EDITS: list[tuple[FileEdit, bool]] = [
     (DigestDay(day=date(2026, 3, 4), entries=(), run="r"), True),
-    (Forget("x", LOG), True),
     (revert_edit(from_log=True), True),
     (revert_edit(from_log=False), False),
     (InstructionsEdit(LOG, False, WriteOptions()), False),
-    (Remember("x", file=LOG), False),
-    *(
-        (EditSection("09:00", action, "- x", file=LOG), action is Action.APPEND)
-        for action in (Action.APPEND, Action.PREPEND, Action.BODY)
-    ),
 ]
-"""Edits that name a day's log, and whether it takes them."""
+"""Edits of a day's log that are no commands, and whether it takes them."""
 
 
-@pytest.mark.parametrize(("edit", "is_taken"), OF_A_LOG, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    ("edit", "is_taken"), [*IN_A_LOG, *OWN_EDITS], ids=lambda value: type(value).__name__
+)
 def test_a_days_log_takes_what_adds_to_it(at: Desk, edit: FileEdit, is_taken: bool) -> None:
     if is_taken:
         assert target_path(at.workspace, edit) == LOG
     else:
         assert code_of(lambda: target_path(at.workspace, edit)) == "append-only"
-
-
-NEW_TEXTS: list[tuple[FileEdit, list[str]]] = [
-    (append("x"), ["x"]),
-    (EditSection("Work", Action.REPLACE, "old", "new"), ["new"]),
-    (Log("x", more=("y",)), ["x", "y"]),
-    (Remember("x", key="k"), ["k", "x"]),
-    (Remember("x"), ["", "x"]),
-    (Forget("x"), []),
-]
 
 
 @pytest.mark.parametrize(("edit", "texts"), NEW_TEXTS)

@@ -25,12 +25,9 @@ from mdmem.model.proposals import (
 )
 from mdmem.model.writes import (
     CreateFile,
-    EditSection,
-    Forget,
     InsertText,
-    Log,
-    Remember,
     ReplaceText,
+    UserEdit,
     WholeFileEdit,
     WriteOptions,
     WriteResult,
@@ -101,9 +98,7 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
     raise _moved_again()
 
 
-def propose_as_write(
-    workspace: Workspace, edit: EditSection | Log | Remember | Forget | WholeFileEdit, say: Say
-) -> WriteResult:
+def propose_as_write(workspace: Workspace, edit: UserEdit | WholeFileEdit, say: Say) -> WriteResult:
     """Propose an agent's edit; files, index and HEAD stay. Raises: MdmemError as `propose`."""
     if isinstance(edit, CreateFile | ReplaceText | InsertText):
         actor = workspace.given_actor(edit.options.actor)

@@ -30,7 +30,13 @@ from mdmem.model.proposals import (
     parse_age,
     parse_numbers,
 )
-from mdmem.model.writes import Contradict, EditSection, Forget, Log, Remember, Resolve, WriteOptions
+from mdmem.model.writes import (
+    Contradict,
+    Forget,
+    Resolve,
+    UserEdit,
+    WriteOptions,
+)
 from mdmem.show import hits, maintenance
 from mdmem.show import proposals as show
 from mdmem.show.proposals import proposed_json, proposed_text
@@ -63,7 +69,7 @@ if TYPE_CHECKING:
 
 def propose_write(
     memory: Memory,
-    change: EditSection | Log | Remember | Forget,
+    change: UserEdit,
     is_asked: bool,
     again: bool,
 ) -> Answer:

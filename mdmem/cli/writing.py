@@ -24,6 +24,7 @@ from mdmem.model.writes import (
     Remember,
     Revert,
     Save,
+    UserEdit,
     WriteOptions,
 )
 from mdmem.show import writes
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
 
 def _propose(
     memory: Memory,
-    change: EditSection | Log | Remember | Forget,
+    change: UserEdit,
     is_asked: bool,
     again: bool,
 ) -> Answer:

@@ -178,9 +178,8 @@ class Memory:
 
     def apply(self, change: Change) -> WriteResult:
         """Carry out one change, committed when this returns. Raises MdmemError (no change)."""
-        verb = module("changes").event_name(change)
         return self._write(
-            verb,
+            change.verb,
             change.options,
             lambda: module("changes").carry_out(self.workspace, change, self._say),
             change,

@@ -12,7 +12,6 @@ from mdmem.model.writes import Change, Contradict, Forget, Log, Purge, Remember
 from mdmem.queries import lookup, pool, search
 from mdmem.search.query import Filter
 from mdmem.startup import late
-from mdmem.verbs import name_of
 from mdmem.wording import typed, verb
 from mdmem.workspace import Say, Workspace
 
@@ -52,7 +51,7 @@ def _command(change: object) -> tuple[str, tuple[str, ...]]:
             return f"contradicts {first} {second}", (first, second)
         case Remember(options=options) | Log(options=options) if options.supersedes:
             fact = options.supersedes
-            return f'{name_of(change)} --supersedes {fact} "the new text"', (fact,)
+            return f'{change.verb} --supersedes {fact} "the new text"', (fact,)
     return "", ()
 
 

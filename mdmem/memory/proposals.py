@@ -27,7 +27,6 @@ from mdmem.model.proposals import (
 from mdmem.model.writes import WriteOptions
 from mdmem.proposals import branches, listings, reading
 from mdmem.startup.records import dataclass
-from mdmem.verbs import name_of
 from mdmem.workspace import Say, Workspace
 
 
@@ -51,7 +50,7 @@ class Proposals:
     def propose(self, request: Propose) -> ProposedWrite:
         """Propose an edit, committed on its own branch. Raises MdmemError (nothing is changed)."""
         options = request.edit.options
-        with self.record_event(f"propose-{name_of(request.edit)}", options) as event:
+        with self.record_event(f"propose-{request.edit.verb}", options) as event:
             done = proposing.propose(self.workspace, request, self.say)
             event.done(
                 done.result.changed and not options.dry_run, done.result.path, done.result.commit

@@ -69,29 +69,37 @@ class Status(StrEnum):
 class Op(StrEnum):
     """The operations of mdmem's commits (`Mdmem-Op`)."""
 
-    REPLACE = "replace"
-    APPEND = "append"
-    PREPEND = "prepend"
-    RENAME = "rename"
-    DELETE = "delete"
-    CREATE = "create"
-    LOG = "log"
-    REMEMBER = "remember"
-    FORGET = "forget"
+    done: str
+
+    def __new__(cls, name: str, done: str = "changed") -> Op:
+        """`done`: the words for it in answers."""
+        op = str.__new__(cls, name)
+        op._value_, op.done = name, done
+        return op
+
+    REPLACE = "replace", "changed"
+    APPEND = "append", "appended to"
+    PREPEND = "prepend", "prepended to"
+    RENAME = "rename", "renamed"
+    DELETE = "delete", "deleted"
+    CREATE = "create", "created"
+    LOG = "log", "logged to"
+    REMEMBER = "remember", "remembered in"
+    FORGET = "forget", "removed a fact from"
     INIT = "init"
-    REVERT = "revert"
-    SUPERSEDE = "supersede"
-    RETRACT = "retract"
-    CONTRADICT = "contradict"
-    RESOLVE = "resolve"
-    CONFIRM = "confirm"
-    SAVE = "save"
-    DIGEST = "digest"
-    PROPOSE = "propose"
-    ACCEPT = "accept"
-    REJECT = "reject"
-    MEMORY_TOOL = "memory-tool"
-    SYNC = "sync"
+    REVERT = "revert", "reverted changes in"
+    SUPERSEDE = "supersede", "marked as superseded in"
+    RETRACT = "retract", "marked as forgotten in"
+    CONTRADICT = "contradict", "marked as a contradiction in"
+    RESOLVE = "resolve", "resolved a contradiction in"
+    CONFIRM = "confirm", "confirmed a fact in"
+    SAVE = "save", "saved edits in"
+    DIGEST = "digest", "added to"
+    PROPOSE = "propose", "proposed a change to"
+    ACCEPT = "accept", "accepted a change to"
+    REJECT = "reject", "rejected a change to"
+    MEMORY_TOOL = "memory-tool", "changed"
+    SYNC = "sync", "synced"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,7 @@ from mdmem.model.reads import UnreadableProposal, Waiting
 from mdmem.model.rules import require_no_trailer
 from mdmem.model.writes import (
     Change,
-    EditSection,
-    Forget,
-    Log,
-    Remember,
+    UserEdit,
     WholeFileEdit,
     WriteOptions,
     WriteResult,
@@ -191,7 +188,7 @@ class ProposalList:
 class Propose:
     """Propose an edit, as a part of its actor's open proposal. `again`: even if rejected before."""
 
-    edit: EditSection | Log | Remember | Forget | WholeFileEdit
+    edit: UserEdit | WholeFileEdit
     again: bool = False
 
 

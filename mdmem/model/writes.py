@@ -86,6 +86,8 @@ PLACING = (Action.BODY, Action.APPEND, Action.PREPEND)
 class EditSection:
     """Change a section, or (None) the preamble; `text` is what the action needs."""
 
+    verb = "edit-section"
+
     section: str | None
     action: Action
     text: str = ""
@@ -180,6 +182,8 @@ class Log:
     `time` is HH:MM, `day` an ISO date or a past day in words; None means now.
     """
 
+    verb = "log"
+
     text: str
     kind: str | None = None
     tags: tuple[str, ...] = ()
@@ -204,6 +208,8 @@ class Remember:
     `entry`: the log entry (id or text) that it promotes; with an empty text, in its words.
     """
 
+    verb = "remember"
+
     text: str
     file: str | None = None
     section: str | None = None
@@ -223,6 +229,8 @@ class Remember:
 @dataclass(frozen=True, slots=True)
 class Forget:
     """Remove a fact (text, id or prefix) from a file; `everywhere`: every copy, logs included."""
+
+    verb = "forget"
 
     fact: str
     file: str | None = None
@@ -269,6 +277,8 @@ class DigestDay:
     `reads`: how far transcripts are read with it, each as CLIENT/SESSION#LINE HASH.
     """
 
+    verb = "digest-day"
+
     day: date
     entries: tuple[DayEntry, ...]
     run: str
@@ -288,6 +298,8 @@ class Revert:
     Or all changes of a run: all or none; with `skip` all but those that later edits depend on. Log
     entries are no longer current then; with `take_out` their lines are removed.
     """
+
+    verb = "revert"
 
     reference: str
     skip: bool = False
@@ -311,6 +323,8 @@ class Revert:
 class Contradict:
     """Mark two facts as contradicting each other."""
 
+    verb = "contradicts"
+
     first: str
     second: str
     options: WriteOptions = field(default_factory=WriteOptions)
@@ -319,6 +333,8 @@ class Contradict:
 @dataclass(frozen=True, slots=True)
 class Resolve:
     """State that two facts do not contradict each other, or no longer do."""
+
+    verb = "conflicts-resolve"
 
     first: str
     second: str
@@ -367,7 +383,9 @@ class LikeFact:
     in_log: bool
 
 
-Change = EditSection | Log | Remember | Forget | Revert | Contradict | Resolve
+UserEdit: TypeAlias = EditSection | Log | Remember | Forget
+Change: TypeAlias = UserEdit | Revert | Contradict | Resolve
+"""The records of changes. `verb` names each in events, and its module of `verbs`, if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,6 +438,8 @@ class WriteResult:
 class CreateFile:
     """Make a file that is not there yet; of any name, though only Markdown is searched."""
 
+    verb = "whole-file"
+
     path: str
     text: str
     options: WriteOptions = field(default_factory=WriteOptions)
@@ -428,6 +448,8 @@ class CreateFile:
 @dataclass(frozen=True, slots=True)
 class ReplaceText:
     """Replace words that are exactly once in a file."""
+
+    verb = "whole-file"
 
     path: str
     text: str
@@ -442,6 +464,8 @@ class ReplaceText:
 @dataclass(frozen=True, slots=True)
 class InsertText:
     """Insert text after a line of a file (0: at its beginning); in a log only at its end."""
+
+    verb = "whole-file"
 
     path: str
     line: int

@@ -169,33 +169,7 @@ def _done(result: WriteResult) -> str:
         return f"superseded {', '.join(pair.old for pair in result.supersedes)} in"
     if result.op is Op.REMEMBER and result.replaced:
         return "replaced in"
-    return _DONE[result.op] if result.op else "changed"
-
-
-_DONE = {
-    Op.REPLACE: "changed",
-    Op.APPEND: "appended to",
-    Op.PREPEND: "prepended to",
-    Op.RENAME: "renamed",
-    Op.DELETE: "deleted",
-    Op.CREATE: "created",
-    Op.LOG: "logged to",
-    Op.REMEMBER: "remembered in",
-    Op.FORGET: "removed a fact from",
-    Op.REVERT: "reverted changes in",
-    Op.SUPERSEDE: "marked as superseded in",
-    Op.RETRACT: "marked as forgotten in",
-    Op.CONTRADICT: "marked as a contradiction in",
-    Op.RESOLVE: "resolved a contradiction in",
-    Op.CONFIRM: "confirmed a fact in",
-    Op.SAVE: "saved edits in",
-    Op.MEMORY_TOOL: "changed",
-    Op.DIGEST: "added to",
-    Op.PROPOSE: "proposed a change to",
-    Op.ACCEPT: "accepted a change to",
-    Op.REJECT: "rejected a change to",
-    Op.SYNC: "synced",
-}
+    return result.op.done if result.op else "changed"
 
 
 def saved_json(commit: CommitId | None, paths: Sequence[FilePath]) -> dict[str, Any]:

@@ -23,13 +23,15 @@ from mdmem.workspace import Workspace
 if TYPE_CHECKING:
     from mdmem.editors.list_items import Foundations
     from mdmem.history import CommitNote
-    from mdmem.model.writes import DigestDay, EditSection, Forget, Log, Remember, WholeFileEdit
+    from mdmem.model.writes import DigestDay, UserEdit, WholeFileEdit
     from mdmem.proposals.parts import Part
 
 
 @dataclass(frozen=True, slots=True)
 class RevertEdit:
     """`only`: its lines of these facts alone; `from_log`: remove their entries from a daily log."""
+
+    verb = "revert"
 
     path: FilePath
     before: str
@@ -42,6 +44,8 @@ class RevertEdit:
 
 @dataclass(frozen=True, slots=True)
 class InstructionsEdit:
+    verb = "instructions"
+
     path: FilePath
     remove: bool
     options: WriteOptions
@@ -66,28 +70,15 @@ class PartTaking:
 
 @dataclass(frozen=True, slots=True)
 class AcceptEdit:
+    verb = "accept"
+
     taking: PartTaking
     options: WriteOptions
 
 
 FileEdit: TypeAlias = (
-    "EditSection | Log | Remember | Forget | RevertEdit | InstructionsEdit | AcceptEdit | DigestDay"
-    " | WholeFileEdit"
+    "UserEdit | RevertEdit | InstructionsEdit | AcceptEdit | DigestDay | WholeFileEdit"
 )
-
-_MODULES = {
-    "EditSection": "edit_section",
-    "Log": "log",
-    "Remember": "remember",
-    "Forget": "forget",
-    "RevertEdit": "revert",
-    "InstructionsEdit": "instructions",
-    "AcceptEdit": "accept",
-    "DigestDay": "digest_day",
-    "CreateFile": "whole_file",
-    "ReplaceText": "whole_file",
-    "InsertText": "whole_file",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +118,8 @@ class Verb:
     )
 
 
-def name_of(edit: FileEdit) -> str:
-    return _MODULES[type(edit).__name__].replace("_", "-")
-
-
 def verb_of(edit: FileEdit) -> Verb:
-    found: Verb = import_module(f"mdmem.verbs.{_MODULES[type(edit).__name__]}").VERB
+    found: Verb = import_module(f"mdmem.verbs.{edit.verb.replace('-', '_')}").VERB
     return found
 
 
