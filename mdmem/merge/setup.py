@@ -52,16 +52,23 @@ def driver_command(repository: Repository) -> str | None:
     return repository.setting(f"{_SECTION}.driver")
 
 
-def _may_try(repository: Repository, command: str) -> bool:
+def _works(repository: Repository, command: str) -> bool:
+    """True if a driver's command line starts the Python of this process, or passes a trial."""
+    program = _program(command)
+    return str(program) == sys.executable or (
+        _may_try(repository, command, program) and runs(command)
+    )
+
+
+def _may_try(repository: Repository, command: str, program: Path | None) -> bool:
     """True if a driver's command line is mdmem's, or set outside of the repository.
 
     Settings of a repository may come from a stranger, and so may programs in its folders.
     """
-    program = _program(command)
     if program is not None:
         folder = program.parent.resolve()
         theirs = (repository.root, repository.common_dir)
-        return str(program) == sys.executable or not any(map(folder.is_relative_to, theirs))
+        return not any(map(folder.is_relative_to, theirs))
     scope = repository.git("config", "--show-scope", "--get", f"{_SECTION}.driver")
     return not scope.startswith((b"local", b"worktree"))
 
@@ -151,7 +158,6 @@ class MergeSetup:
 def inspect(workspace: Workspace) -> MergeSetup:
     """Tell how git is set up; the driver is tried, where it is not a stranger's."""
     command = driver_command(workspace.repository)
-    may_be_tried = command and _may_try(workspace.repository, command)
     values = merge_attributes(workspace.repository, _merged_paths(workspace))
     elsewhere = tuple((path, value) for path, value in values.items() if value != DRIVER_NAME)
     return MergeSetup(
@@ -159,7 +165,7 @@ def inspect(workspace: Workspace) -> MergeSetup:
         complete=not elsewhere or _is_listed(workspace),
         elsewhere=elsewhere,
         command=command,
-        works=bool(command and may_be_tried and runs(command)),
+        works=command is not None and _works(workspace.repository, command),
     )
 
 
