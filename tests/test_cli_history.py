@@ -122,6 +122,12 @@ def year(shell: Shell, made_once: MadeOnce) -> Year:
 
 
 class TestHistory:
+    def test_where_only_labels_changed_the_line_is_shown_with_them(self, shell: Shell):
+        shell.run("remember", "likes tea", "--section", "Preferences")
+        shell.run("remember", "likes tea", "--section", "Preferences", "--tag", "home")
+        line, *_ = shell.run("history", "Preferences").out.splitlines()
+        assert line.endswith("  - likes tea  + likes tea #home")
+
     def test_of_a_section_newest_first(self, year: Year):
         done = year.now("history", "Employer")
         lines = done.out.splitlines()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
 from itertools import groupby
@@ -42,7 +42,7 @@ from mdmem.startup.records import replace
 from mdmem.text.addresses import join_path, matching_sections
 from mdmem.text.document import is_blank, parse_bytes
 from mdmem.text.fact_names import id_prefix
-from mdmem.text.facts import MARKER, parse_item
+from mdmem.text.facts import MARKER, item_text, parse_item
 from mdmem.trail import Trail
 from mdmem.wording import field, number_of, verb
 from mdmem.workspace import Say, Workspace
@@ -345,6 +345,9 @@ def _change_view(
     text, text_before = revision.text if revision else "", before.text if before else ""
     stating = statement_of(commit)
     removed, added = _changed_lines(text_before, text)
+    told = _entries_of(removed), _entries_of(added)
+    if told[0] == told[1]:
+        told = _entries_of(removed, item_text), _entries_of(added, item_text)
     notes = line_notes(stating, added)
     note = min(
         notes, key=lambda each: each.provenance.confidence, default=parse_message(commit.message)
@@ -362,8 +365,8 @@ def _change_view(
         before=text_before,
         path=location.path,
         section=location.section,
-        added=_entries_of(added),
-        removed=_entries_of(removed),
+        added=told[1],
+        removed=told[0],
         claimed_by=note.claimed_by,
         proposed_by=note.proposed_by,
         cites=tuple(dict.fromkeys(line_cites(stating, added))),
@@ -390,14 +393,20 @@ def _changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
     ]
 
 
-def _entries_of(lines: Sequence[str]) -> tuple[str, ...]:
+def _entries_of(
+    lines: Sequence[str], read: Callable[[str], str] = lambda line: parse_item(line).text
+) -> tuple[str, ...]:
     """The first words of each list item and what is before them; a heading where that is all."""
     text = [line for line in lines if not line.startswith(("#", "<!--"))] or lines[:1]
-    return tuple(_first_words(line) for n, line in enumerate(text) if not n or MARKER.match(line))
+    return tuple(
+        _first_words(read(line).strip() or line)
+        for n, line in enumerate(text)
+        if not n or MARKER.match(line)
+    )
 
 
-def _first_words(line: str) -> str:
-    words = " ".join(parse_item(line).text.split()) or line
+def _first_words(text: str) -> str:
+    words = " ".join(text.split())
     return words if len(words) <= _FIRST_CHARACTERS else f"{words[:_FIRST_CHARACTERS].rstrip()}…"
 
 
