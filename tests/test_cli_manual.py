@@ -31,6 +31,10 @@ class TestHelp:
     def test_of_a_command_is_what_it_says_itself(self, shell: Shell, name: str):
         assert shell.run("help", *name.split()).out == shell.run(*name.split(), "--help").out
 
+    def test_a_page_named_after_a_command_tells_of_its_options(self, shell: Shell):
+        assert shell.run("help", "digest").err == "mdmem: To see the options: mdmem digest --help\n"
+        assert shell.run("help", "trust").err == ""
+
     def test_by_another_word(self, shell: Shell):
         assert shell.run("help", "settings").out == shell.run("help", "file-format").out
 

@@ -117,6 +117,7 @@ def help_(
     return Answer(
         {"topic": page, "text": text},
         "\n".join(_plain(text)) if sys.stdout.isatty() else text.rstrip("\n"),
+        (f"To see the options: mdmem {page} --help",) if page in COMMANDS else (),
     )
 
 
