@@ -106,7 +106,7 @@ ELSEWHERE = Remember(
 PAIR = ("works at Stripe", "lives in Oslo")
 VERBS: dict[str, tuple[Callable[[Desk], None], Callable[[Memory], object]]] = {
     **{edit.verb: (used, applied(edit)) for edit in UNDER_POWER_CUTS},
-    "log": (
+    "log, after others": (
         after(Log("the day before", day="2026-03-04"), Log("before")),
         applied(Log("the mark")),
     ),
