@@ -12,7 +12,7 @@ from mdmem.changes import deciding, proposing
 from mdmem.changes.recover import WriteSteps
 from mdmem.errors import MdmemError
 from mdmem.model.proposals import Accept, Decision, PartView, Propose, ProposedWrite, Reject
-from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.model.writes import Remember, UserEdit, WriteOptions
 from mdmem.proposals import branches, reading
 from mdmem.repo import commits
 from mdmem.repo.branch_commits import list_refs
@@ -27,7 +27,7 @@ def silent(_: str) -> None:
 
 def propose(
     at: Desk,
-    edit: EditSection | Log | Remember | Forget,
+    edit: UserEdit,
     again: bool = False,
     **options: Any,
 ) -> str:
@@ -36,7 +36,7 @@ def propose(
 
 def proposed(
     at: Desk,
-    edit: EditSection | Log | Remember | Forget,
+    edit: UserEdit,
     again: bool = False,
     **options: Any,
 ) -> ProposedWrite:

@@ -23,15 +23,7 @@ from mdmem.model.proposals import (
     ProposeBranch,
     ProposedWrite,
 )
-from mdmem.model.writes import (
-    CreateFile,
-    InsertText,
-    ReplaceText,
-    UserEdit,
-    WholeFileEdit,
-    WriteOptions,
-    WriteResult,
-)
+from mdmem.model.writes import UserEdit, WholeFileEdit, WriteOptions, WriteResult
 from mdmem.proposals import branches, origins, own_files, pieces, reading, rewriting
 from mdmem.proposals.branches import ProposalRef
 from mdmem.proposals.origins import DecidedPart
@@ -100,7 +92,7 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
 
 def propose_as_write(workspace: Workspace, edit: UserEdit | WholeFileEdit, say: Say) -> WriteResult:
     """Propose an agent's edit; files, index and HEAD stay. Raises: MdmemError as `propose`."""
-    if isinstance(edit, CreateFile | ReplaceText | InsertText):
+    if isinstance(edit, WholeFileEdit):
         actor = workspace.given_actor(edit.options.actor)
         require_possible(own_files.seen_by(workspace, actor), edit)
     done = propose(workspace, Propose(edit=edit), say)

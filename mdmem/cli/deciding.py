@@ -30,13 +30,7 @@ from mdmem.model.proposals import (
     parse_age,
     parse_numbers,
 )
-from mdmem.model.writes import (
-    Contradict,
-    Forget,
-    Resolve,
-    UserEdit,
-    WriteOptions,
-)
+from mdmem.model.writes import Contradict, Forget, Resolve, UserEdit, WriteOptions
 from mdmem.show import hits, maintenance
 from mdmem.show import proposals as show
 from mdmem.show.proposals import proposed_json, proposed_text
@@ -67,12 +61,7 @@ if TYPE_CHECKING:
     )
 
 
-def propose_write(
-    memory: Memory,
-    change: UserEdit,
-    is_asked: bool,
-    again: bool,
-) -> Answer:
+def propose_write(memory: Memory, change: UserEdit, is_asked: bool, again: bool) -> Answer:
     """Propose a change. Raises UsageProblem for options of a proposal without --propose."""
     if not is_asked:
         raise UsageProblem("--again needs --propose")

@@ -67,12 +67,7 @@ if TYPE_CHECKING:
     from mdmem.memory import Memory
 
 
-def _propose(
-    memory: Memory,
-    change: UserEdit,
-    is_asked: bool,
-    again: bool,
-) -> Answer:
+def _propose(memory: Memory, change: UserEdit, is_asked: bool, again: bool) -> Answer:
     # what shows proposals takes longer to load than an entry to write
     answer: Answer = module("cli.deciding").propose_write(memory, change, is_asked, again)
     return answer
