@@ -14,6 +14,7 @@ from session_files import WRITERS
 from test_transcripts import HEADERS
 from test_transcripts_in_parts import MAKERS
 
+from mdmem.model import Op
 from mdmem.model.writes import Change, Contradict, Resolve, Revert
 from mdmem.transcripts import CLIENT_NAMES
 
@@ -73,6 +74,9 @@ class TestVerb:
         }
         missing = [name for name, tried in tables.items() if not tried & {kind, kind.verb}]
         assert not missing, f"{kind.verb} is not in {', '.join(missing)} of tests/command_table.py"
+
+    def test_an_operation_has_its_words(self):
+        assert [op for op in Op if not op.done] == []
 
 
 class TestDoor:

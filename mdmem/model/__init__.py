@@ -71,7 +71,7 @@ class Op(StrEnum):
 
     done: str
 
-    def __new__(cls, name: str, done: str = "changed") -> Op:
+    def __new__(cls, name: str, done: str = "") -> Op:
         """`done`: the words for it in answers."""
         op = str.__new__(cls, name)
         op._value_, op.done = name, done
@@ -86,7 +86,7 @@ class Op(StrEnum):
     LOG = "log", "logged to"
     REMEMBER = "remember", "remembered in"
     FORGET = "forget", "removed a fact from"
-    INIT = "init"
+    INIT = "init", "set up"
     REVERT = "revert", "reverted changes in"
     SUPERSEDE = "supersede", "marked as superseded in"
     RETRACT = "retract", "marked as forgotten in"
