@@ -136,6 +136,9 @@ CALLS: dict[str, Callable[[Trail], object]] = {
     "occurrences_with_key": lambda trail: trail.occurrences_with_key("employer"),
     "ids_with_prefix": lambda trail: trail.ids_with_prefix("0000001"),
     "occurrences_ended": lambda trail: trail.occurrences_ended(20, 25),
+    "change_states": lambda trail: trail.change_states(
+        trail.newest_commit.number - 3 if trail.newest_commit else 0, 2**40
+    ),
     "predecessors_of": lambda trail: trail.predecessors_of(FactId(f"{30:08x}")),
     "merge_of on one line": lambda trail: trail.merge_of(30, 0),
     "promotions_of": lambda trail: trail.promotions_of(FactId(f"{30:08x}")),

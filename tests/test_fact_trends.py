@@ -16,13 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workspaces import code_of
 
+from mdmem.catchup import fresh_trail
 from mdmem.history.figures import half_life, survival
 from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.history import ShowChanges
 from mdmem.model.searches import ListFacts
+from mdmem.model.trail import TrailCommit
 from mdmem.model.trends import FactDay, FactTrends, ShowTrends
 from mdmem.model.writes import Contradict, Forget, Log, Remember, WriteOptions
+from mdmem.trail import Trail
 
 STATED = WriteOptions(source=Source.USER_STATED)
 CLAUDE = WriteOptions(actor="agent/claude")
@@ -235,6 +238,72 @@ def test_the_answer_is_kept_while_history_and_day_are_the_same(dated: DatedMemor
     assert trends(memory).current == first.current + 1
     dated.on("2026-02-02")
     assert trends(memory).days[-1].day == date(2026, 2, 2)
+
+
+def test_activity_is_right_in_a_memory_held_open_whatever_happens_to_history(
+    dated: DatedMemory,
+) -> None:
+    memory, at = dated.on("2026-02-02"), dated.at
+
+    def counted() -> int:
+        return sum(writer.count for writer in trends(memory, 7).writers)
+
+    memory.apply(Log("tea", options=CLAUDE))
+    memory.apply(Remember("lives in Bergen", section="Home", key="city"))
+    assert counted() == 2
+    memory.apply(Remember("lives in Narvik", section="Home", key="city"))
+    memory.apply(Forget("tea"))
+    assert counted() == 4
+    at.git("switch", "-q", "-c", "side", "HEAD~2")
+    memory.apply(Log("on a branch"))
+    assert counted() == 3
+    at.git("switch", "-q", "-")
+    assert counted() == 4
+    at.git("merge", "-q", "--no-edit", "side")
+    assert counted() == 5
+    at.git("reset", "-q", "--hard", "HEAD~1")
+    memory.apply(Log("another one", options=CLAUDE))
+    assert counted() == 5
+    for branch, name in (("left", "HEAD"), ("right", "HEAD~1")):
+        at.git("switch", "-q", "-c", branch, name)
+        at.write("memory/both.md", "- on both sides\n")
+        at.commit(branch)
+        assert counted() == 6
+    for branch, other in (("left", "right"), ("right", "left^1")):
+        at.git("switch", "-q", branch)
+        assert counted() == 6
+        at.git("merge", "-q", "--no-edit", other)
+        assert counted() == 6
+    at.git("commit", "-q", "--amend", "--no-edit", "--author", "Eve <eve@example.test>")
+    assert counted() == 6
+    at.write("mdmem.toml", 'extra_paths = ["notes.md"]\n')
+    at.write("notes.md", "- one more\n")
+    at.commit("notes")
+    assert counted() == 7
+    at.write("mdmem.toml", "")
+    assert counted() == 6
+
+
+def test_activity_after_a_commit_reads_that_commit_alone(
+    dated: DatedMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, read = dated.on("2026-02-02"), list[int]()
+    for number in range(9):
+        memory.apply(Log(f"tea {number}"))
+    memory.activity(ShowTrends(7))
+    memory.apply(Log("coffee"))
+    with fresh_trail(memory.workspace):
+        pass
+    commit_numbered = Trail.commit_numbered
+
+    def counted(trail: Trail, number: int) -> TrailCommit | None:
+        read.append(number)
+        return commit_numbered(trail, number)
+
+    monkeypatch.setattr(Trail, "commit_numbered", counted)
+    (writer,) = memory.activity(ShowTrends(7)).writers
+    of_first_commit = {1}  # it tells if the clone is shallow
+    assert (writer.count, len(set(read) - of_first_commit)) == (10, 1)
 
 
 # The command.

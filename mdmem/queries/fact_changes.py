@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from functools import cache
 from itertools import islice
 from posixpath import normpath
+from typing import NamedTuple
 
 from mdmem import catchup
 from mdmem.errors import HistoryProblem
@@ -36,6 +37,8 @@ from mdmem.workspace import Say, Workspace
 _DAY = timedelta(days=1)
 _FEW_COMMITS, _MORE_COMMITS = 2, 4
 """Commits read first, and the factor of older ones where these changed too few facts."""
+_MOST_KEPT = 10_000
+"""Commits whose counts are kept, each a kilobyte."""
 _PROPOSAL = late.pattern(r"(?m)^Mdmem-Proposal: (\S+)$")
 
 
@@ -66,6 +69,63 @@ def changes_between(
 ) -> tuple[FactChange, ...]:
     """All changes to facts on some days (None: to the end), newest first."""
     return tuple(_newest_changes(workspace, trail, ShowChanges(limit=0), first, last))
+
+
+class Maker(NamedTuple):
+    """An actor to whom changes are counted, or None, and the author of the commit."""
+
+    actor: str | None
+    author: str
+
+
+class _KeptCounts:
+    """The counts of the last period by state of a commit, and the files left out of them."""
+
+    def __init__(self) -> None:
+        self.last: tuple[frozenset[FilePath], Mapping[Hashable, Mapping[Maker, int]]]
+        self.last = frozenset(), {}
+
+
+def counts_since(
+    workspace: Workspace, trail: Trail, first: date
+) -> Iterator[tuple[int, Mapping[Maker, int]]]:
+    """The time of each commit since a day and the changes to facts it made, newest first.
+
+    Only commits that came since the last call, or changed something else than then, are read.
+    """
+    moments = trail.moments(dates.end_of_today(workspace))
+    newest = _newest_first(trail, moments.newest(None, _start_of(workspace, first)))
+    before, last = min(newest, default=1) - 1, max(newest, default=0)
+    left_out = frozenset(
+        path for path in trail.paths_since(before) if not _has_facts(workspace, path)
+    )
+    states = trail.change_states(before, last)
+    kept = workspace.resources.get(_KeptCounts)
+    left_out_before, counted = kept.last
+    if left_out_before != left_out:
+        counted = {}
+    missing = {number: newest[number] for number in newest if states[number] not in counted}
+    if missing:
+        reader = _ChangeReader(workspace, trail, missing, ShowChanges(limit=0))
+        counted = {**counted, **{states[number]: reader.counts(number) for number in missing}}
+    if len(newest) <= _MOST_KEPT:
+        kept.last = left_out, {states[number]: counted[states[number]] for number in newest}
+    return ((moment, counted[states[number]]) for number, moment in newest.items())
+
+
+def _has_facts(workspace: Workspace, path: FilePath) -> bool:
+    kind = workspace.kind_of(path)
+    return kind.is_memory and kind is not FileKind.BOOTSTRAP
+
+
+def _newest_first(trail: Trail, moments: Mapping[int, int]) -> dict[int, int]:
+    ranks = trail.ranks(moments)
+    order = sorted(
+        moments.keys() & ranks.keys(),
+        key=lambda number: (moments[number], ranks[number]),
+        reverse=True,
+    )
+    return {number: moments[number] for number in order}
 
 
 def _newest_changes(
@@ -133,12 +193,6 @@ class _ChangeReader:
         self._workspace = workspace
         self._trail = trail
         self._moments = moments
-        ranks = trail.ranks(moments)
-        self._numbers = sorted(
-            moments.keys() & ranks.keys(),
-            key=lambda number: (moments[number], ranks[number]),
-            reverse=True,
-        )
         file = None if request.file is None else normpath(request.file)
         self._file = None if file == "." else file
         self._where = request.where
@@ -152,10 +206,10 @@ class _ChangeReader:
         self._begun = _by_number(filter(self._counts, begun), "begun")
 
     def _is_in_wanted_file(self, path: FilePath) -> bool:
-        kind = self._workspace.kind_of(path)
-        if not kind.is_memory or kind is FileKind.BOOTSTRAP:
+        if not _has_facts(self._workspace, path):
             return False
-        if self._where and (self._where == LOGS) is not (kind is FileKind.DAILY):
+        is_log = self._workspace.kind_of(path) is FileKind.DAILY
+        if self._where and (self._where == LOGS) is not is_log:
             return False
         wanted = self._file
         return (
@@ -171,13 +225,19 @@ class _ChangeReader:
         return self._is_wanted(path)
 
     def changes(self) -> Iterator[FactChange]:
-        for number in self._numbers:
-            ended, begun = self._ended.get(number, []), self._begun.get(number, [])
-            marked = list(self._marked(number))
-            if ended or begun or marked:
-                commit = self._trail.commit_numbered(number)
-                assert commit is not None  # the trail has given its number
-                yield from self._of_commit(commit, ended, begun, marked)
+        for number in _newest_first(self._trail, self._moments):
+            yield from self._changes_in(number)
+
+    def counts(self, number: int) -> Mapping[Maker, int]:
+        return Counter(Maker(each.actor, each.author) for each in self._changes_in(number))
+
+    def _changes_in(self, number: int) -> Iterator[FactChange]:
+        ended, begun = self._ended.get(number, []), self._begun.get(number, [])
+        marked = list(self._marked(number))
+        if ended or begun or marked:
+            commit = self._trail.commit_numbered(number)
+            assert commit is not None  # the trail has given its number
+            yield from self._of_commit(commit, ended, begun, marked)
 
     def _marked(self, number: int) -> Iterator[tuple[Mark, Occurrence]]:
         """Marks that began with a commit and ended an occurrence still in the file."""

@@ -34,7 +34,7 @@ from mdmem.model.trends import (
 )
 from mdmem.queries import dates
 from mdmem.queries.blame import shallow_notes
-from mdmem.queries.fact_changes import changes_between
+from mdmem.queries.fact_changes import Maker, changes_between, counts_since
 from mdmem.repo import discovery, runner
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import Trail
@@ -102,8 +102,12 @@ class _TrendReader:
         return changes_between(self._workspace, self._trail, self._days[0], None)
 
     def activity(self) -> FactActivity:
-        changes = self._changes()
-        people, agents = self._makers(changes)
+        counts = Counter[tuple[int, Maker]]()
+        for moment, made in counts_since(self._workspace, self._trail, self._days[0]):
+            day = min(self._index_of(moment), len(self._days) - 1)
+            for maker, count in made.items():
+                counts[day, maker] += count
+        people, agents = self._by_day(counts)
         first = self._index_of(min(self._moments.values(), default=self._now))
         return FactActivity(
             days=tuple(
@@ -111,12 +115,13 @@ class _TrendReader:
                 for at, day in enumerate(self._days)
                 if at >= first
             ),
-            writers=self._writers(changes),
+            writers=self._writers(counts),
             notes=shallow_notes(self._workspace, self._trail),
         )
 
     def trends(self) -> FactTrends:
         changes = self._changes()
+        counts = self._counts(changes)
         stays = self._stays()
         ended, living = self._curated_lives(stays.values())
         half_life = figures.half_life(ended, living)
@@ -125,8 +130,8 @@ class _TrendReader:
         kinds = self._counted(current, lambda stay: stay.kind)
         changed, untouched = self._sections()
         return FactTrends(
-            days=self._fact_days(changes, by_source),
-            writers=self._writers(changes),
+            days=self._fact_days(changes, counts, by_source),
+            writers=self._writers(counts),
             kinds=tuple(
                 TrendKind(kind, days[-1], tuple(days))
                 for kind, days in sorted(kinds.items(), key=lambda item: (-item[1][-1], item[0]))
@@ -146,11 +151,14 @@ class _TrendReader:
     # Days and writers.
 
     def _fact_days(
-        self, changes: Sequence[FactChange], by_source: Mapping[Source, Sequence[int]]
+        self,
+        changes: Sequence[FactChange],
+        counts: Mapping[tuple[int, Maker], int],
+        by_source: Mapping[Source, Sequence[int]],
     ) -> tuple[FactDay, ...]:
         none = [0] * len(self._days)
         kinds = Counter((self._index(change), change.kind) for change in changes)
-        people, agents = self._makers(changes)
+        people, agents = self._by_day(counts)
         contradicted = Counter(
             self._index_of(self._moments[mark.begun])
             for mark in self._trail.pair_marks()
@@ -172,27 +180,27 @@ class _TrendReader:
             for at, day in enumerate(self._days)
         )
 
-    def _makers(self, changes: Sequence[FactChange]) -> tuple[Counter[int], Counter[int]]:
+    def _counts(self, changes: Iterable[FactChange]) -> Counter[tuple[int, Maker]]:
+        return Counter((self._index(each), Maker(each.actor, each.author)) for each in changes)
+
+    def _by_day(self, counts: Mapping[tuple[int, Maker], int]) -> tuple[Counter[int], Counter[int]]:
+        """The changes of people and of agents on each day."""
         people, agents = Counter[int](), Counter[int]()
-        for change in changes:
-            is_agent = self._workspace.is_agent(change.actor)
-            (agents if is_agent else people)[self._index(change)] += 1
+        for (day, maker), count in counts.items():
+            (agents if self._workspace.is_agent(maker.actor) else people)[day] += count
         return people, agents
 
-    def _writers(self, changes: Sequence[FactChange]) -> tuple[TrendWriter, ...]:
+    def _writers(self, counts: Mapping[tuple[int, Maker], int]) -> tuple[TrendWriter, ...]:
         names: dict[tuple[str, bool], str] = {}
         days: dict[tuple[str, bool], list[int]] = defaultdict(lambda: [0] * len(self._days))
-        for change in changes:
-            name, is_agent = (
-                change.actor or change.author,
-                self._workspace.is_agent(change.actor),
-            )
-            writer = fold_actor(name), is_agent
+        for (day, maker), count in counts.items():
+            name = maker.actor or maker.author
+            writer = fold_actor(name), self._workspace.is_agent(maker.actor)
             names.setdefault(writer, name)
-            days[writer][self._index(change)] += 1
+            days[writer][day] += count
         writers = [
-            TrendWriter(names[writer], writer[1], sum(counts), tuple(counts))
-            for writer, counts in days.items()
+            TrendWriter(names[writer], writer[1], sum(each), tuple(each))
+            for writer, each in days.items()
         ]
         return tuple(sorted(writers, key=lambda writer: (-writer.count, writer.name)))
 

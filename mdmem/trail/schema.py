@@ -283,6 +283,20 @@ SELECT_CLOSINGS = (
     f" WHERE {CLOSING_MARKS_CONDITION} OR kind = '{MarkKind.PROMOTED}' ORDER BY begun, number"
 )
 """The ends of occurrences that are still there; a promoted line counts as the curated fact."""
+_COUNTS_AS_CHANGED = f"fact IS NOT NULL AND fate IS NOT '{Fate.JOINED}'"
+SELECT_CHANGE_STATES = f"""
+SELECT number, id, author FROM commits WHERE number > :after AND number <= :upto
+UNION ALL
+SELECT begun, 'begun', group_concat(number) FROM occurrences
+WHERE number > :row AND begun > :after AND begun <= :upto AND {_COUNTS_AS_CHANGED} GROUP BY begun
+UNION ALL
+SELECT ended, 'ended', group_concat(number || fate || last_start || '-' || ifnull(successor, ''))
+FROM occurrences WHERE ended > :after AND ended <= :upto AND {_COUNTS_AS_CHANGED} GROUP BY ended
+UNION ALL
+SELECT begun, 'marked', group_concat(number || '-' || occurrence || '-' || ifnull(other, ''))
+FROM marks WHERE begun > :after AND begun <= :upto AND {CLOSING_MARKS_CONDITION} AND EXISTS (
+    SELECT 1 FROM occurrences WHERE occurrences.number = occurrence AND {_COUNTS_AS_CHANGED})
+GROUP BY begun"""
 SELECT_LIVE_SECTIONS = "SELECT lineage, path, section FROM revisions WHERE ended IS NULL"
 SELECT_SECTIONS_WITH_FACTS = (
     "SELECT DISTINCT path, section FROM occurrences WHERE ended IS NULL AND fact IS NOT NULL"

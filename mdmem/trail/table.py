@@ -53,6 +53,7 @@ from mdmem.trail.schema import (
     OLDEST_MARK_FIRST,
     PAIR_MARKS_CONDITION,
     SELECT_BEGINNING_WITH,
+    SELECT_CHANGE_STATES,
     SELECT_CITING,
     SELECT_CLOSINGS,
     SELECT_COMMITS,
@@ -543,6 +544,19 @@ class Trail:
         """The occurrences that commits after `after` and up to `upto` ended, in this order."""
         statement = f"{SELECT_OCCURRENCES} WHERE ended > ? AND ended <= ? ORDER BY ended, number"
         return self._store.all(parse_occurrence, statement, after, upto)
+
+    def change_states(self, after: int, upto: int) -> dict[int, tuple[SqlRow, ...]]:
+        """A value for each commit after `after` and up to `upto`, that tells what it changed.
+
+        While it is equal, so are the facts that the commit added, replaced and removed.
+        """
+        states: dict[int, tuple[SqlRow, ...]] = {}
+        row = last_row(self._store, "occurrences", "added", after)
+        for number, *state in self._store.rows(
+            SELECT_CHANGE_STATES, after=after, upto=upto, row=row
+        ):
+            states[number] = (*states.get(number, ()), tuple(state))
+        return states
 
     def ended_groups(self, after: int, upto: int) -> tuple[tuple[int, tuple[Occurrence, ...]], ...]:
         """The commits whose ends changed after commit `after`, with all that they ended."""
