@@ -170,12 +170,11 @@ def changed_revisions(
     }
     ended = {row.number for row in old.values()}
     begun = []
+    is_first = number == 1  # nothing comes before it; it often has most of memory
     for part in sections.new:
-        before = (
-            previous.get(part.position)
-            or (part.text and trail.last_revision(change.path, part.section, part.nth))
-            or None
-        )
+        before = previous.get(part.position)
+        if before is None and part.text and not is_first:
+            before = trail.last_revision(change.path, part.section, part.nth)
         if (
             before
             and before.number in ended
