@@ -531,12 +531,23 @@ from mdmem.warm import server
 for name in server._LOADED:
     import_module(name)
 loaded = {*sys.modules}
-import mdmem.__main__
 def tell():
-    print("late:", *sorted({*sys.modules} - loaded - {"mdmem.__main__"}), flush=True)
+    print("late:", *sorted({*sys.modules} - loaded), flush=True)
 
-mdmem.__main__.run(tell)
+import_module("mdmem.__main__").run(tell)
 """
+
+
+def test_the_server_has_the_analyzers_of_a_search():
+    code = """
+from mdmem.search import languages, terms
+terms.fill_tables()
+languages.TextAnalyzerBuilder = terms.TextAnalyzerBuilder = None
+print(*terms.query_terms("where is the boat").words, languages.text_language(["le"], "english"))
+"""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "boat english\n"
 
 
 @pytest.mark.parametrize(

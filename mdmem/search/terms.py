@@ -181,6 +181,12 @@ def stemmed(words: Iterable[str], language: str = ENGLISH) -> str:
     return " ".join(map(_stems(language).__getitem__, words))
 
 
+def fill_tables() -> None:
+    """Make the tables and analyzers that a first search makes, before a process forks."""
+    text_language(("any",), ENGLISH)
+    query_terms("any")
+
+
 def query_terms(
     query: str, spoken: Sequence[str] = (ENGLISH,), few_stop_words: bool = False
 ) -> Terms:

@@ -28,7 +28,7 @@ from mdmem.warm.launcher import FORWARDED, GO, LENGTH_BYTES, READY, STATUS_BYTES
 _IDLE_SECONDS, _LOOK_SECONDS, _REQUEST_SECONDS = 600.0, 10.0, 1.0
 _LOADED = (
     *("difflib", "random", "shutil", "sqlite3", "subprocess", "tempfile", "tomllib", "zoneinfo"),
-    *("mdmem.agenthooks", "mdmem.githooks.hooks", "mdmem.mergedriver"),
+    *("mdmem.__main__", "mdmem.agenthooks", "mdmem.githooks.hooks", "mdmem.mergedriver"),
     *("mdmem.catchup.changed_files", "mdmem.catchup.trail_update", "mdmem.changes.apply"),
     *("mdmem.changes.repeats", "mdmem.cli", "mdmem.cli.hosting", "mdmem.cli.deciding"),
     *("mdmem.cli.maintenance", "mdmem.cli.reading"),
@@ -71,6 +71,7 @@ def main() -> None:
         for name in _LOADED:
             import_module(name)
         _compile_patterns()
+        import_module("mdmem.search.terms").fill_tables()
         server = _Server(path, lock, listener, served)
     except BaseException:
         os.unlink(path)
