@@ -553,6 +553,25 @@ def test_what_was_typed_stays_after_a_failure(tab: Tab) -> None:
     stays(tab, tab.form("nothing"), status=400)
 
 
+def test_a_memory_that_cannot_be_opened_says_why(tab: Tab) -> None:
+    replaced = tab.find(f"/fact/{tab.fact('printer')}", r"^Replace")
+    tab.at.write("mdmem.toml", "language =\n")
+    for path in ("/", "/days", "/review", "/search?q=tea"):
+        answer = tab.get(path)
+        assert answer.status == 400
+        assert "mdmem.toml: Invalid value" in answer.text
+        assert "Correct the file" in answer.text
+    for button, text in ((tab.form("log"), "the ferry sank"), (replaced, "Epson")):
+        answer = tab.send(button, text=text)
+        assert answer.status == 400
+        assert "mdmem.toml: Invalid value" in answer.text
+        (again,) = [each for each in buttons(answer.text) if each.name in ("Log", "Replace")]
+        assert again.fields["text"] == text
+    (tab.at.root / "mdmem.toml").unlink()
+    assert tab.get("/").status == 200
+    assert tab.press(again) == "Replaced by: Epson"
+
+
 # The line, addresses, and what others wrote.
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
@@ -15,7 +16,7 @@ from starlette.routing import Route
 
 from mdmem.errors import MdmemError, UsageProblem, as_failure, json_line, outcome_of
 from mdmem.page import doing, rendering
-from mdmem.page.pages import Page, Reader, View, error_page, frame_of
+from mdmem.page.pages import Frame, Page, Reader, View, error_page, frame_of
 from mdmem.page.views import (
     context,
     fact,
@@ -45,7 +46,7 @@ ROUTES: Mapping[str, View] = {
     "/commit/{commit:path}": timeline.commit,
 }
 _JSON = "application/json"
-_BUG = 500
+_FAILED, _BUG = 400, 500
 
 
 def build_app(reader: Reader) -> Starlette:
@@ -110,7 +111,11 @@ def _sent(reader: Reader, request: Request, fields: dict[str, str]) -> Response:
 def _response(reader: Reader, request: Request, page: Page) -> Response:
     if wants_json(request):
         return Response(json_line(page.data), page.status, media_type=_JSON)
-    frame = frame_of(reader, request.query_params.get("done"))
+    frame = outcome_of(lambda: frame_of(reader, request.query_params.get("done")))
+    if isinstance(frame, Exception):
+        if page.status < _FAILED:
+            raise frame
+        frame = Frame(name="mdmem", now=datetime.now(UTC))  # a failure is told even without memory
     html = rendering.html(reader, page, frame)
     return HTMLResponse(html.encode(errors="replace"), page.status)
 

@@ -74,7 +74,8 @@ def refused_page(
     reader: Reader, problem: MdmemError, status: int, verb: str, fields: Fields
 ) -> Page:
     fact = FactId(fields.get("fact", ""))
-    current = reader.memory.successors((fact,)).get(fact, fact) if fact else ""
+    is_replaced = fact and is_stale(verb, problem)
+    current = reader.memory.successors((fact,)).get(fact, fact) if is_replaced else fact
     titles = {409: "It has changed since", 500: "This is a bug in mdmem"}
     title = None if isinstance(problem, RefusedChange) else titles.get(status)
     return _ask_again(

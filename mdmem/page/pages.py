@@ -187,12 +187,17 @@ _MOST_FILES = 12
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The frame of a page. `waiting` is the number of things waiting for the reader."""
+    """The frame of a page.
+
+    `waiting` is the number of things waiting for the reader, `now` the time from which the page
+    tells moments.
+    """
 
     name: str
-    waiting: int
-    files: tuple[FileRow, ...]
-    done: Done | None
+    now: datetime
+    waiting: int = 0
+    files: tuple[FileRow, ...] = ()
+    done: Done | None = None
 
 
 def frame_of(reader: Reader, done: str | None = None) -> Frame:
@@ -202,6 +207,7 @@ def frame_of(reader: Reader, done: str | None = None) -> Frame:
     listed = memory.files(ListFiles(limit=_MOST_FILES, without_logs=True, first=curated))
     return Frame(
         name=memory.workspace.root.name,
+        now=reader.now(),
         waiting=len(memory.conflicts().conflicts) + len(memory.proposals.standing().numbered.items),
         files=listed.files,
         done=reader.done.pop(done, None) if done else None,

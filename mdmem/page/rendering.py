@@ -36,7 +36,7 @@ _WEEK = timedelta(days=6)
 
 def html(reader: Reader, page: Page, frame: Frame) -> str:
     template = _environment(reader.links.is_served).get_template(f"{page.template}.html")
-    now = reader.now()
+    now = frame.now
     return template.render(
         {
             **page.values,
