@@ -37,7 +37,7 @@ def test_its_values_newest_first(memory: Memory) -> None:
     values = text.partition(" Values ")[2]
     assert re.findall(r"works at (\w+) (?:since )?10", values) == EMPLOYERS[::-1]
     assert "10 Jan – 10 Feb superseded" in values
-    assert "mdmem purge" not in text
+    assert "--purge" not in text
     assert "<form" not in main(answer)
 
 
@@ -99,8 +99,14 @@ def test_forms(memory: Memory) -> None:
         assert set(re.findall(r'name="(\w+)"', form)) == fields | hidden.keys()
         assert f"{verb.capitalize()}</button>" in form
     assert ">in the yard (until 2026-05-30)</textarea>" in page
-    assert f"mdmem purge {fact}" in page
+    assert f"mdmem forget {fact} --purge" in page
     assert page.count('class="filled"') == 1
+
+
+def test_what_is_past_is_purged_by_its_text(memory: Memory) -> None:
+    past = fact_of(memory, EMPLOYERS[0])
+    page = main(read(memory, f"/fact/{past}", token="secret"))
+    assert ">mdmem forget &#34;ITS TEXT&#34; --purge<" in page
 
 
 class TestWhereItWasSaid:
