@@ -524,6 +524,20 @@ class TestProposals:
             (STATED, "dream/2026-03-06")
         ]
 
+    @pytest.mark.parametrize(
+        ("text", "why"),
+        [
+            ("I no longer work for Stripe", "it may correct: employer: Stripe"),
+            ("the tram no longer goes to Stripes", "nothing similar is in memory"),
+        ],
+    )
+    def test_a_correction_names_the_attribute_that_it_may_correct(
+        self, at: Desk, text: str, why: str
+    ):
+        digested(at, Said(text))
+        change = only(dream(at))
+        assert (change.op, change.applied, change.why) == (ADD, False, why)
+
     def test_a_night_proposes_nothing_twice(self, at: Desk):
         digested(at, Said("plays the cello in a trio on Tuesdays"))
         dream(at)

@@ -38,7 +38,7 @@ SAID_ONCE, FORGETS_NOTHING, OF_A_TEXT = (
     "it asks for work on a text, whose words may be another's",
 )
 """Why an entry is left, as far as the rules can tell."""
-_WORD = late.pattern(r"\w{3,}")
+_WORD, _ANY_WORD = late.pattern(r"\w{3,}"), late.pattern(r"\w+")
 
 
 def judge(
@@ -239,10 +239,9 @@ class _Judge:
             return self._update(candidate, old, why, is_sure=False)
         addition = self._add_new(candidate)
         if addition.op is DreamOp.ADD and self._corrects_unknown(candidate):
-            named = "; ".join(" ".join(fact.text.split()) for fact in alike[:_MOST_NAMED])
-            why = (
-                f"it may correct: {named}" if named else "memory has nothing that it could correct"
-            )
+            named = (alike or self._attributes_named(candidate))[:_MOST_NAMED]
+            facts = "; ".join(" ".join(fact.text.split()) for fact in named)
+            why = f"it may correct: {facts}" if facts else "nothing similar is in memory"
             return replace(addition, is_sure=False, why=why)
         return addition
 
@@ -347,6 +346,18 @@ class _Judge:
         is_clear = len(ranked) > 1 and ranked[0][0] - ranked[1][0] >= _AHEAD
         return [fact for _, fact in (ranked[:1] if is_clear else ranked)]
 
+    def _attributes_named(self, candidate: DreamCandidate) -> list[CuratedFact]:
+        """The facts about the user whose values are among the words of an entry."""
+        said = f" {_in_words(candidate.text)} "
+        return [
+            fact
+            for fact in self._facts
+            if fact is not None
+            and fact.key is not None
+            and attribute_named(fact.key) is not None
+            and f" {_in_words(fact.value)} " in said
+        ]
+
     def _corrects_unknown(self, candidate: DreamCandidate) -> bool:
         sentence = Sentence.of(candidate.text)
         is_cued = CORRECTS.search(sentence.outside_quotations, sentence.pieces) is not None
@@ -394,6 +405,10 @@ def subject_to_forget(text: str) -> str | None:
     """The words behind a request to forget something, or None."""
     match = FORGET_REQUEST.match(text)
     return match["subject"].rstrip(" .!") or None if match else None
+
+
+def _in_words(text: str) -> str:
+    return " ".join(_ANY_WORD.findall(normalise(text)))
 
 
 def _folded_value(text: str) -> str:
