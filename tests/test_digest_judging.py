@@ -252,6 +252,21 @@ class TestLimits:
         )
         assert (len(result.entries), result.repeated, result.surplus) == (40, 30, 0)
 
+    @pytest.mark.parametrize(
+        ("before", "now"),
+        [
+            ("I prefer tea over coffee.", "I prefer coffee over tea."),
+            ("We decided to test before the deploy.", "We decided to test after the deploy."),
+        ],
+    )
+    def test_the_opposite_is_no_repetition(
+        self, at: Desk, transcript: Transcript, before: str, now: str
+    ):
+        digest(at, transcript(before))
+        later = START + timedelta(hours=3)
+        result = digest(at, transcript(now, session="6b2f0000", start=later))
+        assert (texts(result), result.repeated) == ([now], 0)
+
     @pytest.mark.parametrize("dry_run", [False, True])
     def test_of_a_day(self, at: Desk, transcript: Transcript, dry_run: bool):
         paths = [

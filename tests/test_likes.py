@@ -384,9 +384,14 @@ def test_a_night_tells_corrections_from_look_alikes(
         ("the shop opens on Sundays", "the shop doesn't open on Sundays"),
         ("die Sicherung dauert neun Stunden", "die Sicherung dauert zwei Stunden"),
         ("备份需要九小时", "备份需要两小时"),
+        ("the backup runs before the deploy", "the backup runs after the deploy"),
+        ("invoices go to Anna", "invoices come from Anna"),
+        ("die Sicherung läuft vor dem Deployment", "die Sicherung läuft nach dem Deployment"),
+        ("Anna is allergic to nuts", "Anna's son is allergic to nuts"),
+        ("I prefer tea over coffee", "I prefer coffee over tea"),
     ],
 )
-def test_other_measures_are_other_words(left: str, right: str):
+def test_other_measures_opposites_and_orders_are_other_words(left: str, right: str):
     assert not resemble(left, right)
 
 
@@ -396,6 +401,8 @@ def test_other_measures_are_other_words(left: str, right: str):
         ("the backup needs nine hours", "By the way, the backup needs 9 hours."),
         ("the CI server is called Puffin", "Our CI server is called Puffin, just so you know."),
         ("releases go out on Thursdays", "Actually, releases really go out on Thursdays"),
+        ("two pills each morning", "each morning two pills"),
+        ("it's the port of the billing service", "It's the port of billing services"),
     ],
 )
 def test_openers_and_hedges_are_no_content(left: str, right: str):

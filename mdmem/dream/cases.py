@@ -38,7 +38,7 @@ SAID_ONCE, FORGETS_NOTHING, OF_A_TEXT = (
     "it asks for work on a text, whose words may be another's",
 )
 """Why an entry is left, as far as the rules can tell."""
-_WORD, _ANY_WORD = late.pattern(r"\w{3,}"), late.pattern(r"\w+")
+_WORD = late.pattern(r"\w+")
 
 
 def judge(
@@ -203,7 +203,7 @@ class _Judge:
             return True
         for text in dict.fromkeys((candidate.text, line)):
             alike = (self._facts[self._numbers[number]] for number in self._statements.find(text))
-            if any(fact is not None and _has_same_order(text, fact.text) for fact in alike):
+            if any(fact is not None for fact in alike):
                 return True
         return False
 
@@ -408,7 +408,7 @@ def subject_to_forget(text: str) -> str | None:
 
 
 def _in_words(text: str) -> str:
-    return " ".join(_ANY_WORD.findall(normalise(text)))
+    return " ".join(_WORD.findall(normalise(text)))
 
 
 def _folded_value(text: str) -> str:
@@ -431,10 +431,3 @@ def _as_curated(suggestion: Suggestion, candidate: DreamCandidate, path: FilePat
         said=candidate.said,
         is_changeable=True,
     )
-
-
-def _has_same_order(left: str, right: str) -> bool:
-    """Word order counts: tea over coffee is not coffee over tea."""
-    a, b = ([word.casefold() for word in _WORD.findall(text)] for text in (left, right))
-    shared = {word for word in a if a.count(word) == b.count(word) == 1}
-    return [word for word in a if word in shared] == [word for word in b if word in shared]

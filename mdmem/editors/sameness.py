@@ -1,7 +1,8 @@
 """Statements that say the same: nearly the same words, and the same measures and names.
 
-Words that open a statement, and hedges, are no content. Numbers (nine is 9), units, days and
-months, and negations are: statements that differ in one of them say different things.
+Words that open a statement, and hedges, are no content. Numbers (nine is 9), units, days, months,
+negations, opposites (before, after), the owner of something and the order of words are: statements
+that differ in one of them say different things.
 """
 
 from __future__ import annotations
@@ -49,6 +50,11 @@ _MEASURES = frozenset(
     for name in ("UNITS", "WEEKDAYS", "MONTHS")
     for word in words_of(name)
 )
+_OPPOSITES = [frozenset(map(fold, pair.split("/"))) for pair in words_of("OPPOSITES")]
+_HAS_OPPOSITE = frozenset().union(*_OPPOSITES)
+_OWNER = late.pattern(r"\b(?!(?:It|That|He|She|Who|What|There|Here|Let)['’])[A-Z][\w-]*['’]s\b")
+_ORDERED = late.pattern(r"\w{3,}")
+_FEWEST_TURNED = 4
 _UNSPACED_MEASURE = late.pattern("(?:星期|周|[0-9]|[一二三四五六七八九十百千两])+")
 _RESEMBLANCE = 0.8
 """Minimum likeness of two statements that say the same."""
@@ -76,21 +82,28 @@ def resemble(left: str, right: str) -> bool:
         have_same_marks(left, right)
         and _may_be_alike(a, b)
         and likeness(_bare(left), _bare(right)) >= _RESEMBLANCE
+        and _have_same_order(left, right)
     )
 
 
 def have_same_marks(left: str, right: str) -> bool:
-    """True for two statements with the same measures and names, both or neither of which negate."""
-    return _profile(left).marks == _profile(right).marks
+    """True for two statements with the same measures and names, both or neither of which negate,
+    and without opposites.
+    """
+    a, b = _profile(left), _profile(right)
+    return a.marks == b.marks and not _are_opposed(a, b)
 
 
 @dataclass(frozen=True, slots=True)
 class _Profile:
-    """`marks` (measures, names, negation) are equal in statements that say the same; `shared`,
-    `changed`, `total` are weights of words, by stem where another statement has them.
+    """`marks` (measures, names, negation) are equal in statements that say the same.
+
+    `opposites` are the words that have an opposite. `shared`, `changed`, `total` are weights of
+    words, by stem where another statement has them.
     """
 
     marks: tuple[frozenset[str], frozenset[str], bool]
+    opposites: frozenset[str]
     shared: Mapping[str, float]
     changed: Mapping[str, float]
     total: float
@@ -109,6 +122,7 @@ def _profile(statement: str) -> _Profile:
     total = fsum(word.weight_changed for word in words)
     return _Profile(
         marks=(_measures(statement, words), names, _is_negated(statement)),
+        opposites=_HAS_OPPOSITE.intersection(map(fold, _WORD.findall(_bare(statement)))),
         shared=dict(shared),
         changed=dict(changed),
         total=total,
@@ -155,12 +169,30 @@ class StatementIndex:
             other, other_profile = self._statements[number]
             if (
                 _may_be_alike(profile, other_profile)
+                and not _are_opposed(profile, other_profile)
                 and likeness(bare, _bare(other)) >= _RESEMBLANCE
+                and _have_same_order(statement, other)
             ):
                 yield number
 
     def holds_like(self, statement: str) -> bool:
         return next(self.find(statement), None) is not None
+
+
+def _are_opposed(a: _Profile, b: _Profile) -> bool:
+    of_a, of_b = a.opposites - b.opposites, b.opposites - a.opposites
+    return any(pair & of_a and pair & of_b for pair in _OPPOSITES)
+
+
+def _have_same_order(left: str, right: str) -> bool:
+    """Tea over coffee is not coffee over tea; two parts of a longer statement may change places."""
+    a, b = ([fold(word) for word in _ORDERED.findall(_bare(text))] for text in (left, right))
+    shared = {word for word in a if a.count(word) == b.count(word) == 1}
+    a, b = ([word for word in words if word in shared] for words in (a, b))
+    while a and a[0] == b[0]:
+        del a[0], b[0]
+    turned = a.index(b[0]) if a else 0
+    return not a or (len(a) >= _FEWEST_TURNED and a[turned:] + a[:turned] == b)
 
 
 def _is_negated(statement: str) -> bool:
@@ -191,6 +223,7 @@ def _measures(statement: str, words: Iterable[ContentWord]) -> frozenset[str]:
             measures.add(_NUMERALS[text])
         elif text.removesuffix("s") in _MEASURES:
             measures.add(text.removesuffix("s"))
+    measures.update(_OWNER.findall(_bare(statement)))
     if not statement.isascii():
         measures.update(_UNSPACED_MEASURE.findall(statement))
     return frozenset(measures)

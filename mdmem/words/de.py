@@ -178,6 +178,7 @@ POSSESSIVES = r"(?:mein|unser)e?\b"
 SPEAKERS = r"ich bin (?!nicht\b)|(?:ich|wir)\b"
 OF_ANOTHER = ()
 HEDGES = "eigentlich übrigens einfach ziemlich wohl vielleicht tatsächlich bitte halt eben mal"
+OPPOSITES = "vor/nach über/unter mehr/weniger erste/letzte links/rechts"
 UNITS = "sekunden minuten stunde stunden tag tage woche wochen monat monate jahr jahre prozent"
 TENS = "zehn zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig hundert"
 # From zero on.

@@ -1017,6 +1017,11 @@ HEDGES = """
 actually just really basically honestly maybe perhaps also please simply quite rather pretty
 somewhat probably apparently btw fyi
 """
+# Of two statements that say the same, none has the opposite of a word of the other.
+OPPOSITES = """
+before/after above/below over/under to/from more/less more/fewer first/last left/right
+inside/outside
+"""
 # It begins a statement about somebody else.
 OF_ANOTHER = (
     rf"(?:my|our) (?:\w+ )?(?:{'|'.join(PEOPLE.split())})\b",

@@ -122,6 +122,7 @@ POSSESSIVES = r"(?:mis?|nuestr[oa]s?)\b"
 SPEAKERS = r"(?:yo )?(?:soy|estoy) |(?:yo|nosotr[oa]s)\b"
 OF_ANOTHER = ()
 HEDGES = "realmente simplemente quizás quizá bastante"
+OPPOSITES = "antes/después sobre/bajo más/menos primero/último izquierda/derecha"
 UNITS = "segundos minutos hora horas día días semana semanas mes meses año años"
 TENS = "diez veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa cien"
 # From zero on.

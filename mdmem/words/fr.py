@@ -149,6 +149,7 @@ POSSESSIVES = r"(?:mon|ma|mes|notre|nos)\b"
 SPEAKERS = r"(?:je\b|nous\b|j')"
 OF_ANOTHER = ()
 HEDGES = "vraiment juste plutôt assez peut-être simplement"
+OPPOSITES = "avant/après sur/sous plus/moins premier/dernier gauche/droite"
 UNITS = "seconde secondes minute minutes heure heures jour jours semaine semaines mois an ans"
 TENS = "dix vingt trente quarante cinquante soixante septante huitante nonante cent"
 # From zero on.

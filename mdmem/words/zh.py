@@ -95,6 +95,7 @@ POSSESSIVES = r"(?:我们?的|咱们?的)"
 SPEAKERS = r"我们?"
 OF_ANOTHER = ()
 HEDGES = ""
+OPPOSITES = ""
 UNITS = "秒 分钟 小时 天 周 个月 年"
 TENS = ""
 # From zero on.
