@@ -64,11 +64,26 @@ def plain(text: str) -> str:
 
 def typed(text: str) -> str:
     """`text` with fields and verbs as typed on the command line, for a door without one."""
+    return translate(text, option, command)
 
-    def command(name: str, fields: Sequence[str]) -> str:
-        return " ".join(("mdmem", name, *map(flag, fields)))
 
-    def flag(name: str) -> str:
-        return f"--{name.replace('_', '-')}"
+def command(name: str, fields: Sequence[str] = ()) -> str:
+    return " ".join(("mdmem", name, *map(option, fields)))
 
-    return translate(text, flag, command)
+
+def option(name: str) -> str:
+    """The option of a field that messages name; the command line has a table of all of them."""
+    return _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+
+
+# options that are not named like their fields
+_OPTIONS = {
+    "all_files": "--all",
+    "days": "--day",
+    "entry": "--from",
+    "everything": "--all",
+    "limit": "-n",
+    "replacement": "--with",
+    "tags": "--tag",
+    "workspace": "-C DIR",
+}

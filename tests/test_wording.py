@@ -12,7 +12,7 @@ from mdmem.cli.commands import COMMANDS
 from mdmem.cli.messages import command_line, flag, in_flags
 from mdmem.cli.parameter_table import TABLE
 from mdmem.errors import UsageProblem, report
-from mdmem.wording import field, plain, verb
+from mdmem.wording import field, plain, typed, verb
 
 _DOORS = ("cli", "mcp", "page", "show")
 _SCRIPTS = ("folder/hook_files.py", "folder/installed.py", "schedule.py")
@@ -106,6 +106,13 @@ def test_each_verb_that_is_named_is_a_command():
         assert all(flag(each).startswith("-") for each in fields)
 
 
+def test_doors_without_a_command_line_name_the_same_flags():
+    fields = {name for name, *_ in named("field")}
+    named_fields = fields.union(*(set(each) for _, *each in named("verb")))
+    texts = {field(name) for name in named_fields} | {verb(*each) for each in named("verb")}
+    assert {text: typed(text) for text in texts} == {text: in_flags(text) for text in texts}
+
+
 def test_a_field_has_one_flag_in_all_commands():
     flags: dict[str, set[str]] = {}
     for rows in TABLE.values():
@@ -116,7 +123,7 @@ def test_a_field_has_one_flag_in_all_commands():
 
 
 @pytest.mark.parametrize(
-    ("text", "bare", "typed"),
+    ("text", "bare", "on_the_command_line"),
     [
         ("nothing is named", "nothing is named", "nothing is named"),
         (f"{field('limit')} is 0", "limit is 0", "-n is 0"),
@@ -143,9 +150,11 @@ def test_a_field_has_one_flag_in_all_commands():
         ),
     ],
 )
-def test_what_a_message_says_plainly_and_on_the_command_line(text: str, bare: str, typed: str):
+def test_what_a_message_says_plainly_and_on_the_command_line(
+    text: str, bare: str, on_the_command_line: str
+):
     assert plain(text) == bare
-    assert in_flags(text) == typed
+    assert in_flags(text) == typed(text) == on_the_command_line
     assert str(UsageProblem(text)) == bare
 
 

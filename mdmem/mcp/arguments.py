@@ -34,7 +34,9 @@ def in_arguments(text: str) -> str:
 
 
 def _argument(field: str) -> str:
-    return _ARGUMENTS.get(field, field) if field in _FIELDS else f"{_option(field)} (command line)"
+    if field in _FIELDS:
+        return _ARGUMENTS.get(field, field)
+    return f"{wording.option(field)} (command line)"
 
 
 def _call(verb: str, fields: Sequence[str] = ()) -> str:
@@ -42,17 +44,11 @@ def _call(verb: str, fields: Sequence[str] = ()) -> str:
         return " with ".join(
             (_TOOLS[verb], *([", ".join(map(_argument, fields))] if fields else []))
         )
-    return " ".join(("mdmem", verb, *map(_option, fields)))
-
-
-def _option(field: str) -> str:
-    return f"--{_OPTIONS.get(field, field.replace('_', '-'))}"
+    return wording.command(verb, fields)
 
 
 # fields that are arguments; others are shown as options of the command line
 _FIELDS = frozenset(_ARGUMENTS).union(*(tool.arguments for tool in TOOLS.values()))
-# command-line options that are not named like their fields
-_OPTIONS = {"everything": "all", "tags": "tag", "replacement": "with"}
 
 
 # argument names that models use, with the right ones for hints

@@ -5,7 +5,7 @@ The texts are those of the SDK's reference, else code and message.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import unquote
 
@@ -244,11 +244,7 @@ def failure_text(command: Command | None, failure: Mapping[str, Any]) -> str:
 
 def in_commands(text: str) -> str:
     """A message of the core with verbs as typed on the command line."""
-    return wording.translate(text, lambda field: _FIELDS.get(field, field), _typed)
-
-
-def _typed(verb: str, fields: Sequence[str]) -> str:
-    return " ".join(("mdmem", verb, *(f"--{field.replace('_', '-')}" for field in fields)))
+    return wording.translate(text, lambda field: _FIELDS.get(field, field), wording.command)
 
 
 def _without_secrets(text: str) -> str:
