@@ -389,8 +389,11 @@ def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
 
 
 def existing_folder(named: str | Path) -> Path:
-    """The full path of a folder. Raises WorkspaceProblem (`no-workspace`: it does not exist)."""
+    """The full path of a folder. Raises WorkspaceProblem (`no-workspace`: there is none)."""
     folder = Path(named).resolve()
+    if folder.exists() and not folder.is_dir():
+        message = f"{named} is not a folder"
+        raise WorkspaceProblem("no-workspace", message, "Name the folder that it is in.")
     if not folder.is_dir():
         message = f"{named} does not exist"
         raise WorkspaceProblem("no-workspace", message, f"{wording.verb('init')} {named}")
