@@ -37,6 +37,8 @@ KEPT_ANYWHERE = tuple(
     (WordedPattern.of(words, patterns), kind)
     for words, patterns, kind in rows_of("KEPT_ANYWHERE")  # the first that matches decides
 )
+_ASKED = KEPT_ANYWHERE[0][0]
+"""Requests to remember something."""
 _KEPT_CLAUSES = tuple((any_pattern((row[0],)), row[1]) for row in rows_of("KEPT_CLAUSES"))
 TOOL_DECISION, CORRECTS = worded_of("TOOL_DECISIONS"), worded_of("CORRECTIONS")
 _PASSING = pattern_of("PASSING")
@@ -106,7 +108,11 @@ def find_cue(
         name = match[1].casefold()
         return Cue(_MARK_KINDS.get(name, name), "mark", states_plainly(sentence, match.start()))
     if match := CORRECTS.search(text, sentence.pieces):
-        return Cue(CORRECTION, CORRECTION, states_plainly(sentence, match.start(), begins=False))
+        asked = _ASKED.search(text, sentence.pieces)
+        is_plain = states_plainly(sentence, match.start(), begins=False) or (
+            asked is not None and states_plainly(sentence, asked.start())
+        )
+        return Cue(CORRECTION, CORRECTION, is_plain)
     kept = [
         Cue(kind, kind, states_plainly(sentence, match.start()))
         for pattern, kind in KEPT_ANYWHERE
