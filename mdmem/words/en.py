@@ -767,15 +767,19 @@ _WRITTEN = (
     r"channel|slides?|deck|presentation|signature|application|listing|caption|leaflet|brochure|"
     r"poster|postcard|slack|teams|twitter|linkedin|instagram|customers?|clients?|users?|guests?"
 )
+_INVENTED = (
+    r"demos?|examples?|samples?|mock\w*|dummy|placeholders?|personas?|characters?|game|role-?play|"
+    r"scenarios?|test (?:account|data|profile|user)s?"
+)
 # Labels of one's own within a line. Above a text they may announce another's.
 INLINE_LABELS = (
     r"(?:notes?|todos?|important|fyi|btw|p\.?s|update|correction|edit|yes|no)",
     r"(?:ok(?:ay)?|also|(?:ok(?:ay)? |so )?decided|heads[ -]up)",
     r"(?:one (?:more )?thing(?: [\w ]{1,30})?|good news|quick (?:update|note|one|thing))",
     r"(?:for|re|regarding|about|concerning) (?!(?-i:[A-Z][a-z]))(?!your\b)"
-    rf"(?![^:\n]*\b(?:{_WRITTEN})\b)[^:\n]{{1,60}}",
+    rf"(?![^:\n]*\b(?:{_WRITTEN}|{_INVENTED})\b)[^:\n]{{1,60}}",
     r"(?:no, )?that(?:'s| is| was) (?:wrong|not right|not correct|not true|incorrect)",
-    rf"in (?:the|this|our|my) (?![^:\n]*(?:{_WRITTEN}|\w\.\w))[^:\n,]{{1,30}}",
+    rf"in (?:the|this|our|my) (?![^:\n]*(?:{_WRITTEN}|{_INVENTED}|\w\.\w))[^:\n,]{{1,30}}",
 )
 # Conditions, examples and wishes: no statement of what holds.
 NOT_PLAIN = (
