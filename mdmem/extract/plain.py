@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from mdmem.extract.sentences import (
     FENCE,
+    FIRST_PERSON,
     OPENERS,
     OWN,
     QUOTED,
@@ -49,6 +50,7 @@ _GREETINGS = late.pattern(rf"(?i)\W*(?:{alternatives('GREETINGS')})")
 _LABELS = alternatives("LABELS")
 _LABEL = late.pattern(rf"(?i)\W*(?:{_LABELS})\W*$")
 _INLINE_LABEL = late.pattern(rf"(?i)\W*(?:{_LABELS}|{alternatives('INLINE_LABELS')})\W*$")
+_TOPIC = late.pattern(rf"(?i)\W*(?:{alternatives('TOPIC_LABELS')})\W*$")
 _SIGN_OFF = late.pattern(rf"(?i)^\W*(?:{alternatives('SIGN_OFFS')})\b[^.\n]{{0,40}}$")
 _PERSON = r"(?-i:[A-Z])[\w'-]+"
 _ADDRESSING = late.pattern(
@@ -237,10 +239,19 @@ def _is_of_text(line: str) -> bool:
 
 
 def _is_label(text: str) -> bool:
-    texts = (text.strip(), without_openers(text).strip())
-    if _TEXT_WORK.search(text):
-        return False
-    return any(each and _INLINE_LABEL.match(each) for each in texts)
+    return not _TEXT_WORK.search(text) and (_is_own_label(text) or _names_topic(text))
+
+
+def _is_own_label(text: str) -> bool:
+    return any(map(_INLINE_LABEL.match, _with_and_without_openers(text)))
+
+
+def _names_topic(text: str) -> bool:
+    return any(map(_TOPIC.match, _with_and_without_openers(text)))
+
+
+def _with_and_without_openers(text: str) -> Iterator[str]:
+    return filter(None, (text.strip(), without_openers(text).strip()))
 
 
 def _is_clean(text: str) -> bool:
@@ -385,5 +396,19 @@ def _quotes(sentence: Sentence) -> bool:
 def is_announced(text: str, start: int) -> bool:
     """True if words before a character announce another's words, or an example: `Translate: …`."""
     before = text[:start]
-    labels = [before[: match.start()] for match in _ANNOUNCING.finditer(before)]
+    labels = _labels(before)
     return _INSTANCE.search(before) is not None or not all(_leads_on(each, ":") for each in labels)
+
+
+def is_on_a_topic(text: str, start: int) -> bool:
+    """True if a label before a character names a topic, and not one of the user's own."""
+    return any(
+        _names_topic(label)
+        and not _is_own_label(label)
+        and FIRST_PERSON.isdisjoint(label.casefold().split())
+        for label in _labels(text[:start])
+    )
+
+
+def _labels(before: str) -> list[str]:
+    return [before[: match.start()] for match in _ANNOUNCING.finditer(before)]

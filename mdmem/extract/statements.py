@@ -13,6 +13,7 @@ from mdmem.extract.plain import (
     STATES_ANYWHERE,
     clause_starts,
     is_announced,
+    is_on_a_topic,
     states_plainly,
 )
 from mdmem.extract.sentences import (
@@ -78,6 +79,8 @@ def stated_attribute(sentence: Sentence, tools: bool = False) -> StatedAttribute
         if REPORTED.search(text, sentence.pieces):
             return None
         if _NOT_SO_BEFORE.search(text, 0, match.start()) or is_announced(text, match.start()):
+            return None
+        if is_on_a_topic(text, match.start()):
             return None
         named = (match.groupdict().get("key") or "").casefold()
         return StatedAttribute(

@@ -776,9 +776,13 @@ INLINE_LABELS = (
     r"(?:notes?|todos?|important|fyi|btw|p\.?s|update|correction|edit|yes|no)",
     r"(?:ok(?:ay)?|also|(?:ok(?:ay)? |so )?decided|heads[ -]up)",
     r"(?:one (?:more )?thing(?: [\w ]{1,30})?|good news|quick (?:update|note|one|thing))",
+    r"(?:no, )?that(?:'s| is| was) (?:wrong|not right|not correct|not true|incorrect)",
+    r"for (?:clarity|completeness|context|info(?:rmation)?|reference)",
+)
+# Labels that name a topic. An attribute of the user behind one may be another's.
+TOPIC_LABELS = (
     r"(?:for|re|regarding|about|concerning) (?!(?-i:[A-Z][a-z]))(?!your\b)"
     rf"(?![^:\n]*\b(?:{_WRITTEN}|{_INVENTED})\b)[^:\n]{{1,60}}",
-    r"(?:no, )?that(?:'s| is| was) (?:wrong|not right|not correct|not true|incorrect)",
     rf"in (?:the|this|our|my) (?![^:\n]*(?:{_WRITTEN}|{_INVENTED}|\w\.\w))[^:\n,]{{1,30}}",
 )
 # Conditions, examples and wishes: no statement of what holds.
