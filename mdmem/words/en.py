@@ -793,6 +793,8 @@ NOT_PLAIN = (
     r"\b(?:e\.g\.|for example|for instance|such as|let's say)",
     r"\b(?:wish|hope)\b[^.!?]*\b(?:you|he|she|they|him|her|them|everyone|[A-Z]\w+)\b",
     r"\b(?:he|she|they) (?:says?|thinks?|feels?|prefers?|wants?|claims?)\b",
+    r"\((?:not really|kidding)\)|\b(?:jk|just kidding)\W*$|"
+    r"\bin (?:the|this|that|my) (?:game|movie|novel|story)\W*$",
 )
 # They make another's text of what follows their sentence.
 TAINTS = (
