@@ -376,8 +376,9 @@ def _limit_notices(
         yield (
             f"Not removed from {number_of(remote_refs, 'remote-tracking ref')} of"
             f" {number_of(len(remotes), 'remote')}: what was pushed or fetched is still there and"
-            " on the server. Push the new history by force, have the server drop the old one, then"
-            " fetch with --prune."
+            f" on the server. To purge it there too: {verb('sync', 'purge')}. The server may keep"
+            " the old history until it cleans up; branches that are not memory's have to be pushed"
+            " by force."
         )
     if rewrite.signatures:
         yield (

@@ -112,7 +112,7 @@ def proposals(
     ] = None,
     as_json: Json = False,
 ) -> Answer:
-    """List what is proposed, numbered, or show one proposal.
+    """List what is proposed, numbered, or show one by its ID.
 
     Competing values (two values of one key, two changes of one fact) share one number, and the
     newest comes first. Control and invisible characters are shown as code points.

@@ -171,11 +171,11 @@ def check_locks(inspection: Inspection) -> Iterator[Finding]:
     for lock in sorted(inspection.workspace.state.glob("*lock")):
         if files.is_locked(lock):
             holder = locks.holder(lock)
-            who = f": {holder.process}, which has run for {_age(holder.seconds)}" if holder else ""
+            who = f"process {holder.process}, for {_age(holder.seconds)}" if holder else "a process"
             yield Finding(
                 check="locks",
                 level=Level.NOTE,
-                message=f"{lock.name} of mdmem is held by another process{who}",
+                message=f"mdmem is at work: {who} ({lock.name})",
             )
 
 

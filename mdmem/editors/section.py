@@ -122,7 +122,7 @@ def _require_unchanged(document: Document, section: Section, change: EditSection
 def _section_changed(etag: str, text: str) -> SectionProblem:
     return SectionProblem(
         "section-changed",
-        "the section has changed since it was read",
+        "the section has changed since it was read, or this etag was never its own",
         f"Read it again ({verb('show')}) before you edit it.",
         etag=etag,
         text=text,

@@ -15,7 +15,7 @@ from mdmem.folder import layout
 from mdmem.folder.layout import is_markdown
 from mdmem.folder.machine import host_name, make_user_key, user_key
 from mdmem.model import CommitId, FilePath
-from mdmem.model.proposals import KEPT_DAYS, MOST_PROPOSALS
+from mdmem.model.proposals import KEPT_DAYS, MOST_PROPOSALS, is_number
 from mdmem.model.reads import UnreadableProposal, Waiting
 from mdmem.model.rules import RESERVED_ACTORS
 from mdmem.repo import Repository, branch_commits
@@ -375,7 +375,9 @@ def find_proposal(workspace: Workspace, named: str) -> ProposalRef:
         )
     raise ProposalProblem(
         "proposal-not-found",
-        f"no proposal {named[:80]!r}",
+        f"{named} is a number of the list, not an id"
+        if is_number(named)
+        else f"no proposal {named[:80]!r}",
         f"To list open proposals, with their ids at the end: {verb('proposals')}",
     )
 

@@ -389,7 +389,7 @@ def _model_json(status: ModelStatus) -> dict[str, Any]:
 
 def _index_state(status: WorkspaceStatus) -> str:
     if not status.entries and not status.current:
-        return "not built yet (the next search builds it)"
+        return "not built yet (it is built in the background, or by the next search)"
     return (
         f"{number_of(status.entries, 'entry', 'entries')},"
         f" {'up to date' if status.current else 'behind (the next search updates it)'}"
