@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import session_files
+from commandline import MadeOnce
 from conftest import World
 from workspaces import NOW, Desk, code_of
 
@@ -74,25 +75,39 @@ class Project:
 
 
 @pytest.fixture
-def project(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+def project(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_once: MadeOnce
+) -> Iterator[Project]:
     monkeypatch.delenv("MDMEM_ADOPT")
     monkeypatch.setenv("MDMEM_NOW", NOW)
+    made = Project(world, tmp_path / "src" / "app", tmp_path / "app-fix", monkeypatch)
+    made_once("a project with two work trees", lambda: make(made))
+    name_tree(made)
+    with chdir(made.root):
+        yield made
+
+
+def make(project: Project) -> None:
+    world = project.world
     for name, value in (("user.name", "Ada"), ("user.email", "ada@example.org")):
         world.git(world.home, "config", "--global", name, value)
     world.git(world.home, "config", "--global", "init.defaultBranch", "main")
-    root = tmp_path / "src" / "app"
-    (root / "lib").mkdir(parents=True)
-    (root / "lib" / "app.py").write_text("print(1)\n")
-    made = Project(world, root, tmp_path / "app-fix", monkeypatch)
-    made.git("init", "-q")
-    made.git("add", ".")
-    made.git("commit", "-qm", "code")
-    made.git("branch", "feature")
-    made.git("worktree", "add", "-qb", "fix", made.tree)
-    made.settings.parent.mkdir(parents=True)
-    made.settings.write_text(SETTINGS)
-    with chdir(root):
-        yield made
+    (project.root / "lib").mkdir(parents=True)
+    (project.root / "lib" / "app.py").write_text("print(1)\n")
+    project.git("init", "-q")
+    project.git("add", ".")
+    project.git("commit", "-qm", "code")
+    project.git("branch", "feature")
+    project.git("worktree", "add", "-qb", "fix", project.tree)
+    project.settings.parent.mkdir(parents=True)
+    project.settings.write_text(SETTINGS)
+
+
+def name_tree(project: Project) -> None:
+    """Have repository and work tree, which may be copied, name each other's folder."""
+    own = project.root / ".git" / "worktrees" / project.tree.name
+    (own / "gitdir").write_text(f"{project.tree}/.git\n")
+    (project.tree / ".git").write_text(f"gitdir: {own}\n")
 
 
 def stored_files(project: Project) -> set[Path]:
