@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from commandline import MadeOnce
 from conftest import World
 from workspaces import Desk, desk
 
@@ -29,9 +30,16 @@ Mdmem-Cites: {fact} claude/5a1e-2#7
 
 
 @pytest.fixture
-def diary(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+def diary(
+    world: World, repository: Path, monkeypatch: pytest.MonkeyPatch, made_once: MadeOnce
+) -> Desk:
     """A memory in which something was said on four days, by a person and two agents in sessions."""
-    at = desk(world, repository)
+    made_once("a diary", lambda: say(desk(world, repository), monkeypatch))
+    monkeypatch.setenv("MDMEM_NOW", "2026-03-04T09:00:00+00:00")
+    return Desk(world, repository)
+
+
+def say(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MDMEM_NOW", "2026-03-01T09:00:00+00:00")
     at.apply(
         Log("first walrus", kind="fact", options=WriteOptions(actor="agent/main", session="one"))
@@ -49,7 +57,6 @@ def diary(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> De
     )
     monkeypatch.setenv("MDMEM_NOW", "2026-03-04T09:00:00+00:00")
     at.apply(Log("fourth walrus"))
-    return at
 
 
 def texts(at: Desk, **wanted: object) -> list[str]:
