@@ -388,6 +388,10 @@ def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
     return found
 
 
+def _to_create(named: str | Path) -> str:
+    return f"To create a workspace there: {wording.verb('init')} {named}"
+
+
 def existing_folder(named: str | Path) -> Path:
     """The full path of a folder. Raises WorkspaceProblem (`no-workspace`: there is none)."""
     folder = Path(named).resolve()
@@ -396,14 +400,14 @@ def existing_folder(named: str | Path) -> Path:
         raise WorkspaceProblem("no-workspace", message, "Name the folder that it is in.")
     if not folder.is_dir():
         message = f"{named} does not exist"
-        raise WorkspaceProblem("no-workspace", message, f"{wording.verb('init')} {named}")
+        raise WorkspaceProblem("no-workspace", message, _to_create(named))
     return folder
 
 
 def no_workspace(named: str | None = None) -> WorkspaceProblem:
     if named is not None:
         message = f"{named} is not a workspace, nor is a folder above it"
-        return WorkspaceProblem("no-workspace", message, f"{wording.verb('init')} {named}")
+        return WorkspaceProblem("no-workspace", message, _to_create(named))
     return WorkspaceProblem(
         "no-workspace",
         "no workspace in this folder or above",
@@ -479,7 +483,7 @@ def _require_workspace(named: Path) -> Path:
         raise WorkspaceProblem(
             "no-workspace",
             f"{named} is not a workspace: it has neither MEMORY.md nor mdmem.toml",
-            f"{wording.verb('init')} {named}",
+            _to_create(named),
         )
     return folder
 

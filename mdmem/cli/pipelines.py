@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from mdmem.cli.options import Client, Json
 
 
+_NOTHING_WRITTEN = "a dry run: nothing was written"
+
+
 def sessions(
     call: Call,
     reference: Annotated[
@@ -125,7 +128,7 @@ def digest(
     return Answer(
         pipelines.digest_json(result),
         pipelines.digest_text(result),
-        ("a dry run: nothing was written",) if dry_run else (),
+        (_NOTHING_WRITTEN,) if dry_run else (),
         status=1 if result.failed else 0,
     )
 
@@ -169,7 +172,7 @@ def dream(
     return Answer(
         pipelines.dream_json(result),
         pipelines.dream_text(result),
-        tuple(map(in_flags, pipelines.dream_notes(result))),
+        (*map(in_flags, pipelines.dream_notes(result)), *((_NOTHING_WRITTEN,) if dry_run else ())),
         status=0 if result.outcome in ("", *PASSING) else 1,
     )
 

@@ -54,7 +54,7 @@ def list_sessions(workspace: Workspace, request: ShowSessions) -> SessionList:
         )
     settings, environment = workspace.settings, workspace.environment
     if not settings.sessions:
-        hints = ("No transcript source configured.", settings_hint(environment))
+        hints = ("no transcript source configured", settings_hint(environment))
         return SessionList((), folders=tuple(_folders(workspace)), notes=hints)
     listing = _Listing(workspace, request)
     sessions = listing.newest_first()
