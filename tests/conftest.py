@@ -131,10 +131,9 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that have a world, which are those that start git, and the cases that a test
-    marked `every` has beside those of the suite. A whole run begins with what takes long: no worker
-    is left with it at the end.
+    marked `every` has beside those of the suite.
     """
     cases = Counter[str]()
     for item in items:
@@ -145,8 +144,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if cases[test] % mark.args[0]:
                 item.add_marker("slow")
             cases[test] += 1
-    if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
-        items.sort(key=lambda item: item.get_closest_marker("costly") is None)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
