@@ -68,7 +68,8 @@ def context(
     """Print the block of memory for an agent's prompt.
 
     At the start of a session: who the user is, curated memory, open tasks, today and yesterday. For
-    a prompt: what memory knows about it, or nothing if it knows nothing.
+    a prompt: what memory knows about it, or nothing if too few of its words match (mdmem search
+    finds more).
     """
     text = None if prompt is None else read_argument(" ".join(prompt))
     request = BuildContext(

@@ -304,9 +304,9 @@ def forget(
 ) -> Answer:
     """Remove a fact from its file.
 
-    History keeps it. Daily-log lines that state it are kept, but count as forgotten; with --file,
-    only the copy in FILE is removed. With --purge it is also removed from all history, and cannot
-    be restored.
+    History keeps it. Daily-log lines that state it are kept, but count as forgotten, unless it has
+    no key and only one or two words; with --file, only the copy in FILE is removed. With --purge it
+    is also removed from all history, and cannot be restored.
     """
     if yes and not purge:
         raise UsageProblem("--yes needs --purge")
