@@ -60,7 +60,7 @@ def entries(at: Desk) -> Counter[tuple[str, str]]:
     )
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [4, pytest.param(200, marks=pytest.mark.slow)])
 def test_nothing_is_lost_and_nothing_doubled(at: Desk, tmp_path: Path, kills: int):
     sessions = tmp_path / "sessions"
     write_sessions(sessions)

@@ -79,7 +79,7 @@ def is_killed(at: Desk, steps: int) -> bool:
     return done.returncode != 0
 
 
-@pytest.mark.parametrize("between", [10, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("between", [7, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_night(morning: Desk, between: int):
     digested(
         morning,

@@ -77,7 +77,7 @@ def _by_hand(at: Desk) -> None:
     at.write("MEMORY.md", at.read("MEMORY.md") + "\n## New\n\n- by hand\n")
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(2)
 @pytest.mark.parametrize("change", REPEATABLE.values(), ids=REPEATABLE)
 @pytest.mark.parametrize(
     "between",
@@ -151,7 +151,7 @@ def test_what_was_never_there_or_stands_in_the_newest_commit_is_not_forgotten_al
     refused(at, FORGOTTEN, "fact-not-found")
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(2)
 @pytest.mark.parametrize("change", REPEATABLE.values(), ids=REPEATABLE)
 @pytest.mark.parametrize(
     "options",
