@@ -1,4 +1,4 @@
-"""What each command and each record of a write does: the tables of the tests that try them all.
+"""The commands and the records of writes, for tests that cover all of them.
 
 `ROWS` and `RECORDS` are those of `test_write_policy`, `test_own_view` and `test_pool_leaks`, the
 others those of `test_edits`, `test_durability` and `test_cli_writes`.

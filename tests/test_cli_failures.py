@@ -994,7 +994,7 @@ def test_only_a_verb_that_creates_is_told_to_create(shell: Shell):
         (("blame", "notes.md"), "notes.md has no history: it is not a memory file"),
         (("blame", "nothing.md"), "no file 'nothing.md'"),
         (("show", "nothing.md"), "no file 'nothing.md'"),
-        (("blame", "zzzz"), "no section or fact 'zzzz'"),
+        (("blame", "zzzz"), "no section, key or fact 'zzzz'"),
         (("show", "Only", "--nth", "0"), "--nth must be 1: only one section is called 'Only'"),
         (("blame", "Only", "--nth", "2"), "--nth must be 1: only one section is called 'Only'"),
         *(

@@ -206,8 +206,7 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
                 return other
             if not isinstance(problem, SectionProblem) or request.nth is not None:
                 raise
-            message = f"no section or fact {word[:80]!r}"
-            problem = SectionProblem(problem.code, message, problem.hint, **problem.details)
+            problem = lookup.without_namesake(problem, word, file)
             raise lookup.with_suggestions(
                 workspace,
                 lookup.with_similar_facts(

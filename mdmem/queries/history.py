@@ -181,8 +181,8 @@ def _no_such_past(
             if is_telling
             else f"To find words: {verb('search')} QUERY; to list sections: {verb('outline')}"
         )
-    message = f"no section, key or fact {word[:80]!r}{f' in {path}' if path else ''}"
-    return SectionProblem(problem.code, message, hint, **problem.details)
+    problem = SectionProblem(problem.code, problem.message, hint, **problem.details)
+    return lookup.without_namesake(problem, word, path)
 
 
 # Sections.
@@ -345,9 +345,9 @@ def _change_view(
     text, text_before = revision.text if revision else "", before.text if before else ""
     stating = statement_of(commit)
     removed, added = _changed_lines(text_before, text)
-    told = _entries_of(removed), _entries_of(added)
-    if told[0] == told[1]:
-        told = _entries_of(removed, item_text), _entries_of(added, item_text)
+    went, came = _entries_of(removed), _entries_of(added)
+    if went == came:  # only labels differ
+        went, came = _entries_of(removed, item_text), _entries_of(added, item_text)
     notes = line_notes(stating, added)
     note = min(
         notes, key=lambda each: each.provenance.confidence, default=parse_message(commit.message)
@@ -365,8 +365,8 @@ def _change_view(
         before=text_before,
         path=location.path,
         section=location.section,
-        added=told[1],
-        removed=told[0],
+        added=came,
+        removed=went,
         claimed_by=note.claimed_by,
         proposed_by=note.proposed_by,
         cites=tuple(dict.fromkeys(line_cites(stating, added))),

@@ -112,6 +112,12 @@ def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathPr
     return PathProblem("file-not-found", f"no file {path!r}", hint, near=near)
 
 
+def without_namesake(problem: SectionProblem, word: str, path: FilePath | None) -> SectionProblem:
+    """`section-not-found` for a word that could have named a key or a fact, too."""
+    message = f"no section, key or fact {word[:80]!r}{f' in {path}' if path else ''}"
+    return SectionProblem(problem.code, message, problem.hint, **problem.details)
+
+
 def with_suggestions(
     workspace: Workspace,
     problem: SectionProblem,

@@ -91,14 +91,12 @@ def show_named(workspace: Workspace, request: Show, say: Say) -> SectionView | D
             layout.parse_path(word.strip())
         with catchup.fresh_trail(workspace, say) as trail:
             path = _path(workspace, request.file) if request.file is not None else None
-            problem = SectionProblem(
-                problem.code,
-                f"no section, key or fact {word[:80]!r}{f' in {path}' if path else ''}",
-                problem.hint,
-                **problem.details,
-            )
             problem = lookup.with_similar_facts(
-                trail, problem, word, lambda fact: f"{verb('show')} {fact}", path
+                trail,
+                lookup.without_namesake(problem, word, path),
+                word,
+                lambda fact: f"{verb('show')} {fact}",
+                path,
             )
         raise _with_suggestions(workspace, problem, request) from problem
     return view if day is None else replace(view, also=(OtherReading("day", day.isoformat()),))

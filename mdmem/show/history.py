@@ -113,9 +113,8 @@ def _lines_by_day(changes: Sequence[FactChange], colour: bool) -> Iterator[str]:
 def _change_lines(change: FactChange, colour: bool) -> Iterator[str]:
     before = f"{_words(change.replaced.text)}  ->  " if change.replaced else ""
     yield one_line(
-        f"  {change.time:%H:%M}  {_change_name(change):<{_KIND_WIDTH}}  {before}"
-        f"{_words(change.text)} "
-        f" [{change.fact}]"
+        f"  {change.time:%H:%M}  {_change_name(change):<{_KIND_WIDTH}}"
+        f"  {before}{_words(change.text)}  [{change.fact}]"
     )
     yield dim(
         one_line(f"{_MARGIN}{attribution(change)}  {location(change.path, change.section)}"),
