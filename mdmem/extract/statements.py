@@ -38,10 +38,9 @@ KEPT_ANYWHERE = tuple(
     (WordedPattern.of(words, patterns), kind)
     for words, patterns, kind in rows_of("KEPT_ANYWHERE")  # the first that matches decides
 )
-_ASKED = KEPT_ANYWHERE[0][0]
-"""Requests to remember something."""
 _KEPT_CLAUSES = tuple((any_pattern((row[0],)), row[1]) for row in rows_of("KEPT_CLAUSES"))
 TOOL_DECISION, CORRECTS = worded_of("TOOL_DECISIONS"), worded_of("CORRECTIONS")
+_KEEP_REQUEST = worded_of("KEEP_REQUESTS")
 _PASSING = pattern_of("PASSING")
 _LESSON, _STATUS = pattern_of("LESSONS"), pattern_of("STATUSES")
 _ROWS = rows_of("ATTRIBUTES")
@@ -111,7 +110,7 @@ def find_cue(
         name = match[1].casefold()
         return Cue(_MARK_KINDS.get(name, name), "mark", states_plainly(sentence, match.start()))
     if match := CORRECTS.search(text, sentence.pieces):
-        asked = _ASKED.search(text, sentence.pieces)
+        asked = _KEEP_REQUEST.search(text, sentence.pieces)
         is_plain = states_plainly(sentence, match.start(), begins=False) or (
             asked is not None and states_plainly(sentence, asked.start())
         )

@@ -187,27 +187,27 @@ ANSWERS = (
 # Words before some patterns: one of them, in lower case and without what an apostrophe cuts off,
 # is in every text that one of the patterns matches. It saves most searches.
 
+# Requests to remember something.
+KEEP_REQUESTS = (
+    "remember note mind forget future next record now today on know fyi heads reference context",
+    (
+        r"^(?:please )?(?:use|answer|reply|respond|write|call|speak|keep|format|run|put|"
+        r"name|log|skip|"
+        r"avoid|stop|start)\b[^.!?:\"]*\bfrom now on\b",
+        r"\b(?:please |pls )?remember (?:that|this|to|:|my|our|i|we)",
+        r"\b(?:please )?(?:note|keep in mind|bear in mind|make a note|take note)(?: that|"
+        r":| of)",
+        r"\b(?:don't|do not|never) forget\b",
+        r"\bfor (?:the future|future reference|next time|the record)\b",
+        r"\b(?:so you know|fyi)\b(?=\W+\w)",
+        r"^heads[ -]up\b|^for (?:reference|context)\b",
+        r"\bfrom (?:now|today|tomorrow|this point|here) on\b|\bas of (?:now|today)\b",
+        r"^\W*the (?:[\w'-]+ ){1,4}?(?:is|are) (?=[^.!?,:]*(?-i:[A-Z0-9]))[^.!?,:]{1,40} now\b",
+    ),
+)
 # The first that matches decides the kind.
 KEPT_ANYWHERE = (
-    (
-        "remember note mind forget future next record now today on know fyi heads reference "
-        "context",
-        (
-            r"^(?:please )?(?:use|answer|reply|respond|write|call|speak|keep|format|run|put|"
-            r"name|log|skip|"
-            r"avoid|stop|start)\b[^.!?:\"]*\bfrom now on\b",
-            r"\b(?:please |pls )?remember (?:that|this|to|:|my|our|i|we)",
-            r"\b(?:please )?(?:note|keep in mind|bear in mind|make a note|take note)(?: that|"
-            r":| of)",
-            r"\b(?:don't|do not|never) forget\b",
-            r"\bfor (?:the future|future reference|next time|the record)\b",
-            r"\b(?:so you know|fyi)\b(?=\W+\w)",
-            r"^heads[ -]up\b|^for (?:reference|context)\b",
-            r"\bfrom (?:now|today|tomorrow|this point|here) on\b|\bas of (?:now|today)\b",
-            r"^\W*the (?:[\w'-]+ ){1,4}?(?:is|are) (?=[^.!?,:]*(?-i:[A-Z0-9]))[^.!?,:]{1,40} now\b",
-        ),
-        "fact",
-    ),
+    (*KEEP_REQUESTS, "fact"),
     (
         """
         decided agreed chosen chose settled opted picked made going go switched let
