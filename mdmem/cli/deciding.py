@@ -148,7 +148,8 @@ def accept(
     Select items by number, or by proposal ID: the parts you name, or all that are up to date. If
     several proposals compete for one item, 1 is the newest and 1b the next; accepting one marks the
     others as superseded. A part is outdated if its target has changed. If the list showed it as
-    outdated, its number accepts it; otherwise, or if it removes something, add --anyway.
+    outdated, its number accepts it; otherwise, and if it removes something, name it (by number or
+    part) and add --anyway.
     """
     memory = open_memory(call)
     words, edits = items or [], edit or []
