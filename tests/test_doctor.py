@@ -130,6 +130,11 @@ def test_nobody_is_known(desk: Desk):
     assert only_finding(desk, "identity").level is Level.ERROR
     desk.write("mdmem.toml", 'author = "Ada <ada@example.org>"\n')
     assert findings_of(desk, "identity") == []
+    workspace = desk.workspace
+    desk.write("mdmem.toml", 'author = "Ada <ada@example.org>"\nx = "not closed\n')
+    findings = doctor.examine(workspace, partial(index.index_as_is, workspace), lambda _: 0)
+    (finding,) = (each for each in findings if each.check == "identity")
+    assert finding.level is Level.NOTE
 
 
 REPOSITORY = {

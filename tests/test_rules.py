@@ -58,6 +58,7 @@ REFUSED: list[tuple[Callable[..., Any], Mapping[str, Any], str]] = [
         "name a section, or give preamble",
     ),
     (EditSection.of, {"section": "A", "replace": "x"}, "replace and replacement go together"),
+    (EditSection.of, {"section": "A", "replacement": "x"}, "replace and replacement go together"),
     (
         EditSection.of,
         {"section": "A", "body": "x", "replacement": "x"},

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mdmem.doctor.inspection import DAY_SECONDS, Finding, Inspection, Level
-from mdmem.errors import RepositoryProblem, SyncProblem
+from mdmem.errors import RepositoryProblem, SyncProblem, WorkspaceProblem
 from mdmem.folder import config, files, hook_files
+from mdmem.folder.config import Settings
 from mdmem.merge import setup as merge_setup
 from mdmem.merge.setup import MergeSetup
 from mdmem.model import SETTINGS_NAME
@@ -49,9 +50,7 @@ def check_settings(inspection: Inspection) -> Iterator[Finding]:
         inspection.workspace.root,
         config.user_settings_path(inspection.workspace.environment),
     )
-    settings, problems = config.load_usable(
-        root, inspection.repository.root, inspection.workspace.environment
-    )
+    settings, problems = _usable_settings(inspection)
     for problem in problems:
         yield Finding(
             check="settings", level=Level.ERROR, message=problem.message, hint=problem.hint
@@ -83,7 +82,20 @@ def check_settings(inspection: Inspection) -> Iterator[Finding]:
         )
 
 
+def _usable_settings(inspection: Inspection) -> tuple[Settings, Sequence[WorkspaceProblem]]:
+    workspace = inspection.workspace
+    return config.load_usable(workspace.root, inspection.repository.root, workspace.environment)
+
+
 def check_identity(inspection: Inspection) -> Iterator[Finding]:
+    settings, problems = _usable_settings(inspection)
+    if problems and not (settings.author or inspection.repository.identity_known()):
+        yield Finding(
+            check="identity",
+            level=Level.NOTE,
+            message="not checked: the settings, which may name an author, cannot be used",
+        )
+        return
     identity = inspection.workspace.identity()
     yield Finding(
         check="identity",

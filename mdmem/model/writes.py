@@ -150,16 +150,16 @@ class EditSection:
             Action.DELETE: "" if delete else None,
         }
         actions = [action for action, text in texts.items() if text is not None]
+        if (replace is None) is not (replacement is None):
+            raise UsageProblem(
+                f"{wording.field('replace')} and {wording.field('replacement')} go together"
+            )
         if len(actions) != 1:
             raise UsageProblem(
                 f"give exactly one of {', '.join(wording.field(action) for action in Action)}"
             )
         if (section is None) is not preamble:
             raise UsageProblem(f"name a section, or give {wording.field('preamble')}")
-        if (replace is None) is not (replacement is None):
-            raise UsageProblem(
-                f"{wording.field('replace')} and {wording.field('replacement')} go together"
-            )
         return cls(
             section=section,
             action=actions[0],
