@@ -1,7 +1,9 @@
 """The workspaces that the user has adopted on this machine: no other one is served to agents.
 
 The list is a file in the user's own state folder. Nothing in a repository, or in git's folder of
-one, is evidence, since both may come from somebody else.
+one, is evidence by itself, since both may come from somebody else: the id in git's folder has to be
+the one in the list, and the folder at the same place or of the same inode. So a workspace that was
+moved stays adopted, and neither a copy of it nor another repository at its path is.
 """
 
 from __future__ import annotations
@@ -14,14 +16,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mdmem.errors import StorageProblem, WorkspaceProblem
+from mdmem import state
+from mdmem.errors import MdmemError, StorageProblem, WorkspaceProblem
 from mdmem.folder import config, files, layout
 from mdmem.repo import Repository, discovery
 from mdmem.startup.records import asdict, dataclass
 from mdmem.wording import verb
 
-LIST_NAME = "adopted.json"
-_LOCK_NAME = "adopted.lock"
+LIST_NAME = "workspaces.json"
+_OLD_LIST_NAME = "adopted.json"
+"""The list of older versions, without ids: it is taken over while there is no other."""
+_LOCK_NAME = "workspaces.lock"
+_ID_NAME = "mdmem-id"
+"""The file in git's common folder with the id of all workspaces in the repository."""
+_ID_BYTES = 16
 _LOCK_SECONDS = 10.0
 _REMINDED_NAME = "reminded"
 """The file with the last day on which the user was told of memories of theirs."""
@@ -34,12 +42,13 @@ _MEMORY = (*layout.WORKSPACE_MARKS, *layout.PROFILE_NAMES, "memory")
 class Adoption:
     """A workspace in the list.
 
-    - `common_dir`, `device`, `inode`: git's common folder, the same for all work trees; a copy or a
-      restored backup is another folder.
+    - `id`: that of the repository; empty in an entry of an older version until its folder is used.
+    - `common_dir`, `device`, `inode`: git's common folder, the same for all work trees.
     - `path`: the workspace's path in the work tree, as `Repository.prefix`.
     - `root`: the work tree in which it was adopted.
     """
 
+    id: str
     common_dir: str
     device: int
     inode: int
@@ -51,6 +60,7 @@ class Adoption:
         common_dir = os.path.realpath(repository.common_dir)
         status = Path(common_dir).stat()
         return cls(
+            id=_read_id(repository),
             common_dir=common_dir,
             device=status.st_dev,
             inode=status.st_ino,
@@ -58,13 +68,36 @@ class Adoption:
             root=os.path.realpath(repository.root),
         )
 
-    def is_same_workspace(self, other: Adoption) -> bool:
-        return (self.common_dir, self.device, self.inode, self.path) == (
-            other.common_dir,
-            other.device,
-            other.inode,
-            other.path,
-        )
+    def is_same_workspace(self, here: Adoption) -> bool:
+        """True if this entry is for the workspace that is found here."""
+        is_inode = (self.device, self.inode) == (here.device, here.inode)
+        is_path = self.common_dir == here.common_dir
+        is_place = is_inode or is_path if self.id else is_inode and is_path
+        return is_place and self.path == here.path and self.id in ("", here.id)
+
+
+def _read_id(repository: Repository) -> str:
+    """The id in git's folder; empty without one."""
+    with suppress(MdmemError, OSError, ValueError):
+        data = files.read(_id_path(repository), _ID_BYTES * 2) or b""
+        return bytes.fromhex(data.decode()).hex() if len(data) == _ID_BYTES * 2 else ""
+    return ""
+
+
+def _id_path(repository: Repository) -> Path:
+    return Path(os.path.realpath(repository.common_dir), _ID_NAME)
+
+
+def _make_id(repository: Repository) -> str:
+    """The id in git's folder, made if there is none. Raises OSError."""
+    path = _id_path(repository)
+    if not (found := _read_id(repository)):
+        found, new = os.urandom(_ID_BYTES).hex(), path.with_name(files.temporary_name())
+        files.write_durably(new, found.encode())
+        state.share(new, repository)
+        new.replace(path)
+        files.sync(path.parent)
+    return found
 
 
 def is_adopted(repository: Repository, environment: Mapping[str, str]) -> bool:
@@ -87,16 +120,37 @@ def _without_links(glob: Path) -> str:
 
 
 def _is_listed(repository: Repository, environment: Mapping[str, str]) -> bool:
-    path = _list_path(environment)
-    entries = _parse(path, files.read(path)) if path else ()
+    entries = _entries(environment)
     if not entries:
         return False
     here = Adoption.of(repository)
     same = [entry for entry in entries if entry.is_same_workspace(here)]
     # anybody's `.git` may point to a repository, which names its own work trees
-    return any(here.root == entry.root for entry in same) or bool(
+    is_listed = any(here.root == entry.root for entry in same) or bool(
         same and Path(here.root) in discovery.work_trees(Path(here.common_dir))
     )
+    if is_listed and not any(_is_at(entry, here) for entry in same):
+        with suppress(StorageProblem):  # it counts as it is
+            _renew(repository, environment)
+    return is_listed
+
+
+def _is_at(entry: Adoption, here: Adoption) -> bool:
+    places = ((each.common_dir, each.device, each.inode) for each in (entry, here))
+    return bool(entry.id) and len(set(places)) == 1
+
+
+def _renew(repository: Repository, environment: Mapping[str, str]) -> None:
+    """Write where a listed workspace is now, and the id of one that an older version listed."""
+    if awaits_id(repository, environment):
+        state.keep(repository, environment)
+    adopt(repository, environment)
+
+
+def awaits_id(repository: Repository, environment: Mapping[str, str]) -> bool:
+    """True if an older version listed a workspace, which has not been used since."""
+    here = Adoption.of(repository)
+    return any(not entry.id and entry.is_same_workspace(here) for entry in _entries(environment))
 
 
 def require_adopted(repository: Repository, environment: Mapping[str, str]) -> None:
@@ -176,12 +230,18 @@ def require_writable(environment: Mapping[str, str]) -> None:
 
 def adopt(repository: Repository, environment: Mapping[str, str]) -> None:
     """Put a workspace into the list. Raises StorageProblem (the list is not writable, or full)."""
-    new = Adoption.of(repository)
 
     def with_new(entries: Sequence[Adoption]) -> Sequence[Adoption]:
-        return (*(each for each in entries if _key(each) != _key(new)), new)
+        _make_id(repository)
+        new = Adoption.of(repository)
+        return (*(each for each in entries if not _is_replaced(each, new)), new)
 
     _change(environment, with_new)
+
+
+def _is_replaced(entry: Adoption, new: Adoption) -> bool:
+    is_path = (entry.common_dir, entry.path) == (new.common_dir, new.path)
+    return is_path or entry.is_same_workspace(new)
 
 
 def leave(repository: Repository, environment: Mapping[str, str]) -> bool:
@@ -190,15 +250,11 @@ def leave(repository: Repository, environment: Mapping[str, str]) -> bool:
     left: list[Adoption] = []
 
     def without(entries: Sequence[Adoption]) -> Sequence[Adoption]:
-        left[:] = [each for each in entries if _key(each) == _key(here)]
-        return tuple(each for each in entries if _key(each) != _key(here))
+        left[:] = [each for each in entries if _is_replaced(each, here)]
+        return tuple(each for each in entries if not _is_replaced(each, here))
 
     _change(environment, without)
     return bool(left)
-
-
-def _key(entry: Adoption) -> tuple[str, str]:
-    return entry.common_dir, entry.path
 
 
 def _change(
@@ -212,12 +268,13 @@ def _change(
         files.make_folders(path.parent)
         with files.lock(path.with_name(_LOCK_NAME), _LOCK_SECONDS):
             before = files.read(path)
-            entries = _parse(path, before)
+            entries = _entries(environment)
             if (changed := change(entries)) != entries:
                 _write(path, _text(changed), before)
     except OSError as problem:
         hint = "To adopt without it, name the folder: adopt = [...] in config.toml, or MDMEM_ADOPT."
-        message = f"cannot write the list of adopted workspaces: {path}: {problem.strerror}"
+        place = problem.filename or path
+        message = f"cannot write the list of adopted workspaces: {place}: {problem.strerror}"
         raise StorageProblem(message, hint) from problem
 
 
@@ -229,7 +286,18 @@ def _write(path: Path, data: bytes, before: bytes | None) -> None:
         raise StorageProblem(f"another program changed {path}", "Try again.")
 
 
-# Its form: {"workspaces": [{"common_dir", "device", "inode", "path", "root"}]}.
+# Its form: {"workspaces": [{"id", "common_dir", "device", "inode", "path", "root"}]}.
+
+
+def _entries(environment: Mapping[str, str]) -> tuple[Adoption, ...]:
+    """The list; that of an older version while there is none. Raises WorkspaceProblem."""
+    path = _list_path(environment)
+    if path is None:
+        return ()
+    data = files.read(path)
+    if data is None and (data := files.read(old := path.with_name(_OLD_LIST_NAME))) is not None:
+        path = old
+    return _parse(path, data)
 
 
 def _list_path(environment: Mapping[str, str]) -> Path | None:
@@ -252,7 +320,12 @@ def _parse(path: Path, data: bytes | None) -> tuple[Adoption, ...]:
 
 def _entry(values: Mapping[str, Any]) -> Adoption:
     texts = {name: _text_value(values[name]) for name in ("common_dir", "path", "root")}
-    return Adoption(device=int(values["device"]), inode=int(values["inode"]), **texts)
+    return Adoption(
+        id=_text_value(values.get("id", "")),
+        device=int(values["device"]),
+        inode=int(values["inode"]),
+        **texts,
+    )
 
 
 def _text_value(value: Any) -> str:

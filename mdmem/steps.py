@@ -83,9 +83,9 @@ def _turn(state: Path) -> Iterator[None]:
 
 def _report(state: Path, transcripts: Collection[str]) -> None:
     """Each call writes a file of its own, atomically."""
-    (state / _REPORTED_NAME).mkdir(exist_ok=True)
+    (state / _REPORTED_NAME).mkdir(files.PRIVATE_FOLDER, exist_ok=True)
     new = state / files.temporary_name()
-    new.write_bytes(b"\0".join(map(os.fsencode, transcripts)))
+    files.write_durably(new, b"\0".join(map(os.fsencode, transcripts)), 0o600)
     new.rename(state / _REPORTED_NAME / os.urandom(8).hex())
 
 

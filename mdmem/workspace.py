@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from mdmem import repo, wording
+from mdmem import adoption, repo, state, wording
 from mdmem.errors import RepositoryProblem, WorkspaceProblem
 from mdmem.folder import config, files, layout, listing, trust
 from mdmem.folder.config import Settings
@@ -30,8 +30,6 @@ Say: TypeAlias = "Callable[[str], None]"
 """Takes a line for the user while a verb is at work."""
 Progress: TypeAlias = "Callable[[int, int], None]"
 """Called with the number of things done and the number to do."""
-_STATE = "mdmem"
-_PREFIX_NAME = "workspace"
 _BOUNDARY_NAME = "boundary"
 """The file in the state folder with the commit before which this clone lacks the past."""
 _AUTHOR = late.pattern(r"^\s*(.*?)\s*<([^<>\s]+)>\s*$")
@@ -299,15 +297,13 @@ class Workspace:
         )
 
     def ensure_state(self) -> None:
-        """Make the state folder, and write into it which workspace it is for."""
-        prefix = self.state / _PREFIX_NAME
-        while not prefix.exists():
-            files.make_folders(self.state)
-            new = self.state / files.temporary_name()
-            files.write_durably(new, self.repository.prefix.encode("utf-8", "surrogateescape"))
-            # A process that tidies up may have removed it as a leftover.
-            with suppress(FileNotFoundError):
-                new.replace(prefix)
+        """Make the state folder. Raises OSError, StorageProblem."""
+        state.make(self.state, self.repository, self.environment)
+
+    def write_lock(self) -> Path:
+        """The file whose lock orders the writers. Raises OSError, StorageProblem."""
+        self.ensure_state()
+        return state.write_lock(self.state, self.repository)
 
 
 def actor_in_shell(
@@ -359,18 +355,6 @@ def require_writer(actor: str | None, settings: Settings, environment: Mapping[s
             f"{actor} may only propose changes, and this one cannot be proposed",
             "Ask the user to make it. The settings write and agents_propose say who proposes.",
         )
-
-
-def _state_name(prefix: str) -> str:
-    if not prefix:
-        return "root"
-    word = "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in prefix).split())[:40]
-    digest = hashlib.sha256(prefix.encode("utf-8", "surrogateescape")).hexdigest()[:8]
-    return f"{word}-{digest}"
-
-
-def _state_folder(repository: Repository) -> Path:
-    return repository.git_dir / _STATE / _state_name(repository.prefix)
 
 
 def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
@@ -508,7 +492,7 @@ def open_in(
         root=repository.folder,
         repository=repository,
         settings=settings,
-        state=_state_folder(repository),
+        state=_state_folder(repository, environment),
         environment=environment,
         basis=None if any(layout.is_outside(path) for path in settings.extra_paths) else basis,
         any_settings=any_settings,
@@ -580,19 +564,21 @@ def _basis(root: Path, repository: Repository, environment: Mapping[str, str]) -
     )
 
 
-def was_used(repository: Repository) -> bool:
+def _state_folder(repository: Repository, environment: Mapping[str, str]) -> Path:
+    is_kept = partial(adoption.awaits_id, repository, environment)
+    return state.workspace_folder(state.home(repository, environment, is_kept), repository.prefix)
+
+
+def was_used(repository: Repository, environment: Mapping[str, str]) -> bool:
     """True if a repository's folder has a state folder; it may no longer be a workspace."""
-    return (_state_folder(repository) / _PREFIX_NAME).is_file()
+    return state.is_made(_state_folder(repository, environment))
 
 
-def used_workspaces(folder: Path) -> tuple[Path, ...]:
+def used_workspaces(folder: Path, environment: Mapping[str, str]) -> tuple[Path, ...]:
     repository = repo.discover(folder)
-    roots = []
-    for prefix_file in sorted((repository.git_dir / _STATE).glob(f"*/{_PREFIX_NAME}")):
-        root = repository.root / prefix_file.read_text(encoding="utf-8", errors="surrogateescape")
-        if listing.is_marked(root):
-            roots.append(root)
-    return tuple(roots)
+    prefixes = state.prefixes(_state_folder(repository, environment).parent)
+    roots = (repository.root / prefix for prefix in prefixes)
+    return tuple(root for root in roots if listing.is_marked(root))
 
 
 def workspaces_of(
@@ -611,7 +597,7 @@ def all_workspaces_of(
     """The workspaces of each folder, innermost first; without marks, its state or git tells."""
     views = {folder: _views(repository, folder) for folder in folders}
     is_root = {
-        view.folder: listing.is_marked(view.folder) or was_used(view)
+        view.folder: listing.is_marked(view.folder) or was_used(view, environment)
         for around in views.values()
         for view in around
     }

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kept_state import keep_state
 from killed_write import WRITING_GITS, is_step
 
 from mdmem.catchup import background
@@ -31,6 +32,7 @@ DONE = "done"
 def steps_of(world: "World", folder: Path) -> list[str]:
     """Sync in a copy, and list the names of the steps."""
     shutil.copytree(folder, copy := folder.with_name("whole"), symlinks=True)
+    keep_state(copy)
     return world.run(folder, [sys.executable, "-B", __file__, copy]).stdout.splitlines()
 
 
@@ -87,6 +89,7 @@ def _main(original: str, *words: str) -> None:
         _sync(Path(original, "bo"), None)
     for step, copy in zip(words[::2], words[1::2], strict=True):
         shutil.copytree(original, copy, symlinks=True)
+        keep_state(Path(copy))
         _sync(Path(copy, "bo"), int(step))
 
 

@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from kept_state import keep_state
+
 from mdmem.changes import carry_out, deciding, proposing
 from mdmem.model.proposals import Accept, Propose, Reject
 from mdmem.model.writes import Change
@@ -100,6 +102,7 @@ def _write(folder: str, change: "Change | Request", steps: int) -> NoReturn:
 def _main(change: str, original: str, *words: str) -> None:
     for steps, folder in zip(words[::2], words[1::2], strict=True):
         shutil.copytree(original, folder, symlinks=True)
+        keep_state(Path(folder))
         child = os.fork()
         if not child:
             _write(folder, pickle.loads(bytes.fromhex(change)), int(steps))

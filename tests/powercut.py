@@ -17,6 +17,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kept_state import keep_state
+
 T = TypeVar("T")
 State = Mapping[str, bytes]
 """The files that a cut leaves, by their paths."""
@@ -401,4 +403,4 @@ def lay_out(state: State, folder: Path) -> Path:
         full_path = folder / path
         full_path.parent.mkdir(parents=True, exist_ok=True)
         full_path.write_bytes(data)
-    return folder
+    return keep_state(folder)

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import pytest
 from conftest import World, keep_from_background, sealed_world
+from kept_state import keep_state
 from made_sessions import write_session
 from week_script import (
     EVENTS,
@@ -205,6 +206,7 @@ class Week:
             time=event.at,
         )
         shutil.copytree(self.root, copy, symlinks=True)
+        keep_state(copy)
 
     def reject(self, event: Reject) -> None:
         parts = [part for part in self.proposals() if part["new"] and event.text in part["new"]]

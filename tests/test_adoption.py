@@ -79,16 +79,17 @@ class TestTheList:
         done = init(clone)
         assert (done.adopted, done.newly_adopted) == (True, True)
         assert adopted(clone)
-        (entry,) = json.loads((world.home / STATE / "adopted.json").read_text())["workspaces"]
+        (entry,) = json.loads((world.home / STATE / "workspaces.json").read_text())["workspaces"]
         status = (clone / ".git").stat()
         assert entry == {
+            "id": (clone / ".git" / "mdmem-id").read_text(),
             "common_dir": str(clone / ".git"),
             "device": status.st_dev,
             "inode": status.st_ino,
             "path": "",
             "root": str(clone),
         }
-        assert not (clone / ".git" / "mdmem" / "adopted.json").exists()
+        assert not (clone / ".git" / "mdmem" / "workspaces.json").exists()
 
     def test_a_new_workspace_is_adopted_too_and_init_is_harmless(self, tmp_path: Path):
         assert init(tmp_path / "new").adopted
@@ -120,11 +121,54 @@ class TestTheList:
         shutil.copytree(clone, tmp_path / "copy")
         assert not adopted(tmp_path / "again")
         assert not adopted(tmp_path / "copy")
+
+    def test_a_moved_folder_stays_adopted(self, clone: Path, tmp_path: Path):
+        init(clone)
+        shutil.copytree(clone, tmp_path / "copy")
         clone.rename(tmp_path / "moved")
-        assert not adopted(tmp_path / "moved")
+        assert adopted(tmp_path / "moved")
         (tmp_path / "copy").rename(clone)
         assert not adopted(clone)
+        (tmp_path / "moved" / ".git").rename(tmp_path / "moved" / "git")
+        shutil.copytree(tmp_path / "moved" / "git", tmp_path / "moved" / ".git")
+        assert adopted(tmp_path / "moved")  # a backup that was put back
+
+    def test_another_repository_at_an_adopted_path(
+        self, world: World, origin: Path, clone: Path, tmp_path: Path
+    ):
+        init(clone)
+        git = clone / ".git"
+        (git / "mdmem-id").rename(tmp_path / "id")
+        assert not adopted(clone)
+        (git / "mdmem-id").write_text("0" * 32)
+        assert not adopted(clone)
+        (git / "mdmem-id").unlink()
+        (git / "mdmem-id").symlink_to(tmp_path / "id")
+        assert not adopted(clone)
         assert init(clone).newly_adopted
+
+    def test_the_state_folder_may_be_deleted(self, clone: Path):
+        init(clone)
+        shutil.rmtree(clone / ".git" / "mdmem")
+        assert adopted(clone)
+
+    def test_the_list_of_an_older_version(self, world: World, clone: Path, tmp_path: Path):
+        init(clone)
+        lists = world.home / STATE
+        entries = json.loads((lists / "workspaces.json").read_text())["workspaces"]
+        (lists / "workspaces.json").unlink()
+        (clone / ".git" / "mdmem-id").unlink()
+        for entry in entries:
+            del entry["id"]
+        old_list = json.dumps({"workspaces": entries})
+        (lists / "adopted.json").write_text(old_list)
+        assert adopted(clone)
+        assert (clone / ".git" / "mdmem-id").exists()
+        clone.rename(tmp_path / "moved")
+        assert adopted(tmp_path / "moved")
+        assert leave(tmp_path / "moved", os.environ)
+        assert not adopted(tmp_path / "moved")
+        assert (lists / "adopted.json").read_text() == old_list
 
     @pytest.mark.parametrize("way", ["file", "link", "commondir", "worktree"])
     def test_a_folder_that_points_to_an_adopted_repository(
@@ -174,7 +218,7 @@ class TestTheList:
 
     @pytest.mark.parametrize("text", ["", "[]", "{", '{"workspaces": [{}]}', f'"{"x" * 70_000}"'])
     def test_a_list_that_is_none(self, world: World, clone: Path, text: str):
-        path = world.home / STATE / "adopted.json"
+        path = world.home / STATE / "workspaces.json"
         path.parent.mkdir(parents=True)
         path.write_text(text)
         with pytest.raises(MdmemError) as refused:
@@ -184,7 +228,7 @@ class TestTheList:
 
     def test_a_list_that_is_full(self, world: World, clone: Path):
         init(clone)
-        path = world.home / STATE / "adopted.json"
+        path = world.home / STATE / "workspaces.json"
         (entry,) = json.loads(path.read_text())["workspaces"]
         leave(clone, os.environ)
         many = {"workspaces": [{**entry, "path": "x" * 65_200}]}

@@ -275,6 +275,7 @@ class TestAsking:
     def test_a_dry_run_changes_nothing_at_all(
         self, at: Desk, change: EditSection | Log, used: bool
     ):
+        at.workspace.ensure_state()
         if used:
             at.apply(append("- before"))
         leave_pending_edit(at, "MEMORY.md", "edited")

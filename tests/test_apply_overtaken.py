@@ -287,10 +287,10 @@ def test_a_save_that_cannot_go_back_at_once_does_so_with_the_next_command(
     at: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = OSError(errno.EIO, "broken")
-    saved_at_the_last_moment(at, monkeypatch, [None, broken, broken, broken])
-    with pytest.raises(StorageProblem, match="could not be put back: broken"):
-        at.apply(append())
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        saved_at_the_last_moment(at, patch, [None, broken, broken, broken])
+        with pytest.raises(StorageProblem, match="could not be put back: broken"):
+            at.apply(append())
     heard: list[str] = []
     apply(at.workspace, append("- lives in Oslo", "Home"), heard.append)
     assert heard == ["MEMORY.md was changed after an interrupted write; it is kept unchanged"]

@@ -15,7 +15,7 @@ import pytest
 from conftest import EMAIL, NAME, World
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from workspaces import NOW, Desk, append, desk, where_modes_count
+from workspaces import NOW, Desk, append, desk, where_modes_count, without_state
 
 from mdmem.catchup import background, index
 from mdmem.errors import MdmemError
@@ -447,8 +447,8 @@ class TestWhatIsFound:
 
 
 class TestWhereItCannotBeBroughtUpToDate:
-    def test_a_state_folder_that_cannot_be_written(self, at: Desk):
-        (at.root / ".git" / "mdmem").write_text("in the way")
+    def test_a_state_folder_that_cannot_be_written(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        without_state(monkeypatch)
         result = Memory(at.workspace).search(Search("Oslo"))
         assert result.hits[0].text == "lives in Oslo"
         assert not result.stale

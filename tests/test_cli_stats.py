@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from commandline import NOW, TOKEN, Shell, elsewhere, on_terminal
+from workspaces import STATE, without_state
 
 from mdmem import events
 from mdmem.events import Quality
@@ -15,8 +16,7 @@ from mdmem.folder import files
 
 
 def state(shell: Shell) -> Path:
-    (answer,) = (shell.folder / ".git" / "mdmem").iterdir()
-    return answer
+    return shell.folder / STATE
 
 
 def last(shell: Shell) -> events.Event:
@@ -221,7 +221,7 @@ class TestExplain:
         assert "      x0.99  uncommitted, so written by a person" in out
 
     def test_an_index_in_memory(self, shell: Shell):
-        (shell.folder / ".git" / "mdmem").write_text("in the way")
+        without_state(shell.patch)
         done = shell.run("search", "stripe", "--explain")
         assert "in the entry" in done.out
         assert "searched a temporary one" in done.err

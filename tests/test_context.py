@@ -421,7 +421,9 @@ class TestTold:
         memory.run("context", "thanks, go on")
         memory.run("context")
         memory.run("log", f"as told: {SESSION}")
-        Memory.open(memory.folder, {}).drop_given(["drink: water", "ship the beta on Fridays"])
+        Memory.open(memory.folder, os.environ).drop_given(
+            ["drink: water", "ship the beta on Fridays"]
+        )
         (week,) = memory.run("stats", "context", "--json").answer["weeks"]
         assert (week["prompts"], week["kept"], week["guarded"], week["refused"]) == (3, 1, 1, 1)
         assert week["answered"] == pytest.approx(2 / 3, abs=0.01) or week[
@@ -434,7 +436,7 @@ class TestTold:
 
 class TestGuard:
     def test_what_memory_holds_or_gave_is_dropped(self, memory: Shell):
-        opened = Memory.open(memory.folder, {})
+        opened = Memory.open(memory.folder, os.environ)
         opened.context(BuildContext(prompt="where is the staging server?", session="s1"))
         texts = [
             "ship the beta on Fridays",

@@ -179,8 +179,8 @@ class TestOfAnAgentsWords:
     """What its session was given, and what memory or the session says, is not written again."""
 
     def test_given_to_the_session(self, at: Desk, transcript: Transcript):
+        at.workspace.ensure_state()
         state = at.workspace.state
-        state.mkdir(parents=True, exist_ok=True)
         record = (
             given.read_record(state, "5a1e0000")
             .with_given([given.text_id(LESSON)])

@@ -16,7 +16,7 @@ from conftest import World
 from examination import AN_HOUR, TWO_DAYS, examine, findings_of, make_old, only_finding, rebuild
 from examination import desk as desk
 from examination import holder as holder
-from workspaces import TOKEN, Desk, append
+from workspaces import TOKEN, Desk, append, without_state
 from workspaces import desk as make_desk
 
 from mdmem import doctor, events, trail
@@ -41,9 +41,11 @@ def test_no_state_folder_yet(world: World, repository: Path):
     assert not desk.workspace.state.exists()
 
 
-def test_a_state_folder_that_cannot_be_written(world: World, repository: Path):
+def test_a_state_folder_that_cannot_be_written(
+    world: World, repository: Path, monkeypatch: pytest.MonkeyPatch
+):
     desk = make_desk(world, repository)
-    desk.write(".git/mdmem", "in the way")
+    without_state(monkeypatch)
     assert only_finding(desk, "state").level is Level.ERROR
     assert exit_status(examine(desk, fix=True)) == 1
 

@@ -16,6 +16,7 @@ import pytest
 from conftest import World
 from dream_records import SAID, USER, entry, memory_of, stands
 from dreams import Said, digested, dream, in_the_morning, settings
+from kept_state import keep_state
 from scripted_models import MODEL, Reply, serving
 from workspaces import Desk, desk
 
@@ -318,6 +319,7 @@ def assert_undone(at: Desk, run: str, before: Mapping[str, bytes]) -> None:
     """Undo a night in a copy of the repository, and find all files as they were before it."""
     copy = at.root.with_name("copy")
     shutil.copytree(at.root, copy, symlinks=True)
+    keep_state(copy)
     with closing(Memory(Desk(at.world, copy).workspace)) as memory:
         memory.apply(Revert(run))
     assert files(copy) == before

@@ -13,6 +13,7 @@ import killed_dream
 import pytest
 from conftest import World
 from dreams import MORNING, Said, curated, digested, dream, in_the_morning, settings, waiting
+from kept_state import keep_state
 from workspaces import Desk, desk
 
 from mdmem.model import Source
@@ -47,6 +48,7 @@ def outcome(at: Desk) -> tuple[list[str], Counter[tuple[str | None, str | None]]
 def copy(at: Desk, folder: Path) -> Desk:
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(at.root, folder, symlinks=True)
+    keep_state(folder)
     return Desk(at.world, folder)
 
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from kept_state import keep_state
 from simulated_week import Night, Week, change_text, entries_of, facts_of, live, plain
 from week_gold import (
     END,
@@ -147,7 +148,7 @@ def test_the_end_of_the_week(week: Week):
 
 def morning(night: Night, folder: Path) -> Path:
     """A copy of the repository as it is on the morning after a night."""
-    return Path(shutil.copytree(night.copy, folder / night.copy.name, symlinks=True))
+    return keep_state(Path(shutil.copytree(night.copy, folder / night.copy.name, symlinks=True)))
 
 
 @pytest.mark.parametrize("name", NIGHTS)

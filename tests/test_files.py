@@ -252,9 +252,9 @@ def test_a_folder_that_another_process_makes_meanwhile(
 ):
     make = Path.mkdir
 
-    def made_first(folder: Path, **options: bool) -> None:
+    def made_first(folder: Path, mode: int, **options: bool) -> None:
         make(folder)
-        make(folder, **options)
+        make(folder, mode, **options)
 
     monkeypatch.setattr(Path, "mkdir", made_first)
     assert files.make_folders(tmp_path / "a" / "b") == (tmp_path / "a", tmp_path / "a" / "b")

@@ -15,6 +15,7 @@ from pi_sessions import write_session
 from mdmem import steps
 from mdmem.model.pipelines import StepRecord
 from mdmem.stats import run_figures
+from mdmem.workspace import open_at
 
 DAY = 24 * 3600
 
@@ -50,9 +51,9 @@ def record(days: float, **figures: Any) -> StepRecord:
 
 
 def recorded(shell: Shell, *records: StepRecord) -> None:
-    state = shell.folder / ".git" / "mdmem" / "root"
-    state.mkdir(parents=True, exist_ok=True)
-    (state / steps.RUNS_NAME).write_text(
+    workspace = open_at(shell.folder, os.environ)
+    workspace.ensure_state()
+    (workspace.state / steps.RUNS_NAME).write_text(
         "".join(json.dumps(steps.record_json(each)) + "\n" for each in records)
     )
 

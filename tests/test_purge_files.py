@@ -84,14 +84,15 @@ def test_an_unfinished_write_of_another_workspace(vault: Vault) -> None:
         quoted = '"' + message.replace("\ud800", "\\ud800") + '"'
         (state.with_name("yet.another") / write_ahead.RECORD_NAME).write_text(text % quoted)
         if code is None:
-            purge.require_no_record(vault.repository, state, TARGET)
+            purge.require_no_record(vault.scope().workspace, TARGET)
         else:
             assert write_ahead.load_record(state.with_name("yet.another")) == record
-            assert code_of(lambda: purge.require_no_record(vault.repository, state, TARGET)) == code
+            assert code_of(lambda: purge.require_no_record(vault.scope().workspace, TARGET)) == code
 
 
 def test_what_stays_of_the_state(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     state = vault.root / STATE
+    vault.scope().workspace.ensure_state()
     kept = {
         "lock": "",
         "an.lock": "",
@@ -110,7 +111,7 @@ def test_what_stays_of_the_state(vault: Vault, monkeypatch: pytest.MonkeyPatch) 
     }
     for name, text in (kept | gone).items():
         vault.write(str(state / name), text)
-    purge.empty_state(vault.repository, TARGET, {"read.json", "held.json"})
+    purge.empty_state(vault.scope().workspace, TARGET, {"read.json", "held.json"})
     names = {
         path.name
         for path in state.iterdir()
@@ -119,5 +120,5 @@ def test_what_stays_of_the_state(vault: Vault, monkeypatch: pytest.MonkeyPatch) 
     assert names == set(kept)
     with monkeypatch.context() as patch:
         patch.setattr(Path, "iterdir", lambda folder: [folder / "removed meanwhile"])
-        purge.empty_state(vault.repository, TARGET, ())
+        purge.empty_state(vault.scope().workspace, TARGET, ())
     assert (state / "workspace").exists()

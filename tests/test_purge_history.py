@@ -444,6 +444,7 @@ def test_only_uncommitted(vault: Vault) -> None:
 
 def test_what_git_leaves_about(vault: Vault) -> None:
     folder = vault.root / ".git"
+    vault.scope().workspace.ensure_state()
     vault.git("commit", "-q", "--allow-empty", "-m", WORDS)
     vault.git("reset", "-q", "--hard", "HEAD~1")
     vault.git("commit-graph", "write", "--reachable")
@@ -465,6 +466,7 @@ def test_what_git_leaves_about(vault: Vault) -> None:
         "lock",
         "messages.lock",
         "trail.lock",
+        "workspace",
     ]
     vault.assert_clean()
 

@@ -51,6 +51,7 @@ def staged_in_worktree(vault: Vault) -> None:
 
 
 def unfinished_write(vault: Vault, state: Path = OTHER_STATE) -> None:
+    vault.scope().workspace.ensure_state()
     vault.write(
         f"{state}/write-ahead.json",
         '{"path": "a.md", "before": null, "after": "x", "message": "secret plan of Zo\\u00eb", "date": "", "temporary": ""}',

@@ -320,11 +320,13 @@ class TestCheck:
         for folder in (first.root, second.root, repository, repository / "deep"):
             (folder / "memory").mkdir(exist_ok=True)
             (folder / "memory" / "x.md").write_text(CONFLICT)
-        assert staged_problems(repository, {}) == ()
+        assert staged_problems(repository, os.environ) == ()
         first.git("add", "-A", repository)
         (first.root / "memory" / "x.md").write_text("mended, but not staged\n")
         errors = {
-            problem.path for problem in staged_problems(repository, {}) if problem.level == "error"
+            problem.path
+            for problem in staged_problems(repository, os.environ)
+            if problem.level == "error"
         }
         assert errors == {"one/memory/x.md", "deep/two/memory/x.md"}
         for folder in (first.root, first.root / "memory"):
@@ -339,9 +341,9 @@ class TestCheck:
         at.write("memory/projects/x.md", CONFLICT)
         at.write("memory/projects/deep/y.md", "- an ordinary note\n")
         at.git("add", "-A")
-        assert [(problem.path, problem.code) for problem in staged_problems(at.root, {})] == [
-            ("memory/projects/x.md", "conflict-markers")
-        ]
+        assert [
+            (problem.path, problem.code) for problem in staged_problems(at.root, os.environ)
+        ] == [("memory/projects/x.md", "conflict-markers")]
 
     def test_of_two_workspaces_each_says_its_own_and_both_say_it_once(
         self, world: World, repository: Path
@@ -355,7 +357,7 @@ class TestCheck:
         inner.git("add", "-A")
         codes = sorted(
             (problem.path, problem.code)
-            for problem in staged_problems(repository, {})
+            for problem in staged_problems(repository, os.environ)
             if problem.level == "error"
         )
         assert codes == [
@@ -385,7 +387,7 @@ class TestCheck:
         for step in steps:
             at.git(*step)
         (at.root / "MEMORY.md").unlink(missing_ok=True)
-        (problem,) = staged_problems(repository, {})
+        (problem,) = staged_problems(repository, os.environ)
         assert (problem.path, problem.code) == (
             str(Path(folder, "memory/x.md")),
             "conflict-markers",
@@ -397,7 +399,9 @@ class TestCheck:
         at.commit("gone")
         at.write("memory/x.md", CONFLICT)
         at.git("add", "-A")
-        assert [problem.code for problem in staged_problems(at.root, {})] == ["conflict-markers"]
+        assert [problem.code for problem in staged_problems(at.root, os.environ)] == [
+            "conflict-markers"
+        ]
 
     def test_of_a_workspace_that_goes_as_a_whole(self, world: World, repository: Path):
         at = desk(world, repository, "a", SEED + "- line\n" * 40)
@@ -407,7 +411,7 @@ class TestCheck:
         assert not at.root.exists()
         problems = {
             (problem.path, problem.code, problem.level)
-            for problem in staged_problems(repository, {})
+            for problem in staged_problems(repository, os.environ)
         }
         assert problems == {
             ("a/MEMORY.md", "shrink", "error"),
@@ -419,14 +423,16 @@ class TestCheck:
         index = {"GIT_INDEX_FILE": str(tmp_path / "index")}
         world.git(at.root, "read-tree", "HEAD", environment=index)
         world.git(at.root, "add", "-A", environment=index)
-        assert staged_problems(at.root, {}) == ()
+        assert staged_problems(at.root, os.environ) == ()
         assert [problem.code for problem in staged_problems(at.root, index)] == ["conflict-markers"]
 
     def test_of_the_first_commit(self, world: World, repository: Path):
         at = Desk(world, repository)
         at.write("MEMORY.md", CONFLICT)
         at.git("add", "-A")
-        assert [problem.code for problem in staged_problems(at.root, {})] == ["conflict-markers"]
+        assert [problem.code for problem in staged_problems(at.root, os.environ)] == [
+            "conflict-markers"
+        ]
 
 
 class TestWhichWorkspace:
@@ -463,9 +469,9 @@ class TestWhichWorkspace:
 
     def test_those_that_were_used(self, world: World, repository: Path):
         first, second = desk(world, repository, "ü/a b"), desk(world, repository, "ü/a-b")
-        assert used_workspaces(repository) == ()
+        assert used_workspaces(repository, os.environ) == ()
         for at in (first, second):
             at.workspace.ensure_state()
-        assert set(used_workspaces(repository)) == {first.root, second.root}
+        assert set(used_workspaces(repository, os.environ)) == {first.root, second.root}
         (second.root / "MEMORY.md").unlink()
-        assert used_workspaces(second.root) == (first.root,)
+        assert used_workspaces(second.root, os.environ) == (first.root,)

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import pytest
 from commandline import Shell, mdmem
 from conftest import World
+from kept_state import keep_state
 from warm import Served, children, is_alive, probe, served_in, wait_until
 
 import mdmem as package
@@ -416,6 +417,7 @@ class TestCommands:
     def story(self, served: Served, switch: str) -> object:
         top = served.run_folder / "story"
         shutil.copytree(served.folder, top, symlinks=True)
+        keep_state(top)
         (top / "below").mkdir()
         told = []
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import World
+from kept_state import keep_state
 
 from mdmem.changes import carry_out
 from mdmem.errors import MdmemError
@@ -196,8 +197,9 @@ def _put_committed(repository: Path, files: Mapping[str, bytes | str]) -> None:
 
 def match_index(repository: Path) -> None:
     """Write into the index of a copied repository what the system says of its files, as `git add`
-    would where none has changed.
+    would where none has changed; its state counts as this user's.
     """
+    keep_state(repository)
     index = bytearray((repository / ".git" / "index").read_bytes()[:-20])
     entry = 12
     for _ in range(int.from_bytes(index[8:12], "big")):
@@ -211,6 +213,12 @@ def match_index(repository: Path) -> None:
         struct.pack_into(">6L", index, entry, *times, info.st_dev % 2**32, info.st_ino % 2**32)
         entry += (name_end - entry + 8) // 8 * 8
     (repository / ".git" / "index").write_bytes(bytes(index) + hashlib.sha1(index).digest())
+
+
+def without_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on no state can be written: neither the user's list of it, nor a temporary one."""
+    for name in ("XDG_STATE_HOME", "TMPDIR"):
+        monkeypatch.setenv(name, os.devnull)
 
 
 def gits(monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -417,7 +417,7 @@ def catch_up_worktree(folder: Path, environment: Mapping[str, str]) -> None:
     Raises MdmemError (the first problem, after all of them have had their turn).
     """
     problems: list[MdmemError] = []
-    for root in used_workspaces(folder):
+    for root in used_workspaces(folder, environment):
         try:
             catch_up_workspace(root, environment)
         except MdmemError as problem:

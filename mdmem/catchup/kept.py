@@ -134,7 +134,7 @@ def proposals(workspace: Workspace) -> Look:
     values, stamps = _refs(workspace, _PROPOSALS)
     key = user_key_path(workspace.environment)
     stamps += (files.stamp(str(key)),) if key else ()
-    return Look((values, used_workspaces(workspace.root)), stamps)
+    return Look((values, used_workspaces(workspace.root, workspace.environment)), stamps)
 
 
 def branches(workspace: Workspace) -> Look:

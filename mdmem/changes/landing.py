@@ -60,7 +60,7 @@ def land(
 @contextmanager
 def lock_work_tree(workspace: Workspace, say: Say) -> Iterator[None]:
     """Hold the locks of all workspaces of the work tree, in one order."""
-    roots = {workspace.root, *used_workspaces(workspace.root)}
+    roots = {workspace.root, *used_workspaces(workspace.root, workspace.environment)}
     with ExitStack() as locks:
         for root in sorted(roots):
             other = workspace if root == workspace.root else open_at(root, workspace.environment)

@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TypeAlias
 
-from mdmem import catchup, events, repo
+from mdmem import catchup, events, repo, state
 from mdmem.catchup.index import index_unchecked
 from mdmem.changes.purge_target import (
     PurgeTarget,
@@ -88,13 +88,14 @@ def purge_file(full_path: Path, target: PurgeTarget) -> None:
     )
 
 
-def require_no_record(repository: Repository, state: Path, target: PurgeTarget) -> None:
+def require_no_record(workspace: Workspace, target: PurgeTarget) -> None:
     """Refuse while another workspace's unfinished write would bring the target back.
 
-    `state` is this workspace's folder. Raises: RepositoryProblem (`repository-busy`).
+    Raises: RepositoryProblem (`repository-busy`).
     """
-    for folder in _state_folders(repository):
-        record = write_ahead.load_record(folder) if folder.resolve() != state.resolve() else None
+    own = workspace.state.resolve()
+    for folder in _state_folders(workspace):
+        record = write_ahead.load_record(folder) if folder.resolve() != own else None
         if record is None:
             continue
         message = record.message.encode("utf-8", "replace")
@@ -107,7 +108,7 @@ def require_no_record(repository: Repository, state: Path, target: PurgeTarget) 
 
 
 def empty_state(
-    repository: Repository,
+    workspace: Workspace,
     target: PurgeTarget | None,
     kept: Collection[str],
     kept_folder: Path | None = None,
@@ -116,12 +117,12 @@ def empty_state(
 
     `target` is None where the words are not known here. `kept_folder` is one without them.
     """
-    for state in _state_folders(repository):
+    for folder in _state_folders(workspace):
         with ExitStack() as locks:
-            vectors = (files.VECTORS_LOCK,) if (state / _VECTORS_NAME).exists() else ()
+            vectors = (files.VECTORS_LOCK,) if (folder / _VECTORS_NAME).exists() else ()
             for name in (files.MESSAGES_LOCK, files.INDEX_LOCK, files.TRAIL_LOCK, *vectors):
-                locks.enter_context(files.lock(state / name, _LOCK_SECONDS))
-            for path in state.iterdir():
+                locks.enter_context(files.lock(folder / name, _LOCK_SECONDS))
+            for path in folder.iterdir():
                 if path.name in _KEPT_STATE or path.suffix == ".lock":
                     continue
                 if path.is_dir():
@@ -152,11 +153,11 @@ def _purge_vectors(workspace: Workspace, target: PurgeTarget) -> Path | None:
     return None
 
 
-def _state_folders(repository: Repository) -> list[Path]:
+def _state_folders(workspace: Workspace) -> list[Path]:
     return [
         folder
-        for top in ref_rewrite.git_folders(repository)
-        for folder in sorted((top / "mdmem").glob("*"))
+        for home in state.homes(workspace.repository, workspace.environment)
+        for folder in sorted(home.glob("*"))
         if folder.is_dir()
     ]
 
@@ -242,7 +243,7 @@ def purge_everywhere(
             purge_file(full_path, target)
     ref_rewrite.refresh_index(repository)
     vectors = _purge_vectors(scope.workspace, target)
-    empty_state(repository, target, transcripts.kept_state, vectors)
+    empty_state(scope.workspace, target, transcripts.kept_state, vectors)
     ref_rewrite.drop_old_objects(repository, rules, started)
     notices = (
         *plan.notices,
@@ -260,7 +261,7 @@ def _plan(
 ) -> tuple[PurgePlan, RewrittenHistory]:
     repository, rules = scope.repository, purge_rules(target)
     history_rewrite.require_rewritable(repository)
-    require_no_record(repository, scope.workspace.state, target)
+    require_no_record(scope.workspace, target)
     linked = history_rewrite.linked_worktrees(repository)
     rewrite = history_rewrite.rewrite_history(repository, rules, objects, linked)
     _require_clean_worktrees(linked, rewrite, target)

@@ -210,8 +210,7 @@ def _is_committed(workspace: Workspace, record: MoveRecord) -> bool:
 
 def lock_workspace(workspace: Workspace, say: Say) -> AbstractContextManager[None]:
     """Hold the workspace's lock. Raises: RepositoryProblem (`busy`)."""
-    workspace.ensure_state()
-    return files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout, say)
+    return files.lock(workspace.write_lock(), workspace.settings.lock_timeout, say)
 
 
 def recover(workspace: Workspace, say: Say) -> None:

@@ -53,7 +53,5 @@ class Inspection:
     def locked(self) -> Iterator[None]:
         """Hold the workspace's lock: nothing is fixed while another mdmem writes."""
         self.workspace.ensure_state()
-        with files.lock(
-            self.workspace.state / files.LOCK_NAME, self.workspace.settings.lock_timeout
-        ):
+        with files.lock(self.workspace.write_lock(), self.workspace.settings.lock_timeout):
             yield

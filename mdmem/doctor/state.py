@@ -61,7 +61,7 @@ def check_record(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(check="record", level=Level.OK, message="no interrupted writes")
         return
     record = write_ahead.load_record(state)
-    if files.is_locked(state / files.LOCK_NAME):
+    if files.is_locked(inspection.workspace.write_lock()):
         yield Finding(
             check="record",
             level=Level.NOTE,

@@ -34,6 +34,7 @@ VECTORS_LOCK = "vectors.lock"
 RACY_NS = 20_000_000
 """A file changed less than this before it was read may change again without another stamp."""
 TEMPORARY_PREFIX = ".mdmem-"
+PRIVATE_FOLDER, _PRIVATE_FILE = 0o700, 0o600
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS)
 _LOCKS_HINT = (
     "Move git's folder to a disk that has them (git init --separate-git-dir DIR), or mount this one"
@@ -192,7 +193,7 @@ def sync_all(folder: Path) -> None:
         sync(Path(inner))
 
 
-def make_folders(folder: Path) -> tuple[Path, ...]:
+def make_folders(folder: Path, mode: int = 0o777) -> tuple[Path, ...]:
     """Create a folder and those above it, durably; return the created ones, outermost first."""
     missing = []
     while not folder.exists():
@@ -200,9 +201,18 @@ def make_folders(folder: Path) -> tuple[Path, ...]:
         folder = folder.parent
     created = tuple(reversed(missing))
     for new in created:
-        new.mkdir(exist_ok=True)
+        new.mkdir(mode, exist_ok=True)
         sync(new.parent)
     return created
+
+
+def make_private(folder: Path) -> None:
+    """Take the files in a folder from the eyes of other users."""
+    for entry in os.scandir(folder):
+        with suppress(FileNotFoundError):
+            status = entry.stat(follow_symlinks=False)
+            if stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
+                Path(entry).chmod(_PRIVATE_FILE)
 
 
 def temporary_name() -> str:
@@ -469,7 +479,7 @@ def _open_lock(path: Path, flags: int = 0) -> tuple[int, bool]:
 
 
 def _open_and_try(access: int, path: Path, flags: int) -> tuple[int, bool]:
-    descriptor = os.open(path, access | flags, 0o600)
+    descriptor = os.open(path, access | flags | os.O_NOFOLLOW, 0o600)
     try:
         return descriptor, _try_lock(descriptor)
     except BaseException:

@@ -69,7 +69,7 @@ def _run(words: tuple[str, ...]) -> int:
                 )
         case (hook, *_) if hook in HOOKS:
             _detach()
-            for root in used_workspaces(Path.cwd()):
+            for root in used_workspaces(Path.cwd(), os.environ):
                 _start_sync(root)
             os.nice(_NICENESS)
             git_dir = os.environ.get("GIT_DIR") or ".git"

@@ -59,7 +59,7 @@ def share(workspace: Workspace) -> CommitId | None:
     Raises MdmemError (git cannot commit now, or the file has pending edits; nothing is changed).
     """
     repository, settings, path = workspace.repository, workspace.settings, setup.SHARED_PATH
-    with files.lock(workspace.state / files.LOCK_NAME, settings.lock_timeout):
+    with files.lock(workspace.write_lock(), settings.lock_timeout):
         full_path = files.path_on_disk(workspace.root, path)
         before, data = (
             files.read(full_path),
@@ -127,7 +127,7 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
         workspace = open_at(repository.folder, environment)
         workspace.ensure_state()
         with EventRecorder(workspace.state, "init", workspace.actor) as event:
-            with files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout):
+            with files.lock(workspace.write_lock(), workspace.settings.lock_timeout):
                 written, notes, commit = _adopt(workspace, is_new=existing is None)
             made.pop_all()
             if adopts:

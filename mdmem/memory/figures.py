@@ -57,7 +57,7 @@ def _not_later(records: Iterable[E], now: datetime) -> Iterator[E]:
 def used_workspace(folder: Path, environment: Mapping[str, str]) -> Workspace | None:
     """The workspace in a folder, if mdmem was used there. Raises WorkspaceProblem."""
     repository = repo.discover(folder)
-    if not (listing.is_marked(folder) and was_used(repository)):
+    if not (listing.is_marked(folder) and was_used(repository, environment)):
         return None
     return open_in(repository, environment)
 

@@ -101,7 +101,8 @@ class _Folders:
         self._settings = workspace.settings
         self._own = os.fsencode(workspace.repository.prefix)
         root = workspace.repository.root
-        others = [folder for folder in used_workspaces(workspace.root) if folder != workspace.root]
+        used = used_workspaces(workspace.root, workspace.environment)
+        others = [folder for folder in used if folder != workspace.root]
         self._others = {
             os.fsencode(f"{folder.relative_to(root)}/").removeprefix(b"./"): folder
             for folder in others

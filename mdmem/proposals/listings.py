@@ -235,7 +235,7 @@ def _keep(workspace: Workspace, items: Sequence[Values]) -> str:
     folder = workspace.state / FOLDER
     try:
         workspace.ensure_state()
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(files.PRIVATE_FOLDER, exist_ok=True)
     except OSError:  # a disk that cannot be written; the list can still be read
         return ""
     for salt in count():

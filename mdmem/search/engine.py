@@ -7,11 +7,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import tantivy
 
 from mdmem.errors import StorageProblem
+from mdmem.folder import files
 from mdmem.wording import verb
 
 HEAP_BYTES = 100_000_000
@@ -82,8 +84,11 @@ def call_writer(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> 
 
 
 @contextmanager
-def writing(index: tantivy.Index) -> Iterator[tantivy.IndexWriter]:
-    """A writer for the caller to commit; afterwards searchers see what it did."""
+def writing(index: tantivy.Index, folder: Path | None) -> Iterator[tantivy.IndexWriter]:
+    """A writer for the caller to commit; afterwards searchers see what it did.
+
+    In `folder` (None: in memory) the files that the engine makes become the user's alone.
+    """
     _limit_arenas()
     writer = call_writer(index.writer, HEAP_BYTES, 1)
     try:
@@ -92,6 +97,8 @@ def writing(index: tantivy.Index) -> Iterator[tantivy.IndexWriter]:
         # Without this wait, a writer leaves the segments of its merges behind for good.
         call_writer(writer.wait_merging_threads)
         _release_free_memory()
+        if folder is not None:
+            files.make_private(folder)
     call_writer(index.reload)
 
 

@@ -284,7 +284,8 @@ class SearchIndex:
                 spoken[path] = most_used([row.language for row in rows], self._language)
             return spoken[path]
 
-        with writing(self._index) as writer:
+        documents_folder = self._folder and self._folder / _DOCUMENTS_NAME
+        with writing(self._index, documents_folder) as writer:
 
             def replaced(label: str) -> None:
                 call_writer(writer.delete_documents_by_term, "label", label)

@@ -284,14 +284,15 @@ class MessageIndex:
     def _start_anew(self) -> None:
         assert self._folder is not None  # only an index in a folder can be missing
         (self._folder / SEEN_NAME).unlink(missing_ok=True)
-        self._index = schema.new_documents(self._folder / _DOCUMENTS_NAME, _schema(), 0o700)
+        self._index = schema.new_documents(self._folder / _DOCUMENTS_NAME, _schema())
 
     def _change(
         self, changed: Iterable[TranscriptMessages], removed: Collection[str]
     ) -> dict[str, SeenTranscript]:
         assert self._index is not None
         seen: dict[str, SeenTranscript] = {}
-        with writing(self._index) as writer:
+        documents_folder = self._folder and self._folder / _DOCUMENTS_NAME
+        with writing(self._index, documents_folder) as writer:
 
             def new() -> Iterator[tantivy.Document]:
                 for transcript in changed:

@@ -158,11 +158,11 @@ def prepare(index: Index) -> Index:
     return index
 
 
-def new_documents(folder: Path, fields: Schema, mode: int = 0o777) -> Index:
+def new_documents(folder: Path, fields: Schema) -> Index:
     """An index without documents in a folder, which is emptied."""
     if folder.exists():
         files.remove_tree(folder)
-    folder.mkdir(parents=True, mode=mode)
+    files.make_folders(folder, files.PRIVATE_FOLDER)
     return prepare(call_writer(Index, fields, str(folder)))
 
 

@@ -216,6 +216,7 @@ def write_snapshot(folder: Path, seen: Snapshot, durably: bool) -> None:
     start = {"version": INDEX_VERSION, **described, "check": crc32(files)}
     new = path.with_name(f"{path.name}.new")
     with new.open("wb") as stream:
+        os.fchmod(stream.fileno(), 0o600)
         stream.write(json_bytes(start)[:-1] + _FILES + files + b"}")
         if durably:
             stream.flush()

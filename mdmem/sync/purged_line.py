@@ -216,9 +216,10 @@ def _holds(line: str, words: PurgedWords) -> bool:
     return holds_purged(line, words.time, (words,))
 
 
-def forget_old(repository: Repository) -> None:
+def forget_old(workspace: Workspace) -> None:
     """Empty reflogs and caches, and remove what nothing refers to, as a purge does."""
-    empty_state(repository, None, _CURSORS)
+    empty_state(workspace, None, _CURSORS)
+    repository = workspace.repository
     folder = repository.root
     logs = repository.common_dir / "logs"
     listed = branch_commits.list_refs(repository, "refs/heads", "refs/remotes", "refs/mdmem")

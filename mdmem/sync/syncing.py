@@ -129,7 +129,7 @@ def _purge_mark(workspace: Workspace) -> Path:
 
 
 def _finish_purge(workspace: Workspace) -> None:
-    forget_old(workspace.repository)
+    forget_old(workspace)
     _purge_mark(workspace).unlink(missing_ok=True)
 
 

@@ -238,8 +238,9 @@ def discard(folder: Path) -> None:
 
 def _replace(path: Path, settings: str) -> sqlite3.Connection:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(0o700, parents=True, exist_ok=True)
         discard(path.parent)
+        path.touch(0o600)
     except OSError as problem:
         raise StorageProblem(f"{path.name} cannot be written: {problem.strerror}") from problem
     return _connect_new(_address(path, "mode=rwc"), settings)

@@ -1,0 +1,20 @@
+"""Have the state in a copied folder count as this user's, as that in the first folder does."""
+
+import os
+from pathlib import Path
+
+from mdmem import state
+from mdmem.folder.config import user_state_folder
+
+
+def keep_state(folder: Path) -> Path:
+    """List the states that the copies of repositories in a folder came with; return the folder."""
+    lists = user_state_folder(os.environ)
+    assert lists is not None
+    for git_folder in (folder / ".git", *folder.glob("*/.git"), *folder.glob(".git/worktrees/*")):
+        home = git_folder / state.HOME_NAME
+        if (home / "id").is_file():
+            lists.mkdir(parents=True, exist_ok=True)
+            with (lists / "state-ids").open("ab") as file:
+                file.write(b" ".join(state.marks((home / "id").read_bytes(), home)) + b"\n")
+    return folder
