@@ -1,0 +1,182 @@
+"""An upgrade: what an earlier version left is found, and nothing of it is read twice."""
+
+import json
+import os
+import shutil
+from typing import Any
+
+import pytest
+from commandline import Shell
+from conftest import World
+from upgrades import ARCHIVES, unpack
+
+from mdmem import agenthooks
+
+FACTS = {
+    "employer": "75d0be72",
+    "Oslo": "6d7f86c3",
+    "Vim": "0cfc3795",
+    "Albatros": "6d22e9e9",
+    "Frankfurt": "635ec723",
+}
+"""Facts that are current in each archive, by a word of theirs."""
+STRIPE, TUESDAY, THURSDAY = "a2d8b034", "e60d1fab", "590a2e12"
+SESSIONS = 'sessions = ["claude"]\nsession_scope = "all"\n'
+with_nights = pytest.mark.parametrize("left_by", ["0.2-nights", "0.3"])
+
+
+@pytest.fixture(params=ARCHIVES)
+def left_by(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def upgraded(
+    left_by: str,
+    world: World,
+    commands_built_once: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Shell:
+    """A workspace of an earlier version, at the first command of today's."""
+    folder = unpack(left_by, world, monkeypatch)
+    monkeypatch.chdir(folder)
+    return Shell(world, folder, monkeypatch, capsys)
+
+
+@pytest.fixture
+def adopted(upgraded: Shell, left_by: str) -> Shell:
+    """The same, adopted by one command where that version asked for none."""
+    if left_by != "0.3":
+        assert upgraded.run("init", "--found", "--yes").status == 0
+    return upgraded
+
+
+def session_start(at: Shell) -> Any:
+    """What an agent's host is given at the start of a session."""
+    event = agenthooks.HookEvent(
+        name="SessionStart", session="s", source="startup", folder=str(at.folder), prompt=""
+    )
+    return json.loads(agenthooks.answer(event, os.environ))
+
+
+def memory(at: Shell) -> dict[str, str]:
+    return {path.name: path.read_text() for path in at.folder.rglob("*.md")}
+
+
+class TestReading:
+    """What a person types is answered, with or without an adoption."""
+
+    def test_each_fact_is_found(self, upgraded: Shell):
+        for word, fact in FACTS.items():
+            hits = upgraded.run("search", word, "--json").answer["hits"]
+            assert {hit["fact"]: hit["status"] for hit in hits}[fact] == "current"
+        assert "Stripe" not in upgraded.run("search", "employer Stripe").out
+        status = upgraded.run("status", "--json").answer
+        assert status["index"]["current"]
+        assert status["index"]["commit"] == upgraded.git("rev-parse", "HEAD").strip()
+        assert (status["uncommitted"], status["skipped"]) == ([], [])
+
+    def test_history_of_a_superseded_fact(self, upgraded: Shell):
+        answer = upgraded.run("history", STRIPE, "--json").answer
+        assert answer["status"] == "superseded"
+        lives = [(fact["id"], fact["from"], fact["to"]) for fact in answer["chain"]]
+        assert lives == [
+            (STRIPE, "2026-03-02T09:00:00+00:00", "2026-03-03T10:00:00+00:00"),
+            (FACTS["employer"], "2026-03-03T10:00:00+00:00", None),
+        ]
+
+    def test_a_contradiction(self, upgraded: Shell):
+        (conflict,) = upgraded.run("conflicts", "--json").answer["conflicts"]
+        assert {conflict["one"]["fact"], conflict["other"]["fact"]} == {TUESDAY, THURSDAY}
+
+    def test_sources(self, upgraded: Shell):
+        facts = upgraded.run("facts", "--json").answer["facts"]
+        sources = {fact["id"]: fact["source"] for fact in facts}
+        named = (FACTS["employer"], FACTS["Albatros"], THURSDAY, FACTS["Vim"], FACTS["Frankfurt"])
+        assert [sources[fact] for fact in named] == [
+            *("user-stated", "user-stated", "user-stated"),
+            *("inferred", "auto"),
+        ]
+
+    def test_changes_nothing(self, upgraded: Shell):
+        before = upgraded.snapshot()["files"]
+        for words in (["search", "employer"], ["history", STRIPE], ["status"], ["doctor"]):
+            assert upgraded.run(*words).status == 0
+        assert upgraded.snapshot()["files"] == before
+
+    def test_no_state_is_needed(self, adopted: Shell):
+        shutil.rmtree(adopted.folder / ".git" / "mdmem")
+        self.test_history_of_a_superseded_fact(adopted)
+        self.test_each_fact_is_found(adopted)
+
+
+class TestAdoption:
+    @pytest.mark.parametrize("left_by", ["0.3"])
+    def test_stays(self, upgraded: Shell):
+        answer = session_start(upgraded)
+        assert "works at Linear" in answer["hookSpecificOutput"]["additionalContext"]
+        assert "systemMessage" not in answer
+        assert upgraded.run("status", "--json").answer["adopted"]
+
+    @pytest.mark.parametrize("left_by", ["0.2.0", "0.2-nights"])
+    def test_takes_one_command(self, upgraded: Shell):
+        answer = session_start(upgraded)
+        assert answer["systemMessage"].endswith("mdmem init --found")
+        assert "hookSpecificOutput" not in answer
+        done = upgraded.run("init", "--found", "--yes")
+        assert (done.status, done.out) == (0, f"adopted {upgraded.folder}\n")
+        answer = session_start(upgraded)
+        assert "works at Linear" in answer["hookSpecificOutput"]["additionalContext"]
+        assert upgraded.run("init", "--found", "--json").answer["found"] == []
+
+
+class TestDigest:
+    @with_nights
+    @pytest.mark.parametrize("keeps_state", [True, False])
+    def test_writes_nothing_twice(self, adopted: Shell, keeps_state: bool):
+        if not keeps_state:
+            shutil.rmtree(adopted.folder / ".git" / "mdmem")
+        before, head = memory(adopted), adopted.git("rev-parse", "HEAD")
+        assert "Maria Sand" in before["2026-03-03.md"]
+        done = adopted.run("digest", "--json").answer
+        assert (done["entries"], done["commits"]) == ([], [])
+        done = adopted.run("dream", "--json").answer
+        assert done["changes"] == []
+        assert (memory(adopted), adopted.git("rev-parse", "HEAD")) == (before, head)
+
+    @pytest.mark.parametrize("left_by", ["0.2.0"])
+    def test_begins_after_a_version_that_had_none(self, adopted: Shell):
+        settings = adopted.world.home / ".config/mdmem/config.toml"
+        settings.write_text(settings.read_text() + SESSIONS)
+        done = adopted.run("digest", "--json").answer
+        assert len(done["entries"]) == 6
+        assert adopted.run("digest", "--json").answer["entries"] == []
+
+
+class TestProposals:
+    @with_nights
+    def test_are_open(self, adopted: Shell):
+        listed = adopted.run("proposals").out
+        assert "home: lives in Oslo -> lives in Bergen" in listed
+        assert "prefer trains over planes" in listed
+        assert "3 parts in 2 proposals" in listed
+        assert adopted.run("accept", "1").status == 0
+        assert "trains over planes" in memory(adopted)["MEMORY.md"]
+
+    @pytest.mark.parametrize("left_by", ["0.3"])
+    def test_stay_the_users_own(self, adopted: Shell):
+        listed = adopted.run("proposals").out
+        assert "codex, 4 Mar" in listed
+        assert "dream, yesterday" in listed
+
+
+class TestWriting:
+    def test_goes_on(self, adopted: Shell):
+        done = adopted.run("remember", "works at Figma", "--key", "employer").status
+        assert done == 0
+        chain = adopted.run("history", STRIPE, "--json").answer["chain"]
+        assert [fact["text"] for fact in chain][-2:] == [
+            "employer: works at Linear",
+            "employer: works at Figma",
+        ]
