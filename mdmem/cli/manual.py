@@ -26,6 +26,7 @@ TOPICS = {
     "install": "Install, upgrade, uninstall; completion in the shell",
     "agents": "How an agent uses mdmem",
     "trust": "Whom mdmem trusts: adopted workspaces, other people, agents, pasted text",
+    "security": "Security: who may write what, what leaves the machine, reports",
     "proposals": "Review: changes that a person decides",
     "context": "The memory block in an agent's prompt, and the flush before a compaction",
     "digest": "Transcripts to daily logs: what is read, what is kept, what never is",
