@@ -63,6 +63,27 @@ def test_an_agents_init_says_so(shell: Shell, world: World):
     assert "agents cannot access this memory until a person adopts it" in done.err
 
 
+@pytest.mark.parametrize(
+    "words", [("search", "Stripe"), ("log", "x"), ("page", "--export", "out"), ("status",)]
+)
+def test_an_agent_in_its_hosts_shell_gets_nothing_else_either(shell: Shell, words: tuple[str, ...]):
+    shell.patch.setenv("CLAUDECODE", "1")
+    before = shell.git("rev-parse", "HEAD")
+    done = shell.run(*words)
+    assert (done.status, done.out) == (1, "")
+    assert "a person has to adopt this memory at a terminal" in done.err
+    assert shell.git("rev-parse", "HEAD") == before
+
+
+def test_nor_from_a_workspace_that_it_names(shell: Shell, world: World):
+    mine = world.home / "mine"
+    shell.run("init", str(mine), "--no-hooks")
+    shell.patch.setenv("CLAUDECODE", "1")
+    assert shell.run("-C", str(mine), "search", "Stripe").status == 0
+    done = shell.run("-C", str(mine), "search", "Stripe", "--with", str(shell.folder))
+    assert (done.status, done.out) == (1, "")
+
+
 def test_found_only_lists_without_a_terminal(shell: Shell, old: list[Path]):
     done = shell.run("init", "--found")
     assert done.out.splitlines()[-1] == (

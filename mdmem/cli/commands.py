@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.messages import count, say
 from mdmem.errors import TextProblem, UsageProblem
+from mdmem.folder import trust
 from mdmem.memory import Memory
 from mdmem.model import MAX_FILE_BYTES
 from mdmem.startup.records import dataclass
@@ -215,7 +216,11 @@ def open_memory(call: Call, any_settings: bool = False) -> Memory:
     added, is_alone = call.values.get("added"), call.values.get("alone")
     if added and is_alone:
         raise UsageProblem("--with and --alone exclude each other")
-    return memory.reading_with(None if is_alone else added) if added or is_alone else memory
+    if added or is_alone:
+        memory = memory.reading_with(None if is_alone else added)
+    if trust.host_of(os.environ):
+        import_module("mdmem.memory.hosts").require_adopted_in_shell(memory.workspace)
+    return memory
 
 
 def read_argument(text: str) -> str:

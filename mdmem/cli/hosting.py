@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 from mdmem.cli.commands import Answer, open_memory, read_argument
 from mdmem.cli.fast_parser import Call
 from mdmem.errors import UsageProblem
-from mdmem.memory import Memory
 from mdmem.model.prompts import BuildContext, Flush
 from mdmem.show import contexts
-from mdmem.startup.records import asdict
+from mdmem.startup.records import asdict, replace
 from mdmem.warm import running
 from mdmem.wording import number_of
 
@@ -231,7 +230,7 @@ def page(
     """
     page_room = import_module("mdmem.page")
     # without lines for the user: they would tell what was asked
-    memory = Memory.open(Path(call.workspace) if call.workspace else None, os.environ)
+    memory = open_memory(replace(call, quiet=True))
     if export is not None:
         page_room.require_packages(for_export=True)
         count = import_module("mdmem.page.export").export(memory, Path(export), since)

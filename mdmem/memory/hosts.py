@@ -14,6 +14,7 @@ from mdmem.folder.trust import TextOrigin
 from mdmem.repo import Repository
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import (
+    Workspace,
     existing_folder,
     find_workspace,
     no_workspace,
@@ -88,6 +89,18 @@ def _with_adoption(root: Path, environment: Mapping[str, str]) -> HostWorkspace:
     if adoption.is_adopted(repository, environment) or trust.trust(TextOrigin.STRANGER).is_served:
         return HostWorkspace(repository)
     return HostWorkspace(None, root)
+
+
+def require_adopted_in_shell(workspace: Workspace) -> None:
+    """Refuse an agent in its host's shell what no tool would give it.
+
+    Raises WorkspaceProblem (`not-adopted`).
+    """
+    if trust.host_of(workspace.environment) is None:
+        return
+    for folder in (workspace.root, *workspace.pool):
+        if _with_adoption(folder, workspace.environment).repository is None:
+            raise not_adopted()
 
 
 def require_host_workspace(
