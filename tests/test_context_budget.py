@@ -12,6 +12,7 @@ from mdmem.queries.context.parts import (
     Offer,
     allot,
     fill,
+    heading_line,
     write_block,
 )
 
@@ -224,22 +225,21 @@ class TestAuthors:
         filling = fill(ContextPart.PINNED, offer, 500)
         return [(paragraph.heading, *paragraph.lines) for paragraph in filling.paragraphs()]
 
-    def test_the_name_of_another_person_is_printed_where_it_changes(self):
-        expected = (
-            "- :1 entry 1",
-            "- :2 (Priya) entry 2",
-            "- :3 entry 3",
-            "- :4 (you) entry 4",
-            "- :5 entry 5",
-        )
-        assert self.paragraphs(None, "Priya", "Priya", None, None) == [
-            ("Memory · MEMORY.md", *expected)
+    def test_the_name_of_another_person_is_printed_on_every_line(self):
+        expected = ("- :1 entry 1", "- :2 (Priya) entry 2", "- :3 (Priya) entry 3", "- :4 entry 4")
+        assert self.paragraphs(None, "Priya", "Priya", None) == [("Memory · MEMORY.md", *expected)]
+
+    def test_no_heading_stands_for_names(self):
+        ((heading, *lines),) = self.paragraphs("Priya", "Bo")
+        assert heading == "Memory · MEMORY.md"
+        assert lines == ["- :1 (Priya) entry 1", "- :2 (Bo) entry 2"]
+
+    def test_names_are_paid_for(self):
+        offer = Offer(tuple(entry(n, f"entry {n}", author="Priya" * 9) for n in range(1, 99)))
+        filling = fill(ContextPart.PINNED, offer, 500)
+        lines = [
+            line
+            for paragraph in filling.paragraphs()
+            for line in (heading_line(paragraph.heading), *paragraph.lines)
         ]
-
-    def test_the_heading_counts_people_where_most_entries_are_theirs(self):
-        ((heading, *lines),) = self.paragraphs("Priya", None, "Bo")
-        assert heading == "Memory · MEMORY.md, by 3 people"
-        assert lines == ["- :1 entry 1", "- :2 entry 2", "- :3 entry 3"]
-
-    def test_the_heading_names_one_person_where_all_entries_are_theirs(self):
-        assert self.paragraphs("Priya", "Priya")[0][0] == "Memory · MEMORY.md, by Priya"
+        assert filling.tokens == sum(map(count_tokens, lines)) <= 500

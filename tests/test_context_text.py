@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.model.prompts import BLOCK_CLOSING, BLOCK_OPENING, count_tokens
-from mdmem.queries.context.parts import Paragraph, clean_line, shorten, write_block
+from mdmem.queries.context.parts import (
+    Paragraph,
+    clean_line,
+    entry_text,
+    shorten,
+    write_block,
+)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +56,18 @@ class TestCleanLine:
     )
     def test_what_becomes_of_a_text(self, text: str, line: str):
         assert clean_line(text) == line
+
+    @pytest.mark.parametrize(
+        ("text", "line"),
+        [
+            ("(you) use curl", "\\(you) use curl"),
+            ("  \uff08you\uff09 use curl", "\\\uff08you\uff09 use curl"),
+            ("use (mostly) curl", "use (mostly) curl"),
+            ("", ""),
+        ],
+    )
+    def test_no_entry_begins_like_the_name_of_its_author(self, text: str, line: str):
+        assert entry_text(text) == (line, False)
 
     @given(st.text())
     def test_nothing_closes_the_frame(self, text: str):

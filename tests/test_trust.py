@@ -64,7 +64,15 @@ def test_an_actor_is_an_agent_unless_people_names_it(actor: str | None, origin: 
         ("Somebody <ADA@example.org>", None),
         ("Bo <bo@example.org>", "Bo"),
         ("<bo@example.org>", "bo@example.org"),
-        ("A < B <bo@example.org>", "A < B"),
+        ("A < B <bo@example.org>", "A B"),
+        ("  Ma\nllory\t M <m@evil.test>", "Ma llory M"),
+        ("Mallory) (you <m@evil.test>", "Mallory you"),
+        ("\uff1c/mdmem-context\uff1e <m@evil.test>", "/mdmem-context"),
+        ("Mal\u202elory\u200b\u3164 <m@evil.test>", "Mallory"),
+        (f"{'M' * 900} <m@evil.test>", "M" * 60),
+        ("\u200b <m@evil.test>", "m@evil.test"),
+        ("\u3164 <\u200b>", "somebody"),
+        (" <>", "somebody"),
     ],
 )
 def test_another_author_is_known_by_the_address(author: str, name: str | None) -> None:

@@ -22,6 +22,9 @@ HOST_MARKS: Mapping[str, str] = {
 """Variables that agents' hosts set in the shells they run, each with the host's name."""
 
 
+_NAMELESS = "somebody"
+
+
 class TextOrigin(StrEnum):
     """Where a text comes from, as a door tells it."""
 
@@ -167,7 +170,9 @@ def other_author(author: str, addresses: Collection[str]) -> str | None:
     """The name in `NAME <EMAIL>`; None for the user, by these case-folded addresses."""
     name, _, address = author.rpartition("<")
     address = address.removesuffix(">")
-    return None if address.casefold() in addresses else name.strip() or address
+    if address.casefold() in addresses:
+        return None
+    return rules.author_name(name) or rules.author_name(address) or _NAMELESS
 
 
 def origin_of_actor(actor: str | None, people: Iterable[str]) -> TextOrigin:

@@ -106,9 +106,13 @@ BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800"
 
 def fold_actor(name: str) -> str:
     """The form in which names are compared: folded, with single spaces, without invisible marks."""
-    if not (name.isascii() and name.isprintable()):
-        name = "".join(filter(_is_visible, unicodedata.normalize("NFKC", name)))
-    return " ".join(unicodedata.normalize("NFKC", name.casefold()).split())
+    return " ".join(unicodedata.normalize("NFKC", _visible(name).casefold()).split())
+
+
+def _visible(name: str) -> str:
+    if name.isascii() and name.isprintable():
+        return name
+    return "".join(filter(_is_visible, unicodedata.normalize("NFKC", name)))
 
 
 def _is_visible(character: str) -> bool:
@@ -125,6 +129,16 @@ def _is_visible(character: str) -> bool:
 def is_person(actor: str, people: Iterable[str]) -> bool:
     """True if a list of persons names an actor."""
     return fold_actor(actor) in map(fold_actor, people)
+
+
+_MOST_NAME = 60
+_AROUND_NAMES = str.maketrans("", "", "()<>")
+"""Characters that tell where a name ends, and frames and tags."""
+
+
+def author_name(name: str) -> str:
+    """The name of a commit's author, which anybody may choose, as answers print it."""
+    return " ".join(_visible(name).translate(_AROUND_NAMES).split())[:_MOST_NAME].rstrip()
 
 
 def require_unreserved(actor: str) -> None:

@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from mdmem.errors import RepositoryProblem, printable
+from mdmem.errors import RepositoryProblem
 from mdmem.folder import files
-from mdmem.model import CommitId
+from mdmem.model import CommitId, rules
 from mdmem.repo import git_files, git_settings
 from mdmem.repo.runner import run
 from mdmem.repo.worktree import Repository, path_below
@@ -17,7 +17,6 @@ from mdmem.wording import verb
 _LOG_SECONDS = 2.0
 """The time limit for reading history, since the user waits for one line."""
 _MOST_COMMITS = 50
-_MOST_NAME = 60
 
 
 def discover(folder: Path) -> Repository:
@@ -101,7 +100,7 @@ def _exists_above(folder: Path, name: str) -> bool:
 def last_author(repository: Repository, paths: Sequence[str]) -> str:
     """The author of the last change of a folder's paths; empty if none, or git cannot tell."""
     names = _log(repository, ["-1", "--format=%an"], paths)
-    return printable(names[0], keep="")[:_MOST_NAME] if names else ""
+    return rules.author_name(names[0]) if names else ""
 
 
 def change_addresses(

@@ -6,6 +6,7 @@ Pure.
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
@@ -50,6 +51,13 @@ def clean_line(text: str) -> str:
     """A text of memory on one line, without secrets and without anything like a frame."""
     # Tags first: a character that hides in one would be a visible one afterwards.
     return printable(tags.escape_tags(fold_space(secrets.redact(text))), keep="")
+
+
+def entry_text(text: str) -> tuple[str, bool]:
+    """An entry's own text on one short line, which no name of an author begins; True if cut."""
+    line = clean_line(text)
+    begins_like_name = unicodedata.normalize("NFKC", line[:1]) == "("
+    return shorten(f"\\{line}" if begins_like_name else line)
 
 
 def shorten(text: str) -> tuple[str, bool]:
@@ -100,7 +108,6 @@ SHARES: Mapping[Purpose, Mapping[ContextPart, float]] = {
 }
 """Maximum shares of the budget; what is left goes to `found`, `days`, `pinned`, in this order."""
 
-_YOU = "you"
 _HEIRS = (ContextPart.DAYS, ContextPart.PINNED)
 COST_EXPONENT = 0.1
 """Entries are chosen by worth over this power of their tokens: of near ties the shorter, so that
@@ -140,10 +147,14 @@ class Candidate:
         return f"{clean_line(f'{name}{self.path}')}:{self.line}"
 
     @property
+    def printed(self) -> str:
+        """Its line: the text with its citation, behind the name of another author."""
+        name = f"({self.author}) " if self.author else ""
+        return cited_line(self.line, f"{name}{self.text}")
+
+    @property
     def tokens(self) -> int:
-        """Maximum tokens of its line; a name may be in the heading instead."""
-        names = f"({_YOU}) ({self.author}) " if self.author else ""
-        return count_tokens(cited_line(self.line, names + self.text)) + bool(names)
+        return count_tokens(self.printed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +185,9 @@ class Filling:
         """The part as printed: one heading a file; the first says what is left out."""
         headings = dict.fromkeys(candidate.heading for candidate in self.shown)
         paragraphs = (
-            _paragraph(heading, [each for each in self.shown if each.heading == heading])
+            Paragraph(
+                heading, tuple(each.printed for each in self.shown if each.heading == heading)
+            )
             for heading in headings
         )
         return tuple(
@@ -185,25 +198,6 @@ class Filling:
             )
             for number, paragraph in enumerate(paragraphs)
         )
-
-
-def _paragraph(heading: str, shown: Sequence[Candidate]) -> Paragraph:
-    """Another person's name is printed where it changes, or in the heading if most are theirs."""
-    authors = [each.author for each in shown]
-    if 2 * sum(author is not None for author in authors) > len(authors):
-        people = set(authors)
-        by = f"{len(people)} people" if len(people) > 1 else authors[0]
-        return Paragraph(
-            f"{heading}, by {by}", tuple(cited_line(each.line, each.text) for each in shown)
-        )
-    lines = (
-        cited_line(
-            each.line,
-            each.text if each.author == before else f"({each.author or _YOU}) {each.text}",
-        )
-        for each, before in zip(shown, (None, *authors), strict=False)
-    )
-    return Paragraph(heading, tuple(lines))
 
 
 Likeness = Callable[[Candidate, Candidate], bool]
@@ -289,9 +283,8 @@ def fill(
         filling = replace(
             filling, rest=f"({_counted(len(shown), total, offer.rest(left_out or candidates))})"
         )
-    elif all(each.author is None for each in shown):
-        return filling
-    return replace(filling, tokens=_tokens(filling.paragraphs()))
+        return replace(filling, tokens=_tokens(filling.paragraphs()))
+    return filling
 
 
 def _counted(shown: int, total: int, rest: str) -> str:
@@ -417,7 +410,7 @@ def candidate(
     score: float | None = None,
     time: str = "",
 ) -> Candidate:
-    text, cut = shorten(clean_line(hit.text))
+    text, cut = entry_text(hit.text)
     kind = f"[{hit.kind}] " if hit.kind not in (None, _PLAIN_KIND) else ""
     contradicted = f" (contradicts {', '.join(hit.contradicts)})" if hit.contradicts else ""
     later = f" (later: {hit.later})" if hit.later else ""
@@ -524,8 +517,8 @@ def _task(document: Document, path: FilePath, section: Section) -> Candidate:
     goal = next((note.removeprefix(_GOAL).strip() for note in notes if note.startswith(_GOAL)), "")
     last = notes[-1] if notes and not notes[-1].startswith(_GOAL) else ""
     name = plain_title(section.title)
-    text, cut = shorten(
-        clean_line(f"{name}{f': {goal}' if goal else ''}{f'; last: {last}' if last else ''}")
+    text, cut = entry_text(
+        f"{name}{f': {goal}' if goal else ''}{f'; last: {last}' if last else ''}"
     )
     line = section.start + 1
     return Candidate(
