@@ -198,7 +198,7 @@ def is_of_user(repository: Repository, environment: Mapping[str, str]) -> bool:
 
 def _user_addresses(repository: Repository, environment: Mapping[str, str]) -> frozenset[str]:
     named = map(str.casefold, config.own_list("me", environment))
-    return discovery.global_addresses(repository).union(named)
+    return repository.machine_addresses().union(named)
 
 
 def init_command(folder: Path) -> str:

@@ -160,10 +160,9 @@ class Workspace:
 
     @property
     def user_addresses(self) -> frozenset[str]:
-        """The user's case-folded addresses: git's, those of `me` and that of `author`."""
-        author = _AUTHOR.match(self.settings.author or "")
-        named = (*self.settings.me, *((author[2],) if author else ()))
-        return frozenset(map(str.casefold, (*self.repository.user_addresses(), *named)))
+        """The user's case-folded addresses: git's and those of `me`."""
+        named = map(str.casefold, self.settings.me)
+        return self.repository.user_addresses().union(named)
 
     def proposes(self, actor: str | None) -> bool:
         return proposes(actor, self.settings, self.environment)

@@ -11,6 +11,7 @@ from mdmem.errors import WorkspaceProblem
 from mdmem.memory import Memory
 from mdmem.model.prompts import BuildContext
 from mdmem.model.searches import ListFacts, Search
+from mdmem.model.writes import Remember
 
 
 @pytest.fixture
@@ -48,9 +49,7 @@ def test_facts_and_memory_as_it_was_name_them_too(team: Desk) -> None:
 
 
 def test_the_user_has_the_addresses_that_their_own_settings_name(team: Desk) -> None:
-    settings = team.world.home / ".config" / "mdmem" / "config.toml"
-    settings.parent.mkdir(parents=True)
-    settings.write_text('me = ["Priya@Example.org"]\n')
+    own_settings(team, 'me = ["Priya@Example.org"]\n')
     assert set(authors(team).values()) == {None}
 
 
@@ -76,3 +75,42 @@ def test_a_block_names_another_author(team: Desk) -> None:
     text = Memory.open(team.root, os.environ).context(BuildContext()).text
     assert "- :6 (Priya) the beta is called Heron" in text
     assert "- :5 the beta ships on Friday" in text
+
+
+def own_settings(at: Desk, text: str) -> None:
+    path = at.world.home / ".config" / "mdmem" / "config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def is_known(at: Desk) -> None:
+    at.git("config", "--global", "user.email", "ada@example.org")
+
+
+def test_the_author_that_a_workspace_names_is_nobody_in_particular(team: Desk) -> None:
+    team.write("mdmem.toml", 'author = "Priya <priya@example.org>"\n')
+    assert authors(team)["the beta is called Heron"] == "Priya"
+
+
+def test_settings_of_a_repository_do_not_say_who_the_user_is(team: Desk) -> None:
+    is_known(team)
+    team.git("config", "user.email", "priya@example.org")
+    assert authors(team)["the beta is called Heron"] == "Priya"
+    assert authors(team)["the beta ships on Friday"] is None
+
+
+def test_settings_that_the_user_includes_for_a_repository_do(team: Desk) -> None:
+    is_known(team)
+    hers = team.world.home / "hers"
+    hers.write_text("[user]\n\temail = Priya@example.org\n")
+    team.git("config", "--global", f"includeIf.gitdir:{team.root}/.path", str(hers))
+    assert set(authors(team).values()) == {None}
+
+
+def test_somebody_whom_git_does_not_know_is_still_told_from_others(team: Desk) -> None:
+    for name in ("user.name", "user.email"):
+        team.git("config", "--unset", name)
+    team.write("mdmem.toml", 'author = "mdmem <mdmem@localhost>"\n')
+    Memory.open(team.root, os.environ).apply(Remember("the beta has a name"))
+    assert authors(team)["the beta has a name"] is None
+    assert authors(team)["the beta is called Heron"] == "Priya"

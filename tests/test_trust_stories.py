@@ -54,7 +54,9 @@ def remember(folder: Path, text: str) -> None:
     Memory.open(folder, os.environ).apply(Remember(text, options=WriteOptions()))
 
 
-def test_a_team_in_which_everybody_trusts_everybody(world: World, tmp_path: Path) -> None:
+def test_a_team_in_which_everybody_trusts_everybody(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world.git(tmp_path, "init", "-q", "--bare", "hub.git")
     clones = {}
     for name in ("ada", "priya"):
@@ -68,8 +70,10 @@ def test_a_team_in_which_everybody_trusts_everybody(world: World, tmp_path: Path
     world.git(priya, "config", "user.email", "priya@example.org")
     world.git(priya, "pull", "-q", "origin", "main")
     assert "Friday" not in block(priya)
-    init(priya)
-    assert "(Ada) the beta ships on Friday" in block(priya) or ", by Ada" in block(priya)
+    with monkeypatch.context() as hers:
+        hers.setenv("GIT_CONFIG_GLOBAL", os.devnull)  # nothing of Ada's on Priya's machine
+        init(priya)
+        assert "(Ada) the beta ships on Friday" in block(priya)
     path = priya / "MEMORY.md"
     path.write_text(path.read_text() + "- the beta is called Heron\n")
     world.git(priya, "commit", "-qam", "a name")

@@ -31,7 +31,7 @@ from mdmem.model.writes import WriteResult
 from mdmem.queries.folders import other_markdown_note
 from mdmem.repo import Repository, commits
 from mdmem.repo.runner import parse_paths
-from mdmem.repo.worktree import ignored
+from mdmem.repo.worktree import FALLBACK_IDENTITY, ignored
 from mdmem.startup.records import replace
 from mdmem.text import check
 from mdmem.wording import field, verb
@@ -50,7 +50,7 @@ _SHARE_MESSAGE = """mdmem: memory files are merged by section and fact
 Mdmem-Op: init
 Mdmem-Source: user-stated
 """
-_FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
+_FALLBACK_AUTHOR = f"{FALLBACK_IDENTITY.name} <{FALLBACK_IDENTITY.email}>"
 
 
 def share(workspace: Workspace) -> CommitId | None:

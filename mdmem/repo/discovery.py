@@ -117,14 +117,6 @@ def mdmem_addresses(repository: Repository) -> frozenset[str] | None:
     return change_addresses(repository, ["."] if repository.prefix else [], of_mdmem)
 
 
-def global_addresses(repository: Repository) -> frozenset[str]:
-    """The addresses that the user's own settings of git name, as opposed to a repository's."""
-    words = ["config", "--global", "--includes", "--get-all", "user.email"]
-    named = run(repository.folder, words).output.decode("utf-8", "replace").split("\n")
-    named.append(os.environ.get("GIT_AUTHOR_EMAIL", ""))
-    return frozenset(address.strip().casefold() for address in named if address.strip())
-
-
 def _log(repository: Repository, options: Sequence[str], paths: Sequence[str]) -> list[str] | None:
     """The lines of `git log`; None if it fails (an object is missing) or takes too long."""
     if repository.head() is None:

@@ -14,6 +14,7 @@ _IDENTITY = (
     *(f"GIT_{role}_{part}" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")),
     "EMAIL",
 )
+_PEOPLE = (b"user", b"author", b"committer")
 _SYSTEM = {"/usr/bin": "/etc", "/bin": "/etc", "/usr/local/bin": "/usr/local/etc"}
 """Folder of the git program → folder of the system's settings."""
 
@@ -46,6 +47,11 @@ class GitSettings:
             return os.fsencode(os.environ.get("EMAIL", ""))
         return next((value for value in values if value != b""), None) or b""
 
+    def addresses(self) -> list[bytes] | None:
+        """The e-mail addresses of user, author and committer; None where git has to be asked."""
+        named = [self.values.get((section, b"email"), b"") for section in _PEOPLE]
+        return None if None in named else [address for address in named if address]
+
     def has(self, section: bytes, name: bytes) -> bool:
         return (section, name) in self.values
 
@@ -73,6 +79,10 @@ def identity_variables() -> tuple[str | None, ...]:
     return tuple(map(os.environ.get, _IDENTITY))
 
 
+def address_variables() -> list[str]:
+    return [os.environ[name] for name in _IDENTITY if "EMAIL" in name and name in os.environ]
+
+
 def is_off(value: bytes | None) -> bool:
     """True if the value of a setting means no; a setting without a value (None) means yes."""
     return value is not None and value.lower() in (b"", b"false", b"no", b"off", b"0")
@@ -89,11 +99,12 @@ def _format_person(name: bytes, email: bytes) -> bytes | None:
     return None if is_altered else b"%s <%s>" % (name, email)
 
 
-def read_settings(git_dir: str) -> GitSettings | None:
-    """The settings for a repository; None where git has to be asked."""
+def read_settings(git_dir: str | None) -> GitSettings | None:
+    """The settings for a repository (None: for all of them); None where git has to be asked."""
     values: dict[tuple[bytes, bytes], bytes | None] = {}
     paths = _settings_files()
-    for path in (*paths, f"{git_dir}/config") if paths is not None else ():
+    own = [f"{git_dir}/config"] if git_dir else []
+    for path in (*paths, *own) if paths is not None else ():
         try:
             with open(path, "rb", buffering=0) as file:
                 settings = parse_settings(file.read())

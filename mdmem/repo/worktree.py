@@ -33,6 +33,10 @@ class Identity:
         return {f"GIT_{role}_NAME": self.name, f"GIT_{role}_EMAIL": self.email}
 
 
+FALLBACK_IDENTITY = Identity("mdmem", "mdmem@localhost")
+"""Of the commits of somebody whom git does not know."""
+
+
 @dataclass(frozen=True, slots=True)
 class PathState:
     """The state of HEAD and of one path; None: an unborn branch's `commit`, a detached `branch`.
@@ -182,7 +186,35 @@ class Repository:
         )
 
     def user_addresses(self) -> frozenset[str]:
-        """The e-mail addresses with which the user commits here; none where git knows nobody."""
+        """The user's case-folded e-mail addresses, by git.
+
+        The repository's own settings, which may come from elsewhere, count only without others.
+        """
+        return self.machine_addresses() or self._committing_addresses() | {FALLBACK_IDENTITY.email}
+
+    def machine_addresses(self) -> frozenset[str]:
+        """The case-folded e-mail addresses in git's environment and settings for all repositories.
+
+        Settings of the user's that git includes for this repository are among them.
+        """
+        settings = git_settings.read_settings(None)
+        configured = settings.addresses() if settings else None
+        if configured is None:
+            configured = self._configured_addresses()
+        return _folded([*configured, *map(os.fsencode, git_settings.address_variables())])
+
+    def _configured_addresses(self) -> list[bytes]:
+        pattern = r"^(user|author|committer)\.email$"
+        words = run(self.folder, ["config", "-z", "--show-scope", "--get-regexp", pattern]).output
+        *fields, _ = words.split(b"\0")
+        pairs = zip(fields[::2], fields[1::2], strict=False)
+        return [
+            value.partition(b"\n")[2]
+            for scope, value in pairs
+            if scope not in (b"local", b"worktree")
+        ]
+
+    def _committing_addresses(self) -> frozenset[str]:
         settings = self._settings()
         people = [settings and settings.person(role) for role in ("AUTHOR", "COMMITTER")]
         if not all(people):
@@ -190,8 +222,7 @@ class Repository:
                 run(self.folder, ["var", f"GIT_{role}_IDENT"]) for role in ("AUTHOR", "COMMITTER")
             )
             people = [ident.output for ident in idents if ident.status == 0]
-        addresses = (person.rpartition(b"<")[2].partition(b">")[0] for person in people if person)
-        return frozenset(address.decode("utf-8", "replace") for address in addresses)
+        return _folded(person.rpartition(b"<")[2].partition(b">")[0] for person in people if person)
 
     def head(self) -> CommitId | None:
         """The commit that HEAD names; None on an unborn branch."""
@@ -516,6 +547,11 @@ _MOST_DIGITS = 12
 def raw_date(time: datetime) -> str:
     """A time in git's raw form: seconds since 1970 and the offset of its zone."""
     return f"@{int(time.timestamp())} {time.strftime('%z')[:5]}"
+
+
+def _folded(addresses: Iterable[bytes]) -> frozenset[str]:
+    folded = (address.decode("utf-8", "replace").strip().casefold() for address in addresses)
+    return frozenset(address for address in folded if address)
 
 
 def commit_seconds(text: str | bytes) -> int:
