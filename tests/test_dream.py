@@ -442,6 +442,10 @@ class TestKeys:
         self.by_priya(at, monkeypatch, Said("I work at Figma", key="employer"))
         change = only(dream(at))
         assert (change.op, change.applied, change.old) == (ADD, False, None)
+        assert (change.source, change.why) == (
+            INFERRED,
+            "it was written for memory (Priya, 2026-03-06)",
+        )
         assert "- employer: Stripe" in curated(at)
 
     def test_an_agents_claim_takes_the_place_of_nothing(

@@ -36,6 +36,7 @@ class DreamCandidate:
       agent's claim of that is inferred.
     - `cites`: the lines in sessions; `sessions`: those sessions, as far as known.
     - `attribute`: what it is about, by a rule or its own key. `sender`: another person who said it.
+      `author`: another author than the user, who committed it.
     - `is_claim`: called user-stated without a message or commit of theirs.
     - `corrects`: facts that it replaces or contradicts, by its commit.
     - `is_new`: no earlier night judged it.
@@ -55,6 +56,7 @@ class DreamCandidate:
     sessions: frozenset[str] = frozenset()
     attribute: str | None = None
     sender: str | None = None
+    author: str | None = None
     is_claim: bool = False
     origin: TextOrigin = TextOrigin.AGENT
     corrects: frozenset[FactId] = frozenset()
@@ -220,7 +222,7 @@ def _of_other_author(candidate: DreamCandidate, author: str) -> DreamCandidate:
     )
     sender = candidate.sender or (author if is_personal else None)
     origin = TextOrigin.OTHER_SENDER if sender else TextOrigin.OTHER_AUTHOR
-    return replace(candidate, origin=origin, sender=sender, attribute=None)
+    return replace(candidate, origin=origin, sender=sender, author=author, attribute=None)
 
 
 def _in_order(candidates: Sequence[DreamCandidate]) -> list[DreamCandidate]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from mdmem.dream.candidates import DreamCandidate, LogEntries
 from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
-from mdmem.dream.policy import Suggestion, leave, one_for_each
+from mdmem.dream.policy import Suggestion, leave, one_for_each, with_author
 from mdmem.dream.wording import DECISION, PlainForm, core, plain_form
 from mdmem.editors.corrections import correction_likeness
 from mdmem.editors.likeness import CandidateIndex, likeness
@@ -157,7 +157,7 @@ class _Judge:
             if suggestion is None and candidate in older:
                 suggestion = leave(candidate, f"another {older[candidate]} was said later")
             if suggestion is None:
-                suggestion = self._judge(candidate)
+                suggestion = with_author(self._judge(candidate))
             if suggestion.is_sure:
                 self._settle(suggestion)
             elif suggestion.op is DreamOp.ADD:
@@ -375,7 +375,7 @@ class _Judge:
         addition = Suggestion(
             op=DreamOp.ADD,
             candidate=candidate,
-            why="the user said it",
+            why="the user said it" if candidate.is_own else "it was written for memory",
             text=form.text,
             key=form.key,
             kind=form.kind,

@@ -11,7 +11,7 @@ from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
 from mdmem.extract.statements import MANY_VALUED
 from mdmem.folder import trust
 from mdmem.folder.trust import TextOrigin
-from mdmem.model import FactId, FilePath, Source
+from mdmem.model import FactId, FilePath, Source, rules
 from mdmem.model.pipelines import TOO_MANY_CHANGES, DreamOp
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import fact_id
@@ -78,6 +78,23 @@ def leave(candidate: DreamCandidate, why: str) -> Suggestion:
     )
 
 
+def with_author(change: Suggestion) -> Suggestion:
+    """A change that says who wrote its entry and when, if the user did not.
+
+    Another author's entry is inferred at most: its new commit is the user's, and names nobody else.
+    """
+    candidate = change.candidate
+    name = candidate and (candidate.author or candidate.sender)
+    if not candidate or not name or change.op is DreamOp.NONE:
+        return change
+    told = f" ({rules.author_name(name)}, {candidate.day})"
+    named = replace(change, why=f"{change.why.removesuffix(told)}{told}")
+    if candidate.author is None:
+        return named
+    source = trust.limit_source(TextOrigin.OTHER_SENDER, change.source) or Source.AUTO
+    return replace(named, source=source, confidence=min(change.confidence, source.confidence))
+
+
 def one_for_each(
     suggestions: Sequence[Suggestion], is_counted: Callable[[CuratedFact], bool]
 ) -> list[Suggestion]:
@@ -136,7 +153,7 @@ def decide(suggestions: Sequence[Suggestion], memory: CuratedMemory, limits: Lim
     left = tuple(each for each in suggestions if each.op is DreamOp.NONE)
     changes = [
         replace(each, is_sure=each.is_sure and _is_allowed(each))
-        for each in suggestions
+        for each in map(with_author, suggestions)
         if each.op is not DreamOp.NONE
     ]
     changes = _with_few_losses(changes, memory)
