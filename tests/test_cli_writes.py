@@ -4,7 +4,7 @@ import re
 
 import pytest
 from command_table import WRITES
-from commandline import WRITE, Shell
+from commandline import WRITE, Shell, mdmem, on_terminal
 from workspaces import STATE
 
 from mdmem import events
@@ -213,3 +213,36 @@ def test_an_entry_that_is_logged_already_can_be_logged_again(shell: Shell):
     note = "mdmem: the log has this entry already; to log it again: --again\n"
     assert shell.run("log", "it rained").err == note
     assert shell.run("log", "it rained", "--again").err == ""
+
+
+@pytest.mark.parametrize(
+    ("environment", "words", "source"),
+    [
+        ({}, (), "user-stated"),
+        ({}, ("--source", "inferred"), "inferred"),
+        ({}, ("--actor", "agent/x"), "inferred"),
+        ({"MDMEM_ACTOR": "agent/x"}, (), "inferred"),
+        ({"CLAUDECODE": "1"}, (), "inferred"),
+        ({"TERM_PROGRAM": "vscode"}, (), "inferred"),
+    ],
+)
+def test_what_a_person_types_is_their_word(
+    shell: Shell, environment: dict[str, str], words: tuple[str, ...], source: str
+):
+    on_terminal(shell, *mdmem("remember", "owns a boat", *words), **environment)
+    body = shell.git("log", "-1", "--format=%B")
+    assert f"Mdmem-Source: {source}\n" in body
+    assert "Claimed" not in body
+
+
+def test_a_setting_that_names_an_agent_counts_on_a_terminal_too(shell: Shell):
+    shell.write("mdmem.toml", 'actor = "agent/x"\n')
+    on_terminal(shell, *mdmem("remember", "owns a boat"))
+    assert "Mdmem-Source: inferred\nMdmem-Confidence: 0.7\n" in shell.git(
+        "log", "-1", "--format=%B"
+    )
+
+
+def test_without_a_terminal_nobody_has_said_it(shell: Shell):
+    assert shell.run("remember", "owns a boat").status == 0
+    assert "Mdmem-Source: inferred\n" in shell.git("log", "-1", "--format=%B")

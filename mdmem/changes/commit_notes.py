@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from mdmem import history, repo
 from mdmem.folder import trust
-from mdmem.model import CommitId, FactId, Provenance
+from mdmem.model import CommitId, FactId, Provenance, Source
 from mdmem.model.writes import PipelineNote, WriteOptions
 from mdmem.repo import commits
 from mdmem.startup.records import replace
@@ -17,13 +17,12 @@ def complete_options(
     workspace: Workspace, options: WriteOptions, own_work: bool = False
 ) -> WriteOptions:
     """Own work of mdmem gets no actor, who could claim it. Raises: `reserved-actor`."""
-    confidence = options.source.confidence if options.confidence is None else options.confidence
     own_work = own_work or options.pipeline is not None
-    return replace(
-        options,
-        confidence=confidence,
-        actor=None if own_work else workspace.given_actor(options.actor),
-    )
+    actor = None if own_work else workspace.given_actor(options.actor)
+    is_persons = options.typed and actor is None and not own_work
+    source = Source.USER_STATED if is_persons else options.source
+    confidence = source.confidence if options.confidence is None else options.confidence
+    return replace(options, source=source, confidence=confidence, actor=actor)
 
 
 def with_provenance(

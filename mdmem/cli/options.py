@@ -56,13 +56,14 @@ WithTags = Annotated[
     typer.Option("--tag", metavar="TAG", help="Only what has this tag; of several, all of them."),
 ]
 SourceOption = Annotated[
-    Source,
+    Source | None,
     typer.Option(
         "--source",
         metavar="SOURCE",
         help=(
             "How it is known: user-stated (the user said it), inferred (concluded from something)"
-            " or auto (added automatically)."
+            " or auto (added automatically). [default: user-stated if a person types it at a"
+            " terminal, else inferred]"
         ),
     ),
 ]
@@ -492,7 +493,7 @@ Committing = Annotated[Any, _committing]
 
 
 def _writing(
-    source: SourceOption = Source.INFERRED, confidence: Confidence = None, **shared: Committing
+    source: SourceOption = None, confidence: Confidence = None, **shared: Committing
 ) -> None:
     """Hold the parameters that every writing command shares; it is never called."""
 

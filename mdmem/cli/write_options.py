@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mdmem.cli.commands import Answer
 from mdmem.cli.messages import in_flags
-from mdmem.model import FactId
+from mdmem.folder import trust
+from mdmem.model import FactId, Source
 from mdmem.model.writes import WriteOptions, WriteResult
 from mdmem.show import writes
 
 
 def write_options(shared: Mapping[str, Any], supersedes: str | None = None) -> WriteOptions:
-    names = shared.keys() & {"source", "confidence", "actor", "session", "reason", "dry_run"}
+    names = shared.keys() & {"confidence", "actor", "session", "reason", "dry_run"}
+    source = shared.get("source")
     return WriteOptions(
         **{name: shared[name] for name in names},
+        source=source or Source.INFERRED,
+        typed="source" in shared and source is None and _at_own_terminal(),
         supersedes=supersedes,
         allow=frozenset(shared["allow"] or ()),
     )
+
+
+def _at_own_terminal() -> bool:
+    streams_are_terminals = sys.stdin.isatty() and sys.stderr.isatty()
+    return streams_are_terminals and not trust.shares_terminal(os.environ)
 
 
 def write_answer(result: WriteResult, facts: Sequence[FactId] = ()) -> Answer:

@@ -22,6 +22,8 @@ HOST_MARKS: Mapping[str, str] = {
 """Variables that agents' hosts set in the shells they run, each with the host's name."""
 
 
+_SHARED_TERMINALS = frozenset({"vscode"})
+"""Values of TERM_PROGRAM in terminals in which an editor's agents type too, and leave no mark."""
 _NAMELESS = "somebody"
 
 
@@ -164,6 +166,11 @@ def is_claim(origin: TextOrigin, source: Source) -> bool:
 
 def host_of(environment: Mapping[str, str]) -> str | None:
     return next((host for name, host in HOST_MARKS.items() if environment.get(name)), None)
+
+
+def shares_terminal(environment: Mapping[str, str]) -> bool:
+    """True where a person may share the terminal with agents that leave no mark in it."""
+    return environment.get("TERM_PROGRAM", "") in _SHARED_TERMINALS
 
 
 def other_author(author: str, addresses: Collection[str]) -> str | None:

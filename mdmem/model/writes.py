@@ -49,7 +49,10 @@ class PipelineNote:
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Options of all writing verbs; `confidence` None means the default of the source."""
+    """Options of all writing verbs; `confidence` None means the default of the source.
+
+    `typed`: somebody typed it without a source, and states it where no actor is in force.
+    """
 
     source: Source = Source.INFERRED
     confidence: float | None = None
@@ -60,6 +63,7 @@ class WriteOptions:
     dry_run: bool = False
     allow: frozenset[str] = frozenset()
     pipeline: PipelineNote | None = None
+    typed: bool = False
 
     def __post_init__(self) -> None:
         require_range("confidence", self.confidence, 0, 1)
