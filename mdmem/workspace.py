@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date, datetime
 from functools import partial
@@ -163,6 +163,12 @@ class Workspace:
         """The user's case-folded addresses: git's and those of `me`."""
         named = map(str.casefold, self.settings.me)
         return self.repository.user_addresses().union(named)
+
+    @property
+    def agent_authors(self) -> tuple[Collection[str], Collection[str]]:
+        """The further arguments of `trust.is_agent_author`; both empty where no agent is named."""
+        agents = self.settings.agents
+        return (agents, self.user_addresses) if agents else ((), ())
 
     def proposes(self, actor: str | None) -> bool:
         return proposes(actor, self.settings, self.environment)

@@ -95,7 +95,6 @@ def test_the_workspace_goes_over_the_user(world: World, folder: Path) -> None:
         ("lock_timeout = '3'", "a number above 0"),
         ("extra_paths = 'a'", "a list of texts"),
         ("extra_paths = [1]", "a list of texts"),
-        ("agents = ['a']", "every actor is an agent unless people"),
         ("extra_paths = ['']", "a list of texts"),
         ("extra_paths = ['../x']", "outside the work tree"),
         ("extra_paths = ['/x']", "outside the work tree"),

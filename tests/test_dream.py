@@ -448,6 +448,17 @@ class TestKeys:
         )
         assert "- employer: Stripe" in curated(at)
 
+    def test_an_author_who_is_an_agent_speaks_of_the_user(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
+        own = at.world.home / ".config" / "mdmem" / "config.toml"
+        own.parent.mkdir(parents=True, exist_ok=True)
+        own.write_text(f'agents = ["Priya"]\n{own.read_text() if own.exists() else ""}')
+        self.by_priya(at, monkeypatch, Said("I work at Figma", key="employer"))
+        change = only(dream(at))
+        assert (change.op, change.applied, change.source) == (UPDATE, False, INFERRED)
+        assert change.why == "another employer was said later (Priya, 2026-03-06)"
+
     def test_an_agents_claim_takes_the_place_of_nothing(
         self, at: Desk, monkeypatch: pytest.MonkeyPatch
     ):

@@ -53,9 +53,10 @@ def test_the_user_has_the_addresses_that_their_own_settings_name(team: Desk) -> 
     assert set(authors(team).values()) == {None}
 
 
-def test_a_workspace_does_not_say_who_the_user_is(team: Desk) -> None:
-    team.write("mdmem.toml", 'me = ["priya@example.org"]\n')
-    with pytest.raises(WorkspaceProblem, match="may not set me"):
+@pytest.mark.parametrize("name", ["me", "agents"])
+def test_a_workspace_does_not_say_who_anybody_is(team: Desk, name: str) -> None:
+    team.write("mdmem.toml", f'{name} = ["priya@example.org"]\n')
+    with pytest.raises(WorkspaceProblem, match=f"may not set {name}"):
         Memory.open(team.root, os.environ)
 
 
@@ -114,3 +115,35 @@ def test_somebody_whom_git_does_not_know_is_still_told_from_others(team: Desk) -
     Memory.open(team.root, os.environ).apply(Remember("the beta has a name"))
     assert authors(team)["the beta has a name"] is None
     assert authors(team)["the beta is called Heron"] == "Priya"
+
+
+def sources(at: Desk) -> dict[str, tuple[str | None, str | None]]:
+    facts = Memory.open(at.root, os.environ).facts(ListFacts()).facts
+    return {fact.text: (fact.source, fact.author) for fact in facts}
+
+
+@pytest.mark.parametrize("named", ["Priya@example.org", " priya", "\uff30riya"])
+def test_what_an_agent_commits_is_inferred(team: Desk, named: str) -> None:
+    assert sources(team)["the beta is called Heron"] == ("user-stated", "Priya")
+    own_settings(team, f'agents = ["{named}"]\n')
+    assert sources(team) == {
+        "the beta ships on Friday": ("user-stated", None),
+        "the beta is called Heron": ("inferred", "Priya"),
+    }
+    own_settings(team, "")
+    assert sources(team)["the beta is called Heron"] == ("user-stated", "Priya")
+
+
+def test_what_mdmem_commits_for_an_agent_is_inferred_too(team: Desk) -> None:
+    note = "MEMORY.md: remember\n\nMdmem-Op: remember\nMdmem-Source: user-stated\n"
+    team.write("MEMORY.md", team.read("MEMORY.md") + "- the beta is late\n")
+    author = ("-c", "user.name=Priya", "-c", "user.email=priya@example.org")
+    team.git(*author, "commit", "-qam", note)
+    own_settings(team, 'agents = ["priya@example.org"]\n')
+    assert sources(team)["the beta is late"] == ("inferred", "Priya")
+
+
+def test_the_user_is_no_agent(team: Desk) -> None:
+    is_known(team)
+    own_settings(team, 'agents = ["ada@example.org", "Ada", "Priya"]\nme = ["priya@example.org"]\n')
+    assert set(sources(team).values()) == {("user-stated", None)}

@@ -95,6 +95,7 @@ def _settings(workspace: Workspace) -> str:
             own.language,
             workspace.root.name,
             workspace.history_borders(),
+            *(sorted(names) for names in workspace.agent_authors),
         )
     )
     return hashlib.sha256(settings.encode("utf-8", "surrogateescape")).hexdigest()[:16]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from mdmem.folder import trust
 from mdmem.history.messages import accepting_author, is_proposed
 from mdmem.model import CommitId
 from mdmem.model.trail import TrailCommit
-from mdmem.repo import Repository, first_parent
+from mdmem.repo import first_parent
 from mdmem.repo.first_parent import ChangedFile, CommitChanges
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import Trail, with_past
+from mdmem.workspace import Workspace
 
 _STATING = ("Mdmem-", "This reverts commit ")
 
@@ -30,8 +32,9 @@ class ReadCommit:
 class Lines:
     """Numbers the commits read, but those that neither change Markdown nor state anything."""
 
-    def __init__(self, repository: Repository, trail: Trail) -> None:
-        self._repository, self._trail = repository, trail
+    def __init__(self, workspace: Workspace, trail: Trail) -> None:
+        self._repository, self._trail = workspace.repository, trail
+        self._agents = workspace.agent_authors
         self._nearest: dict[CommitId, tuple[int, ...]] = {}
         self._commits: dict[int, TrailCommit] = {}
         self._proposed: set[int] | None = None
@@ -71,6 +74,9 @@ class Lines:
                     committed=each.committed,
                     brought=0 if is_proposed(each.commit.message) else None,
                     is_needed=is_needed,
+                    by_agent=trust.is_agent_author(
+                        f"{each.commit.author} <{each.commit.email}>", *self._agents
+                    ),
                 ),
                 [self.commit(parent) for parent in parents],
             )
@@ -161,8 +167,6 @@ def _brought(commit: TrailCommit, merge: TrailCommit) -> TrailCommit:
     )
 
 
-def nearest_commits(
-    repository: Repository, trail: Trail, name: CommitId
-) -> tuple[TrailCommit, ...]:
-    lines = Lines(repository, trail)
+def nearest_commits(workspace: Workspace, trail: Trail, name: CommitId) -> tuple[TrailCommit, ...]:
+    lines = Lines(workspace, trail)
     return tuple(lines.commit(number) for number in lines.nearest(name))

@@ -316,7 +316,7 @@ def _replay_up_to(
     """Add the commits up to HEAD, starting earlier if a file is renamed into memory."""
     pages = CommitPages(workspace, adopted)
     new_commits = _new_commits(workspace, trail, head, boundary)
-    lines = Lines(workspace.repository, trail)
+    lines = Lines(workspace, trail)
     commits = lines.read(
         first_parent.read_history(workspace.repository, new_commits, boundary), head
     )
@@ -489,6 +489,7 @@ def settings_digest(workspace: Workspace) -> str:
             workspace.root.name,
             workspace.repository.prefix,
             workspace.history_borders(),
+            *(sorted(names) for names in workspace.agent_authors),
         )
     )
     return hashlib.sha256(settings.encode("utf-8", "surrogateescape")).hexdigest()[:16]

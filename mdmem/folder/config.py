@@ -93,6 +93,7 @@ _LISTS = (
     "extra_paths",
     "adopt",
     "me",
+    "agents",
     "pool",
     "sessions",
     "owner",
@@ -106,11 +107,6 @@ _BY_WORKSPACE = "in"
 _BY_ACTOR = "actor"
 BY_PROJECT = "project"
 EVERY_AGENT = "*"
-_REMOVED_SETTINGS = {
-    "agents": (
-        "Remove the line: every actor is an agent unless people, in your user settings, names it."
-    )
-}
 _OWN_NAME = "config.toml"
 _MAX_NUMBER = 1_000_000_000
 _MAX_BYTES = 65_536
@@ -132,6 +128,7 @@ class Settings:
     actor: str | None = None
     people: tuple[str, ...] = ()
     me: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     daily: str | None = None
     extra_paths: tuple[str, ...] = ()
@@ -371,7 +368,7 @@ def _checked(
 
 def _unknown_setting(name: str, path: Path) -> WorkspaceProblem:
     to_all = f"To see all: {verb('help')} settings"
-    hint = _REMOVED_SETTINGS.get(name) or _suggest(name, _NAMES, to_all)
+    hint = _suggest(name, _NAMES, to_all)
     message = f"{_place(name, path)}: unknown setting {_quoted(name)}"
     return WorkspaceProblem("bad-settings", message, hint)
 

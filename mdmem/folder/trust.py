@@ -168,6 +168,17 @@ def host_of(environment: Mapping[str, str]) -> str | None:
     return next((host for name, host in HOST_MARKS.items() if environment.get(name)), None)
 
 
+def is_agent_author(author: str, agents: Collection[str], addresses: Collection[str]) -> bool:
+    """True if the user names an author, `NAME <EMAIL>`, as an agent; never for the user."""
+    name, _, address = author.rpartition("<")
+    address = address.removesuffix(">")
+    if not agents or address.casefold() in addresses:
+        return False
+    return not {rules.fold_actor(name), rules.fold_actor(address)}.isdisjoint(
+        map(rules.fold_actor, agents)
+    )
+
+
 def shares_terminal(environment: Mapping[str, str]) -> bool:
     """True where a person may share the terminal with agents that leave no mark in it."""
     return environment.get("TERM_PROGRAM", "") in _SHARED_TERMINALS

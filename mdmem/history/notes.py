@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from mdmem.folder import trust
+from mdmem.folder.trust import TextOrigin
 from mdmem.history.messages import (
     ParsedNote,
     named_path,
@@ -19,7 +21,7 @@ from mdmem.history.messages import (
     parse_trailers,
     quoted_line,
 )
-from mdmem.model import FactId, FilePath, SectionPath
+from mdmem.model import FactId, FilePath, SectionPath, Source
 from mdmem.model.trail import Commit, Origin, TrailCommit
 from mdmem.repo.first_parent import FilePatch
 from mdmem.startup import late
@@ -317,6 +319,21 @@ class ChangedText:
         )
 
 
+def _as_stated(note: ParsedNote, commit: Commit | TrailCommit) -> ParsedNote:
+    """A commit's note with no more than its author may say."""
+    provenance = note.provenance
+    if not commit.by_agent or provenance.source is not Source.USER_STATED:
+        return note
+    source = trust.limit_source(TextOrigin.AGENT, provenance.source) or Source.AUTO
+    confidence = min(provenance.confidence, source.confidence)
+    return replace(note, provenance=replace(provenance, source=source, confidence=confidence))
+
+
+def commit_note(commit: TrailCommit) -> ParsedNote:
+    """The note of a commit as `parse_message` reads it, with no more than its author may say."""
+    return _as_stated(parse_message(commit.message), commit)
+
+
 class Statements:
     """The notes of a commit that count, each for what it quotes.
 
@@ -327,6 +344,8 @@ class Statements:
     def __init__(self, commit: Commit, changed: Callable[[], ChangedText]) -> None:
         self.commit = commit
         quoting = parse_notes(commit.message)
+        if commit.by_agent:
+            quoting = tuple(replace(each, note=_as_stated(each.note, commit)) for each in quoting)
         own = next((each.note for each in quoting if each.is_own), None)
         self._limited: tuple[ParsedNote, ...] = ()
         if len(quoting) > (own is not None):
@@ -338,7 +357,7 @@ class Statements:
             )
             self._limited = tuple(text.limit(each) for each in quoting if not each.is_own)
         self._quoting = quoting
-        by_hand = note_by_hand(commit.message)
+        by_hand = _as_stated(note_by_hand(commit.message), commit)
         self._own = (
             replace(own, reverts=(*own.reverts, *by_hand.reverts))
             if own and by_hand.reverts
@@ -445,6 +464,7 @@ def statement_of(commit: TrailCommit) -> Commit:
         author=commit.author,
         message=commit.message,
         email=commit.email,
+        by_agent=commit.by_agent,
     )
 
 

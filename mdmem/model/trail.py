@@ -67,7 +67,7 @@ class TrailCommit:
     committer's, in epoch seconds; `moment` is the time used for ordering (`Trail.moments`).
     `parents` are the nearest commits of the trail; `missing` the lower numbers it does not reach. A
     proposed commit takes time and author of the merge `brought` (0: not merged; None: not
-    proposed).
+    proposed). `by_agent`: the user's settings name its author as an agent.
     """
 
     number: int
@@ -83,6 +83,7 @@ class TrailCommit:
     is_needed: bool = True
     """False where the trail was only updated to it."""
     brought: int | None = None
+    by_agent: bool = False
 
     @property
     def is_merge(self) -> bool:
@@ -242,10 +243,14 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit read from history: `time` is the author's, `email` set only if read from git."""
+    """A commit read from history: `time` is the author's, `email` set only if read from git.
+
+    `by_agent`: as of `TrailCommit`.
+    """
 
     id: CommitId
     time: int
     author: str
     message: str
     email: str = ""
+    by_agent: bool = False

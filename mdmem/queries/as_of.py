@@ -62,7 +62,7 @@ def resolve_as_of(workspace: Workspace, trail: Trail, words: str) -> PastState:
         why = "is not in the history of HEAD" if commit else "is neither a date nor a commit"
         hint = workspace.shallow_hint() or f"To list commits: {verb('history')}"
         raise HistoryProblem("commit-not-found", f"{field('as_of')}: {words[:80]!r} {why}", hint)
-    nearest = lines.nearest_commits(workspace.repository, trail, commit)
+    nearest = lines.nearest_commits(workspace, trail, commit)
     if not nearest and workspace.history_boundary is not None:
         raise HistoryProblem(
             "commit-not-found",

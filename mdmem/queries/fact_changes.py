@@ -14,7 +14,7 @@ from mdmem import catchup
 from mdmem.errors import HistoryProblem
 from mdmem.folder import config
 from mdmem.history.messages import ParsedNote
-from mdmem.history.notes import line_notes, parse_message, statement_of
+from mdmem.history.notes import commit_note, line_notes, statement_of
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.history import (
     LOGS,
@@ -297,7 +297,7 @@ class _ChangeReader:
     def _gone(
         self, commit: TrailCommit, occurrence: Occurrence, successor: FactId | None
     ) -> FactChange:
-        note = parse_message(commit.message)
+        note = commit_note(commit)
         if successor is not None and (newest := self._newest_of(successor)) is not None:
             return self._change(commit, note, newest.entry, occurrence)
         return replace(self._change(commit, note, occurrence.entry, None), kind=ChangeKind.REMOVED)

@@ -16,7 +16,7 @@ from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem, 
 from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
 from mdmem.history import chains, differences
-from mdmem.history.notes import line_cites, line_notes, parse_message, statement_of
+from mdmem.history.notes import commit_note, line_cites, line_notes, statement_of
 from mdmem.model import FactId, FilePath, OtherReading, Status
 from mdmem.model.history import (
     EndView,
@@ -349,9 +349,7 @@ def _change_view(
     if went == came:  # only labels differ
         went, came = _entries_of(removed, item_text), _entries_of(added, item_text)
     notes = line_notes(stating, added)
-    note = min(
-        notes, key=lambda each: each.provenance.confidence, default=parse_message(commit.message)
-    )
+    note = min(notes, key=lambda each: each.provenance.confidence, default=commit_note(commit))
     return RevisionView(
         commit=commit.commit,
         time=time_of(commit.number),
@@ -486,7 +484,7 @@ def _link_view(time_of: TimeOf, trail: Trail, link: chains.ChainLink) -> FactLin
 
 
 def _end_view(time_of: TimeOf, commit: TrailCommit) -> EndView:
-    note = parse_message(commit.message)
+    note = commit_note(commit)
     return EndView(
         commit=commit.commit,
         time=time_of(commit.number),

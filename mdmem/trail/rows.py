@@ -215,6 +215,7 @@ def commit_row(commit: TrailCommit) -> SqlRow:
         ranges.as_text(commit.missing),
         int(commit.is_needed),
         commit.brought,
+        int(commit.by_agent),
     )
 
 
@@ -232,6 +233,7 @@ def parse_commit(row: SqlRow) -> TrailCommit:
         missing,
         needed,
         brought,
+        by_agent,
     ) = row
     return TrailCommit(
         number=number,
@@ -246,6 +248,7 @@ def parse_commit(row: SqlRow) -> TrailCommit:
         missing=ranges.parse(missing),
         is_needed=bool(needed),
         brought=brought,
+        by_agent=bool(by_agent),
     )
 
 

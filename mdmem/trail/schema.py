@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mdmem.model.trail import Fate, MarkKind
 
-TRAIL_VERSION = 30
+TRAIL_VERSION = 31
 """A file of another version counts as empty."""
 APPLICATION_ID = 0x6D646D76
 """Tells the file apart from those of other programs (`PRAGMA application_id`)."""
@@ -38,7 +38,7 @@ CREATE TABLE about (settings BLOB);
 CREATE TABLE commits (
     number INTEGER PRIMARY KEY, id BLOB, time INTEGER, committed INTEGER, moment INTEGER,
     author BLOB, email BLOB, message BLOB, parents TEXT, missing TEXT, needed INTEGER,
-    brought INTEGER
+    brought INTEGER, by_agent INTEGER
 );
 CREATE INDEX commits_id ON commits (id);
 CREATE INDEX commits_moment ON commits (moment);
@@ -118,7 +118,7 @@ PRAGMA user_version = {TRAIL_VERSION};
 
 SELECT_COMMITS = (
     "SELECT number, id, time, author, message, email, committed, moment, parents, missing, needed,"
-    " brought FROM commits"
+    " brought, by_agent FROM commits"
 )
 HAS_LATER_MERGE = "SELECT 1 FROM commits WHERE number > ? AND instr(parents, ' ') LIMIT 1"
 SELECT_LATER_PARENTS = (

@@ -120,7 +120,7 @@ def _add_commit(store: Store, commit: TrailCommit) -> None:
     if commit.number != last + 1:
         raise ValueError(f"commit {commit.number} does not follow {last}")
     store.run(
-        "INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *commit_row(commit)
+        "INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *commit_row(commit)
     )
 
 
