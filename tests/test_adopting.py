@@ -160,9 +160,10 @@ class TestAnew:
         done = init(at.root)
         (note,) = done.notes
         assert note.startswith("not committed: memory/keys.md:3: possible secret (")
-        assert at.git("show", "--format=", "--name-only").split() == sorted(
-            [*TEMPLATES, "memory/tea.md"]
-        )
+        assert at.git("log", "--format=%(trailers:key=Mdmem-Source)", "--name-only").split() == [
+            *("Mdmem-Source:", "auto", *sorted(TEMPLATES)),
+            *("Mdmem-Source:", "user-stated", "memory/tea.md"),
+        ]
         assert at.git("status", "--porcelain") == "?? memory/keys.md\n"
         monkeypatch.setenv("MDMEM_ALLOW", "secret")
         let_through = Desk(world, tmp_path / "other")
@@ -223,7 +224,7 @@ class TestByAnAgent:
         monkeypatch.setenv("MDMEM_ACTOR", "agent/main")
         at = Desk(world, tmp_path / "new")
         init(at.root)
-        assert self.trailers(at) == {"Mdmem-Op: init", "Mdmem-Source: user-stated", ""}
+        assert self.trailers(at) == {"Mdmem-Op: init", "Mdmem-Source: auto", ""}
 
 
 class TestIgnored:

@@ -25,7 +25,7 @@ from mdmem.folder.config import Settings
 from mdmem.folder.listing import is_marked
 from mdmem.memory.commit_hooks import require_hooks_free
 from mdmem.merge import setup
-from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Op, Problem
+from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Op, Problem, Source
 from mdmem.model.reads import FoundWorkspace, Initialise, InitResult
 from mdmem.model.writes import WriteResult
 from mdmem.queries.folders import other_markdown_note
@@ -50,6 +50,7 @@ _SHARE_MESSAGE = """mdmem: memory files are merged by section and fact
 Mdmem-Op: init
 Mdmem-Source: user-stated
 """
+_INIT_MESSAGE = "mdmem: init\n\nMdmem-Op: init\nMdmem-Source: {source}\n"
 _FALLBACK_AUTHOR = f"{FALLBACK_IDENTITY.name} <{FALLBACK_IDENTITY.email}>"
 
 
@@ -381,24 +382,29 @@ def _first_commit(
         f"not committed: {problem.path}:{problem.line}: {problem.message}. {problem.hint}"
         for problem in problems
     )
-    paths = sorted({*written, *existing}.difference(secrets) & pending)
-    if not paths:
-        return None, notes
-    order = commits.CommitOrder(
-        paths=paths,
-        message=_message(workspace, adopts=bool(existing)),
-        date=repo.raw_date(workspace.now()),
-        hook_timeout=workspace.settings.hook_timeout,
-        identity=workspace.identity(),
-    )
-    return commits.commit(workspace.repository, order).id, notes
+    commit = None
+    for paths, compose in ((existing, _message_of_existing), (written, _message_of_templates)):
+        if new := sorted({*paths}.difference(secrets) & pending):
+            order = commits.CommitOrder(
+                paths=new,
+                message=compose(workspace),
+                date=repo.raw_date(workspace.now()),
+                hook_timeout=workspace.settings.hook_timeout,
+                identity=workspace.identity(),
+            )
+            commit = commits.commit(workspace.repository, order).id
+    return commit, notes
 
 
-def _message(workspace: Workspace, adopts: bool) -> str:
-    """The message of the first commit; an agent claims existing files, as with `save`."""
+def _message_of_templates(workspace: Workspace) -> str:
+    return _INIT_MESSAGE.format(source=Source.AUTO)
+
+
+def _message_of_existing(workspace: Workspace) -> str:
+    """An agent claims existing files, as with `save`."""
     actor = workspace.given_actor(None)
-    if not adopts or actor is None or not workspace.is_agent(actor):
-        return "mdmem: init\n\nMdmem-Op: init\nMdmem-Source: user-stated\n"
+    if actor is None or not workspace.is_agent(actor):
+        return _INIT_MESSAGE.format(source=Source.USER_STATED)
     check.refuse_errors(check.secrets_in_text("actor", actor), workspace.allowances())
     return history.compose_claimed_save("mdmem: init", (), actor, Op.INIT)
 
