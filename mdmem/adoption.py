@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any
 
 from mdmem import state
 from mdmem.errors import MdmemError, StorageProblem, WorkspaceProblem
-from mdmem.folder import config, files, layout
+from mdmem.folder import config, files, layout, trust
 from mdmem.repo import Repository, discovery
 from mdmem.startup.records import asdict, dataclass
 from mdmem.wording import verb
@@ -34,6 +35,8 @@ _LOCK_SECONDS = 10.0
 _REMINDED_NAME = "reminded"
 """The file with the last day on which the user was told of memories of theirs."""
 _MOST_BYTES = 65_536
+_MOST_SHARE = 0.9
+"""The share of recent commits that makes their author the one of a memory."""
 _MEMORY = (*layout.WORKSPACE_MARKS, *layout.PROFILE_NAMES, "memory")
 """The paths whose last change the user is told of."""
 
@@ -194,6 +197,23 @@ def is_of_user(repository: Repository, environment: Mapping[str, str]) -> bool:
     """
     made_by = discovery.mdmem_addresses(repository)
     return bool(made_by and made_by <= _user_addresses(repository, environment))
+
+
+def main_author(repository: Repository, environment: Mapping[str, str]) -> tuple[str, str] | None:
+    """Name and address of the author of nine of ten recent commits of a memory.
+
+    None if that is nobody, the user, or an agent that their settings name.
+    """
+    changes = discovery.change_authors(repository, _MEMORY)
+    addresses = [change.rpartition("<")[2].removesuffix(">").casefold() for change in changes]
+    address, count = next(iter(Counter(addresses).most_common(1)), ("", 0))
+    if count < _MOST_SHARE * len(changes) or not address or not address.isprintable():
+        return None
+    author = changes[addresses.index(address)]
+    users = repository.user_addresses() | _user_addresses(repository, environment)
+    name = trust.other_author(author, users)
+    is_agent = trust.is_agent_author(author, config.own_list("agents", environment), users)
+    return None if name is None or is_agent else (name, address)
 
 
 def _user_addresses(repository: Repository, environment: Mapping[str, str]) -> frozenset[str]:

@@ -145,3 +145,63 @@ def test_an_agent_may_look(shell: Shell, old: list[Path]):
 )
 def test_options_that_do_not_go_together(shell: Shell, words: tuple[str, ...]):
     assert shell.run("init", *words).status == 2
+
+
+@pytest.fixture
+def kits(world: World) -> Path:
+    """A workspace that an agent has written, with git alone."""
+    folder = world.home / "kits"
+    folder.mkdir()
+    (folder / "MEMORY.md").write_text("# Memory\n\n- likes tea\n")
+    world.git(folder, "init", "-q")
+    world.git(folder, "add", "MEMORY.md")
+    author = ("-c", "user.name=Kit", "-c", "user.email=Kit@example.org")
+    world.git(folder, *author, "commit", "-qm", "memory")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("typed", "before", "after"),
+    [
+        ("me", "", 'me = ["kit@example.org"]\n'),
+        ("agent", "# mine\n", 'agents = ["kit@example.org"]\n# mine\n'),
+        (
+            "agent",
+            'agents = [ # some\n  "x",\n]\n[in."/x"]\nsync = "auto"\n',
+            'agents = ["kit@example.org",  # some\n  "x",\n]\n[in."/x"]\nsync = "auto"\n',
+        ),
+        ("other", 'me = ["a@example.org"]\n', 'me = ["a@example.org"]\n'),
+        ("", "", ""),
+    ],
+)
+def test_init_asks_who_wrote_most(
+    shell: Shell, kits: Path, world: World, typed: str, before: str, after: str
+):
+    settings = world.home / ".config" / "mdmem" / "config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text(before)
+    words = mdmem("init", str(kits), "--no-hooks")
+    done = on_terminal(shell, *words, typed=f"{typed}\n".encode(), MDMEM_ADOPT="")
+    assert "Most commits here are by Kit <kit@example.org>. Who is that? [me, agent, other]" in (
+        done.out
+    )
+    assert (done.status, settings.read_text()) == (0, after)
+    assert "Who is that?" not in on_terminal(shell, *words, MDMEM_ADOPT="").out
+
+
+def test_what_cannot_be_added_to_is_left(shell: Shell, kits: Path, world: World):
+    settings = world.home / ".config" / "mdmem" / "config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text('"me" = ["a@example.org"]\n')
+    words = mdmem("init", str(kits), "--no-hooks")
+    done = on_terminal(shell, *words, typed=b"me\n", MDMEM_ADOPT="")
+    assert 'Add "kit@example.org" to it.' in done.out
+    assert settings.read_text() == '"me" = ["a@example.org"]\n'
+
+
+def test_nobody_is_asked_without_a_terminal_or_of_the_user(
+    shell: Shell, kits: Path, old: list[Path]
+):
+    assert "Who" not in shell.run("init", str(kits), "--no-hooks").err
+    words = mdmem("init", str(old[0]), "--no-hooks")
+    assert "Who is that?" not in on_terminal(shell, *words, MDMEM_ADOPT="").out

@@ -137,6 +137,21 @@ def test_nobody_is_known(desk: Desk):
     assert finding.level is Level.NOTE
 
 
+def test_commits_of_somebody_unknown(desk: Desk):
+    desk.git("config", "--global", "user.email", "ada@home.example")
+    hint = 'me = ["ada@example.org"] (you), or agents = ["ada@example.org"]'
+    finding = only_finding(desk, "identity")
+    assert (finding.level, hint in finding.hint) == (Level.NOTE, True)
+    assert finding.message.startswith("most commits of this memory are by Ada Example <ada@e")
+    desk.git("-c", "user.email=ada@home.example", "commit", "-q", "--allow-empty", "-m", "x")
+    for number in range(3):
+        desk.write("MEMORY.md", f"- fact {number}\n")
+        desk.git("-c", "user.email=ada@home.example", "commit", "-qam", "x")
+    assert only_finding(desk, "identity").message.startswith("git commits here as ada@example.org")
+    desk.git("config", "--unset", "user.email")
+    assert findings_of(desk, "identity") == []
+
+
 REPOSITORY = {
     "a merge": (
         lambda desk: desk.write(".git/MERGE_HEAD", desk.git("rev-parse", "HEAD")),

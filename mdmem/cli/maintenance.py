@@ -89,6 +89,21 @@ def _choose(workspaces: Sequence[FoundWorkspace]) -> Sequence[FoundWorkspace]:
     return [numbered[word] for word in dict.fromkeys(words)]
 
 
+_ANSWERS = {"me": "me", "agent": "agents"}
+"""The setting for an answer; any other answer is somebody else."""
+
+
+def _ask_who_wrote(workspace: Path) -> Iterator[str]:
+    if (author := memory.main_author(workspace, os.environ)) is None:
+        return
+    name, address = author
+    question = f"Most commits here are by {name} <{address}>. Who is that? [me, agent, other]: "
+    print(question, end="", file=sys.stderr, flush=True)
+    if setting := _ANSWERS.get(sys.stdin.readline().strip().casefold()):
+        settings = memory.name_author(address, setting, os.environ)
+        yield f"{setting} in {settings} now has {address}"
+
+
 def plugin(call: Call, as_json: Json = False) -> Answer:
     """Print the path of the agent plugin.
 
@@ -161,6 +176,8 @@ def init(
         project=project if outside else None,
     )
     result = memory.initialise(request, os.environ)
+    if result.newly_adopted and not as_json and sys.stdin.isatty() and sys.stderr.isatty():
+        result = replace(result, notes=(*result.notes, *_ask_who_wrote(result.workspace)))
     return Answer(
         maintenance.initialised_json(result) | {"notes": [in_flags(note) for note in result.notes]},
         maintenance.initialised_text(result),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from mdmem import adoption
 from mdmem.doctor.inspection import DAY_SECONDS, Finding, Inspection, Level
 from mdmem.errors import RepositoryProblem, SyncProblem, WorkspaceProblem
 from mdmem.folder import config, files, hook_files
@@ -105,6 +107,24 @@ def check_identity(inspection: Inspection) -> Iterator[Finding]:
             if identity
             else "git has a user name set"
         ),
+    )
+    author = adoption.main_author(inspection.repository, inspection.workspace.environment)
+    if author is not None:
+        name, address = author
+        yield _unnamed(f"most commits of this memory are by {name} <{address}>", address)
+    own = inspection.workspace.user_addresses
+    for address in sorted(inspection.repository.committing_addresses() - own):
+        if author is None or address != author[1]:
+            yield _unnamed(f"git commits here as {address}", address)
+
+
+def _unnamed(message: str, address: str) -> Finding:
+    named = json.dumps([address], ensure_ascii=False)
+    return Finding(
+        check="identity",
+        level=Level.NOTE,
+        message=f"{message}, who is not you as far as mdmem knows",
+        hint=f"To say who it is, add to your config.toml: me = {named} (you), or agents = {named}.",
     )
 
 

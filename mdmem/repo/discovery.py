@@ -111,6 +111,11 @@ def change_addresses(
     return None if addresses is None else frozenset(map(str.casefold, addresses))
 
 
+def change_authors(repository: Repository, paths: Sequence[str]) -> list[str]:
+    """The authors, `NAME <EMAIL>`, of the newest changes of paths; none if git cannot tell."""
+    return _log(repository, [f"-{_MOST_COMMITS}", "--format=%an <%ae>"], paths) or []
+
+
 def mdmem_addresses(repository: Repository) -> frozenset[str] | None:
     """The authors' addresses of mdmem's newest commits in a folder; None if git cannot tell."""
     of_mdmem = ["--extended-regexp", "--grep=^Mdmem-Op: "]

@@ -190,7 +190,7 @@ class Repository:
 
         The repository's own settings, which may come from elsewhere, count only without others.
         """
-        return self.machine_addresses() or self._committing_addresses() | {FALLBACK_IDENTITY.email}
+        return self.machine_addresses() or self.committing_addresses() | {FALLBACK_IDENTITY.email}
 
     def machine_addresses(self) -> frozenset[str]:
         """The case-folded e-mail addresses in git's environment and settings for all repositories.
@@ -214,7 +214,8 @@ class Repository:
             if scope not in (b"local", b"worktree")
         ]
 
-    def _committing_addresses(self) -> frozenset[str]:
+    def committing_addresses(self) -> frozenset[str]:
+        """The case-folded e-mail addresses of author and committer of a commit made here."""
         settings = self._settings()
         people = [settings and settings.person(role) for role in ("AUTHOR", "COMMITTER")]
         if not all(people):
