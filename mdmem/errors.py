@@ -27,7 +27,7 @@
     ├── SyncProblem           `no-remote`, `remote-unreachable`, `remote-auth`, `remote-refused`,
     │                         `remote-rewound`, `remote-purged`, `purge-unpushed`,
     │                         `remote-unrelated`, `sync-foreign`, `sync-conflict`, `sync-busy`,
-    │                         `sync-timeout`
+    │                         `sync-timeout`, `protocol-not-allowed`
     ├── TranscriptProblem     `unknown-format`, `ambiguous`, `bad-line`
     ├── ProposalProblem       `proposal-not-found`, `part-not-found`, `already-rejected`,
     │                         `overtaken`, `nothing-committed`, `nothing-to-propose`,

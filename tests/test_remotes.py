@@ -1,6 +1,7 @@
 """Fetching and pushing: what is told apart, that nobody is asked, and that it ends in time."""
 
 import ast
+import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -125,6 +126,48 @@ def test_no_other_module_starts_what_talks_to_a_network():
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in verbs
     }
     assert found == {"repo/remotes.py"}
+
+
+def helper_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program of the user's for addresses `vault::PATH`, which git then reads as files."""
+    program = tmp_path / "bin" / "git-remote-vault"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\nexec git remote-ext "$1" "git %s $2"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+
+@pytest.mark.parametrize("protocol", ["ext", "vault"])
+def test_a_repository_allows_no_protocol(
+    at: Desk, origin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: str
+):
+    helper_on_the_path(tmp_path, monkeypatch)
+    at.git("config", "protocol.allow", "always")
+    at.git("config", f"protocol.{protocol}.allow", "always")
+    at.git("remote", "set-url", "origin", f"{protocol}::git %s {origin}")
+    problem = failure(at)
+    assert problem.code == "protocol-not-allowed"
+    assert problem.message == (
+        f"origin is reached by {protocol}, which your git settings do not allow"
+    )
+    line = f"git config --global protocol.{protocol}.allow always"
+    assert (line in problem.hint) == (protocol == "vault"), "an `ext` address is a command line"
+
+
+def test_the_user_allows_protocols(
+    at: Desk, origin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    helper_on_the_path(tmp_path, monkeypatch)
+    remote(at).push(head(at))
+    at.git("remote", "set-url", "origin", f"vault::{origin}")
+    at.git("config", "--global", "protocol.vault.allow", "user")
+    assert remote(at).fetch() == head(at)
+    at.git("config", "--global", "protocol.vault.allow", "never")
+    assert failure(at).code == "protocol-not-allowed"
+    monkeypatch.setenv("GIT_ALLOW_PROTOCOL", "vault:ext")
+    assert remote(at).fetch() == head(at)
+    monkeypatch.setenv("GIT_ALLOW_PROTOCOL", "ssh")
+    assert failure(at).code == "protocol-not-allowed"
 
 
 def test_a_server_that_wants_a_password_gets_none(at: Desk):

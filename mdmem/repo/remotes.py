@@ -27,6 +27,10 @@ _SETTINGS = (
     "http.lowSpeedLimit=1000",
     "http.lowSpeedTime=20",
 )
+_PROTOCOLS = ("file", "git", "http", "https", "ssh")
+"""The protocols that need no word of the user."""
+_ANY_PROGRAM = "ext"
+"""The protocol whose address is a command line."""
 _BATCH = ("-oBatchMode=yes", "-oConnectTimeout=10")
 """Options of OpenSSH; they come last, so that the user's own count."""
 _OTHER_SSH = late.pattern(r"(?i)(?:tortoise)?plink(?:\.exe)?|putty|simple")
@@ -42,6 +46,7 @@ _FASTER = late.pattern(
     r"(?i)\[rejected\]|cannot lock ref|failed to (?:update|lock) ref|incorrect old value"
     r"|reference already exists|is at \w+ but expected"
 )
+_NOT_ALLOWED = late.pattern(r"transport '([^']+)' not allowed")
 _MISSING = late.pattern(r"(?i)couldn't find remote ref")
 _MOST_SERVER_LINES = 10
 
@@ -84,7 +89,8 @@ class Remote:
     def fetch(self, *options: str) -> CommitId | None:
         """Fetch the branch, with proposals and those of devices; its commit, None without one.
 
-        Raises SyncProblem (`remote-unreachable`, `remote-auth`, `sync-timeout`).
+        Raises SyncProblem (`remote-unreachable`, `remote-auth`, `sync-timeout`,
+        `protocol-not-allowed`).
         """
         words = (
             "fetch",
@@ -181,7 +187,8 @@ class Remote:
 def clone(url: str, folder: Path, seconds: float) -> None:
     """Clone a repository into a new folder, of which nothing is left after a failure.
 
-    Raises SyncProblem (`remote-unreachable`, `remote-auth`, `sync-timeout`).
+    Raises SyncProblem (`remote-unreachable`, `remote-auth`, `sync-timeout`,
+    `protocol-not-allowed`).
     """
     words = ("clone", "--quiet", "--no-recurse-submodules", "--", url, str(folder))
     name = "the remote"  # its address may hold a password
@@ -205,6 +212,7 @@ def _run_online(
         "SSH_ASKPASS_REQUIRE": "never",
         "GCM_INTERACTIVE": "never",
         "GIT_SSH_COMMAND": ssh,
+        "GIT_ALLOW_PROTOCOL": _allowed_protocols(folder),
     }
     settings = [word for each in _SETTINGS for word in ("-c", each)]
     try:
@@ -215,8 +223,31 @@ def _run_online(
         raise (overdue if problem.code == "git-timeout" else problem) from problem
 
 
+def _allowed_protocols(folder: Path) -> str:
+    """The protocols that git may use, which is never a repository's business."""
+    if (named := os.environ.get("GIT_ALLOW_PROTOCOL")) is not None:
+        return named
+    words = ["config", "-z", "--show-scope", "--get-regexp", r"^protocol\..+\.allow$"]
+    fields = os.fsdecode(run(folder, words).output).split("\0")
+    policies = dict.fromkeys(_PROTOCOLS, "always")
+    for scope, row in zip(fields[::2], fields[1::2], strict=False):
+        if scope in ("system", "global"):
+            key, _, policy = row.partition("\n")
+            policies[key.removeprefix("protocol.").removesuffix(".allow")] = policy
+    return ":".join(name for name, policy in policies.items() if policy != "never")
+
+
 def _failure(result: GitResult, name: str, command: str) -> SyncProblem:
     lines = [line for line in map(str.strip, result.error_text.splitlines()) if line]
+    if refused := _NOT_ALLOWED.search(result.error_text):
+        protocol = shlex.quote(refused[1])
+        return SyncProblem(
+            "protocol-not-allowed",
+            f"{name} is reached by {protocol}, which your git settings do not allow",
+            f"To allow it: git config --global protocol.{protocol}.allow always"
+            if protocol != _ANY_PROGRAM
+            else "Its address runs a command of the repository's choice.",
+        )
     asked = next(filter(_AUTH.search, lines), None)
     fatal = next((line for line in lines if line.startswith("fatal: ")), None)
     line = (asked or fatal or (lines or ["git does not say why"])[0]).removeprefix("fatal: ")
