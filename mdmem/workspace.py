@@ -170,6 +170,10 @@ class Workspace:
         agents = self.settings.agents
         return (agents, self.user_addresses) if agents else ((), ())
 
+    @property
+    def is_adopted(self) -> bool:
+        return _is_adopted(self.repository, self.environment)
+
     def proposes(self, actor: str | None) -> bool:
         return proposes(actor, self.settings, self.environment)
 
@@ -486,6 +490,8 @@ def open_in(
     repository: Repository, environment: Mapping[str, str], any_settings: bool = False
 ) -> Workspace:
     """The workspace of a discovered repository. Raises WorkspaceProblem (`bad-settings`)."""
+    if repository.barred_filters and _is_adopted(repository, environment):
+        repository = repository.trusted()
     basis = _basis(repository.folder, repository, environment)
     folder, tree = repository.folder, repository.root
     settings = (
@@ -502,6 +508,13 @@ def open_in(
         basis=None if any(layout.is_outside(path) for path in settings.extra_paths) else basis,
         any_settings=any_settings,
     )
+
+
+def _is_adopted(repository: Repository, environment: Mapping[str, str]) -> bool:
+    # most commands do not ask
+    from mdmem import adoption  # noqa: PLC0415
+
+    return adoption.is_adopted(repository, environment)
 
 
 def refresh(workspace: Workspace) -> Workspace:

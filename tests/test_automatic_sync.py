@@ -98,6 +98,19 @@ class TestWhenItIsDue:
         assert done
         assert done.pushed == 1
 
+    def test_not_in_a_folder_that_the_user_has_not_adopted(
+        self, auto: Pair, monkeypatch: pytest.MonkeyPatch
+    ):
+        log(auto.bo)
+        sync(auto.bo)
+        log(auto.ada)
+        monkeypatch.setenv("MDMEM_ADOPT", str(auto.bo.root))
+        assert by_itself(auto.ada) is by_itself(auto.ada, only_unsent=True) is None
+        assert sync(auto.ada).pushed == 1, "typed"
+        log(auto.ada)
+        monkeypatch.setenv("MDMEM_ADOPT", str(auto.ada.root))
+        assert by_itself(auto.ada)
+
     def test_after_writes_only_with_commits_to_push(self, auto: Pair):
         assert by_itself(auto.ada, only_unsent=True) is None
         log(auto.ada)

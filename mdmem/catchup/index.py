@@ -407,7 +407,8 @@ def catch_up_workspace(root: Path, environment: Mapping[str, str]) -> None:
                 _bring_up_to_date(workspace)
                 if index_as_is(workspace)[1]:
                     break
-    commits.maintain(workspace.repository)
+    if workspace.is_adopted:  # a setting there names a program
+        commits.maintain(workspace.repository)
     if store := catchup.vector_filling(workspace):
         store.fill_store(workspace, lambda: index_unchecked(workspace))
 

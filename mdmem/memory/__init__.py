@@ -154,6 +154,12 @@ class Memory:
         self._workspace = refresh(self._workspace)
         return self._workspace
 
+    @property
+    def _to_write(self) -> Workspace:
+        """The workspace for a write, which starts the filters of git there as `git commit` does."""
+        workspace = self.workspace
+        return replace(workspace, repository=workspace.repository.trusted())
+
     def _as_seen(self, actor: str | None = None) -> Workspace:
         workspace = self.workspace
         actor = actor or workspace.actor
@@ -181,7 +187,7 @@ class Memory:
         return self._write(
             change.verb,
             change.options,
-            lambda: module("changes").carry_out(self.workspace, change, self._say),
+            lambda: module("changes").carry_out(self._to_write, change, self._say),
             change,
         )
 
@@ -190,7 +196,7 @@ class Memory:
         return self._write(
             "memory-tool",
             change.options,
-            lambda: module("changes.moves").apply(self.workspace, change, self._say),
+            lambda: module("changes.moves").apply(self._to_write, change, self._say),
             change,
         )
 
@@ -271,7 +277,7 @@ class Memory:
             ) as event,
             self._beside_pool(request),
         ):
-            done = module("digest.purging").run_purge(self.workspace, request, self._say)
+            done = module("digest.purging").run_purge(self._to_write, request, self._say)
             event.done(done.plan.has_changes, commit=done.commit)
         _catch_up(self.workspace)
         return done
@@ -282,7 +288,7 @@ class Memory:
         Raises RefusedChange (by the check), RepositoryProblem (git cannot take them now).
         """
         with self._record_event("save", WriteOptions(actor=request.actor)) as event:
-            workspace = self.workspace
+            workspace = self._to_write
             workspace.require_writer(workspace.given_actor(request.actor))
             commit, paths = module("changes.pending").save(
                 workspace, request.message, self._say, request.allow, request.actor
@@ -299,7 +305,7 @@ class Memory:
         kept.
         """
         with self._record_event("sync", WriteOptions(dry_run=request.dry_run)) as event:
-            result: SyncResult = module("sync.syncing").sync(self.workspace, request, self._say)
+            result: SyncResult = module("sync.syncing").sync(self._to_write, request, self._say)
             event.done(bool(result.pulled or result.pushed), commit=result.merged)
             event.measured(module("sync.syncing").figures(request, result))
         if (result.pulled or result.merged) and not request.dry_run:

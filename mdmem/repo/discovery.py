@@ -31,6 +31,7 @@ def discover(folder: Path) -> Repository:
             common_dir=Path(git_folder),
             prefix=path_below(top, real_path),
             is_simple=True,
+            barred_filters=_own_filters(folder, git_folder, git_folder),
         )
     result = run(
         folder,
@@ -57,13 +58,36 @@ def discover(folder: Path) -> Repository:
     git_dir, common, prefix, root = (
         result.output.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n", 3)
     )
+    common_dir = (folder / common).resolve()
     return Repository(
         folder=folder,
         root=Path(root),
         git_dir=Path(git_dir),
-        common_dir=(folder / common).resolve(),
+        common_dir=common_dir,
         prefix=prefix,
         is_simple=False,
+        barred_filters=_own_filters(folder, git_dir, str(common_dir)),
+    )
+
+
+def _own_filters(folder: Path, git_dir: str, common_dir: str) -> tuple[str, ...]:
+    """The names of the filters in a repository's own settings, and in what these include."""
+    texts = [
+        git_files.read_bytes(path) or b""
+        for path in (f"{common_dir}/config", f"{git_dir}/config.worktree")
+    ]
+    if not any(word in text.lower() for text in texts for word in (b"filter", b"include")):
+        return ()
+    listed = run(
+        folder, ["config", "-z", "--show-scope", "--name-only", "--get-regexp", r"^filter\..*\."]
+    )
+    fields = os.fsdecode(listed.output).split("\0")
+    return tuple(
+        dict.fromkeys(
+            key.removeprefix("filter.").rpartition(".")[0]
+            for scope, key in zip(fields[::2], fields[1::2], strict=False)
+            if scope in ("local", "worktree")
+        )
     )
 
 

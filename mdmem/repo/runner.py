@@ -77,6 +77,7 @@ _SETTINGS = tuple(
     for word in ("-c", setting)
 )
 """Settings for every command; the last has all that git writes survive a power cut."""
+_EMPTY_FILTER = {"clean": "", "smudge": "", "process": "", "required": "false"}
 MARKDOWN, TEMPORARIES = ":(icase,glob)**/*.md", ":(glob)**/.mdmem-*.tmp"
 """Pathspecs: Markdown, and temporary files of a killed write (they may hold old bytes)."""
 READ_SECONDS = 60.0
@@ -353,15 +354,18 @@ def run(
     meanwhile: Callable[[], None] | None = None,
     *,
     is_online: bool = False,
+    without_filters: Sequence[str] = (),
 ) -> GitResult:
     """Run git once, in `folder`, with `text` as input; its whole process group has `seconds`.
 
     `meanwhile` is called while git works (see `converse`). `is_online`: git may use the
-    network, or runs the user's own hooks, filters and signing, which may; no other can. Raises
-    RepositoryProblem (`git-missing`, or `git-timeout` where it took too long).
+    network, or runs the user's own hooks, filters and signing, which may; no other can.
+    `without_filters`: the names of filters that git does not start. Raises RepositoryProblem
+    (`git-missing`, or `git-timeout` where it took too long).
     """
     command = _command(folder, arguments)
     variables = environment(extra) | (_NO_LAZY_FETCH if is_online else _OFFLINE)
+    variables |= _emptied(without_filters)
     try:
         status, output, errors = converse(command, variables, text, seconds, meanwhile=meanwhile)
     except (FileNotFoundError, NotADirectoryError, PermissionError) as problem:
@@ -373,6 +377,19 @@ def run(
     if status and not folder.is_dir():
         raise PathProblem("bad-path", f"{folder} does not exist")
     return GitResult(status, output, errors.decode("utf-8", "replace").strip())
+
+
+def _emptied(filters: Sequence[str]) -> dict[str, str]:
+    """Variables that empty filters. (An option `-c` would end a name at its first `=`.)"""
+    if not filters:
+        return {}
+    settings = [
+        (f"filter.{name}.{key}", value) for name in filters for key, value in _EMPTY_FILTER.items()
+    ]
+    variables = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (key, value) in enumerate(settings):
+        variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return variables
 
 
 def setting(folder: Path, name: str) -> str | None:

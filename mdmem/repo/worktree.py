@@ -80,6 +80,8 @@ class Repository:
     """One work tree seen from the workspace `folder`; `prefix` leads there (`sub/` or empty).
 
     Where `is_simple`, git's own files are read without starting git (`git_files`).
+    `barred_filters` are those of the repository's own settings: they may come from a stranger, so
+    git starts none of them, until somebody who may decides that it does (`trusted`).
     """
 
     folder: Path
@@ -88,6 +90,11 @@ class Repository:
     common_dir: Path
     prefix: str
     is_simple: bool
+    barred_filters: tuple[str, ...] = ()
+
+    def trusted(self) -> Repository:
+        """The same repository, whose own filters git starts: adopted, or a person writes here."""
+        return replace(self, barred_filters=()) if self.barred_filters else self
 
     def at_folder(self, folder: Path) -> Repository:
         """The same work tree, seen from another folder in it; the folder need not exist."""
@@ -123,13 +130,13 @@ class Repository:
         )
 
     def run(self, *arguments: str) -> GitResult:
-        return run(self.folder, arguments)
+        return run(self.folder, arguments, without_filters=self.barred_filters)
 
     def git(
         self, *arguments: str, text: bytes = b"", extra: Mapping[str, str] | None = None
     ) -> bytes:
         """Run a git command. Raises RepositoryProblem (`git-failed`, `missing-history`)."""
-        result = run(self.folder, arguments, text, extra)
+        result = run(self.folder, arguments, text, extra, without_filters=self.barred_filters)
         if result.status or result.lacks_objects:
             raise result.failure(arguments[0])
         return result.output
@@ -328,8 +335,8 @@ class Repository:
         )
 
     def _is_as_committed(self, path: FilePath) -> bool:
-        stored = run(self.folder, ["hash-object", "--", path])
-        committed = run(self.folder, ["rev-parse", "-q", "--verify", f"HEAD:{self.prefix}{path}"])
+        stored = self.run("hash-object", "--", path)
+        committed = self.run("rev-parse", "-q", "--verify", f"HEAD:{self.prefix}{path}")
         return stored.status == committed.status == 0 and stored.output == committed.output
 
     def under_way(self) -> str | None:

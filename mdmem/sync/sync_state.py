@@ -88,12 +88,12 @@ remote's branch moves."""
 
 
 def find_due(workspace: Workspace, only_unsent: bool, when_quiet: bool) -> Sync | None:
-    """The sync to make now by itself; None if none is due.
+    """The sync to make now by itself; None if none is due, or the user has not adopted memory here.
 
     `only_unsent`: only where HEAD is not what the remote has. `when_quiet`: wait until nobody has
     written for a moment, which is left to another process that waits already.
     """
-    if workspace.settings.sync != "auto":
+    if workspace.settings.sync != "auto" or not workspace.is_adopted:
         return None
     request, repository = Sync(automatic=True), workspace.repository
     try:
