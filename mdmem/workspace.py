@@ -8,14 +8,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date, datetime
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from mdmem import adoption, repo, state, wording
 from mdmem.errors import RepositoryProblem, WorkspaceProblem
 from mdmem.folder import config, files, layout, listing, trust
 from mdmem.folder.config import Settings
-from mdmem.model import CommitId, FileKind, FilePath, rules
+from mdmem.model import SETTINGS_NAME, CommitId, FileKind, FilePath, rules
 from mdmem.model.rules import parse_allowances
 from mdmem.repo import Identity, Repository, discovery, git_files, worktree
 from mdmem.repo.runner import FETCH_VERSIONS, LACKS_VERSIONS
@@ -377,7 +377,7 @@ def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
     start = existing_folder(variable) if variable else Path.cwd()
     found = next(workspaces_meant_by((start,), environment), None)
     if found is None:
-        raise no_workspace(variable)
+        raise removed_memory(start) or no_workspace(variable)
     return found
 
 
@@ -405,6 +405,38 @@ def no_workspace(named: str | None = None) -> WorkspaceProblem:
         "no-workspace",
         "no workspace in this folder or above",
         f"To create one: {wording.verb('init')}; to use another: {wording.field('workspace')}",
+    )
+
+
+def removed_memory(folder: Path) -> WorkspaceProblem | None:
+    """The problem of a folder that was in a workspace; see `removed_from`. None for any other."""
+    try:
+        repository = repo.discover(folder)
+        return removed_from(repository, _views(repository, repository.folder))
+    except RepositoryProblem:
+        return None
+
+
+def removed_from(repository: Repository, views: Iterable[Repository]) -> WorkspaceProblem | None:
+    """The problem of the first folder of a work tree that a removed file made a workspace.
+
+    The hint has the command that brings it back. Raises RepositoryProblem.
+    """
+    names = (*layout.CURATED_NAMES, SETTINGS_NAME)
+    paths = [FilePath(f"{view.prefix}{name}") for view in views for name in names]
+    gone = [path for path in paths if not os.path.lexists(repository.root / path)]
+    removed = discovery.find_removed(repository, gone)
+    if removed is None:
+        return None
+    by, details = "", {}
+    if removed.commit:
+        by, details = f" by {removed.author} ({removed.commit[:8]})", {"commit": removed.commit}
+    path = PurePath(repository.root.name, removed.path)
+    return WorkspaceProblem(
+        "no-workspace",
+        f"{'/'.join(path.parts[-2:])} was removed{by}",
+        f"To bring it back: {removed.restoring}",
+        **details,
     )
 
 
@@ -473,7 +505,7 @@ def session_folders(workspace: Workspace) -> tuple[Path, ...]:
 def _require_workspace(named: Path) -> Path:
     folder = existing_folder(named)
     if not listing.is_marked(folder):
-        raise WorkspaceProblem(
+        raise removed_memory(folder) or WorkspaceProblem(
             "no-workspace",
             f"{named} is not a workspace: it has neither MEMORY.md nor mdmem.toml",
             _to_create(named),

@@ -775,6 +775,12 @@ FAILURES = [
         prepare=lambda shell: shell.git("remote", "add", "origin", "nothing.git"),
         hints="git fetch origin",
     ),
+    Failure(
+        "protocol-not-allowed",
+        ("sync",),
+        prepare=lambda shell: shell.git("remote", "add", "origin", "vault::nothing"),
+        hints="git config --global protocol.vault.allow always",
+    ),
     Failure("too-many-parts", ("propose", "many"), prepare=many_parts),
     Failure("too-many-parts", ("log", "x", *OF_BOT), prepare=many_parts),
     Failure("checked-out", ("log", "x", *OF_BOT), prepare=proposed_and_checked_out),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mdmem.cli.options import (
         AgentsFile,
         FindWorkspaces,
+        InThisFolder,
         Json,
         Leave,
         NewWorkspace,
@@ -137,6 +138,7 @@ def init(
     agents: AgentsFile = None,
     no_agents: NoAgentsFile = None,
     shared: SharedMerging = False,
+    here: InThisFolder = False,
     leave: Leave = False,
     found: FindWorkspaces = False,
     yes: Annotated[
@@ -157,7 +159,7 @@ def init(
     With --outside, in a project: the workspace DIR (created, adopted or cloned) becomes the memory
     of the project, for all its branches and worktrees. The project itself does not change.
     """
-    others = any((no_hooks, agents, no_agents, shared, outside))
+    others = any((no_hooks, agents, no_agents, shared, outside, here))
     if (leave and (found or others)) or (found and (folder or others)) or (yes and not found):
         raise UsageProblem(
             "--leave and --found go with no other option, and --yes only with --found"
@@ -174,6 +176,7 @@ def init(
         no_agents=no_agents,
         shared=shared,
         project=project if outside else None,
+        here=here,
     )
     result = memory.initialise(request, os.environ)
     if result.newly_adopted and not as_json and sys.stdin.isatty() and sys.stderr.isatty():

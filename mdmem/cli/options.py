@@ -442,6 +442,10 @@ OutsideProject = Annotated[
         ),
     ),
 ]
+InThisFolder = Annotated[
+    bool,
+    typer.Option("--here", help="Make a memory in this folder, whatever is above or was here."),
+]
 AgentsFile = Annotated[
     str | None,
     typer.Option(

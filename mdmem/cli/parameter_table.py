@@ -12,6 +12,7 @@ TABLE: ParameterTable = {
         ("agents", ("--agents",), str, None, False),
         ("no_agents", ("--no-agents",), str, None, False),
         ("shared", ("--shared",), bool, False, False),
+        ("here", ("--here",), bool, False, False),
         ("leave", ("--leave",), bool, False, False),
         ("found", ("--found",), bool, False, False),
         ("yes", ("--yes",), bool, False, False),

@@ -41,6 +41,7 @@ from mdmem.workspace import (
     actor_in_shell,
     open_at,
     project_path,
+    removed_from,
     require_person,
     require_writer,
 )
@@ -113,6 +114,8 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
     was_workspace, existing = is_marked(folder), _existing_repository(folder)
     if existing and not was_workspace:
         _require_no_memory(folder.resolve(), existing)
+    if existing and not request.here:
+        _require_not_removed(existing, was_workspace)
     settings = config.load(folder.resolve(), existing.root if existing else None, environment)
     named = (environment.get("MDMEM_ACTOR"), settings.actor)
     require_writer(actor_in_shell(named, settings.people, environment), settings, environment)
@@ -173,6 +176,19 @@ def _require_no_memory(folder: Path, repository: Repository) -> None:
                 f"{folder} is in the memory of the workspace {outer}",
                 "Use that workspace, or name a folder outside of its memory.",
             )
+
+
+def _require_not_removed(existing: Repository, was_workspace: bool) -> None:
+    """Refuse to begin a new memory in place of one that can be brought back.
+
+    What a commit removed beside other marks was meant. Raises WorkspaceProblem (`no-workspace`).
+    """
+    if any(os.path.lexists(existing.folder / name) for name in layout.CURATED_NAMES):
+        return
+    removed = removed_from(existing, [existing])
+    if removed and not (was_workspace and "commit" in removed.details):
+        hint = f"{removed.hint}\nFor a new memory instead, use {field('here')}."
+        raise WorkspaceProblem(removed.code, removed.message, hint, **removed.details)
 
 
 def _holds_other_files(workspace: Workspace) -> bool:

@@ -18,6 +18,7 @@ from mdmem.workspace import (
     existing_folder,
     find_workspace,
     no_workspace,
+    removed_memory,
     workspaces_meant_by,
 )
 
@@ -118,7 +119,7 @@ def require_host_workspace(
     if found.passed_over is not None:
         raise not_adopted()
     project = expanded(environment).get(_PROJECT)
-    raise WorkspaceProblem(
+    raise removed_memory(Path(project or ".").resolve()) or WorkspaceProblem(
         "no-workspace",
         f"no workspace in {project or Path.cwd()} or above",
         (

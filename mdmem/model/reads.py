@@ -23,6 +23,7 @@ class Initialise:
     `agents` is the file that gets mdmem's instructions, `no_agents` the one that loses them.
     `shared`: commit the merge attributes, for every clone. `project`: a folder that the workspace
     is to be the memory of; then `folder` may be an address to clone, and None is a new folder.
+    `here`: in this very folder, although its memory was removed.
     """
 
     folder: str | None = None
@@ -31,6 +32,7 @@ class Initialise:
     no_agents: str | None = None
     shared: bool = False
     project: str | None = None
+    here: bool = False
 
     def __post_init__(self) -> None:
         if self.agents is not None and self.no_agents is not None:

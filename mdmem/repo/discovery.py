@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
 from mdmem.folder import files
-from mdmem.model import CommitId, rules
+from mdmem.model import CommitId, FilePath, rules
 from mdmem.repo import git_files, git_settings
-from mdmem.repo.runner import run
+from mdmem.repo.runner import READ_SECONDS, literal_pathspecs, parse_paths, run
 from mdmem.repo.worktree import Repository, path_below
+from mdmem.startup.records import dataclass
 from mdmem.wording import verb
 
 _LOG_SECONDS = 2.0
@@ -158,6 +160,76 @@ def _log(repository: Repository, options: Sequence[str], paths: Sequence[str]) -
             raise
         return None
     return result.output.decode("utf-8", "replace").splitlines() if result.status == 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedFile:
+    """A file that is gone, by path from the root of the work tree.
+
+    `commit` removed it, by `author` (None: it is in HEAD or staged). `restoring` is the command of
+    git that brings it back, as it can be typed in the current folder.
+    """
+
+    path: FilePath
+    restoring: str
+    commit: CommitId | None = None
+    author: str = ""
+
+
+def find_removed(repository: Repository, paths: Sequence[FilePath]) -> RemovedFile | None:
+    """The first of these paths (from the root, none on disk) that git has, else had last.
+
+    None if git has no such file, or takes too long. Raises RepositoryProblem.
+    """
+    at_root = repository.at_root()
+    head, staged = at_root.head(), at_root.tracked(paths)
+    committed = at_root.read(head, paths) if head else {}
+    for path in paths:
+        if path in staged:
+            return RemovedFile(path, _restoring(at_root, path))
+        if committed.get(path) is not None:
+            return RemovedFile(path, _restoring(at_root, path, "--staged", "--worktree"))
+    try:
+        removal = find_removal(at_root, head, paths, _LOG_SECONDS) if head else None
+    except RepositoryProblem as problem:
+        if problem.code != "git-timeout":
+            raise
+        removal = None
+    if removal is None:
+        return None
+    commit, (path, *_) = removal
+    author = at_root.git("show", "-s", "--format=%an", commit).decode("utf-8", "replace")
+    return RemovedFile(
+        path=path,
+        restoring=_restoring(at_root, path, f"--source={commit[:8]}^"),
+        commit=commit,
+        author=printable(author.strip(), keep="")[:_MOST_NAME],
+    )
+
+
+def find_removal(
+    repository: Repository, tip: CommitId, paths: Sequence[FilePath], seconds: float = READ_SECONDS
+) -> tuple[CommitId, tuple[FilePath, ...]] | None:
+    """The last commit before `tip` that removed one of these paths, and those it did not rename.
+
+    None where there is none, or it renamed them. `repository` is at its root.
+    """
+    words = ("log", "-1", "--no-renames", "--diff-filter=D", "--format=%H", "--end-of-options", tip)
+    listed = run(repository.folder, [*words, "--", *literal_pathspecs(paths)], seconds=seconds)
+    commit = CommitId(listed.output.decode().strip())
+    if not commit:
+        return None
+    options = ("--no-commit-id", "-r", "-z", "-M", "--diff-filter=D", "--name-only")
+    gone = set(parse_paths(repository.git("diff-tree", *options, commit)))
+    removed = tuple(path for path in paths if path in gone)
+    return (commit, removed) if removed else None
+
+
+def _restoring(repository: Repository, path: FilePath, *options: str) -> str:
+    line = repository.command_line("git restore")
+    is_here = line == "git restore"
+    place = os.path.relpath(repository.root / path) if is_here else path
+    return " ".join((line, *options, shlex.quote(place)))
 
 
 _CHECKED_OUT = ("*.[mM][dD]", ".gitattributes", ".gitignore")
