@@ -73,7 +73,7 @@ class TestDoctor:
             at.commit(word)
         sync(pair.ada)
         (aside,) = sync(pair.bo).set_aside
-        kept = "memory/pond.md was removed on one machine and changed on another; it is kept"
+        kept = "memory/pond.md was removed on one machine; it is kept"
         other = (
             "AGENTS.md was changed on two machines, and one version set aside: git show"
             f" {aside.blob}"

@@ -11,7 +11,7 @@ import pytest
 from commandline import MadeOnce, Shell
 from conftest import World
 from proposal_actions import BOT, accept, propose, reject, silent
-from workspaces import TOKEN, Desk
+from workspaces import STATE, TOKEN, Desk
 
 from mdmem.changes import proposing
 from mdmem.errors import MdmemError, RefusedChange, SyncProblem
@@ -1218,3 +1218,84 @@ def test_the_state_may_be_deleted(pair: Pair):
     files.remove_tree(pair.bo.root / ".git" / "mdmem")
     pair.bo.apply(Log("later"))
     assert sync(pair.bo).pushed == 1
+
+
+class TestTheLastMark:
+    """MEMORY.md, or mdmem.toml, removed on one machine: a sync keeps what makes the workspace."""
+
+    def removed(self, at: Desk, *paths: str) -> str:
+        at.git("rm", "-q", *paths)
+        return at.commit("gone")
+
+    def test_each_clone_keeps_it_with_the_same_commit(
+        self, pair: Pair, monkeypatch: pytest.MonkeyPatch
+    ):
+        before = pair.ada.read("MEMORY.md")
+        gone = self.removed(pair.ada, "MEMORY.md")
+        pair.ada.git("push", "-q", "origin", "HEAD:main")
+        result = sync(pair.bo)
+        assert (result.kept_files, result.pulled, result.pushed) == (("MEMORY.md",), 1, 1)
+        assert pair.bo.read("MEMORY.md") == before
+        assert pair.tip() == pair.bo.head()
+        message = pair.bo.git("log", "-1", "--format=%s%n%b").splitlines()
+        assert message[0] == "sync: keep MEMORY.md"
+        assert {f"Mdmem-Reverts: {gone}", "Mdmem-Kept-File: MEMORY.md"} <= set(message)
+        kept = pair.bo.head()
+        pair.bo.git("reset", "-q", "--hard", f"{gone}^")
+        pair.bo.git("update-ref", "-d", "refs/remotes/origin/main")
+        pair.bo.world.git(pair.origin, "update-ref", "refs/heads/main", gone)
+        (pair.bo.root / STATE / "sync.json").unlink()
+        monkeypatch.setenv("MDMEM_NOW", "2026-03-09T10:00:00")
+        pair.bo.git("config", "user.name", "Somebody Else")
+        sync(pair.bo)
+        assert pair.bo.head() == kept
+
+    def test_its_facts_are_those_of_before(self, pair: Pair):
+        pair.ada.apply(Remember("the boiler is old", options=WriteOptions(source=Source.INFERRED)))
+        sync(pair.ada)
+        sync(pair.bo)
+
+        def facts() -> set[tuple[str, Source]]:
+            listed = Memory(pair.bo.workspace).facts(ListFacts()).facts
+            return {(each.text, each.source) for each in listed}
+
+        before = facts()
+        self.removed(pair.ada, "MEMORY.md")
+        pair.ada.git("push", "-q", "origin", "HEAD:main")
+        sync(pair.bo)
+        assert facts() == before
+        assert len(before) == 2
+
+    def test_where_both_sides_wrote_and_where_a_device_removed_it(self, pair: Pair):
+        pair.bo.apply(Log("amber was seen"))
+        self.removed(pair.ada, "MEMORY.md")
+        pair.ada.git("push", "-q", "origin", "HEAD:main")
+        assert sync(pair.bo).kept_files == ("MEMORY.md",)
+        pair.ada.git("pull", "-q")
+        self.removed(pair.ada, "MEMORY.md")
+        pair.ada.git("push", "-q", "origin", "HEAD:refs/heads/mdmem/in/phone")
+        result = sync(pair.bo)
+        assert (result.kept_files, result.taken_in) == (("MEMORY.md",), ("phone",))
+        assert pair.bo.read("MEMORY.md") == SEED
+        assert sync(pair.bo).kept_files == ()
+
+    def test_one_of_two_marks_may_go_and_of_both_the_settings_are_kept(self, pair: Pair):
+        pair.ada.write("mdmem.toml", 'language = "en"\n')
+        pair.ada.commit("settings")
+        sync(pair.ada)
+        sync(pair.bo)
+        self.removed(pair.ada, "MEMORY.md")
+        pair.ada.git("push", "-q", "origin", "HEAD:main")
+        assert sync(pair.bo).kept_files == ()
+        assert not (pair.bo.root / "MEMORY.md").exists()
+        self.removed(pair.ada, "mdmem.toml")
+        pair.ada.git("push", "-q", "origin", "HEAD:main")
+        assert sync(pair.bo).kept_files == ("mdmem.toml",)
+
+    def test_a_renamed_one_was_not_removed(self, pair: Pair):
+        (pair.ada.root / "notes").mkdir()
+        pair.ada.git("mv", "MEMORY.md", "notes/MEMORY.md")
+        pair.ada.commit("moved")
+        pair.ada.git("push", "-q", "origin", "HEAD:main")
+        assert sync(pair.bo).kept_files == ()
+        assert not (pair.bo.root / "MEMORY.md").exists()

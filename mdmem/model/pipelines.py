@@ -57,7 +57,8 @@ class SyncResult:
 
     `pulled` and `pushed` count commits that are no merges, `merged` is the last merge that it made.
     `taken_in` are the devices whose branches were merged.
-    `kept` facts and `kept_files` were changed on one side and removed on the other.
+    `kept` facts and `kept_files` were removed on one side; the other had changed them, or has
+    nothing else that makes it a workspace.
     """
 
     remote: str

@@ -232,7 +232,7 @@ def sync_notes(result: SyncResult, conflicts: int = 0) -> Iterator[str]:
         count = number_of(len(result.kept), "fact")
         yield f"kept {count} that one side changed and the other removed: {' '.join(result.kept)}"
     for path in result.kept_files:
-        yield f"{path} was removed on one side and changed on the other; it is kept"
+        yield f"{path} was removed on one side; it is kept"
     for each in result.set_aside:
         yield (
             f"{each.path} was changed on both sides: {result.remote}'s version is here, yours is"

@@ -5,7 +5,9 @@ Proposals are exchanged, so that they can be decided on any machine.
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
 
 from mdmem import repo
 from mdmem.changes import deciding
@@ -23,6 +25,7 @@ from mdmem.proposals import branches, reading, rewriting
 from mdmem.proposals.branches import ProposalRef
 from mdmem.proposals.reading import Proposal
 from mdmem.repo import Repository, branch_commits
+from mdmem.repo.discovery import find_removal
 from mdmem.repo.first_parent import reaches
 from mdmem.repo.merge_trees import merge_trees
 from mdmem.repo.remotes import DEVICES, Remote
@@ -44,6 +47,7 @@ from mdmem.wording import number_of, verb
 from mdmem.workspace import Say, Workspace, open_at
 
 _DEEPENINGS, _FIRST_DEPTH = 5, 50
+_SCRATCH_NAME = "sync-mark"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +66,19 @@ class Merged:
 class Combined:
     """The commit that both sides are to have, and the merges that were made for it.
 
-    `taken_in` are the devices whose branches are in it now.
+    `taken_in` are the devices whose branches are in it now. `mark` was removed, and is kept: the
+    file that makes the folder a workspace.
     """
 
     commit: CommitId
     merges: tuple[Merged, ...] = ()
     taken_in: tuple[str, ...] = ()
+    mark: FilePath | None = None
+
+    @property
+    def kept_files(self) -> tuple[FilePath, ...]:
+        of_merges = (path for merge in self.merges for path in merge.kept_files)
+        return (*of_merges, *([self.mark] if self.mark else []))
 
 
 def combine(
@@ -111,7 +122,43 @@ def combine(
             set_up(workspace, again=True)
         merged = _merge(workspace, remote, theirs, ours, machine_name())
         combined = Combined(commit=merged.commit, merges=(merged,))
-    return _with_devices(workspace, remote, combined, all_files, sets_up)
+    combined = _with_devices(workspace, remote, combined, all_files, sets_up)
+    return _with_mark(workspace, combined, ours)
+
+
+def _with_mark(workspace: Workspace, combined: Combined, ours: CommitId) -> Combined:
+    """Put the last mark of the workspace back, if the other side removed it and did not rename it.
+
+    The commit depends on nothing but the one before it, so that each clone makes the same.
+    """
+    repository, prefix = workspace.repository.at_root(), workspace.repository.prefix
+    marks = [FilePath(f"{prefix}{name}") for name in WORKSPACE_MARKS]
+    tip = combined.commit
+    if tip == ours or any(_has(repository, tip, marks)) or not any(_has(repository, ours, marks)):
+        return combined
+    removal = find_removal(repository, tip, marks)
+    if removal is None:
+        return combined
+    removed_by, (mark, *_) = removal
+    row = repository.git("ls-tree", "-z", f"{removed_by}^", "--", f":(literal){mark}")
+    mode, _, blob = row.partition(b"\t")[0].decode().split()
+    (before,) = branch_commits.commits_not_in(repository, [tip], CommitId(f"{tip}^@")).values()
+    trailers = (f"Mdmem-Reverts: {removed_by}", f"Mdmem-Kept-File: {' '.join(mark.split())}")
+    lines = (f"sync: keep {mark}", "", f"Mdmem-Op: {Op.SYNC}", "Mdmem-Actor: sync", *trailers, "")
+    commit = branch_commits.NewCommit(
+        message="\n".join(lines).encode("utf-8", "surrogateescape"),
+        author=before.author,
+        committer=before.committer,
+        files={os.fsencode(mark): branch_commits.StoredFile(mode, blob)},
+        parent=tip,
+    )
+    kept = branch_commits.make_commits(repository, _SCRATCH_NAME, [commit])
+    repository.run("update-ref", "-d", f"{branch_commits.SCRATCH}{_SCRATCH_NAME}")
+    return replace(combined, commit=kept, mark=mark)
+
+
+def _has(repository: Repository, commit: CommitId, paths: Sequence[FilePath]) -> list[bool]:
+    return [data is not None for data in repository.read(commit, paths).values()]
 
 
 def _with_devices(

@@ -93,11 +93,11 @@ def notes(workspace: Workspace, state: SyncState) -> Iterator[str]:
         return
     since = int(workspace.now().timestamp()) - _LISTED_DAYS * _DAY
     named = (f"--grep=^{_ASIDE}", f"--grep=^{_KEPT}")
-    listed = repository.git("log", f"--since={since}", "--merges", *named, "--format=%B")
+    listed = repository.git("log", f"--since={since}", *named, "--format=%B")
     for line in dict.fromkeys(listed.decode("utf-8", "replace").splitlines()):
         if line.startswith(_KEPT):
             path = line.removeprefix(_KEPT)
-            yield f"{path} was removed on one machine and changed on another; it is kept"
+            yield f"{path} was removed on one machine; it is kept"
         if line.startswith(_ASIDE):
             path, _, blob = line.removeprefix(_ASIDE).rpartition(" ")
             yield f"{path} was changed on two machines, and one version set aside: git show {blob}"

@@ -286,6 +286,7 @@ class _Steps:
             commit=combined.commit,
             merges=(*earlier.merges, *combined.merges),
             taken_in=(*earlier.taken_in, *combined.taken_in),
+            mark=combined.mark or earlier.mark,
         )
 
     def _carry_purge(
@@ -378,7 +379,7 @@ class _Steps:
             taken_in=tuple(dict.fromkeys(name for each in done for name in each.taken_in)),
             contradicts=tuple(pair for merge in merges for pair in merge.contradicts),
             kept=tuple(fact for merge in merges for fact in merge.kept),
-            kept_files=tuple(path for merge in merges for path in merge.kept_files),
+            kept_files=tuple(dict.fromkeys(path for each in done for path in each.kept_files)),
             set_aside=tuple(file for merge in merges for file in merge.set_aside),
             retries=retries,
             dry_run=dry_run,
