@@ -170,8 +170,13 @@ def _answer(event: HookEvent, environment: Mapping[str, str], opened: list[Memor
     if found.repository is not None:
         memory = Memory.open_in(found.repository, hosts.expanded(environment))
         text = _serve(event, memory, opened)
-        notices += _more_on_branches(memory) if is_start else []
+        notices += (*_sync_news(memory), *_more_on_branches(memory)) if is_start else ()
     return _with_notice(text, ". ".join(filter(None, notices)))
+
+
+def _sync_news(memory: Memory) -> Iterator[str]:
+    with suppress(MdmemError, DeadlinePassed):  # as below
+        yield typed(memory.sync_news())
 
 
 def _more_on_branches(memory: Memory) -> Iterator[str]:

@@ -1199,6 +1199,7 @@ class TestCommand:
             "kept": [],
             "kept_files": [],
             "set_aside": [],
+            "incoming": [],
             "retries": 0,
         }
 

@@ -287,8 +287,10 @@ def sync(
             Sync(dry_run=dry_run, wait=wait, all_files=all_files, join=join, purge=purge)
         )
         left = len(memory.conflicts().conflicts) if result.merged else 0
+    values = maintenance.sync_json(result)
+    incoming = [each | {"undo": in_flags(each["undo"])} for each in values["incoming"]]
     return Answer(
-        maintenance.sync_json(result),
+        values | {"incoming": incoming},
         maintenance.sync_text(result),
         tuple(maintenance.sync_notes(result, left)),
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mdmem import secrets
 from mdmem.errors import FactProblem
 from mdmem.events import EventRecorder
+from mdmem.folder.files import SYNC_NEWS
 from mdmem.folder.trust import Ruling
 from mdmem.memory.modules import module
 from mdmem.model import RUNS_NAME, CommitId, FactId, FilePath, Problem
@@ -311,6 +312,14 @@ class Memory:
         if (result.pulled or result.merged) and not request.dry_run:
             _catch_up(self.workspace)
         return result
+
+    def sync_news(self) -> str:
+        """A line on what syncs brought in since the last call, for the user; may be empty."""
+        workspace = self.workspace
+        if not (workspace.state / SYNC_NEWS).exists():
+            return ""
+        line: str = module("sync.status").take_news(workspace)
+        return line
 
     def sync_if_due(self, only_unsent: bool = False, when_quiet: bool = False) -> SyncResult | None:
         """Sync by itself, if the settings say so and a try is due; else None.

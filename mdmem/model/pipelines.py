@@ -10,7 +10,7 @@ from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
 from mdmem.model.rules import require_possible_day
 from mdmem.startup.records import dataclass
-from mdmem.wording import field
+from mdmem.wording import field, verb
 
 SYNCED, QUEUED, BLOCKED, FAILING = "synced", "queued", "blocked", "failing"
 """The states of a workspace towards its remote: equal; to be tried again; waiting for a person;
@@ -52,6 +52,40 @@ class SetAside:
 
 
 @dataclass(frozen=True, slots=True)
+class Incoming:
+    """A problem that a sync brought in, for which a commit here would have been refused.
+
+    `code` and `message` say what it is, `before` is the blob of the file as it was. `commit`, by
+    `author`, did most of it (None: nothing but merges did), and `can_revert` tells if `revert`
+    takes it. `time` is in seconds since 1970.
+    """
+
+    path: FilePath
+    code: str
+    message: str
+    before: str | None
+    commit: CommitId | None
+    author: str
+    can_revert: bool
+    time: float
+
+    @property
+    def line(self) -> str:
+        """A line for the user."""
+        by = f" by {self.author} ({self.commit[:8]})" if self.commit else ""
+        return f"{self.path}: {self.message}{by}. {self.undo}"
+
+    @property
+    def undo(self) -> str:
+        """The command that undoes it, or shows what was there; empty without one."""
+        if self.code == "secret-found":
+            return f"To remove it from all history: {verb('forget', 'purge')}"
+        if self.can_revert and self.commit:
+            return f"To undo: {verb('revert')} {self.commit[:8]}"
+        return f"To see what was there: git show {self.before[:8]}" if self.before else ""
+
+
+@dataclass(frozen=True, slots=True)
 class SyncResult:
     """The outcome of a sync, or of a dry run.
 
@@ -72,6 +106,7 @@ class SyncResult:
     kept: tuple[FactId, ...] = ()
     kept_files: tuple[FilePath, ...] = ()
     set_aside: tuple[SetAside, ...] = ()
+    incoming: tuple[Incoming, ...] = ()
     retries: int = 0
     ms: float = 0.0
     dry_run: bool = False

@@ -210,6 +210,17 @@ def sync_json(result: SyncResult) -> dict[str, Any]:
         "kept": list(result.kept),
         "kept_files": list(result.kept_files),
         "set_aside": [{"path": each.path, "blob": each.blob} for each in result.set_aside],
+        "incoming": [
+            {
+                "path": each.path,
+                "code": each.code,
+                "message": each.message,
+                "commit": each.commit,
+                "author": each.author or None,
+                "undo": each.undo,
+            }
+            for each in result.incoming
+        ],
         "retries": result.retries,
         "ms": result.ms,
     }
@@ -231,6 +242,7 @@ def sync_notes(result: SyncResult, conflicts: int = 0) -> Iterator[str]:
     if result.kept:
         count = number_of(len(result.kept), "fact")
         yield f"kept {count} that one side changed and the other removed: {' '.join(result.kept)}"
+    yield from (each.line for each in result.incoming)
     for path in result.kept_files:
         yield f"{path} was removed on one side; it is kept"
     for each in result.set_aside:

@@ -1,21 +1,17 @@
-"""The state of a workspace towards its remote, and likely secrets that a sync brought in."""
+"""The state of a workspace towards its remote, and what syncs brought in."""
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from mdmem import secrets
-from mdmem.changes.placing import changes_between
-from mdmem.errors import MdmemError, PathProblem
+from mdmem.errors import MdmemError
 from mdmem.folder import files
-from mdmem.folder.layout import is_markdown
-from mdmem.model import CommitId, FilePath
 from mdmem.model.pipelines import BLOCKED, FAILING, PASSING_FAILURES, QUEUED, SYNCED
 from mdmem.model.reads import WorkspaceStatus
 from mdmem.repo.remotes import find_remote
 from mdmem.startup.records import replace
+from mdmem.sync import incoming
 from mdmem.sync.sync_state import SyncState, load_state
 from mdmem.wording import number_of, verb
 from mdmem.workspace import Workspace
@@ -87,7 +83,7 @@ def _ago(seconds: float) -> str:
 
 
 def notes(workspace: Workspace, state: SyncState) -> Iterator[str]:
-    yield from secret_notes(workspace, state.secrets)
+    yield from (each.line for each in incoming.current(workspace, state.incoming))
     repository = workspace.repository
     if repository.head() is None:
         return
@@ -103,40 +99,12 @@ def notes(workspace: Workspace, state: SyncState) -> Iterator[str]:
             yield f"{path} was changed on two machines, and one version set aside: git show {blob}"
 
 
-# Secrets that a sync brought in are at the remote already, so they are only reported.
-
-
-def pulled_secrets(
-    workspace: Workspace, before: CommitId | None, after: CommitId
-) -> Iterator[FilePath]:
-    """The workspace's files in which a likely secret is new after a sync."""
-    repository, prefix = workspace.repository.at_root(), os.fsencode(workspace.repository.prefix)
-    changes = [
-        change
-        for change in changes_between(repository, before, after)
-        if change.path.startswith(prefix) and is_markdown(os.fsdecode(change.path))
-    ]
-    contents = repository.contents(
-        [blob for change in changes for blob in (change.before, change.after) if blob]
-    )
-    for change in changes:
-        old, new = (
-            contents[blob].decode("utf-8", "replace").split("\n") if blob else []
-            for blob in (change.before, change.after)
-        )
-        had = frozenset(old)
-        if secrets.find("\n".join(line for line in new if line not in had)):
-            yield FilePath(os.fsdecode(change.path.removeprefix(prefix)))
-
-
-def secret_notes(workspace: Workspace, paths: Iterable[FilePath]) -> Iterator[str]:
-    for path in paths:
-        try:
-            data = files.read(files.path_on_disk(workspace.root, path)) or b""
-        except PathProblem:
-            continue
-        if found := secrets.find(data.decode("utf-8", "replace")):
-            yield (
-                f"{path}: possible secret ({found[0].kind}) that another machine sent. To remove"
-                f" it from all history: {verb('forget', 'purge')}"
-            )
+def take_news(workspace: Workspace) -> str:
+    """A line on what syncs brought in since this was asked last; empty for nothing to tell."""
+    (workspace.state / files.SYNC_NEWS).unlink(missing_ok=True)
+    state = load_state(workspace)
+    told = list(incoming.current(workspace, state.incoming)) if state else []
+    if not told:
+        return ""
+    more = f" (and {len(told) - 1} more: {verb('status')})" if told[1:] else ""
+    return f"a sync brought in: {told[0].line}{more}"

@@ -9,7 +9,7 @@ from contextlib import suppress
 from mdmem.errors import RepositoryProblem, SyncProblem
 from mdmem.folder import files
 from mdmem.model import CommitId, FilePath
-from mdmem.model.pipelines import Sync
+from mdmem.model.pipelines import Incoming, Sync
 from mdmem.repo import Repository
 from mdmem.repo.remotes import Remote, find_remote
 from mdmem.startup.records import asdict, dataclass, field
@@ -40,7 +40,7 @@ class SyncState:
     - `seen`: the commit at which both sides stood last.
     - `last`: the last success. `tried`: the last try. `failures`: tries since a success, or since
       a person's.
-    - `secrets`: the files in which a likely secret came in.
+    - `incoming`: what syncs brought in that a commit here would have been refused for.
     - `next`: when to try again by itself; None: not before somebody does something.
     - `proposals`: the commits that both sides had last, by the full names of their branches.
     """
@@ -51,7 +51,7 @@ class SyncState:
     tried: float | None = None
     failures: int = 0
     next: float | None = None
-    secrets: tuple[FilePath, ...] = ()
+    incoming: tuple[Incoming, ...] = ()
     error: SyncError | None = None
     proposals: dict[str, CommitId] = field(default_factory=dict)
 
@@ -61,10 +61,25 @@ def load_state(workspace: Workspace) -> SyncState | None:
     try:
         fields = json.loads((workspace.state / STATE_NAME).read_text(encoding="utf-8"))
         error = fields.pop("error")
-        fields["secrets"] = tuple(fields.get("secrets", ()))
-        return SyncState(**fields, error=SyncError(**error) if error else None)
+        incoming = tuple(Incoming(**each) for each in fields.pop("incoming", ()))
+        incoming += tuple(map(_of_old_secret, fields.pop("secrets", ())))
+        return SyncState(**fields, incoming=incoming, error=SyncError(**error) if error else None)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
+
+
+def _of_old_secret(path: FilePath) -> Incoming:
+    """A file with a likely secret, as versions up to 0.3 remember it."""
+    return Incoming(
+        path=path,
+        code="secret-found",
+        message="possible secret added",
+        before=None,
+        commit=None,
+        author="",
+        can_revert=False,
+        time=0,
+    )
 
 
 def state_of(workspace: Workspace, remote: Remote) -> SyncState:
@@ -75,7 +90,8 @@ def state_of(workspace: Workspace, remote: Remote) -> SyncState:
 
 
 def save_state(workspace: Workspace, state: SyncState) -> None:
-    fields = asdict(state) | {"error": asdict(state.error) if state.error else None}
+    error = asdict(state.error) if state.error else None
+    fields = asdict(state) | {"error": error, "incoming": list(map(asdict, state.incoming))}
     files.write_cache(workspace.state / STATE_NAME, json.dumps(fields))
 
 

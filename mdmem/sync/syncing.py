@@ -10,17 +10,21 @@ from pathlib import Path
 
 from mdmem import secrets
 from mdmem.changes import placing
+from mdmem.changes.apply import preview
 from mdmem.changes.landing import land, lock_work_tree
 from mdmem.changes.placing import Prepared
 from mdmem.changes.recover import lock_workspace, recover
+from mdmem.changes.revert_plan import plan_revert
 from mdmem.errors import MdmemError, RepositoryProblem, SyncProblem
 from mdmem.folder import files
-from mdmem.model import CommitId
-from mdmem.model.pipelines import QUEUED, SYNCED, Sync, SyncResult
+from mdmem.model import CommitId, FilePath
+from mdmem.model.pipelines import QUEUED, SYNCED, Incoming, Sync, SyncResult
+from mdmem.model.writes import Revert
 from mdmem.repo import Repository
 from mdmem.repo.branch_commits import merge_base
 from mdmem.repo.remotes import Remote, find_remote
 from mdmem.startup.records import dataclass, replace
+from mdmem.sync import incoming
 from mdmem.sync.combining import (
     Combined,
     combine,
@@ -39,7 +43,6 @@ from mdmem.sync.purged_line import (
     make_again,
     own_refs_again,
 )
-from mdmem.sync.status import pulled_secrets
 from mdmem.sync.sync_state import SyncError, SyncState, save_state, state_of
 from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace
@@ -90,7 +93,10 @@ def sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
             mark.unlink(missing_ok=True)
             later = _sync(workspace, request, say)
             result = replace(
-                later, pulled=result.pulled + later.pulled, pushed=result.pushed + later.pushed
+                later,
+                pulled=result.pulled + later.pulled,
+                pushed=result.pushed + later.pushed,
+                incoming=(*result.incoming, *later.incoming),
             )
     return replace(result, ms=round((time.monotonic() - began) * 1000, 1))
 
@@ -100,7 +106,7 @@ def _sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
     branch = repository.branch()
     repository.require_ready(allow_detached=False, branch=branch)
     remote = find_remote(repository, branch or "", request.wait, workspace.settings.sync_remote)
-    state, before = state_of(workspace, remote), repository.head()
+    state = state_of(workspace, remote)
     steps = _Steps(workspace=workspace, remote=remote, state=state, request=request, say=say)
     try:
         with lock_workspace(workspace, say):
@@ -115,10 +121,8 @@ def _sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
     finally:
         placing.discard(workspace)
     if not request.dry_run:
-        now, names = time.time(), steps.state.secrets
-        if seen and result.pulled and (before is None or repository.has(before)):
-            names = tuple(dict.fromkeys((*names, *pulled_secrets(workspace, before, seen))))
-        done = SyncState(line=state.line, seen=seen, last=now, tried=now, secrets=names)
+        now, told = time.time(), tuple(incoming.current(workspace, steps.state.incoming))
+        done = SyncState(line=state.line, seen=seen, last=now, tried=now, incoming=told)
         save_state(workspace, replace(done, proposals=steps.state.proposals))
     return result
 
@@ -140,6 +144,8 @@ class _Steps:
     state: SyncState
     request: Sync
     say: Say
+    told: tuple[Incoming, ...] = ()
+    """The problems that came in, for which a commit here would have been refused."""
 
     def take(self) -> tuple[SyncResult, CommitId | None]:
         repository, remote = self.workspace.repository, self.remote
@@ -183,6 +189,8 @@ class _Steps:
         return self._result(before, theirs, commit, done, attempt), commit
 
     def failed(self, problem: MdmemError) -> SyncState:
+        for each in self.told:  # the files are in place, and there is no result to tell it
+            self.say(each.line)
         state, repository = self.state, self.workspace.repository
         now, minutes = time.time(), _MINUTES.get(problem.code, ())
         failures = state.failures if self.request.automatic else 0
@@ -261,10 +269,27 @@ class _Steps:
                 if combined is None or combined.commit == ours or self.request.dry_run:
                     return combined
                 if land(self.workspace, ours, combined.commit, self.say, prepared, is_locked):
-                    return combined
-        raise RepositoryProblem(
-            "busy", "this branch moves faster than it can be synced", "Try again."
-        )
+                    break
+        else:
+            raise RepositoryProblem(
+                "busy", "this branch moves faster than it can be synced", "Try again."
+            )
+        self._judge(ours, combined.commit)
+        return combined
+
+    def _judge(self, before: CommitId | None, after: CommitId) -> None:
+        if came := incoming.judge(self.workspace, before, after, self._can_revert):
+            self.told += came
+            self.state = replace(self.state, incoming=(*self.state.incoming, *came))
+            (self.workspace.state / files.SYNC_NEWS).touch()
+
+    def _can_revert(self, commit: CommitId, path: FilePath) -> bool:
+        try:
+            plan = plan_revert(self.workspace, Revert(commit))
+            previews = [preview(self.workspace, edit) for edit in plan.edits]
+        except MdmemError:
+            return False
+        return any(each.changed and each.path == path for each in previews)
 
     def _combine(
         self, theirs: CommitId | None, ours: CommitId | None, earlier: Combined | None
@@ -381,6 +406,7 @@ class _Steps:
             kept=tuple(fact for merge in merges for fact in merge.kept),
             kept_files=tuple(dict.fromkeys(path for each in done for path in each.kept_files)),
             set_aside=tuple(file for merge in merges for file in merge.set_aside),
+            incoming=self.told,
             retries=retries,
             dry_run=dry_run,
         )
