@@ -36,6 +36,17 @@ def test_doubtful_contents_are_counted(desk: Desk):
     assert only_finding(desk, "files").message.endswith("2 warnings about their content")
 
 
+def test_front_matter_over_a_limit_is_named(desk: Desk):
+    desk.write(
+        "memory/many.md", "---\ntags: &a [x]\nmore: *a\n---\n# T\n\n- the zebra is striped\n"
+    )
+    desk.commit()
+    warning = next(each for each in findings_of(desk, "files") if each.level is Level.WARNING)
+    assert warning.message == (
+        "memory/many.md:1: the front matter has an alias (*), so none of it is read"
+    )
+
+
 def test_conflict_markers_are_an_error(desk: Desk):
     desk.write("memory/tea.md", "- x\n<<<<<<< a\n- tea\n=======\n- coffee\n>>>>>>> b\n")
     desk.commit()

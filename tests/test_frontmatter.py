@@ -1,5 +1,6 @@
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.text.document import parse
-from mdmem.text.frontmatter import labels, tags, values
+from mdmem.text.frontmatter import FileLabels, exceeded_limit, labels, tags, title, values
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,42 @@ from mdmem.text.frontmatter import labels, tags, values
 )
 def test_values(text: str, expected: dict[str, Any]) -> None:
     assert values(parse(text)) == expected
+
+
+def _aliases(levels: int) -> str:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    for level in range(1, levels):
+        lines.append(f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]")
+    return "\n".join([*lines, f"tags: *a{levels - 1}"])
+
+
+@pytest.mark.parametrize(
+    ("front", "limit"),
+    [
+        (_aliases(9), "has an alias (*)"),
+        ("tags: &t [a]\ntitle: *t", "has an alias (*)"),
+        ("tags: &t [a]\ntitle: it's 2 * 3", None),
+        (f"tags: [{'a, ' * 1000}]", "has more than 1,000 values"),
+        ("tags: [a]\nb:" + "\n- a" * 1000, "has more than 1,000 values"),
+        (f"tags: [{'a, ' * 990}]", None),
+        (f"tags: a\ntitle: {'é' * 33_000}", "is larger than 64 KB"),
+        (f"tags: a\n# {'x' * 60_000}", None),
+    ],
+)
+def test_front_matter_over_a_limit_says_nothing(front: str, limit: str | None) -> None:
+    document = parse(f"---\n{front}\n---\n# Heading\n")
+    start = time.process_time()
+    assert exceeded_limit(document) == limit
+    assert bool(values(document)) is (limit is None)
+    assert bool(tags(document)) is (limit is None)
+    assert (labels(document) != FileLabels()) is (limit is None)
+    assert (title(document) == "Heading") is (limit is not None or "title" not in front)
+    assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize("number", ["0x" + "f" * 5000, "1:" * 200 + "1.5", "9" * 5000])
+def test_a_number_too_large_to_write_is_none(number: str) -> None:
+    assert labels(parse(f"---\nsize: {number}\n---\n")).tags == ()
 
 
 def test_deep_nesting_is_not_followed() -> None:

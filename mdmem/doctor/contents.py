@@ -68,11 +68,13 @@ def _check_content(
             warnings += 1
             continue
         for each in check.check_file(path, data, workspace.kind_of(path), workspace.settings):
-            if each.level == "warning":
+            message = f"{path}:{each.line}: {each.message}"
+            if each.code == "front-matter":
+                yield Finding(check="files", level=Level.WARNING, message=message, hint=each.hint)
+            elif each.level == "warning":
                 warnings += 1
             elif each.code != "secret-found":
                 errors += 1
-                message = f"{path}:{each.line}: {each.message}"
                 yield Finding(check="files", level=Level.ERROR, message=message, hint=each.hint)
     if not errors:
         yield Finding(check="files", level=Level.OK, message=number_of(len(listed), "memory file"))

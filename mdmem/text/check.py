@@ -19,6 +19,7 @@ from mdmem.folder.layout import BOOTSTRAP_NAMES, CURATED_NAMES, log_day
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
+from mdmem.text import frontmatter
 from mdmem.text.addresses import join_path
 from mdmem.text.conflict_markers import complete_sets
 from mdmem.text.document import Document, lines_without_ends, parse, parse_bytes, plain_title
@@ -426,6 +427,7 @@ def _warnings(path: str, data: bytes, kind: FileKind, settings: Settings) -> lis
         return [*_over_budget(path, data, settings), _unsupported(path, failure)]
     return [
         *_over_budget(path, data, settings),
+        *_front_matter(path, document),
         *_duplicate_headings(path, document),
         *_duplicate_facts(path, kind, document),
     ]
@@ -447,6 +449,13 @@ def _over_budget(path: str, data: bytes, settings: Settings) -> Iterator[_FileWa
         message = f"the file has {lines:,} lines and {size:,} bytes; its budget is {budget}"
         hint = "Move what is seldom needed to a file of its own under memory/."
         yield _FileWarning(("over-budget",), _warning(path, 1, "over-budget", message, hint))
+
+
+def _front_matter(path: str, document: Document) -> Iterator[_FileWarning]:
+    if limit := frontmatter.exceeded_limit(document):
+        message = f"the front matter {limit}, so none of it is read"
+        hint = "Shorten it, and write its values out."
+        yield _FileWarning(("front-matter",), _warning(path, 1, "front-matter", message, hint))
 
 
 def _duplicate_headings(path: str, document: Document) -> Iterator[_FileWarning]:

@@ -13,10 +13,51 @@ from mdmem.text.entries import ABOUT_JOINT
 _ABOUT = ("name", "title", "description", "aliases")
 """A search finds a file by these values, and by `FIELD: VALUE` of others."""
 _TAGS = "tags"
+_MAX_BYTES = 65_536
+_MAX_NODES = 1_000
+_FEW_CHARACTERS = _MAX_NODES // 2
+"""Fewer cannot hold too many nodes: of `- - -` and `{a,b}`, each character has one at most."""
 
 
 def values(document: Document) -> dict[str, Any]:
     """The front matter, empty if unreadable, which must not stop an edit or an index."""
+    return {} if exceeded_limit(document) else _values(document)
+
+
+def exceeded_limit(document: Document) -> str | None:
+    """The limit that front matter exceeds, for which it counts as empty; None within all limits.
+
+    An alias may unfold a few hundred bytes into more than any memory holds.
+    """
+    if not document.front:
+        return None
+    text = _yaml_text(document)
+    if len(text.encode("utf-8", "surrogatepass")) > _MAX_BYTES:
+        return "is larger than 64 KB"
+    if len(text) < _FEW_CHARACTERS and "*" not in text:
+        return None
+    # as in `_values`
+    import yaml  # noqa: PLC0415
+
+    nodes = 0
+    try:
+        for event in yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            if isinstance(event, yaml.AliasEvent):
+                return "has an alias (*)"
+            nodes += isinstance(event, yaml.NodeEvent)
+            if nodes > _MAX_NODES:
+                return f"has more than {_MAX_NODES:,} values"
+    except (yaml.YAMLError, ValueError):
+        return None  # no YAML
+    return None
+
+
+def _yaml_text(document: Document) -> str:
+    """The front matter as YAML's reader takes it, which knows no lone carriage returns."""
+    return with_line_end("".join(document.lines[1 : document.front - 1]), "\n")
+
+
+def _values(document: Document) -> dict[str, Any]:
     if not document.front:
         return {}
     # 40 ms with the parser of YAML, for the few files that have front matter
@@ -26,12 +67,9 @@ def values(document: Document) -> dict[str, Any]:
     import yaml  # noqa: PLC0415
 
     try:
-        # The reader knows neither `...` as the end nor lone carriage returns.
-        text = with_line_end(
-            "".join(["---\n", *document.lines[1 : document.front - 1], "---\n"]), "\n"
-        )
-        metadata, _ = frontmatter.parse(text)
-    except (yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError):
+        # The reader knows no `...` as the end.
+        metadata, _ = frontmatter.parse(f"---\n{_yaml_text(document)}---\n")
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
         return {}
     return {name: value for name, value in metadata.items() if isinstance(name, str)}
 
@@ -45,9 +83,9 @@ class FileLabels:
 
 
 def labels(document: Document) -> FileLabels:
-    if not document.front:
+    if not document.front or exceeded_limit(document):
         return FileLabels()
-    metadata = values(document)
+    metadata = _values(document)
     fields = metadata or dict(_plain_lines(document))
     by_name = {name.casefold(): value for name, value in fields.items()}
     about = [word for name in _ABOUT for word in _words(by_name.get(name))]
@@ -61,20 +99,25 @@ def labels(document: Document) -> FileLabels:
 
 def title(document: Document) -> str:
     """The title of a file: its front matter's, else its first heading's, else empty."""
-    fields = _fields(document) if document.front else {}
+    fields = _fields(document) if document.front and not exceeded_limit(document) else {}
     named = (value for name, value in fields.items() if name.casefold() == "title")
     in_front = next((word for value in named for word in _words(value)), "")
     return in_front or next((section.title for section in document.sections), "")
 
 
 def _fields(document: Document) -> dict[str, Any]:
-    return values(document) or dict(_plain_lines(document))
+    return _values(document) or dict(_plain_lines(document))
 
 
 def _words(value: object) -> Iterator[str]:
     for part in value if isinstance(value, list) else (value,):
-        text = str(part).casefold() if isinstance(part, bool) else str(part)
-        if isinstance(part, str | int | float | date) and (words := " ".join(text.split())):
+        if not isinstance(part, str | int | float | date):
+            continue
+        try:
+            text = str(part).casefold() if isinstance(part, bool) else str(part)
+        except ValueError:  # a number of thousands of digits
+            continue
+        if words := " ".join(text.split()):
             yield words
 
 
