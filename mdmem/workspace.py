@@ -32,7 +32,9 @@ Progress: TypeAlias = "Callable[[int, int], None]"
 """Called with the number of things done and the number to do."""
 _BOUNDARY_NAME = "boundary"
 """The file in the state folder with the commit before which this clone lacks the past."""
-_AUTHOR = late.pattern(r"^\s*(.*?)\s*<([^<>\s]+)>\s*$")
+_VERSIONS_TRIED = 50
+"""Versions of settings that are read for one that can be used; before them there were none."""
+_AUTHOR = late.pattern(r"(.*)<([^<>\s]+)>\s*")
 
 
 class Resources:
@@ -74,10 +76,18 @@ class Workspace:
     """Workspaces that a call reads too, besides those of the settings; None: it reads no other."""
     any_settings: bool = False
     """Open it whatever its settings are: those that cannot be used are left out."""
+    settings_problem: WorkspaceProblem | None = field(default=None, compare=False)
+    """Why `settings` are those of an earlier commit, with which nothing is written."""
 
     @property
     def pool(self) -> tuple[Path, ...]:
         return () if self.added is None else (*map(Path, self.settings.pool), *self.added)
+
+    @property
+    def settings_note(self) -> str | None:
+        if (problem := self.settings_problem) is None:
+            return None
+        return f"{problem.message}; an earlier version is in use, and nothing can be written"
 
     @property
     def curated(self) -> FilePath:
@@ -172,7 +182,7 @@ class Workspace:
 
     @property
     def is_adopted(self) -> bool:
-        return _is_adopted(self.repository, self.environment)
+        return adoption.is_adopted(self.repository, self.environment)
 
     def proposes(self, actor: str | None) -> bool:
         return proposes(actor, self.settings, self.environment)
@@ -291,9 +301,9 @@ class Workspace:
         """The committer if git has no identity. Raises RepositoryProblem (`no-identity`)."""
         if self.repository.identity_known():
             return None
-        match = _AUTHOR.match(self.settings.author or "")
-        if match and match[1]:
-            return Identity(match[1], match[2])
+        match = _AUTHOR.fullmatch(self.settings.author or "")
+        if match and (name := match[1].strip()):
+            return Identity(name, match[2])
         raise RepositoryProblem(
             "no-identity",
             (
@@ -522,15 +532,21 @@ def open_in(
     repository: Repository, environment: Mapping[str, str], any_settings: bool = False
 ) -> Workspace:
     """The workspace of a discovered repository. Raises WorkspaceProblem (`bad-settings`)."""
-    if repository.barred_filters and _is_adopted(repository, environment):
+    if repository.barred_filters and adoption.is_adopted(repository, environment):
         repository = repository.trusted()
     basis = _basis(repository.folder, repository, environment)
     folder, tree = repository.folder, repository.root
-    settings = (
-        config.load_usable(folder, tree, environment)[0]
-        if any_settings
-        else config.load(folder, tree, environment)
-    )
+    settings_problem = None
+    if any_settings:
+        settings, _ = config.load_usable(folder, tree, environment)
+    else:
+        try:
+            settings = config.load(folder, tree, environment)
+        except WorkspaceProblem as problem:
+            earlier = _settings_before(repository, environment)
+            if earlier is None:
+                raise
+            settings, settings_problem, basis = earlier, problem, None
     return Workspace(
         root=repository.folder,
         repository=repository,
@@ -539,14 +555,41 @@ def open_in(
         environment=environment,
         basis=None if any(layout.is_outside(path) for path in settings.extra_paths) else basis,
         any_settings=any_settings,
+        settings_problem=settings_problem,
     )
 
 
-def _is_adopted(repository: Repository, environment: Mapping[str, str]) -> bool:
-    # most commands do not ask
-    from mdmem import adoption  # noqa: PLC0415
+def _settings_before(repository: Repository, environment: Mapping[str, str]) -> Settings | None:
+    """The last settings in history that can be read, where those on disk came by a commit.
 
-    return adoption.is_adopted(repository, environment)
+    None where they did not (they differ from HEAD's: a person is editing them), or where the user's
+    own settings are what cannot be read.
+    """
+    folder, tree = repository.folder, repository.root
+    head = repository.head()
+    if head is None:
+        return None
+    name = FilePath(SETTINGS_NAME)
+    committed = repository.read(head, [name])[name]
+    if committed is None or committed != _bytes_on_disk(folder / SETTINGS_NAME):
+        return None
+    listed = repository.git(
+        "log", f"--max-count={_VERSIONS_TRIED}", "--format=%H", head, "--", SETTINGS_NAME
+    )
+    for commit in listed.decode().split():
+        with suppress(WorkspaceProblem):
+            version = repository.read(CommitId(commit), [name])[name]
+            return config.load(folder, tree, environment, version=version or b"")
+    with suppress(WorkspaceProblem):
+        return config.load(folder, tree, environment, version=b"")
+    return None
+
+
+def _bytes_on_disk(path: Path) -> bytes | None:
+    """What git would keep of a file or a link; None if it is neither."""
+    if path.is_symlink():
+        return os.fsencode(path.readlink())
+    return path.read_bytes() if path.is_file() else None
 
 
 def refresh(workspace: Workspace) -> Workspace:

@@ -19,6 +19,9 @@ from workspaces import (
     where_modes_count,
 )
 
+from mdmem.folder.config import Settings
+from mdmem.memory import Memory
+from mdmem.model.searches import Search
 from mdmem.model.writes import Action, EditSection, Log, Remember
 from mdmem.startup.records import replace
 from mdmem.workspace import open_at
@@ -385,3 +388,47 @@ class TestPlaces:
             == f"memory/{name}\n"
         )
         assert at.git("status", "--porcelain") == "?? memory/x.md\n"
+
+
+class TestSettingsThatCameByACommit:
+    @pytest.mark.parametrize("bad", ["budget_lines = 'x'\n", "a = [\n", f"actor = '{'a' * 2000}'"])
+    def test_the_last_readable_ones_count_and_nothing_is_written(self, at: Desk, bad: str):
+        at.write("mdmem.toml", "budget_lines = 7\n")
+        at.commit()
+        for broken in (bad, f"# again\n{bad}"):
+            at.write("mdmem.toml", broken)
+            at.commit()
+        assert at.workspace.settings.budget_lines == 7
+        memory = Memory.open(at.root, os.environ)
+        found = memory.search(Search(query="Oslo"))
+        assert found.hits
+        assert any("an earlier version is in use" in note for note in found.notes)
+        assert any("an earlier version is in use" in note for note in memory.status().notes)
+        refused(at, append(), "bad-settings")
+        at.write("mdmem.toml", "budget_lines = 8\n")
+        assert at.apply(append()).commit
+
+    def test_before_the_first_there_were_none(self, at: Desk):
+        at.write("mdmem.toml", "budget_lines = 'x'\n")
+        at.commit()
+        assert at.workspace.settings == Settings()
+        refused(at, append(), "bad-settings")
+
+    def test_a_link_counts_as_one(self, at: Desk):
+        (at.root / "mdmem.toml").symlink_to("/dev/zero")
+        at.commit()
+        assert at.workspace.settings == Settings()
+
+    def test_edits_that_are_not_committed_are_refused_at_once(self, at: Desk):
+        at.write("mdmem.toml", "budget_lines = 7\n")
+        at.commit()
+        at.write("mdmem.toml", "budget_lines = 'x'\n")
+        assert code_of(lambda: at.workspace) == "bad-settings"
+
+    def test_the_users_own_are_never_replaced(self, at: Desk):
+        at.write("mdmem.toml", "budget_lines = 'x'\n")
+        at.commit()
+        own = at.world.home / ".config" / "mdmem" / "config.toml"
+        own.parent.mkdir(parents=True)
+        own.write_text("budget_lines = 'y'\n")
+        assert code_of(lambda: at.workspace) == "bad-settings"

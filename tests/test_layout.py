@@ -1,3 +1,4 @@
+import time
 from datetime import date
 
 import pytest
@@ -126,6 +127,9 @@ def test_what_names_no_daily_logs(daily: str) -> None:
         ("*/[a-c]?.md", ["docs/az.md"], (("", True),)),
         ("notes/d/e.md", ["notes/d/e.md"], (("notes/d", False),)),
         (".", ["a.md", "notes/c.md", "notes/d/e.md", "docs/az.md"], (("", True),)),
+        ("**/d/**/*.md", ["notes/d/e.md"], (("", True),)),
+        ("n*s/**/e*.md", ["notes/d/e.md"], (("", True),)),
+        ("*/[z-a].md", [], (("", True),)),
     ],
 )
 def test_globs(glob: str, matching: list[str], folders: tuple[tuple[str, bool], ...]) -> None:
@@ -139,6 +143,21 @@ def test_globs(glob: str, matching: list[str], folders: tuple[tuple[str, bool], 
     ]
     assert [path for path in paths if matches(path, (glob,))] == matching
     assert note_folders((glob,)) == folders
+
+
+@pytest.mark.parametrize(
+    ("glob", "path"),
+    [
+        ("*a" * 20 + "b.md", "a" * 250),
+        ("**/a/" * 20 + "b.md", "a/" * 500),
+        ("**a" * 20 + "b.md", "a" * 1000),
+        ("**/" + "*a" * 20 + "b.md", "/".join(["a" * 200] * 5)),
+    ],
+)
+def test_no_glob_takes_long(glob: str, path: str) -> None:
+    start = time.process_time()
+    assert not matches(path, (glob,))
+    assert time.process_time() - start < 0.1
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,19 @@ def fresh_index(
     instead. An index that takes long to build is built by another process for a caller that takes
     it `in_part`, who gets the newest days as soon as they are there.
     """
+    fresh = _fresh_index(workspace, say, progress, full, current, in_part)
+    note = workspace.settings_note
+    return replace(fresh, notes=(*fresh.notes, note)) if note else fresh
+
+
+def _fresh_index(
+    workspace: Workspace,
+    say: Say,
+    progress: Progress | None,
+    full: bool,
+    current: bool,
+    in_part: bool,
+) -> FreshIndex:
     try:
         index = _opened(workspace, from_scratch=True) if full else index_unchecked(workspace)
         survey = _survey(workspace)

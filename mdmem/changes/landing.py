@@ -64,7 +64,7 @@ def lock_work_tree(workspace: Workspace, say: Say) -> Iterator[None]:
     with ExitStack() as locks:
         for root in sorted(roots):
             other = workspace if root == workspace.root else open_at(root, workspace.environment)
-            locks.enter_context(lock_workspace(other, say))
+            locks.enter_context(lock_workspace(other, say, to_sync=True))
         yield
 
 

@@ -208,8 +208,15 @@ def _is_committed(workspace: Workspace, record: MoveRecord) -> bool:
     return listed.status == 0 and not listed.output
 
 
-def lock_workspace(workspace: Workspace, say: Say) -> AbstractContextManager[None]:
-    """Hold the workspace's lock. Raises: RepositoryProblem (`busy`)."""
+def lock_workspace(
+    workspace: Workspace, say: Say, to_sync: bool = False
+) -> AbstractContextManager[None]:
+    """Hold the workspace's lock, to write or `to_sync`, which may bring settings that can be read.
+
+    Raises RepositoryProblem (`busy`), WorkspaceProblem (as `settings_problem`).
+    """
+    if workspace.settings_problem is not None and not to_sync:
+        raise workspace.settings_problem
     return files.lock(workspace.write_lock(), workspace.settings.lock_timeout, say)
 
 

@@ -110,6 +110,10 @@ EVERY_AGENT = "*"
 _OWN_NAME = "config.toml"
 _MAX_NUMBER = 1_000_000_000
 _MAX_BYTES = 65_536
+_MAX_CHARACTERS = 1_000
+"""Of a text or of one text of a list: patterns see it, and it may come from elsewhere."""
+_MAX_DOTS = 1_000
+"""`tomllib` takes the cube of their number for a dotted key: a millisecond for so many."""
 _MOST_QUOTED = 60
 HOME_VARIABLES = ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA")
 
@@ -225,6 +229,9 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
         message = f"{file_name}: {name} must be {expected}, not {_quoted(value)}"
         return WorkspaceProblem("bad-settings", message)
 
+    for text in value if isinstance(value, list) else (value,):
+        if isinstance(text, str) and len(text) > _MAX_CHARACTERS:
+            raise wrong(f"at most {_MAX_CHARACTERS:,} characters long")
     if name in _FLAGS:
         if not isinstance(value, bool):
             raise wrong("true or false")
@@ -306,7 +313,10 @@ def _suggest(name: str, names: Sequence[str], otherwise: str = "") -> str:
 
 def _quoted(value: object) -> str:
     """The beginning of a value, for a message: agents read what strangers may have written."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # a number of thousands of digits
+        return "a very large number"
     return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
 
 
@@ -321,9 +331,6 @@ def _read_bytes(path: Path, may_be_link: bool) -> bytes | None:
         return None
     except OSError as problem:
         raise WorkspaceProblem("bad-settings", f"{path.name}: {problem.strerror}") from problem
-    if len(data) > _MAX_BYTES:
-        message = f"{path.name} has more than 64 KB"
-        raise WorkspaceProblem("bad-settings", message, f"Shorten {path}.")
     return data
 
 
@@ -333,16 +340,25 @@ def _require_plain(path: Path, status: os.stat_result) -> None:
         raise WorkspaceProblem("bad-settings", f"{path.name} is not a plain file", hint)
 
 
-def _read(path: Path, *, may_be_link: bool) -> dict[str, Any]:
-    data = _read_bytes(path, may_be_link)
+def _require_short(path: Path, data: bytes) -> None:
+    if len(data) > _MAX_BYTES:
+        message = f"{path.name} has more than 64 KB"
+        raise WorkspaceProblem("bad-settings", message, f"Shorten {path}.")
+    if any(line.count(b".") > _MAX_DOTS for line in data.split(b"\n")):
+        message = f"{path.name} has a line with more than {_MAX_DOTS:,} dots"
+        raise WorkspaceProblem("bad-settings", message, f"Shorten that line of {path}.")
+
+
+def _parsed(path: Path, data: bytes | None) -> dict[str, Any]:
     if not data:
         return {}
+    _require_short(path, data)
     # 3 ms, only where there are settings
     import tomllib  # noqa: PLC0415
 
     try:
         return tomllib.loads(data.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+    except (ValueError, RecursionError) as problem:  # no TOML, or no UTF-8
         raise WorkspaceProblem(
             "bad-settings",
             f"{path.name}: {problem}",
@@ -375,20 +391,20 @@ def _unknown_setting(name: str, path: Path) -> WorkspaceProblem:
 
 def _place(name: str, path: Path) -> str:
     """The file, and the first line that begins with a setting or its table."""
-    begins = re.compile(rf"""\s*\[*\s*["']?{re.escape(name)}["']?\s*[]=.]""")
+    begins = re.compile(rf"""\s*(?:\[+\s*)?["']?{re.escape(name)}["']?\s*[]=.]""")
     lines = (_read_bytes(path, may_be_link=True) or b"").decode("utf-8", "replace").split("\n")
     found = [number for number, line in enumerate(lines, 1) if begins.match(line)]
     return f"{path.name}:{found[0]}" if found else path.name
 
 
 def _local_settings(
-    workspace: Path,
+    path: Path,
+    data: bytes | None,
     own_path: Path | None,
     people: Sequence[str],
     unknown: list[WorkspaceProblem] | None,
 ) -> dict[str, Any]:
-    path = workspace / SETTINGS_NAME
-    values = _read(path, may_be_link=False)
+    values = _parsed(path, data)
     if not values:
         return {}
     whose = f"your user settings ({own_path})" if own_path else "your user settings"
@@ -412,7 +428,7 @@ def _local_settings(
 
 def _own_values(environment: Mapping[str, str]) -> dict[str, Any]:
     own_path = user_settings_path(environment)
-    return _read(own_path, may_be_link=True) if own_path else {}
+    return _parsed(own_path, _read_bytes(own_path, may_be_link=True)) if own_path else {}
 
 
 def _own_settings(
@@ -606,11 +622,13 @@ def load(
     tree: Path | None,
     environment: Mapping[str, str],
     unknown: list[WorkspaceProblem] | None = None,
+    version: bytes | None = None,
 ) -> Settings:
     """The settings in force for a workspace.
 
     `tree` is the root of its work tree, without links on the way to it; None if it is in none yet.
     With `unknown`, problems of unknown settings are added to it, and those settings left out.
+    `version`: another version of the workspace's own file than the one on disk.
 
     Raises:
         WorkspaceProblem: `bad-settings`: no plain file of at most 64 KB, unreadable TOML, an
@@ -621,7 +639,9 @@ def load(
     folder = workspace.absolute()
     own_path = user_settings_path(environment)
     own = _own_settings(own_path, folder, environment, unknown) if own_path else {}
-    local = _local_settings(workspace, own_path, own.get("people", ()), unknown)
+    file = workspace / SETTINGS_NAME
+    data = _read_bytes(file, may_be_link=False) if version is None else version
+    local = _local_settings(file, data, own_path, own.get("people", ()), unknown)
     full_paths = {
         path: _full_path(path, folder, environment)
         for path in (*own.get("extra_paths", ()), *local.get("extra_paths", ()))

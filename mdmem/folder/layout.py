@@ -31,7 +31,7 @@ _DATED = late.pattern(r"(?<!\d)(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?
 _DIGITS = {"%Y": ("year", 4), "%m": ("month", 2), "%d": ("day", 2)}
 _DATE_PART = late.pattern("(%[Ymd])")
 _GLOB_PART = late.pattern(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])")
-_GLOB_PATTERNS = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+_FOLDERS = {"": "(?:)", "**/": "(?:[^/]+/)*", "**": ".*"}
 _PROFILES = {name.casefold() for name in PROFILE_NAMES}
 _BOOTSTRAPS = {name.casefold() for name in BOOTSTRAP_NAMES}
 _MARKS = {name.casefold() for name in WORKSPACE_MARKS}
@@ -185,11 +185,41 @@ def whole_glob(glob: str) -> str:
 
 
 def _translate(glob: str) -> str:
-    parts = _GLOB_PART.split(glob)
-    return "".join(
-        _GLOB_PATTERNS.get(part, part if _GLOB_PART.fullmatch(part) else re.escape(part))
-        for part in parts
-    )
+    """A glob as a pattern that matches quickly however many wildcards it has.
+
+    Where another one follows, the first place that fits is as good as any later one, so no other
+    is tried (`fnmatch.translate` does the same): of `*` before any, of `**` before the next `**`.
+    """
+    blocks = [[""]]  # each but the first begins with `**`
+    for part in _GLOB_PART.split(glob):
+        if part.startswith("**"):
+            blocks.append([part])
+        else:
+            blocks[-1].append(part)
+    *earlier, (lead, *last) = blocks
+    firsts = [f"(?>{_FOLDERS[lead]}?{_in_names(parts)})" for lead, *parts in earlier]
+    return "".join([*firsts, _FOLDERS[lead], _in_names(last, are_last=True)])
+
+
+def _in_names(parts: Iterable[str], are_last: bool = False) -> str:
+    texts = [""]  # before the first star, and behind each
+    for part in parts:
+        if part == "*":
+            texts.append("")
+        elif part == "?":
+            texts[-1] += "[^/]"
+        else:
+            texts[-1] += part if _is_set(part) else re.escape(part)
+    first, *after_stars = texts
+    last = [f"[^/]*{after_stars.pop()}"] if are_last and after_stars else []
+    return "".join([first, *(f"(?>[^/]*?{text})" for text in after_stars), *last])
+
+
+def _is_set(part: str) -> bool:
+    try:
+        return bool(_GLOB_PART.fullmatch(part) and re.compile(part))
+    except re.error:  # such as [z-a]
+        return False
 
 
 def is_markdown(path: str) -> bool:

@@ -139,7 +139,8 @@ def _skipped_files(
 
 
 def _notes(workspace: Workspace) -> Iterator[str]:
-    yield from filter(None, (workspace.repository.under_way(), two_curated_hint(workspace)))
+    own_notes = workspace.settings_note, two_curated_hint(workspace)
+    yield from filter(None, (workspace.repository.under_way(), *own_notes))
     lines, _ = kept.answer(
         workspace,
         "notes",

@@ -109,7 +109,7 @@ def _sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
     state = state_of(workspace, remote)
     steps = _Steps(workspace=workspace, remote=remote, state=state, request=request, say=say)
     try:
-        with lock_workspace(workspace, say):
+        with lock_workspace(workspace, say, to_sync=True):
             recover(workspace, say)
             if _purge_mark(workspace).exists():
                 _finish_purge(workspace)
@@ -356,7 +356,7 @@ class _Steps:
             )
         if commit != theirs and not self._push_purged(commit, None if is_there else theirs):
             raise SyncProblem("sync-busy", "somebody pushed meanwhile", "Try again.")
-        with lock_workspace(self.workspace, self.say):
+        with lock_workspace(self.workspace, self.say, to_sync=True):
             _finish_purge(self.workspace)
         return result, commit
 
