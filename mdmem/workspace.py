@@ -34,7 +34,7 @@ _BOUNDARY_NAME = "boundary"
 """The file in the state folder with the commit before which this clone lacks the past."""
 _VERSIONS_TRIED = 50
 """Versions of settings that are read for one that can be used; before them there were none."""
-_AUTHOR = late.pattern(r"(.*)<([^<>\s]+)>\s*")
+_AUTHOR = late.pattern(r"^(.*)<([^<>\s]+)>\s*$")
 
 
 class Resources:

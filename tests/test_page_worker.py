@@ -27,7 +27,6 @@ from mdmem.folder import listing
 from mdmem.model import FilePath
 from mdmem.model.writes import Forget, Log
 from mdmem.repo.worktree import Repository
-from mdmem.search.indexer import file_fields
 from mdmem.search.query import Filter
 from mdmem.search.snapshot import FileStamp
 
@@ -103,7 +102,7 @@ def read_here(at: Desk) -> list[FileAnswer]:
                 listing.ListedFile(at.root, path, (at.root / path).lstat()), None
             )
             assert page is not None
-            answers.append((snapshot_file, file_fields(page, "english")))
+            answers.append((snapshot_file, page))
     return answers
 
 

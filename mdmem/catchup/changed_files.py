@@ -30,14 +30,14 @@ from mdmem import repo
 from mdmem.catchup import pages, trail_update
 from mdmem.catchup.entry_states import identity_on_disk
 from mdmem.errors import PathProblem
-from mdmem.folder import files, layout, listing
+from mdmem.folder import budget, files, layout, listing
 from mdmem.folder.layout import log_day
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.trail import Occurrence, Origin
 from mdmem.repo import first_parent
 from mdmem.repo.git_files import object_id
 from mdmem.search import schema
-from mdmem.search.indexer import FileEntries, FileFields, FileTexts, SearchIndex, file_fields
+from mdmem.search.indexer import FileEntries, FileFields, FileTexts, SearchIndex
 from mdmem.search.labels import file_label
 from mdmem.search.languages import ENGLISH
 from mdmem.search.schema import document_text, lifetime_text, stored_row
@@ -72,16 +72,23 @@ def prepare_page(
         data = files.read(file.full_path) or b""
         if object_id(b"blob", data, len(blob)) != blob:
             return None
-        document = parse_bytes(data)
+        with budget.reading(data):
+            documents = _prepared(workspace, path, data, language)
     except PathProblem:
         return None
+    if documents is None:
+        return None
+    return pages.snapshot_file(file, data, now), FileTexts(path, documents)
+
+
+def _prepared(workspace: Workspace, path: FilePath, data: bytes, language: str) -> list[str] | None:
+    document = parse_bytes(data)
     labels = frontmatter.labels(document)
     file_entries = entries(document, path, labels.tags, daily=workspace.daily)
     if any(entry.key is not None or entry.until is not None for entry in file_entries):
         return None
     text = schema.FileText(path, file_entries, workspace.kind_of(path), labels.about)
-    fields = schema.text_fields(text, language, file_label(path))
-    return pages.snapshot_file(file, data, now), FileTexts(path, list(map(document_text, fields)))
+    return list(map(document_text, schema.text_fields(text, language, file_label(path))))
 
 
 def complete(workspace: Workspace, trail: Trail, page: FileTexts) -> FileTexts | None:
@@ -401,11 +408,11 @@ def _reading(workspace: Workspace, trail: Trail, total: int) -> _ReadFile:
 
     def read(path: FilePath) -> FileAnswer | None:
         with suppress(FileNotFoundError, NotADirectoryError):
-            snapshot, page = reader().read(
+            snapshot, fields = reader().read(
                 listing.ListedFile(workspace.root, path, (workspace.root / path).lstat()), None
             )
-            assert page is not None  # there is no earlier one that it could equal
-            return snapshot, file_fields(page, _language(workspace))
+            assert fields is not None  # there is no earlier one that it could equal
+            return snapshot, fields
         return None
 
     return read
@@ -448,7 +455,10 @@ class ChangedFiles:
         due = [
             path
             for path, stamp in stamps.items()
-            if path in self._touched or path not in before or before[path].stamp.text != stamp
+            if path in self._touched
+            or path not in before
+            or before[path].stamp.text != stamp
+            or before[path].skipped
         ]
         self._missing = {FilePath(path) for path in (*before, *self._touched) if path not in stamps}
         self._emptied = sorted(path for path in self._missing if trail.live_occurrences(path))
@@ -501,18 +511,18 @@ class ChangedFiles:
         for path in self._emptied:
             yield self._reader.entries_of_removed_file(path)
 
-    def _read_chunk(self) -> Iterator[FileEntries]:
+    def _read_chunk(self) -> Iterator[FileFields]:
         """Read some files here; those removed since the survey are left to the next one."""
         for path in self._chunks.popleft():
             with suppress(FileNotFoundError, NotADirectoryError):
                 file = listing.ListedFile(
                     self._workspace.root, path, (self._workspace.root / path).lstat()
                 )
-                self._seen[path], page = self._reader.read(
+                self._seen[path], fields = self._reader.read(
                     file, self._before.get(path) if path not in self._touched else None
                 )
-                if page is not None:
-                    yield page
+                if fields is not None:
+                    yield fields
 
 
 def is_much(stamps: Iterable[str]) -> bool:

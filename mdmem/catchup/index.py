@@ -14,6 +14,7 @@ from mdmem.catchup import background, unindexed
 from mdmem.catchup.watcher import WorkspaceFiles
 from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
 from mdmem.folder import files
+from mdmem.folder.budget import LEFT_OUT
 from mdmem.folder.files import INDEX_LOCK, QUEUE_LOCK
 from mdmem.model import CommitId
 from mdmem.model.searches import BuildProgress
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 _ROUNDS = 3
 _LOOK_SECONDS = 0.1
+_MAX_NAMED = 3
 _PROGRESS_NAME = "index-progress"
 """Tells other processes how many files an index has that is being built from nothing."""
 _PROGRESS_SECONDS = 0.2
@@ -106,9 +108,10 @@ def _overlaid(
 ) -> SearchIndex | None:
     """The index with unindexed files laid over it; None if that may be incomplete."""
     snapshot = index.seen
-    if snapshot.commit is None or (snapshot.commit, snapshot.settings) != (
-        survey.commit,
-        survey.settings,
+    if (
+        snapshot.commit is None
+        or not snapshot.stamps
+        or (snapshot.commit, snapshot.settings) != (survey.commit, survey.settings)
     ):
         return None
     kept = workspace.resources.get(KeptIndex)
@@ -195,8 +198,13 @@ def fresh_index(
     it `in_part`, who gets the newest days as soon as they are there.
     """
     fresh = _fresh_index(workspace, say, progress, full, current, in_part)
-    note = workspace.settings_note
-    return replace(fresh, notes=(*fresh.notes, note)) if note else fresh
+    left_out = fresh.index.seen.left_out
+    notes = [f"{path} is left out: {LEFT_OUT}" for path in left_out[:_MAX_NAMED]]
+    if len(left_out) > _MAX_NAMED:
+        notes.append(f"{len(left_out) - _MAX_NAMED} more files are left out (see status)")
+    if workspace.settings_note:
+        notes.append(workspace.settings_note)
+    return replace(fresh, notes=(*fresh.notes, *notes)) if notes else fresh
 
 
 def _fresh_index(

@@ -9,13 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mdmem.catchup.entry_states import EntryState, marks_by_occurrence, match_entries
 from mdmem.errors import PathProblem
-from mdmem.folder import files, layout
+from mdmem.folder import budget, files, layout
 from mdmem.folder.listing import ListedFile
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Source, Status
 from mdmem.model.trail import Claim, Conflict, Entry, Fate, Mark, MarkKind, Occurrence
 from mdmem.repo import first_parent
 from mdmem.repo.git_files import object_id
-from mdmem.search.indexer import FileEntries
+from mdmem.search.indexer import FileEntries, FileFields, file_fields
+from mdmem.search.languages import ENGLISH
 from mdmem.search.schema import IndexRow, Lifetime, live_since
 from mdmem.search.snapshot import FileStamp, SnapshotFile
 from mdmem.startup.records import replace
@@ -47,6 +48,7 @@ class PageReader:
         head = trail.head
         many = due >= _MANY and head is not None
         self._head = head
+        self._language = workspace.settings.language or ENGLISH
         self._pending = set(workspace.repository.pending())
         self._tracked = set(workspace.repository.tracked())
         self._pair_marks = trail.pair_marks()
@@ -57,21 +59,23 @@ class PageReader:
 
     def read(
         self, file: ListedFile, before: SnapshotFile | None
-    ) -> tuple[SnapshotFile, FileEntries | None]:
-        """A file for the snapshot, and its entries; None where they are the same as `before`."""
-        now, stamp, kind = (
-            time.time_ns(),
-            FileStamp.of(file.status),
-            self._workspace.kind_of(file.path),
-        )
+    ) -> tuple[SnapshotFile, FileFields | None]:
+        """A file for the snapshot, and its documents; None where they are the same as `before`."""
+        now = time.time_ns()
         try:
             data = files.read(file.full_path) or b""
-            states = self._states_from_trail(file.path, data)
-            document = None if states else parse_bytes(data)
+            with budget.reading(data):
+                return self._read(file, data, now, before)
         except PathProblem as problem:
-            return SnapshotFile(stamp, "", False, problem.message), FileEntries(
-                path=file.path, entries=(), origins=(), uncommitted=(), kind=kind
-            )
+            stamp = FileStamp.of(file.status)
+            return SnapshotFile(stamp, "", False, problem.message), FileFields(file.path, [])
+
+    def _read(
+        self, file: ListedFile, data: bytes, now: int, before: SnapshotFile | None
+    ) -> tuple[SnapshotFile, FileFields | None]:
+        stamp = FileStamp.of(file.status)
+        states = self._states_from_trail(file.path, data)
+        document = None if states else parse_bytes(data)
         digest = files.digest(data)
         settled = _is_settled(file, now)
         if before is not None and before.digest == digest and settled:
@@ -97,7 +101,7 @@ class PageReader:
                 about=labels.about,
             )
         stamp, digest = (stamp, digest) if settled else (_UNSETTLED, "")
-        return SnapshotFile(stamp, digest, any(page.uncommitted)), page
+        return SnapshotFile(stamp, digest, any(page.uncommitted)), file_fields(page, self._language)
 
     def entries_of_removed_file(self, path: FilePath) -> FileEntries:
         return self._page(path, ())
@@ -357,11 +361,13 @@ def _ended_rows(workspace: Workspace, trail: Trail, occurrence: Occurrence) -> I
 def entries_at_commit(
     contents: Mapping[FilePath, bytes | None], path: FilePath, daily: str | None
 ) -> tuple[Entry, ...]:
+    data = contents[path] or b""
     try:
-        document = parse_bytes(contents[path] or b"")
+        with budget.reading(data):
+            document = parse_bytes(data)
+            return entries(document, path, frontmatter.tags(document), daily=daily)
     except PathProblem:
         return ()
-    return entries(document, path, frontmatter.tags(document), daily=daily)
 
 
 def touched_paths(trail: Trail, after: int) -> set[FilePath]:

@@ -13,7 +13,7 @@ from itertools import islice
 from mdmem.catchup.lines import Lines, ReadCommit
 from mdmem.editors.daily import is_minute_title
 from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
-from mdmem.folder import files
+from mdmem.folder import budget, files
 from mdmem.history.copies import CopyFates
 from mdmem.history.file_changes import EarlierTrail, FileChange, FileVersion
 from mdmem.history.merge_step import Combination, MergeFile, MergeParent, build_merge_step
@@ -52,15 +52,8 @@ class CommitPages:
 
     def fetch(self, changes: Sequence[ChangedFile]) -> int:
         """Read all blobs that some changes need at once, and return how many bytes they have."""
-        versions = {(change.before, change.before_path) for change in changes} | {
-            (change.after, change.path) for change in changes
-        }
         blobs = sorted(
-            {
-                blob
-                for blob, path in versions
-                if blob and self.is_memory(path) and (blob, path) not in self._pages
-            }
+            {blob for blob, path in self._versions(changes) if (blob, path) not in self._pages}
         )
         self._contents = self._workspace.repository.contents(blobs)
         return sum(map(len, self._contents.values()))
@@ -82,6 +75,30 @@ class CommitPages:
         data = self._workspace.repository.read(commit, [path])[path]
         return None if data is None else self._parse(data, path)
 
+    def size(self, changes: Iterable[ChangedFile]) -> int:
+        """The bytes of the versions that are new to the trail in some changes, at least."""
+        return sum(len(self._contents.get(blob, b"")) for blob, _ in self._versions(changes))
+
+    def leave_out_costly(self, changes: Iterable[ChangedFile]) -> None:
+        """Have no page for the versions whose reading alone exceeds their budget."""
+        for blob, path in self._versions(changes):
+            with suppress(PathProblem):
+                with budget.reading(self._data(blob)):
+                    page = self._parse(self._data(blob), path)
+                    if page is not None:
+                        page.entries()
+                continue
+            self._pages[blob, path] = None
+
+    def leave_out(self, changes: Iterable[ChangedFile]) -> None:
+        self._pages.update(dict.fromkeys(self._versions(changes)))
+
+    def _versions(self, changes: Iterable[ChangedFile]) -> set[tuple[str, FilePath]]:
+        versions = {(change.before, change.before_path) for change in changes} | {
+            (change.after, change.path) for change in changes
+        }
+        return {(blob, path) for blob, path in versions if blob and self.is_memory(path)}
+
     def is_memory(self, path: FilePath) -> bool:
         if path not in self._memory_paths:
             self._memory_paths[path] = self._workspace.kind_of(path).is_memory
@@ -92,16 +109,16 @@ class CommitPages:
         if blob is None or not self.is_memory(path):
             return None
         if (blob, path) not in self._pages:
-            data = (
-                self._contents[blob]
-                if blob in self._contents
-                else self._workspace.repository.contents([blob])[blob]
-            )
-            self._pages[blob, path] = self._parse(data, path)
+            self._pages[blob, path] = self._parse(self._data(blob), path)
             if len(self._pages) > _PAGES_KEPT:
                 self._pages.popitem(last=False)
         self._pages.move_to_end((blob, path))
         return self._pages[blob, path]
+
+    def _data(self, blob: str) -> bytes:
+        if blob in self._contents:
+            return self._contents[blob]
+        return self._workspace.repository.contents([blob])[blob]
 
     def _parse(self, data: bytes, path: FilePath) -> FileVersion | None:
         try:
@@ -344,7 +361,7 @@ def _replay_up_to(
             for commit in batch:
                 if brought := lines.brought_by(commit.commit):
                     trail.bring(brought)
-                trail.append(commit.commit, _step(workspace, trail, lines, commit, pages))
+                trail.append(commit.commit, _bounded_step(workspace, trail, lines, commit, pages))
                 pages.adopted = {
                     path: name
                     for path, name in pages.adopted.items()
@@ -437,6 +454,20 @@ def _cut(workspace: Workspace, trail: Trail, number: int) -> None:
         facts = facts_to_derive(trail, number)
         trail.cut(number)
         derive(workspace, trail, facts)
+
+
+def _bounded_step(
+    workspace: Workspace, trail: Trail, lines: Lines, read: ReadCommit, pages: CommitPages
+) -> Step:
+    """A step without the files that exceed their budget; without any if none alone is to blame."""
+    changes = [change for each in read.changes.values() for change in each]
+    for leave_out in (pages.leave_out_costly, pages.leave_out):
+        try:
+            with budget.limited(pages.size(changes)):
+                return _step(workspace, trail, lines, read, pages)
+        except budget.OverBudget:
+            leave_out(changes)
+    return _step(workspace, trail, lines, read, pages)
 
 
 def _step(

@@ -12,7 +12,7 @@ from collections.abc import Collection, Hashable, Sequence
 
 from mdmem.catchup.entry_states import identity_on_disk
 from mdmem.errors import PathProblem
-from mdmem.folder import files, layout
+from mdmem.folder import budget, files, layout
 from mdmem.model import FileKind, FilePath, Source
 from mdmem.model.trail import Claim, Entry
 from mdmem.search.indexer import FileEntries, SearchIndex
@@ -33,14 +33,21 @@ def overlay_unindexed(
     """The index with files laid over it; None where unsure. Raises BrokenIndex (damaged)."""
     if index.seen.has_pair_marks or len(changed) + len(removed) > _MOST_FILES:
         return None
+    try:
+        with budget.limited(_MOST_BYTES):
+            return _overlaid(workspace, index, changed, removed)
+    except (PathProblem, budget.OverBudget):
+        return None  # an update names the file
+
+
+def _overlaid(
+    workspace: Workspace, index: SearchIndex, changed: Collection[str], removed: Collection[str]
+) -> SearchIndex | None:
     pages, bytes_left = [], _MOST_BYTES
     hidden = [*removed]
     for path in map(FilePath, changed):
-        try:
-            data = files.read(workspace.root / path)
-            document = parse_bytes(data or b"")
-        except PathProblem:
-            return None
+        data = files.read(workspace.root / path)
+        document = parse_bytes(data or b"")
         bytes_left -= len(data or b"")
         indexed = index.seen.files.get(path)
         if bytes_left < 0 or layout.is_outside(path) or (indexed and not indexed.digest):

@@ -7,11 +7,13 @@ nothing.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
+from types import FrameType
 from typing import NoReturn
 
 from mdmem.catchup import background
@@ -47,12 +49,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: tuple[str, ...]) -> int:
     match words:
         case ("catch-up", folder):
+            _end_with(Path(folder))
             _start_sync(Path(folder))
             os.nice(_NICENESS)
             os.chdir("/")  # so that the caller's folder is not kept busy
             import_module(_INDEX).catch_up_workspace(Path(folder), os.environ)
         case ("sync" | "sync-later" as verb, folder):
             # Not nice: writes wait for it while it puts files in place.
+            _end_with(Path(folder))
             os.chdir("/")
             memory = import_module("mdmem.memory").Memory.open(Path(folder), os.environ)
             is_later = verb == "sync-later"
@@ -69,6 +73,7 @@ def _run(words: tuple[str, ...]) -> int:
                 )
         case (hook, *_) if hook in HOOKS:
             _detach()
+            _end_with(Path.cwd())
             for root in used_workspaces(Path.cwd(), os.environ):
                 _start_sync(root)
             os.nice(_NICENESS)
@@ -128,6 +133,18 @@ def _print_problem(problem: Problem, refused: bool) -> None:
     )
     if problem.hint and (refused or problem.level != "error"):
         print(printable(f"hint: {typed(problem.hint)}", keep=""), file=sys.stderr)
+
+
+def _end_with(folder: Path) -> None:
+    """End this process within a second or two once a folder is gone: its work is for nobody."""
+
+    def look(number: int, frame: FrameType | None) -> None:
+        if not folder.exists():
+            sys.exit(1)
+
+    signal.signal(signal.SIGALRM, look)
+    signal.siginterrupt(signal.SIGALRM, False)
+    signal.setitimer(signal.ITIMER_REAL, 1, 1)
 
 
 def _detach() -> None:

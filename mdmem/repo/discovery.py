@@ -203,7 +203,7 @@ def find_removed(repository: Repository, paths: Sequence[FilePath]) -> RemovedFi
         path=path,
         restoring=_restoring(at_root, path, f"--source={commit[:8]}^"),
         commit=commit,
-        author=printable(author.strip(), keep="")[:_MOST_NAME],
+        author=rules.author_name(author),
     )
 
 

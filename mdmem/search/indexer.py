@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import tantivy
 
 from mdmem.folder import files
+from mdmem.folder.budget import LEFT_OUT
 from mdmem.model import CommitId, FactId, FileKind, FilePath
 from mdmem.model.searches import Hit, TagCount
 from mdmem.model.trail import Entry, Origin
@@ -339,7 +340,9 @@ class SearchIndex:
 
     def _remember(self, seen: Snapshot, durably: bool = False) -> None:
         seen = replace(
-            seen, stamps=stamps_digest({path: file.stamp.text for path, file in seen.files.items()})
+            seen,
+            stamps=stamps_digest({path: file.stamp.text for path, file in seen.files.items()}),
+            has_left_out=any(file.skipped == LEFT_OUT for file in seen.files.values()),
         )
         if self._folder is not None:
             write_snapshot(self._folder, seen, durably)

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from mdmem import __version__
+from mdmem.folder.budget import LEFT_OUT
 from mdmem.folder.files import sync
 from mdmem.model import CommitId
 from mdmem.startup.records import dataclass, field
@@ -92,7 +94,8 @@ class Snapshot:
 
     `settings` and `stamps` are digests. `has_pair_marks` is False if no fact is marked as
     contradicting another, or as not. `is_fresh`: nothing was replaced or removed since the full
-    build.
+    build. `has_left_out`: a file exceeded its budget (`folder.budget`); `stamps` are empty where
+    another version of the program found that.
     """
 
     commit: CommitId | None = None
@@ -101,11 +104,18 @@ class Snapshot:
     has_pair_marks: bool = True
     is_fresh: bool = field(default=True, compare=False)
     stamps: str = field(default="", compare=False)
+    has_left_out: bool = field(default=False, compare=False)
 
     @property
     def is_part(self) -> bool:
         """True for an unfinished index that can be searched already."""
         return self.settings == _PART
+
+    @property
+    def left_out(self) -> list[str]:
+        """The files that exceeded their budget."""
+        skipped = self.skipped if self.has_left_out else {}
+        return sorted(path for path, reason in skipped.items() if reason == LEFT_OUT)
 
     @property
     def skipped(self) -> dict[str, str]:
@@ -189,7 +199,9 @@ def read_snapshot(folder: Path) -> Snapshot | None:
             settings=header["settings"],
             has_pair_marks=header["paired"],
             is_fresh=header["fresh"],
-            stamps=header["stamps"],
+            # With another version of the program, what was left out is read again.
+            stamps=header["stamps"] if header.get("left_out") in (None, __version__) else "",
+            has_left_out=header.get("left_out") is not None,
         )
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -213,6 +225,8 @@ def write_snapshot(folder: Path, seen: Snapshot, durably: bool) -> None:
         "stamps": seen.stamps,
         "fresh": seen.is_fresh,
     }
+    if seen.has_left_out:
+        described["left_out"] = __version__
     start = {"version": INDEX_VERSION, **described, "check": crc32(files)}
     new = path.with_name(f"{path.name}.new")
     with new.open("wb") as stream:

@@ -18,6 +18,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from mdmem.errors import PathProblem, TextProblem
+from mdmem.folder import budget
 from mdmem.model import MAX_FILE_BYTES, SectionPath
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -318,7 +319,9 @@ def _source(body: str, lines: list[str], front: int) -> str:
 
 
 def parse_bytes(data: bytes) -> Document:
-    return parse(decode(data))
+    """Parse a file within its budget. Raises PathProblem (`unsupported-file`)."""
+    with budget.reading(data):
+        return parse(decode(data))
 
 
 def etag(document: Document, start: int, end: int) -> str:
