@@ -331,6 +331,27 @@ def test_words_of_the_command_line(
     assert answer["hint"] == f"If that is no longer true: mdmem forget {answer['like'][0]['fact']}"
 
 
+def test_no_hint_replaces_a_line_of_another_note(
+    world: World,
+    repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    at = desk(world, repository)
+    at.write("mdmem.toml", 'paths = ["**/*.md"]\n')
+    at.write("Templates/Person.md", "# {{title}}\n\n- met:: \n- employer:: Acme in Oslo\n")
+    at.commit("a vault")
+    monkeypatch.chdir(at.root)
+    shell = Shell(world, at.root, monkeypatch, capsys)
+    text = "employer:: Acme in Bergen"
+    for words in (("log", text), ("remember", text)):
+        notes = shell.run(*words).err
+        assert f"similar: {fact_id('employer:: Acme in Oslo')}" in notes
+        assert "To replace it" not in notes
+    own = ("remember", "employer:: Acme in Narvik", "--file", "Templates/Person.md")
+    assert "To replace it" in shell.run(*own).err
+
+
 def test_something_is_done_while_a_process_works():
     order: list[str] = []
     wait = [sys.executable, "-c", "import sys; sys.stdout.write(sys.stdin.read())"]

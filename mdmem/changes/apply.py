@@ -363,16 +363,17 @@ class LikeSearch:
         """The similar facts as they are now, except some; `document` is `path` after the write."""
         like: dict[FactId, LikeFact] = {}
         for entry in self._found or ():
-            if entry.fact is None or entry.fact in besides or len(like) == _MOST_LIKE:
+            if entry.fact is None or entry.fact in {*besides, *like} or len(like) == _MOST_LIKE:
                 continue
             line = self._line_now(entry, document.lines if entry.path == path else None)
             if line is not None:
-                in_log = self._workspace.kind_of(entry.path) is FileKind.DAILY
-                like.setdefault(
-                    entry.fact,
-                    LikeFact(
-                        fact=entry.fact, text=entry.text, path=entry.path, line=line, in_log=in_log
-                    ),
+                like[entry.fact] = LikeFact(
+                    fact=entry.fact,
+                    text=entry.text,
+                    path=entry.path,
+                    line=line,
+                    in_log=self._workspace.kind_of(entry.path) is FileKind.DAILY,
+                    in_note=entry.path != path and self._workspace.is_note(entry.path),
                 )
         return tuple(like.values())
 

@@ -378,13 +378,18 @@ class Save:
 
 @dataclass(frozen=True, slots=True)
 class LikeFact:
-    """A similar current fact, with its line on disk. `in_log`: in a day's log."""
+    """A similar current fact, with its line on disk.
+
+    `in_log`: in a day's log. `in_note`: in another file of the setting `paths`: no hint replaces a
+    line there, since it is its owner's note.
+    """
 
     fact: FactId
     text: str
     path: FilePath
     line: int
     in_log: bool
+    in_note: bool = False
 
 
 UserEdit: TypeAlias = EditSection | Log | Remember | Forget
