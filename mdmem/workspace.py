@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from functools import partial
@@ -379,10 +380,10 @@ def require_writer(actor: str | None, settings: Settings, environment: Mapping[s
 def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
     """The workspace: the named one, else the first of MDMEM_WORKSPACE's or the current folder.
 
-    Raises WorkspaceProblem (`no-workspace`).
+    A project may be named too. Raises WorkspaceProblem (`no-workspace`).
     """
     if named is not None:
-        return _require_workspace(named)
+        return _named_workspace(named, environment)
     variable = environment.get("MDMEM_WORKSPACE")
     start = existing_folder(variable) if variable else Path.cwd()
     found = next(workspaces_meant_by((start,), environment), None)
@@ -391,8 +392,21 @@ def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
     return found
 
 
+def _named_workspace(named: Path, environment: Mapping[str, str]) -> Path:
+    folder = existing_folder(named)
+    if listing.is_marked(folder) or (around := workspace_of_tree(folder, environment)) is None:
+        return _require_workspace(named)
+    if not folder.is_relative_to(around):
+        return around
+    raise WorkspaceProblem(
+        "no-workspace",
+        f"{named} is in the workspace {around}",
+        f"To use that: mdmem -C {shlex.quote(str(around))} status",
+    )
+
+
 def _to_create(named: str | Path) -> str:
-    return f"To create a workspace there: {wording.verb('init')} {named}"
+    return f"To create a workspace there: {wording.verb('init')} {shlex.quote(str(named))}"
 
 
 def existing_folder(named: str | Path) -> Path:
@@ -458,28 +472,50 @@ def workspaces_meant_by(folders: Iterable[Path], environment: Mapping[str, str])
     Raises WorkspaceProblem (`bad-settings`; `no-workspace`: settings name what is no workspace).
     """
     for folder in folders:
-        yield from _workspaces_of_folder(folder, environment)
+        for tree in _trees(folder):
+            yield from filter(listing.is_marked, tree)
+            if found := _project_workspace(tree, environment):
+                yield _require_workspace(found)
     if own := config.own_workspace(environment):
         yield _require_workspace(own)
 
 
-def _workspaces_of_folder(folder: Path, environment: Mapping[str, str]) -> Iterator[Path]:
+def workspace_of_tree(folder: Path, environment: Mapping[str, str]) -> Path | None:
+    """The workspace of a folder (absolute): at or above it in its work tree, else its project's.
+
+    Raises WorkspaceProblem (as `workspaces_meant_by`).
+    """
+    tree = next(_trees(folder))
+    marked = filter(listing.is_marked, tree if os.path.lexists(tree[-1] / ".git") else [folder])
+    found = next(marked, None) or _project_workspace(tree, environment)
+    return found and _require_workspace(found)
+
+
+def hidden_workspaces(workspace: Workspace) -> tuple[Path, ...]:
+    """The workspaces that its folder would have without it, in its work tree or as a project."""
+    tree = next(_trees(workspace.root))
+    others = (*filter(listing.is_marked, tree[1:]), _project_workspace(tree, workspace.environment))
+    return tuple(filter(None, others))
+
+
+def _trees(folder: Path) -> Iterator[list[Path]]:
+    """The folders from one up to the root of its work tree, then those of the tree around it."""
     tree: list[Path] = []
-    projects: dict[Path, Path] | None = None
     for level in (folder, *folder.parents):
         tree.append(level)
-        if listing.is_marked(level):
-            yield level
-        if not os.path.lexists(f"{level}/.git") and level != level.parent:
-            continue
-        if projects is None:
-            named = config.project_workspaces(environment)
-            projects = {path.resolve(): workspace for path, workspace in named.items()}
-        if projects:
-            paths = (*(each.resolve() for each in tree), _common_folder(level))
-            if found := next((projects[path] for path in paths if path in projects), None):
-                yield _require_workspace(found)
-        tree = []
+        if os.path.lexists(f"{level}/.git") or level == level.parent:
+            yield tree
+            tree = []
+
+
+def _project_workspace(tree: Sequence[Path], environment: Mapping[str, str]) -> Path | None:
+    """The memory that the user's settings name for a folder of a work tree (its root is last)."""
+    named = config.project_workspaces(environment)
+    projects = {path.resolve(): workspace for path, workspace in named.items()}
+    if not projects:
+        return None
+    paths = (*(each.resolve() for each in tree), _common_folder(tree[-1]))
+    return next((projects[path] for path in paths if path in projects), None)
 
 
 def _common_folder(root: Path) -> Path | None:

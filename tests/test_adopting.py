@@ -37,7 +37,7 @@ def global_identity(world: World) -> None:
 
 
 def init(folder: Path, hooks: bool = False) -> InitResult:
-    return initialise(Initialise(str(folder), hooks), os.environ)
+    return initialise(Initialise(str(folder), hooks, here=True), os.environ)
 
 
 def refused(at: Desk, folder: Path, code: str) -> None:

@@ -31,6 +31,7 @@ class TestOthers:
             "merging",
             "notes",
             "project",
+            "dry_run",
         }
         assert (again["made_repository"], again["written"], again["commit"], again["hooks"]) == (
             False,

@@ -485,7 +485,7 @@ FAILURES = [
     Failure("no-sessions", ("digest",), hints="sessions = "),
     Failure("no-workspace", ("show",), elsewhere, "mdmem init"),
     Failure("no-workspace", ("-C", "/nowhere/at/all", "status"), hints="mdmem init"),
-    Failure("no-workspace", ("-C", "memory", "status"), hints="mdmem init"),
+    Failure("no-workspace", ("-C", "memory", "status"), hints="To use that: mdmem -C /"),
     Failure("no-workspace", ("-C", "MEMORY.md", "status"), hints="the folder that it is in"),
     Failure("not-adopted", ("run",), not_adopted, "mdmem init"),
     Failure("still-adopted", ("init", "--leave"), hints="MDMEM_ADOPT"),

@@ -163,7 +163,7 @@ class TestOpenClaw:
         assert host_findings(shell)[1] == (
             "warning",
             f"OpenClaw is set to use {home}, which is not a workspace",
-            f"To create one: mdmem init {home}. Or name another.",
+            f"To create one: mdmem init {home}\nOr name another.",
         )
 
     def test_a_variable_that_nobody_fills_in_names_none(self, shell: Shell, home: Path):

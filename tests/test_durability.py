@@ -507,7 +507,7 @@ def test_a_workspace_that_was_made_is_there_after_a_power_cut(
 
 def test_so_is_one_in_a_repository_that_was_there(at: Desk):
     with Recorder(at.root) as recorder:
-        made = initialise(Initialise(str(at.root / "sub")), os.environ)
+        made = initialise(Initialise(str(at.root / "sub"), here=True), os.environ)
     assert made.commit
     require_kept(recorder)
 

@@ -287,24 +287,17 @@ class TestAround:
         initialise(Initialise(str(project.memory), hooks=False), os.environ)
         assert self.findings(project) == []
 
-    def test_init_beside_code_names_the_way(
-        self, project: Project, capsys: pytest.CaptureFixture[str]
-    ):
-        for is_said in (True, False):
-            assert main(["init", "--no-hooks"]) == 0
-            assert (
-                "To keep it in one of its own: mdmem init --outside" in capsys.readouterr().err
-            ) is (is_said)
-
-    def test_init_beside_notes_does_not(self, project: Project, tmp_path: Path):
-        notes = tmp_path / "notes"
-        notes.mkdir()
-        project.world.git(notes, "init", "-q")
-        for name in ("README.md", ".gitignore"):
-            (notes / name).write_text("x\n")
-        project.world.git(notes, "add", ".")
-        done = initialise(Initialise(str(notes), hooks=False), os.environ)
-        assert not any("one of its own" in note for note in done.notes)
+    def test_the_doctor_names_a_memory_that_hides_another(self, project: Project):
+        project.outside()
+        initialise(Initialise(str(project.root), hooks=False, here=True), os.environ)
+        line = f"commands in {project.root} use the memory there, which hides {project.memory}"
+        assert (Level.WARNING, line) in self.findings(project)
+        for folder in (project.root, project.root / "lib"):
+            initialise(Initialise(str(folder), hooks=False, here=True), os.environ)
+            found = Memory.open(folder, os.environ).examine()
+            hidden = [each.message.partition(", which hides ")[2] for each in found]
+            assert str(project.memory) in hidden
+            assert (str(project.root) in hidden) == (folder != project.root)
 
 
 class TestClone:
@@ -408,7 +401,7 @@ class TestWhichIsFound:
                 assert "likes tea" in door(tmp_path, environment)
 
     def test_the_folders_own_comes_first(self, project: Project, door: Ask):
-        initialise(Initialise(str(project.root), hooks=False), os.environ)
+        initialise(Initialise(str(project.root), hooks=False, here=True), os.environ)
         log(project.root, "likes coffee")
         assert "likes coffee" in door(project.root / "lib", os.environ)
         assert "likes tea" in door(project.tree, os.environ)

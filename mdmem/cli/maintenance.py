@@ -139,6 +139,9 @@ def init(
     no_agents: NoAgentsFile = None,
     shared: SharedMerging = False,
     here: InThisFolder = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be done; write nothing.")
+    ] = False,
     leave: Leave = False,
     found: FindWorkspaces = False,
     yes: Annotated[
@@ -157,9 +160,11 @@ def init(
     section and fact.
 
     With --outside, in a project: the workspace DIR (created, adopted or cloned) becomes the memory
-    of the project, for all its branches and worktrees. The project itself does not change.
+    of the project, for all its branches and worktrees. The project itself does not change. In a
+    repository of code it asks for this, and does it without a terminal, unless DIR or --here says
+    otherwise. A folder that has a memory already, in a workspace above or outside, keeps it.
     """
-    others = any((no_hooks, agents, no_agents, shared, outside, here))
+    others = any((no_hooks, agents, no_agents, shared, outside, here, dry_run))
     if (leave and (found or others)) or (found and (folder or others)) or (yes and not found):
         raise UsageProblem(
             "--leave and --found go with no other option, and --yes only with --found"
@@ -177,7 +182,10 @@ def init(
         shared=shared,
         project=project if outside else None,
         here=here,
+        dry_run=dry_run,
     )
+    if not dry_run and not as_json and sys.stdin.isatty():
+        request = _placed(request)
     result = memory.initialise(request, os.environ)
     if result.newly_adopted and not as_json and sys.stdin.isatty() and sys.stderr.isatty():
         result = replace(result, notes=(*result.notes, *_ask_who_wrote(result.workspace)))
@@ -186,6 +194,24 @@ def init(
         maintenance.initialised_text(result),
         result.notes,
     )
+
+
+def _placed(request: Initialise) -> Initialise:
+    """The request with the user's answer to where memory goes in a repository of code."""
+    code = memory.code_repository(request, os.environ)
+    if code is None:
+        return request
+    question = f"{code} is a repository of code. Memory outside, or in this branch?"
+    print(question, "[OUTSIDE/branch]: ", end="", file=sys.stderr, flush=True)
+    answer = sys.stdin.readline()
+    if not answer:
+        raise KeyboardInterrupt
+    match answer.strip().casefold():
+        case "" | "o" | "outside":
+            return replace(request, project=".")
+        case "b" | "branch":
+            return replace(request, here=True)
+    raise UsageProblem("nothing was written: answer outside or branch")
 
 
 def check_(

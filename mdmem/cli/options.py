@@ -444,7 +444,9 @@ OutsideProject = Annotated[
 ]
 InThisFolder = Annotated[
     bool,
-    typer.Option("--here", help="Make a memory in this folder, whatever is above or was here."),
+    typer.Option(
+        "--here", help="In this folder, although it is code, your home, or has another memory."
+    ),
 ]
 AgentsFile = Annotated[
     str | None,

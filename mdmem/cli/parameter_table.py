@@ -13,6 +13,7 @@ TABLE: ParameterTable = {
         ("no_agents", ("--no-agents",), str, None, False),
         ("shared", ("--shared",), bool, False, False),
         ("here", ("--here",), bool, False, False),
+        ("dry_run", ("--dry-run",), bool, False, False),
         ("leave", ("--leave",), bool, False, False),
         ("found", ("--found",), bool, False, False),
         ("yes", ("--yes",), bool, False, False),

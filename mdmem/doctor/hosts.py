@@ -18,7 +18,13 @@ from mdmem.text.document import parse_bytes
 from mdmem.text.entries import INSTRUCTIONS_BEGIN
 from mdmem.warm import running
 from mdmem.wording import field, verb
-from mdmem.workspace import projects_of, workspaces_meant_by
+from mdmem.workspace import (
+    Workspace,
+    hidden_workspaces,
+    projects_of,
+    session_folders,
+    workspaces_meant_by,
+)
 
 _CLAUDE_UPDATE = "claude plugin marketplace update mdmem, then claude plugin update mdmem@mdmem"
 _CODEX_UPDATE = "codex plugin add mdmem@mdmem"
@@ -66,11 +72,30 @@ def check_projects(inspection: Inspection) -> Iterator[Finding]:
             message=f"the project {project} is gone",
             hint=f'Remove [{config.BY_PROJECT}."{project}"] from {settings}, or correct the path.',
         )
+    yield from _check_hidden(inspection.workspace)
     if projects and not gone:
         yield Finding(
             check="projects",
             level=Level.OK,
             message=f"the memory of {', '.join(map(str, projects))}",
+        )
+
+
+def _check_hidden(workspace: Workspace) -> Iterator[Finding]:
+    """Name a memory that this one hides, and one that hides this one in a project."""
+    hidden = [(workspace.root, other) for other in hidden_workspaces(workspace)]
+    for folder in session_folders(workspace)[1:]:
+        first = (
+            next(workspaces_meant_by((folder,), workspace.environment)) if folder.exists() else None
+        )
+        if first and first.resolve() != workspace.root.resolve():
+            hidden.append((first, workspace.root))
+    for used, other in hidden:
+        yield Finding(
+            check="projects",
+            level=Level.WARNING,
+            message=f"commands in {used} use the memory there, which hides {other}",
+            hint=f"Move what it holds into {other}, then remove its MEMORY.md and mdmem.toml.",
         )
 
 
@@ -180,7 +205,10 @@ def _check_openclaw(inspection: Inspection) -> Iterator[Finding]:
             check="agents",
             level=Level.WARNING,
             message=f"OpenClaw is set to use {named}, which is not a workspace",
-            hint=f"To create one: {verb('init')} {named}. Or name another.",
+            hint=(
+                f"To create one: {adoption.init_command(Path(named).expanduser())}\n"
+                "Or name another."
+            ),
         )
     else:
         yield Finding(check="agents", level=Level.OK, message=f"OpenClaw uses {named}")

@@ -623,8 +623,15 @@ class Memory:
 
 def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
     """Make or adopt a workspace. Raises MdmemError (impossible there, or not now)."""
-    name = "memory.adopting" if request.project is None else "memory.outside"
-    return module(name).initialise(request, environment)
+    return module("memory.outside").initialise(request, environment)
+
+
+def code_repository(request: Initialise, environment: Mapping[str, str]) -> Path | None:
+    """The repository of code that `init` would change, where the request does not say so.
+
+    Raises WorkspaceProblem (`not-allowed`: an agent asks).
+    """
+    return module("memory.outside").code_repository(request, environment)
 
 
 def leave(folder: Path, environment: Mapping[str, str]) -> bool:
@@ -684,6 +691,7 @@ def markdown_trends(
 __all__ = [
     "Memory",
     "adopt_found",
+    "code_repository",
     "find_unadopted",
     "find_workspace",
     "initialise",

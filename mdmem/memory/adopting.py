@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from mdmem import adoption, history, repo
 from mdmem.catchup.background import start_catching_up
@@ -30,11 +31,10 @@ from mdmem.model.reads import FoundWorkspace, Initialise, InitResult
 from mdmem.model.writes import WriteResult
 from mdmem.queries.folders import other_markdown_note
 from mdmem.repo import Repository, commits
-from mdmem.repo.runner import parse_paths
 from mdmem.repo.worktree import FALLBACK_IDENTITY, ignored
 from mdmem.startup.records import replace
 from mdmem.text import check
-from mdmem.wording import field, verb
+from mdmem.wording import field
 from mdmem.workspace import (
     Progress,
     Workspace,
@@ -53,6 +53,7 @@ Mdmem-Source: user-stated
 """
 _INIT_MESSAGE = "mdmem: init\n\nMdmem-Op: init\nMdmem-Source: {source}\n"
 _FALLBACK_AUTHOR = f"{FALLBACK_IDENTITY.name} <{FALLBACK_IDENTITY.email}>"
+_IGNORED_HINT = "Remove the rule; memory outside git has no history."
 
 
 def share(workspace: Workspace) -> CommitId | None:
@@ -101,13 +102,19 @@ def share(workspace: Workspace) -> CommitId | None:
     return commit
 
 
-def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
-    """Create or adopt a folder's workspace. Raises MdmemError (no new file is left then)."""
+def folder_of(request: Initialise, environment: Mapping[str, str]) -> Path:
+    """The folder that a request names, absolute. Raises PathProblem (it can hold no workspace)."""
     folder = Path(request.folder or environment.get("MDMEM_WORKSPACE") or ".").absolute()
     if folder.exists() and not folder.is_dir():
         raise PathProblem("bad-path", f"{folder} is not a folder")
     if ".git" in (part.lower() for part in folder.parts):
         raise PathProblem("bad-path", f"{folder} is in git's own folder")
+    return folder
+
+
+def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
+    """Create or adopt a folder's workspace. Raises MdmemError (no new file is left then)."""
+    folder = folder_of(request, environment)
     if not is_marked(folder) and (line := next(_unusable_notes(folder), None)):
         raise PathProblem("bad-path", line)
     # Whatever can fail is tried before anything is written.
@@ -122,6 +129,12 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
     if (agents_file := request.agents or request.no_agents) is not None:
         instructions.require_possible(folder.resolve(), agents_file, remove=request.agents is None)
     is_adopted, adopts = _adoption(folder, existing, settings, environment)
+    if request.dry_run:
+        plan = _plan(folder.resolve(), existing, request, settings)
+        newly_adopted = adopts and was_workspace
+        return replace(plan, adopted=is_adopted or adopts, newly_adopted=newly_adopted)
+    if adopts:
+        adoption.require_writable(environment)
     with ExitStack() as made:
         for new_folder in files.make_folders(folder):
             made.callback(new_folder.rmdir)
@@ -155,14 +168,36 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
     start_catching_up(workspace)
     others = other_markdown_note(workspace)
     more = [others] if others else []
-    if existing is not None and not was_workspace and _holds_other_files(workspace):
-        more.append(
-            "memory in this repository follows its branches. To keep it in one of its own:"
-            f" {verb('init', 'outside')}"
-        )
     if not result.adopted:
         more.append("agents cannot access this memory until a person adopts it at a terminal")
     return replace(result, notes=(*result.notes, *more))
+
+
+def _plan(
+    root: Path, existing: Repository | None, request: Initialise, settings: Settings
+) -> InitResult:
+    """Tell what `init` would do; nothing is written."""
+    with ExitStack() as gone:
+        # Where no repository is yet, a new one tells whether git knows the user.
+        asked = existing or repo.create(Path(gone.enter_context(TemporaryDirectory())))
+        missing, notes = _missing_files(root, asked, settings)
+    if existing is not None and missing and root.is_dir():
+        _require_not_ignored(root, tuple(missing))
+    written = [*missing, *([request.agents] if request.agents else [])]
+    steps = [
+        *(["a git repository would be made of the folder"] if existing is None else []),
+        *(["git's hooks would be installed"] if request.hooks else []),
+        *(["a .gitattributes would be committed"] if request.shared else []),
+    ]
+    return InitResult(
+        workspace=root,
+        made_repository=existing is None,
+        written=tuple(map(FilePath, written)),
+        commit=None,
+        hooks=(),
+        notes=(*notes, *steps, "a dry run: nothing was written"),
+        planned=True,
+    )
 
 
 def _require_no_memory(folder: Path, repository: Repository) -> None:
@@ -191,14 +226,6 @@ def _require_not_removed(existing: Repository, was_workspace: bool) -> None:
         raise WorkspaceProblem(removed.code, removed.message, hint, **removed.details)
 
 
-def _holds_other_files(workspace: Workspace) -> bool:
-    listed = parse_paths(workspace.repository.at_root().git("ls-files", "-z"))
-    return any(
-        not (layout.is_markdown(path) or path.startswith(".") or path.endswith(SETTINGS_NAME))
-        for path in listed
-    )
-
-
 def _adoption(
     folder: Path,
     existing: Repository | None,
@@ -213,7 +240,6 @@ def _adoption(
     named = [environment.get("MDMEM_ACTOR")]
     actor = actor_in_shell(named, settings.people, environment)
     if trust.trust(trust.origin_of_actor(actor, settings.people)).decides:
-        adoption.require_writable(environment)
         return False, True
     if (
         existing is not None
@@ -330,7 +356,7 @@ def _existing_repository(folder: Path) -> Repository | None:
 def _missing_files(
     root: Path, repository: Repository, settings: Settings
 ) -> tuple[dict[FilePath, str], tuple[str, ...]]:
-    names = {entry.name.casefold() for entry in root.iterdir()}
+    names = {entry.name.casefold() for entry in root.iterdir()} if root.is_dir() else set()
     missing: dict[FilePath, str] = {}
     if not any(os.path.lexists(root / name) for name in layout.CURATED_NAMES):
         profiles = [name for name in layout.PROFILE_NAMES if name.casefold() not in names]
@@ -364,14 +390,7 @@ def _unusable_notes(root: Path) -> Iterator[str]:
 
 
 def _ignored_notes(workspace: Workspace, missing: tuple[FilePath, ...]) -> tuple[str, ...]:
-    hint = "Remove the rule; memory outside git has no history."
-    refused = ignored(workspace.root, missing)
-    if refused:
-        raise PathProblem(
-            "ignored-path",
-            f"{', '.join(sorted(refused))} would be ignored by .gitignore; nothing was written",
-            hint,
-        )
+    _require_not_ignored(workspace.root, missing)
     paths = sorted(
         ignored(
             workspace.root,
@@ -381,7 +400,16 @@ def _ignored_notes(workspace: Workspace, missing: tuple[FilePath, ...]) -> tuple
     if not paths:
         return ()
     names = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more memory files"
-    return (f"ignored by .gitignore: {names}. {hint}",)
+    return (f"ignored by .gitignore: {names}. {_IGNORED_HINT}",)
+
+
+def _require_not_ignored(root: Path, missing: tuple[FilePath, ...]) -> None:
+    if refused := ignored(root, missing):
+        raise PathProblem(
+            "ignored-path",
+            f"{', '.join(sorted(refused))} would be ignored by .gitignore; nothing was written",
+            _IGNORED_HINT,
+        )
 
 
 def _first_commit(

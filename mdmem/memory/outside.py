@@ -1,4 +1,7 @@
-"""`init` for a project: a workspace in a repository of its own, which the user's settings name."""
+"""`init`: where a memory goes; and one for a project, in a repository of its own.
+
+The user's settings name the memory of a project.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,31 @@ import tomllib
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from itertools import count
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from mdmem.errors import PathProblem, StorageProblem, WorkspaceProblem, printable
-from mdmem.folder import config, files
+from mdmem import adoption
+from mdmem.errors import (
+    PathProblem,
+    RepositoryProblem,
+    StorageProblem,
+    WorkspaceProblem,
+    printable,
+)
+from mdmem.folder import config, files, layout, trust
 from mdmem.folder.listing import is_marked
 from mdmem.memory import adopting
 from mdmem.model.reads import Initialise, InitResult
-from mdmem.repo import discover, discovery, remotes
+from mdmem.repo import Repository, discover, discovery, remotes
+from mdmem.repo.runner import parse_paths
 from mdmem.startup import late
 from mdmem.startup.records import replace
-from mdmem.wording import field
+from mdmem.wording import field, verb
 from mdmem.workspace import (
     actor_in_shell,
     existing_folder,
     project_path,
     require_person,
+    workspace_of_tree,
     workspaces_meant_by,
 )
 
@@ -35,8 +47,104 @@ _GIT_FOLDERS = (".git", ".bare")
 """Names of git's folder that say nothing about a project; the folder around it does."""
 
 
+_BUILD_FILES = frozenset(
+    {
+        *("Makefile", "CMakeLists.txt", "meson.build", "configure.ac", "BUILD.bazel"),
+        *("pyproject.toml", "setup.py", "requirements.txt", "package.json", "deno.json"),
+        *("Cargo.toml", "go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "build.sbt"),
+        *("Gemfile", "composer.json", "mix.exs", "Package.swift", "pubspec.yaml", "build.zig"),
+        *("stack.yaml", "dune-project", "deps.edn", "project.clj", "Dockerfile", "flake.nix"),
+    }
+)
+_SOURCE_ENDINGS = (
+    " py pyi ipynb js mjs cjs jsx ts tsx vue svelte html css scss c h cc cpp cxx hpp m mm cs fs vb"
+    " java kt kts scala groovy go rs zig nim d swift dart rb php pl pm lua r jl hs ml mli ex exs"
+    " erl clj cljs lisp el scm rkt f90 pas ada asm s sv v sh bash zsh fish ps1 sql proto tf nix"
+    " sol cu glsl gd tex "
+)
+_VAULT = ".obsidian"
+"""The folder by which Obsidian knows a vault: notes, whatever lies beside them."""
+
+
 def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
-    """Make, take or clone a workspace for a project. Raises MdmemError (nothing is left then)."""
+    """Make or adopt a workspace, where the request says, or where memory belongs.
+
+    Raises MdmemError (nothing is left then).
+    """
+    if request.project is not None:
+        return _for_project(request, environment)
+    folder = adopting.folder_of(request, environment).resolve()
+    if request.here or is_marked(folder):
+        return adopting.initialise(request, environment)
+    if served := workspace_of_tree(folder, environment):
+        return _served_already(folder, served, environment)
+    if (home := config.home(environment)) and folder == Path(home).resolve():
+        raise PathProblem(
+            "bad-path",
+            f"{folder} is your home folder",
+            f"To create a workspace in a folder of its own: {verb('init')} ~/notes\n"
+            f"To make one of your home all the same: {verb('init', 'here')}",
+        )
+    if code := code_repository(request, environment):
+        done = _for_project(replace(request, project=str(folder)), environment)
+        return replace(done, notes=(f"{code} is code, so its memory is outside of it", *done.notes))
+    return adopting.initialise(request, environment)
+
+
+def _served_already(folder: Path, served: Path, environment: Mapping[str, str]) -> InitResult:
+    repository = discover(served)
+    return InitResult(
+        workspace=served,
+        made_repository=False,
+        written=(),
+        commit=None,
+        hooks=(),
+        notes=(
+            f"it is the memory of {folder} already, so nothing was changed; to make another one"
+            f" there, add {field('here')}",
+        ),
+        adopted=adoption.is_adopted(repository, environment),
+    )
+
+
+def code_repository(request: Initialise, environment: Mapping[str, str]) -> Path | None:
+    """The repository of code that `init` would change, where the request does not say so.
+
+    Raises WorkspaceProblem (`not-allowed`: an agent asks).
+    """
+    if request.folder or request.project or request.here or environment.get("MDMEM_WORKSPACE"):
+        return None
+    folder = Path.cwd()
+    try:
+        repository = discover(folder)
+    except RepositoryProblem:
+        return None  # `init` makes one, or says why it can't
+    if workspace_of_tree(folder, environment) or not _is_code(repository):
+        return None
+    people = config.own_list("people", environment)
+    actor = actor_in_shell((environment.get("MDMEM_ACTOR"),), people, environment)
+    if not trust.trust(trust.origin_of_actor(actor, people)).decides:
+        raise WorkspaceProblem(
+            "not-allowed",
+            f"{repository.root} is code, and {actor} is an agent: where its memory goes, a person"
+            " decides",
+            f"To be typed at a terminal: {verb('init')}",
+        )
+    return repository.root
+
+
+def _is_code(repository: Repository) -> bool:
+    root = repository.root
+    if any((each / _VAULT).is_dir() for each in (root, repository.folder)):
+        return False
+    if any((root / name).is_file() for name in _BUILD_FILES):
+        return True
+    paths = list(map(PurePosixPath, parse_paths(repository.at_root().git("ls-files", "-z"))))
+    source = sum(f" {path.suffix[1:].lower()} " in _SOURCE_ENDINGS for path in paths)
+    return source > sum(layout.is_markdown(path.name) for path in paths)
+
+
+def _for_project(request: Initialise, environment: Mapping[str, str]) -> InitResult:
     start = existing_folder(request.project or ".")
     people = config.own_list("people", environment)
     actor = actor_in_shell((environment.get("MDMEM_ACTOR"),), people, environment)
@@ -68,12 +176,16 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
         if not _is_encodable(str(each)):
             message = f"{printable(str(each))} is not UTF-8, so no settings can name it"
             raise PathProblem("bad-path", message)
+    own = replace(request, folder=str(folder), project=None, here=True)
+    if request.dry_run:
+        plan = _plan_clone(address, folder) if address else adopting.initialise(own, environment)
+        line = f"{settings_path} would name it, under {_table(path)}"
+        return replace(plan, project=project, notes=(line, *plan.notes))
     with ExitStack() as undo:
         if address:
             _clone(address, folder, undo)
         if recorded is None or recorded.resolve() != path:
             _name_in_settings(path, folder, Path(os.path.realpath(settings_path)), undo)
-        own = replace(request, folder=str(folder), project=None)
         done = adopting.initialise(own, environment)
         undo.pop_all()
     notes = [f"recorded in {settings_path}, under {_table(path)}"]
@@ -117,6 +229,18 @@ def _clone(address: str, folder: Path, undo: ExitStack) -> None:
         )
     new.rename(folder)
     undo.callback(shutil.rmtree, folder, ignore_errors=True)
+
+
+def _plan_clone(address: str, folder: Path) -> InitResult:
+    return InitResult(
+        workspace=folder,
+        made_repository=False,
+        written=(),
+        commit=None,
+        hooks=(),
+        notes=(f"{address} would be cloned", "a dry run: nothing was written"),
+        planned=True,
+    )
 
 
 def _name_in_settings(project: Path, folder: Path, settings: Path, undo: ExitStack) -> None:

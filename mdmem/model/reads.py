@@ -23,7 +23,8 @@ class Initialise:
     `agents` is the file that gets mdmem's instructions, `no_agents` the one that loses them.
     `shared`: commit the merge attributes, for every clone. `project`: a folder that the workspace
     is to be the memory of; then `folder` may be an address to clone, and None is a new folder.
-    `here`: in this very folder, although its memory was removed.
+    `here`: in this very folder, be it code, the home, served by another memory, or although its
+    memory was removed. `dry_run`: write nothing; the result is what would be done.
     """
 
     folder: str | None = None
@@ -33,8 +34,11 @@ class Initialise:
     shared: bool = False
     project: str | None = None
     here: bool = False
+    dry_run: bool = False
 
     def __post_init__(self) -> None:
+        if self.here and self.project is not None:
+            raise UsageProblem(f"{field('here')} and {field('outside')} exclude each other")
         if self.agents is not None and self.no_agents is not None:
             raise UsageProblem(f"{field('agents')} and {field('no_agents')} exclude each other")
 
@@ -46,7 +50,7 @@ class InitResult:
     `took_out` is the file that mdmem's instructions to agents were removed from; `merging` is what
     was written so that git merges memory with mdmem: `settings`, `attributes`, `shared attributes`.
     `adopted`: agents are served the workspace; `newly_adopted`: an old workspace, since now.
-    `project`: the folder whose memory it is now.
+    `project`: the folder whose memory it is now. `planned`: of a dry run, so nothing was done.
     """
 
     workspace: Path
@@ -60,6 +64,7 @@ class InitResult:
     adopted: bool = True
     newly_adopted: bool = False
     project: Path | None = None
+    planned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ def discover(folder: Path) -> Repository:
         raise RepositoryProblem(
             "not-a-repository",
             f"{folder} is not in a git repository",
-            f"To create one: {verb('init')}",
+            f"To create one: {verb('init')} {shlex.quote(str(folder))}",
         )
     git_dir, common, prefix, root = (
         result.output.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n", 3)

@@ -42,17 +42,19 @@ def initialised_json(result: InitResult) -> dict[str, Any]:
         "notes": list(result.notes),
         "adopted": result.adopted,
         "project": str(result.project) if result.project else None,
+        "dry_run": result.planned,
     }
 
 
 def initialised_text(result: InitResult) -> str:
-    done = (
-        "adopted workspace"
+    planned, done = (
+        ("adopt", "adopted workspace")
         if result.newly_adopted
-        else "created workspace"
+        else ("create", "created workspace")
         if set(CURATED_NAMES).intersection(result.written)
-        else "workspace is ready:"
+        else ("use", "workspace is ready:")
     )
+    done = f"would {planned} workspace" if result.planned else done
     files = f" ({', '.join(result.written)})" if result.written else ""
     files += f" for {result.project}" if result.project else ""
     files += f", removed the instructions from {result.took_out}" if result.took_out else ""
