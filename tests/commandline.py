@@ -234,15 +234,27 @@ def shell(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Iterator[Shell]:
-    monkeypatch.setenv("MDMEM_NOW", NOW)
-    monkeypatch.chdir(repository)
-    prepared = Shell(world, repository, monkeypatch, capsys)
-    shutil.copytree(first_commit, repository, dirs_exist_ok=True)
-    match_index(repository)
-    prepared.write("MEMORY.md", MEMORY + "\n## By hand\n\n- not committed yet\n")
+    prepared = prepared_shell(world, repository, first_commit, monkeypatch, capsys)
     yield prepared
     for opened in prepared.kept:
         opened.close()
+
+
+def prepared_shell(
+    world: World,
+    repository: Path,
+    first_commit: Path,
+    patch: pytest.MonkeyPatch,
+    capture: pytest.CaptureFixture[str],
+) -> Shell:
+    """A shell in a repository, which becomes a copy of the first commit with the person's edits."""
+    shutil.copytree(first_commit, repository, dirs_exist_ok=True)
+    match_index(repository)
+    patch.setenv("MDMEM_NOW", NOW)
+    patch.chdir(repository)
+    prepared = Shell(world, repository, patch, capture)
+    prepared.write("MEMORY.md", MEMORY + "\n## By hand\n\n- not committed yet\n")
+    return prepared
 
 
 MadeOnce = Callable[[str, Callable[[], object]], None]

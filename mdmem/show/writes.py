@@ -117,7 +117,8 @@ def write_hint(result: WriteResult, may_promote: bool = True) -> str:
 def like_hint(result: WriteResult, may_promote: bool = True) -> str:
     """The command that replaces the first fact similar to a new line; empty if there is none.
 
-    A line of another note is its owner's, so nothing is offered for it. `may_promote`: the door can take an entry of a log into a file that is edited in place.
+    A line of another note is its owner's, so nothing is offered for it.
+    `may_promote`: the door can take an entry of a log into a file that is edited in place.
     """
     if not result.like or result.like[0].in_note:
         return ""

@@ -137,7 +137,7 @@ def require_no_secrets(workspace: Workspace, theirs: CommitId | None, ours: Comm
             path and _is_there(repository, theirs, path, text)
         ):
             place, hint = (
-                (path, f"Remove it from history: {verb('forget', 'purge')}.")
+                (path, f"Remove it from history: {verb('forget', 'purge')} FACT.")
                 if path
                 else ("the message", "Reword it: git commit --amend, or git rebase -i.")
             )
