@@ -79,7 +79,7 @@ class Incoming:
     def undo(self) -> str:
         """The command that undoes it, or shows what was there; empty without one."""
         if self.code == "secret-found":
-            return f"To remove it from all history: {verb('forget', 'purge')}"
+            return f"To remove it from all history: {verb('forget', 'purge')} FACT"
         if self.can_revert and self.commit:
             return f"To undo: {verb('revert')} {self.commit[:8]}"
         return f"To see what was there: git show {self.before[:8]}" if self.before else ""

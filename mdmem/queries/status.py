@@ -193,8 +193,8 @@ def _purge_notes(workspace: Workspace, trail: Trail) -> Iterator[str]:
             continue
         if any(holds_purged(item.fact.text, _EVER, words) for item in items(document)):
             yield (
-                f"{path} holds text that was purged. To purge it again: {verb('forget', 'purge')} FACT"
-                " and the line"
+                f"{path} holds text that was purged. To purge it again:"
+                f" {verb('forget', 'purge')} FACT"
             )
 
 
