@@ -584,6 +584,7 @@ NOT_MEMORY = {
             "successors",
             "sync",
             "sync_if_due",
+            "sync_news",
             "tags",
             "trends",
             "unsaved",
