@@ -9,6 +9,7 @@ import ast
 import inspect
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 from program_source import PACKAGE, modules, nodes
 
@@ -70,7 +71,7 @@ def _name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
-def _resolved(node: ast.expr, path, depth: int = 0) -> Iterator[ast.expr]:
+def _resolved(node: ast.expr, path: Path, depth: int = 0) -> Iterator[ast.expr]:
     """The expressions whose values a hint may have."""
     found: list[ast.expr | None] = []
     if _words(node) is None and depth < _DEPTH:
@@ -90,7 +91,7 @@ def _resolved(node: ast.expr, path, depth: int = 0) -> Iterator[ast.expr]:
 
 
 @cache
-def _assigned(path) -> list[tuple[str, ast.expr | None]]:
+def _assigned(path: Path) -> list[tuple[str, ast.expr | None]]:
     return [
         (_name(target), node.value)
         for node in nodes(path)
@@ -101,7 +102,7 @@ def _assigned(path) -> list[tuple[str, ast.expr | None]]:
 
 
 @cache
-def _returned(path) -> list[tuple[str, ast.expr | None]]:
+def _returned(path: Path) -> list[tuple[str, ast.expr | None]]:
     return [
         (function.name, node.value)
         for function in nodes(path)

@@ -20,15 +20,26 @@ import pytest
 from commandline import Shell, prepared_shell
 from commandline import shell as shell
 from conftest import keep_from_background, sealed_world
-from hint_situations import NOT_FROM_HERE, SITUATIONS, Prepare, Situation, file, vault
+from hint_situations import (
+    NOT_FROM_HERE,
+    SITUATIONS,
+    Prepare,
+    Situation,
+    code,
+    do,
+    file,
+    subfolder,
+    vault,
+)
 from source_hints import is_said, source_hints
 
 from mdmem.cli.commands import COMMANDS
+from mdmem.errors import MdmemError
 from mdmem.folder import layout
 from mdmem.startup import late
 from mdmem.text.document import parse
 from mdmem.text.facts import fact_id, items
-from mdmem.workspace import Workspace, open_at
+from mdmem.workspace import Workspace, open_at, workspaces_meant_by
 
 _START = late.pattern(r"""(?:(?<=[\s:("'])|^)(?:mdmem|git) """)
 _WORD = late.pattern(r"""(?:"[^"\n]*"|'[^'\n]*'|[^\s"'();,]+)+""")
@@ -165,7 +176,7 @@ def form(line: str) -> str:
 def paste(shell: Shell, hint: Hint, printed: str) -> list[str]:
     """Run a hint's command; the harm that it did."""
     before, workspace = State.of(shell), workspace_of(shell)
-    words, status = hint.words, 0
+    words, status, memories = hint.words, 0, memories_for(hint)
     if words[0] == "git":
         shell.world.run(Path.cwd(), ["sh", "-c", hint.command], check=False)
     else:
@@ -176,11 +187,24 @@ def paste(shell: Shell, hint: Hint, printed: str) -> list[str]:
                 break
             words = words[:-1]
     wrong = list(harm(hint, printed, before, State.of(shell, before), workspace))
+    if any(memories_for(hint).get(folder) != used for folder, used in memories.items()):
+        wrong.append("it hides a memory")
     if status == 3:
         wrong.append("it is a bug")
     if status == 2 and not _PLACEHOLDER.search(hint.text):
         wrong.append("it cannot be pasted")
     return [f"{hint.situation.name!r}: {hint.command}: {each}" for each in wrong]
+
+
+def memories_for(hint: Hint) -> dict[Path, Path]:
+    """The memory that a folder has: that in which the hint is typed, and those that it names."""
+    folders = (Path.cwd(), *(Path(word).expanduser() for word in hint.words if len(word) < 200))
+    found: dict[Path, Path] = {}
+    for folder in filter(Path.is_dir, folders):
+        with suppress(MdmemError):
+            if first := next(workspaces_meant_by((folder.resolve(),), os.environ), None):
+                found[folder] = first
+    return found
 
 
 @contextmanager
@@ -325,11 +349,13 @@ HARMFUL = [
     ("To begin again: git commit -q --amend -m x", None),
     ("To put it back: git clean -fdx", file("memory/new.md", "- new\n")),
     ("To list them: mdmem facts --frob", None),
+    ("To create one: mdmem init --here", subfolder),
+    ("To create one: mdmem init --here", do(code, ("init", "--outside", "--no-hooks"))),
     ("To list them: mdmem contradicts", None),
 ]
 
 
-@pytest.mark.parametrize(("text", "prepare"), HARMFUL, ids=[text for text, _ in HARMFUL])
+@pytest.mark.parametrize(("text", "prepare"), HARMFUL, ids=str)
 def test_harm_is_seen(shell: Shell, text: str, prepare: Prepare | None):
     if prepare:
         prepare(shell)
