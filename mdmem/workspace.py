@@ -622,7 +622,7 @@ def _settings_before(repository: Repository, environment: Mapping[str, str]) -> 
 
 
 def _bytes_on_disk(path: Path) -> bytes | None:
-    """What git would keep of a file or a link; None if it is neither."""
+    """The bytes that git would keep of a file or a link; None if it is neither."""
     if path.is_symlink():
         return os.fsencode(path.readlink())
     return path.read_bytes() if path.is_file() else None

@@ -77,7 +77,7 @@ _TOPIC_ALIASES = {
 # a heading, table row, code or blank line: belongs to no paragraph
 _NO_PARAGRAPH = late.pattern(r"#|\||    |$")
 _ITEM = late.pattern(r"- |\d+\. ")
-_LINK = late.pattern(r"\[([^\]]+)\]\([^)]+\)")
+_LINK = late.pattern(r"\[([^\[\]]+)\]\([^()]+\)")
 _CELL = late.pattern(r"(?<!\\)\|")
 
 

@@ -29,7 +29,7 @@ _OLDEST_GIT = (2, 36)  # has `core.fsync`, which makes a commit survive a power 
 _FSCK_SECONDS = 120.0
 _GIT_LOCKS = ("*.lock", "refs/**/*.lock", "objects/*.lock", "objects/info/**/*.lock")
 _MOST_NAMED = 5
-_VERSION = late.pattern(r"(\d+)\.(\d+)")
+_VERSION = late.pattern(r"(?<!\d)(\d+)\.(\d+)")
 
 
 def check_git(inspection: Inspection) -> Iterator[Finding]:

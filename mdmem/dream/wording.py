@@ -22,6 +22,7 @@ from mdmem.extract.sentences import (
 from mdmem.extract.statements import stated_attribute
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.text.document import fold_lines
 from mdmem.text.facts import normalise, split_until
 from mdmem.text.languages import SAME_KEYS, alternatives, bare_statement, rows_of, without_tail
 from mdmem.words import en
@@ -33,31 +34,33 @@ _FRAME = late.pattern(rf"(?i)^(?:{alternatives('DECISION_FRAMES')}){_MARK}*")
 _FRAME_DATE = late.pattern(r"\d{4}(?:-\d\d){0,2}")
 _CHOSEN = late.pattern(rf"(?i)^(?:{alternatives('CHOSEN')})$")
 _CHOOSING = late.pattern(rf"(?i)^(?:{alternatives('CHOOSING')})\s*")
-_REASON = late.pattern(rf"(?i)[\s,;(–—]+(?:{alternatives('REASON')})\s+(?P<reason>\S.*?)\)?$")
+_REASON = late.pattern(
+    rf"(?i)(?<![\s,;(–—])[\s,;(–—]+(?:{alternatives('REASON')})\s+(?P<reason>\S.*?)\)?$"
+)
 _MEANT = late.pattern(rf"(?i)^(?:{alternatives('MEANT')})\s+(?P<value>[^,;]+)")
 _BY_NOW = rf"(?:{alternatives('BY_NOW')})"
 _ARTICLE = late.pattern(rf"(?i)^(?:{alternatives('ARTICLES')})\b\s*")
 _ARTICLES = rf"(?:{alternatives('ARTICLES')})"
 _SUBJECT_FIRST = late.pattern(
-    rf"(?i)^(?P<subject>[^,;.!?]{{2,60}}?)(?:\s+{_BY_NOW})*\s*(?<!\w)(?:{alternatives('COPULA')})"
-    rf"(?!\w)(?:\s*{_BY_NOW}(?!\w))*\s*(?P<value>\S.*)$"
+    rf"(?i)^(?P<subject>[^,;.!?]{{2,60}}?)(?:\s{_BY_NOW})*\s?(?<!\w)(?:{alternatives('COPULA')})"
+    rf"(?!\w)(?:\s?{_BY_NOW}(?!\w))*\s?(?P<value>\S.*)$"
 )
 _SUBJECT_LAST = late.pattern(
-    rf"(?i)^(?P<value>[^,;]{{2,60}}?)\s+(?:{alternatives('COPULA_BACK')})\s+(?P<subject>.+)$"
+    rf"(?i)^(?P<value>[^,;]{{2,60}}?)\s(?:{alternatives('COPULA_BACK')})\s(?P<subject>.+)$"
 )
 _CONTRAST_FIRST = late.pattern(r"(?i)^not [^,;]{1,40}?,? but (?=\S)")
-_CONTRAST = late.pattern(rf"(?i)\s*[,;(–—]?\s+\(?(?:{alternatives('CONTRASTS')}).*$")
+_CONTRAST = late.pattern(rf"(?i)(?<!\s)(?:\s*[,;(–—])?\s+\(?(?:{alternatives('CONTRASTS')}).*$")
 _VALUE_END = late.pattern(rf"(?i)(?:{alternatives('VALUE_ENDS')}).*$|,? - .*$|;\s.*$")
-_BY_NOW_LAST = late.pattern(rf"(?i)[\s,]+{_BY_NOW}$")
+_BY_NOW_LAST = late.pattern(rf"(?i)(?<![\s,])[\s,]+{_BY_NOW}$")
 _BY_NOW_FIRST = late.pattern(rf"(?i)^{_BY_NOW}\s+")
 _VALUE_LEAD = late.pattern(r"(?i)^(?:(?:called|named|on|at|in)\s+(?=\S)|an?\s+(?=[a-z]))")
 _NAME = late.pattern(r"[A-Z][\w&.'-]*")
 _NAME_BEHIND = late.pattern(
     r"(?:\s(?:(?:of|and|&|de|da|du|van|von)\s)?(?=[A-Z\d])(?!\d{4}-\d\d)[\w&.'-]*\w)+"
 )
-_NAME_BEFORE = late.pattern(r"(?:^|(?<=\s))(?:[A-Z][\w&.'-]*\s)+$")
+_NAME_BEFORE = late.pattern(r"(?:^|(?<=\s))(?:[A-Z][\w&.'-]*\s){1,8}$")
 _UNTIL = late.pattern(
-    rf"(?i)[\s,(]+(?:{alternatives('UNTIL_WORDS')})\s+(?:the\s+)?(?P<day>\d{{4}}-\d\d-\d\d|"
+    rf"(?i)(?<![\s,(])[\s,(]+(?:{alternatives('UNTIL_WORDS')})\s+(?:the\s+)?(?P<day>\d{{4}}-\d\d-\d\d|"
     rf"(?P<weekday>{'|'.join(en.WEEKDAYS.split())})|"
     rf"(?P<number>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{'|'.join(en.MONTHS.split())})|"
     rf"(?P<month_first>{'|'.join(en.MONTHS.split())})\s+(?P<number_last>\d{{1,2}})"
@@ -101,7 +104,7 @@ def plain_form(
     keys: Collection[str] = (),
 ) -> PlainForm:
     """The plain form of what was said on `day`; `attribute` by its commit, `keys` current ones."""
-    said = with_dates(_correction(text), day)
+    said = with_dates(_correction(fold_lines(text)), day)
     spoken = [each for each in map(bare_statement, _told(said)) if each]
     if not spoken:
         return PlainForm(text, kind)
@@ -132,7 +135,7 @@ def _without_owner(text: str) -> str:
 
 def core(text: str) -> str:
     """A sentence without openers, the frame of a decision, and its reason."""
-    words = bare_statement(text)
+    words = bare_statement(fold_lines(text))
     reason = _REASON.search(words)
     words = bare_statement(words[: reason.start()]) if reason else words
     frame = _FRAME.match(words)
@@ -141,7 +144,7 @@ def core(text: str) -> str:
 
 def key_of(text: str) -> str | None:
     """The key of a line such as `billing service port: 8432`; None for other lines."""
-    match = _KEY.match(text)
+    match = _KEY.match(fold_lines(text))
     key = match["key"].strip() if match else ""
     is_name = bool(key) and key[-1].isalnum() and len(key.split()) <= _MOST_KEY_WORDS
     return key if is_name else None

@@ -75,7 +75,7 @@ _NUMBER_WORD_TEXT = """
     zwei drei vier fünf
 """
 _NUMBER_WORDS = frozenset(_NUMBER_WORD_TEXT.split())
-_UNIT = late.pattern(r"\d[\w.,:]*\s+([^\W\d_]+)")
+_UNIT = late.pattern(r"\d[\w.,:]{0,30}\s+([^\W\d_]+)")
 
 _FIRST_UNSPACED = "\u0e00"
 _BEGINNING = 4

@@ -82,13 +82,13 @@ _SIGN = late.pattern(rf"""(?mx)
     ^[ \t]*(?i:{alternatives("MAIL_HEADERS")})[ ]?:[ \t]+\S  # the headers of a mail
     |^\S{{1,20}}[ ]\([^)\n]{{1,20}}\)[ ]\S  # bob (slack)
     |^<[^>\n]{{1,30}}>[ ]  # <bob> in a chat
-    |^\W*{_CLOCK}[ \t]+\S+[ \t]*[:>]  # the time before such a line
-    |^\W*\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{2,4}}\b,?[ ].{{0,12}}\d{{1,2}}:\d\d
-    |^\W*[\w.-]+(?:[ ][\w.-]+)?[ \t]+{_CLOCK}[ \t]*$  # name and time above it
+    |^[^\w\n]*{_CLOCK}[ \t]+\S+[ \t]*[:>]  # the time before such a line
+    |^[^\w\n]*\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{2,4}}\b,?[ ].{{0,12}}\d{{1,2}}:\d\d
+    |^[^\w\n]*\w[\w.-]*(?:[ ][\w.-]+)?[ \t]+{_CLOCK}[ \t]*$  # name and time above it
     |^.{{0,80}}\b(?i:{alternatives("WROTE")})[ ]?:[ \t]*$
     |^[ \t]*(?i:{alternatives("SALUTATIONS")})[ ][^\n]{{1,60}},  # a letter
     |^\#{{1,6}}[ ]|^[ \t]*(?:-{{3,}}|={{3,}}|\*{{3,}}|_{{3,}})  # a heading, a rule
-    |^(?:[ ]{{4,}}|\t)[ \t]*(?![-*+\u2022][ ]|\d+[.)][ ])\S  # code
+    |^(?:[ ]{{4}}|\t)[ \t]*+(?![-*+\u2022][ ]|\d+[.)][ ])\S  # code
     |^\+[ ]  # a difference
     |^[ \t]*(?:[-*+][ ])?\[[ xX]\][ ]  # a box to tick
     |^[ \t]*(?://|/\*|--[ ]|;;)  # a comment
@@ -97,9 +97,9 @@ _SIGN = late.pattern(rf"""(?mx)
     |\((?i:{alternatives("SOURCES")})\b[^)\n]*\)|[ ][—–][ ]?@?[A-Z]\w+\W*$
       # where it is from
     |_{{3,}}|\{{\w+\}}|\[[A-Z][A-Z _]+\]|\[(?:\.{{3}}|…)\]  # a gap
-    |[ ]-[ ]@?[A-Z][a-z]+\W*$|^\W*([*_]{{1,2}})(?=\w)[^\n]+\1\s*$  # who said it, emphasis
-    |^\W*(?:https?://|www\.)  # an address
-    |^\W*(?i:warn(?:ing)?|error|note\([\w]+\)|fatal|info|debug)\b[ \t]*:
+    |[ ]-[ ]@?[A-Z][a-z]+\W*$|^[^\w\n]*([*_]{{1,2}})(?=\w)[^\n]+\1\s*$  # who said it, emphasis
+    |^[^\w\n]*(?:https?://|www\.)  # an address
+    |^[^\w\n]*(?i:warn(?:ing)?|error|note\([\w]+\)|fatal|info|debug)\b[ \t]*:
     """)
 """A line that shows another's text."""
 _SPEAKER = late.pattern(
@@ -112,7 +112,7 @@ _ADDRESS = late.pattern(r"https?://|www\.")
 _ACROSS_LINES = late.pattern(r"[\"“„«][^\"“”„«»]*\n[^\"“”„«»]*[\"”“»]")
 _QUOTED_TEXT = late.pattern(r"\"([^\"]*)\"?|(?<!\w)'([^']*)'(?!\w)|«([^»]*)»|„([^\"]*)\"")
 _BOUNDARY = late.pattern(
-    r"[,;:]\s+|[，；、：。]\s*|\s+[–—-]+\s+|\s*\(|\s*—\s*|\.{3}\s*|[.!?]\s+|"
+    r"[,;:]\s+|[，；、：。]\s*|(?<!\s)\s+[–—-]+\s+|(?:(?<!\s)\s+)?(?:\(|—\s*)|\.{3}\s*|[.!?]\s+|"
     rf"(?<=\s)(?i:{alternatives('CONJUNCTIONS')})\s+"
 )
 _LABEL_ENDS = (":", "：")

@@ -170,7 +170,7 @@ def has_part(text: str, parts: Collection[str]) -> bool:
 
 def _sentences(text: str) -> Iterator[str]:
     for line in text.split("\n"):
-        rest = _MARK_LINE.sub("", line).strip()
+        rest = _MARK_LINE.sub("", " ".join(line.split()))
         start = 0
         for match in _END.finditer(rest):
             sentence = rest[start : match.end()].strip()

@@ -251,7 +251,7 @@ def _without_secrets(text: str) -> str:
 
 MOST_BYTES = 24_000  # of lines in a request
 _FULL_MARGIN_BYTES = 500  # with fewer bytes free a request is full, so that 1 MB makes 45 at most
-_SENTENCE_END = late.pattern(r"[.!?…。！？]+[\"'”’)\]]*\s+|\s+")
+_SENTENCE_END = late.pattern(r"(?<![.!?…。！？])[.!?…。！？]+[\"'”’)\]]*\s+|\s+")
 
 
 def pack(lines: Iterable[RequestLine]) -> tuple[tuple[RequestLine, ...], ...]:

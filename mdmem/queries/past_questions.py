@@ -163,13 +163,13 @@ _ALL = late.pattern(
 _BEFORE_VERSION = late.pattern(
     r"(?i)\b(?:before|prior to|between .+ and|predecessors? of|replaced by|followed by|superseded"
     r" by|preceded|vor|bevor|antes de|avant|prima di|до)\s+(.+)"
-    r"|(\S+)['’]s? predecessor"
-    r"|(?:what|which|who)\b.{0,40}\bdid\s+(.{1,60}?)\s+(?:replace|follow|supersede)|(.+?)(?:之前|の前)"
+    r"|(?<!\S)(\S+)['’]s? predecessor"
+    r"|(?:what|which|who)\b.{0,40}\bdid\s+(.{1,60}?)\s+(?:replace|follow|supersede)|(?m:^)(.+?)(?:之前|の前)"
 )
 _AFTER_VERSION = late.pattern(
     r"(?i)\b(?:after|replaced|followed|superseded|instead of|in place of|took over from|successors?"
     r" of|succeeded|nach|después de|après|dopo|после)\s+(?!by\b)(.+)"
-    r"|(\S+)['’]s? successor|(.+?)(?:之后|の後)"
+    r"|(?<!\S)(\S+)['’]s? successor|(?m:^)(.+?)(?:之后|の後)"
 )
 _FIRST = late.pattern(
     r"(?i)\b(?:first|original\w*|initial\w*|oldest|earliest|in the beginning|to begin"

@@ -346,6 +346,11 @@ def preamble_etag(document: Document) -> str:
     return etag(document, document.front, document.preamble_end)
 
 
+def fold_lines(text: str) -> str:
+    """Each run of white space within a line as one space."""
+    return "\n".join([" ".join(line.split()) for line in text.split("\n")])
+
+
 def fold_space(text: str) -> str:
     """NFC with white space folded."""
     return " ".join(unicodedata.normalize("NFC", text).split())

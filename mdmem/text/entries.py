@@ -24,7 +24,7 @@ _CODE = (
     r" \t]*(?P=fence)|\Z)|(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
 )
 _COMMENT_OF_ITEM = late.pattern(
-    rf"(?ms)(?P<code>{_CODE})|^[ \t]*<!--.*?-->[ \t]*(?:\n|\Z)|[ \t]*<!--.*?-->"
+    rf"(?ms)(?P<code>{_CODE}|`+)|^[ \t]*<!--.*?-->[ \t]*(?:\n|\Z)|[ \t]*<!--.*?-->"
 )
 """Comments in an item, but not escaped or in code."""
 _ID_OF_FIRST_LINE = late.pattern(r"\A(.*\S)[ \t]+\^[A-Za-z0-9-]+[ \t]*\n")

@@ -30,7 +30,10 @@ _LEAD = late.pattern(
     rf"(?i)^\W*(?:(?:{alternatives('INTERJECTIONS')})(?:{_MARK}*[,;:.!…，。：！–—]|\s+-){_MARK}*"
     rf"|(?:{alternatives('LEADS')}){_MARK}*)"
 )
-_TAIL = late.pattern(rf"(?i)(?:[\s,;(–—-]+(?:{alternatives('TAILS')})[\s)]*|[\s.!。！,;]+)$")
+_TAIL = late.pattern(
+    rf"(?i)(?:(?<![\s,;(–—-])[\s,;(–—-]+(?:{alternatives('TAILS')})[\s)]*"
+    r"|(?<![\s.!。！,;])[\s.!。！,;]+)$"
+)
 _WITHIN = late.pattern(
     rf"(?i)(?:\s*,\s*(?:{alternatives('ASIDES_WITHIN')})\s*,|\s(?:{alternatives('ASIDES_WITHIN')}))"
     r"(?=\s)"

@@ -489,7 +489,7 @@ ATTRIBUTES = (
     ),
     (
         "favourite favorite fave",
-        rf"(?P<value>\b{_CAPITAL}[\w' -]+?){_IS} {_MY}(?:favou?rite|fave) "
+        rf"(?P<value>\b{_CAPITAL}[\w' -]{{1,80}}?){_IS} {_MY}(?:favou?rite|fave) "
         rf"(?P<key>{_FAVOURITE})(?= now\b|\s*[.!,]|\s*$)",
         "favourite {key}",
     ),

@@ -11,10 +11,10 @@ from mdmem.text.document import fold_space
 _RULE = late.pattern(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _FRAME = late.pattern(r"([ \t]*\|?)(.*?)((?<!\\)\|[ \t]*|[ \t]*)")
 _BAR = late.pattern(r"(?<!\\)\|")
-_UNBROKEN = late.pattern(r"(`+)(?!`).+?(?<!`)\1(?!`)|\[[^\]]*\]\([^)\s]*\)|<[^<>\s]+>")
+_UNBROKEN = late.pattern(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)|\[[^\]]*\]\([^)\s]*\)|<[^<>\s]+>")
 """Code, links: no sentence ends in them."""
 _UNSPACED_END = r"[。！？]+[」』”’）】]*"
-_END = late.pattern(rf"[.!?]+[\"'”’»)\]*_]*(?=\s+(\S))|{_UNSPACED_END}")
+_END = late.pattern(rf"(?<![.!?])[.!?]+[\"'”’»)\]*_]*(?=\s+(\S))|{_UNSPACED_END}")
 ENDS_UNSPACED = late.pattern(rf"{_UNSPACED_END}\Z")
 _HARD_BREAK = late.pattern(r"(?:  |\\)\n")
 _QUOTE_LINE = late.pattern(r" {0,3}> ?(.*)")
