@@ -619,7 +619,7 @@ NOT_FROM_HERE: dict[str, tuple[str, ...]] = {
         "queries/pool.py: The pool has ….",
         "queries/pool.py: The pool is empty.",
         "queries/status.py: no merge driver is set here, so git merges memory by lines. To set it:",
-        "queries/status.py: … holds text that was purged. To purge it again: mdmem forget --purge ",
+        "queries/status.py: … holds text that was purged. To purge it again, with its line for FAC",
         "schedule.py: Move it away, or rename it.",
         "schedule.py: cron has no such limit.",
         "schedule.py: systemd takes it.",

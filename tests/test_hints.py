@@ -355,7 +355,7 @@ HARMFUL = [
 ]
 
 
-@pytest.mark.parametrize(("text", "prepare"), HARMFUL, ids=str)
+@pytest.mark.parametrize(("text", "prepare"), HARMFUL, ids=range(len(HARMFUL)))
 def test_harm_is_seen(shell: Shell, text: str, prepare: Prepare | None):
     if prepare:
         prepare(shell)
