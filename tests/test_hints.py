@@ -174,7 +174,9 @@ def form(line: str) -> str:
 
 
 def paste(shell: Shell, hint: Hint, printed: str) -> list[str]:
-    """Run a hint's command; the harm that it did."""
+    """Run a hint's command, unless it names a path outside of the test; the harm that it did."""
+    if any(_is_outside(shell, word) for word in hint.words):
+        return []
     before, workspace = State.of(shell), workspace_of(shell)
     words, status, memories = hint.words, 0, memories_for(hint)
     if words[0] == "git":
@@ -194,6 +196,10 @@ def paste(shell: Shell, hint: Hint, printed: str) -> list[str]:
     if status == 2 and not _PLACEHOLDER.search(hint.text):
         wrong.append("it cannot be pasted")
     return [f"{hint.situation.name!r}: {hint.command}: {each}" for each in wrong]
+
+
+def _is_outside(shell: Shell, word: str) -> bool:
+    return word.startswith("/") and not Path(word).is_relative_to(shell.world.home.parent)
 
 
 def memories_for(hint: Hint) -> dict[Path, Path]:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -15,7 +16,7 @@ from workspaces import Desk, code_of
 from workspaces import desk as make_desk
 
 from mdmem.catchup import changed_files, pages, unindexed
-from mdmem.folder import budget
+from mdmem.folder import budget, files
 from mdmem.history import file_changes
 from mdmem.memory import Memory
 from mdmem.model.searches import Search
@@ -205,3 +206,15 @@ def test_a_budget_grows_with_the_file(short: None):
         ends = time.process_time() + 0.6
         while time.process_time() < ends:
             pass
+
+
+def test_a_background_step_ends_when_its_folder_is_gone(desk: Desk):
+    workspace = desk.workspace
+    workspace.ensure_state()
+    command = [sys.executable, "-P", "-m", "mdmem.githooks", "catch-up", str(desk.root)]
+    with files.lock(workspace.state / files.INDEX_LOCK, 1):
+        process = subprocess.Popen(command)
+        time.sleep(1)
+        assert process.poll() is None, "it waits for the lock"
+        shutil.rmtree(desk.root)
+        assert process.wait(10) == 1
