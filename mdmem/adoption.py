@@ -180,9 +180,7 @@ def last_change(repository: Repository) -> str:
 def has_commits_of_others(repository: Repository, environment: Mapping[str, str]) -> bool:
     """True if recent commits of a memory have others' addresses, or git cannot read them."""
     changed_by = discovery.change_addresses(repository, _MEMORY)
-    own = _user_addresses(repository, environment)
-    here = repository.setting("user.email") or ""
-    return changed_by is None or not changed_by <= own | {here.strip().casefold()}
+    return changed_by is None or not changed_by <= _user_addresses(repository, environment)
 
 
 def has_mdmem_commits(repository: Repository) -> bool:

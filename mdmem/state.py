@@ -50,16 +50,20 @@ def home(
 
 def homes(repository: Repository, environment: Mapping[str, str]) -> list[Path]:
     """The folders with this user's states of all work trees."""
-    linked = sorted(repository.common_dir.glob("worktrees/*/"))
-    return [_home(each, environment, lambda: False) for each in (repository.common_dir, *linked)]
+    return [_home(each, environment, lambda: False) for each in _git_folders(repository)]
+
+
+def _git_folders(repository: Repository) -> list[Path]:
+    """Git's own folders of all work trees."""
+    linked = sorted(repository.common_dir.glob("worktrees/*"))
+    return [repository.common_dir, *filter(_is_folder, linked)]
 
 
 def keep(repository: Repository, environment: Mapping[str, str]) -> None:
     """List the states of a repository's work trees as they are, which an older version made."""
-    linked = repository.common_dir.glob(f"worktrees/*/{HOME_NAME}")
-    for found in (repository.common_dir / HOME_NAME, *linked):
-        if found.is_dir():
-            _home(found.parent, environment, lambda: True)
+    for folder in _git_folders(repository):
+        if _is_folder(folder / HOME_NAME):
+            _home(folder, environment, lambda: True)
 
 
 def make(folder: Path, repository: Repository, environment: Mapping[str, str]) -> None:
@@ -208,7 +212,8 @@ def _list(own_home: Path, environment: Mapping[str, str], is_kept: Callable[[], 
 
 
 def _is_listed(own_home: Path, list_path: Path) -> bool:
-    found = _read(own_home / _ID_NAME, _ID_BYTES * 2)
+    # a link leads to a state that was made for another folder
+    found = None if own_home.is_symlink() else _read(own_home / _ID_NAME, _ID_BYTES * 2)
     listed = _read(list_path, _MOST_LIST_BYTES) if found else None
     return bool(found and listed and any(mark in listed for mark in marks(found, own_home)))
 

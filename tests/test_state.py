@@ -141,6 +141,19 @@ class TestWhoseItIs:
         assert not link.is_symlink()
         assert [each.name for each in outside.iterdir()] == ["letter"]
 
+    def test_a_link_to_the_state_of_another_folder(self, world: World, folder: Path):
+        other = world.home / "other"
+        shutil.copytree(folder, other)
+        texts(other)
+        (folder / HOME).symlink_to(other / HOME)
+        before = [(path, path.stat().st_mtime_ns) for path in sorted((other / HOME).rglob("*"))]
+        assert texts(folder) == ["the boiler is in the cellar"]
+        with closing(Memory.open(folder, os.environ)) as memory:
+            memory.apply(Log("a line"))
+        assert not (folder / HOME).is_symlink()
+        after = [(path, path.stat().st_mtime_ns) for path in sorted((other / HOME).rglob("*"))]
+        assert after == before
+
     def test_the_list_keeps_the_newest(
         self, world: World, folder: Path, monkeypatch: pytest.MonkeyPatch
     ):
