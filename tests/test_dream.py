@@ -421,7 +421,9 @@ class TestKeys:
                 patch.setenv(f"GIT_{role}_EMAIL", "priya@example.org")
             digested(at, *sayings)
 
-    def test_another_author_ends_no_line(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_what_another_author_wrote_is_only_proposed(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")
         remember(at, "plays the harp in a trio on Fridays", source=AUTO)
         in_the_morning(monkeypatch)
@@ -432,7 +434,7 @@ class TestKeys:
             Said("the beta is called Heron"),
         )
         told = fates(dream(at))
-        assert told["the beta is called Heron"] == (ADD, True)
+        assert told["the beta is called Heron"] == (ADD, False)
         assert (told["plays the harp in a trio on Sundays"][1], len(told)) == (False, 2)
         assert "- plays the harp in a trio on Fridays" in curated(at)
 

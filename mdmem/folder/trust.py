@@ -121,7 +121,7 @@ TABLE: Mapping[TextOrigin, Trust] = {
     TextOrigin.MATERIAL: Trust(),
     TextOrigin.RULE: Trust(most=Source.AUTO, has_key=True, is_served=True),
     TextOrigin.PROPOSAL: Trust(most=Source.INFERRED, has_key=True),
-    TextOrigin.OTHER_AUTHOR: Trust(most=Source.USER_STATED, adds=True, is_served=True),
+    TextOrigin.OTHER_AUTHOR: Trust(most=Source.USER_STATED, is_served=True),
     TextOrigin.STRANGER: Trust(),
     TextOrigin.WORKSPACE_SETTINGS: Trust(
         settings=frozenset(
