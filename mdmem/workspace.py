@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
-from functools import partial
 from pathlib import Path, PurePath
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from mdmem import adoption, repo, state, wording
+from mdmem import repo, state, wording
 from mdmem.errors import RepositoryProblem, WorkspaceProblem
 from mdmem.folder import config, files, layout, listing, trust
 from mdmem.folder.config import Settings
@@ -183,7 +183,7 @@ class Workspace:
 
     @property
     def is_adopted(self) -> bool:
-        return adoption.is_adopted(self.repository, self.environment)
+        return _is_adopted(self.repository, self.environment)
 
     def proposes(self, actor: str | None) -> bool:
         return proposes(actor, self.settings, self.environment)
@@ -568,7 +568,7 @@ def open_in(
     repository: Repository, environment: Mapping[str, str], any_settings: bool = False
 ) -> Workspace:
     """The workspace of a discovered repository. Raises WorkspaceProblem (`bad-settings`)."""
-    if repository.barred_filters and adoption.is_adopted(repository, environment):
+    if repository.barred_filters and _is_adopted(repository, environment):
         repository = repository.trusted()
     basis = _basis(repository.folder, repository, environment)
     folder, tree = repository.folder, repository.root
@@ -694,8 +694,23 @@ def _basis(root: Path, repository: Repository, environment: Mapping[str, str]) -
 
 
 def _state_folder(repository: Repository, environment: Mapping[str, str]) -> Path:
-    is_kept = partial(adoption.awaits_id, repository, environment)
-    return state.workspace_folder(state.home(repository, environment, is_kept), repository.prefix)
+    def awaits_id() -> bool:
+        is_kept: bool = _adoption().awaits_id(repository, environment)
+        return is_kept
+
+    return state.workspace_folder(state.home(repository, environment, awaits_id), repository.prefix)
+
+
+def _is_adopted(repository: Repository, environment: Mapping[str, str]) -> bool:
+    is_adopted: bool = _adoption().is_adopted(repository, environment)
+    return is_adopted
+
+
+def _adoption() -> ModuleType:
+    # most commands do not ask
+    from mdmem import adoption  # noqa: PLC0415
+
+    return adoption
 
 
 def was_used(repository: Repository, environment: Mapping[str, str]) -> bool:
