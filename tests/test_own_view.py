@@ -70,9 +70,9 @@ def at(world: World, repository: Path, laid_out: Path, monkeypatch: pytest.Monke
     """That workspace, and nothing written since."""
     monkeypatch.setenv("MDMEM_NOW", NOW)
     shutil.copytree(laid_out, repository, dirs_exist_ok=True)
+    shutil.copytree(laid_out.parent / "home" / ".local", world.home / ".local")
     match_index(repository)
     at = Desk(world, repository)
-    shutil.copytree(laid_out.parent / "home" / ".local", world.home / ".local")
     settings(at.world, 'write = "propose"')
     monkeypatch.chdir(at.root)
     return at

@@ -617,6 +617,7 @@ def test_each_record_and_method_has_its_row() -> None:
     functions = {name for name in memory.__all__ if name != "Memory"}
     # `initialise` is the command `init`; `leave` and `adopt_found` write the user's own list
     assert functions == {
+        "code_repository",
         *("adopt_found", "find_unadopted", "find_workspace", "initialise", "leave"),
         *("markdown_trends", "staged_problems"),
     }

@@ -1,4 +1,4 @@
-"""Who the author of most of a memory is: asked by `init`, and kept in the user's settings."""
+"""The author of most of a memory: asked for by `init`, and kept in the user's settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mdmem.folder import config, files
 
 
 def main_author(folder: Path, environment: Mapping[str, str]) -> tuple[str, str] | None:
-    """As of `adoption.main_author`."""
+    """Name and address, as `adoption.main_author` has them."""
     return adoption.main_author(repo.discover(folder), environment)
 
 
