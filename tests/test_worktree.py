@@ -28,6 +28,16 @@ class TestCommits:
         assert opened.commit_named(name) == head(at)
         assert opened.commit_named(head(at)) == opened.commit_named(head(at)[:8]) == head(at)
 
+    def test_a_tag_is_not_taken_for_the_beginning_of_an_id(self, at: Desk, opened: Repository):
+        first = head(at)
+        second = at.commit("second")
+        for digits in (7, 8, 12):
+            at.git("tag", second[:digits], first)
+            assert opened.commit_named(second[:digits]) == second
+            assert opened.commit_named(f"{second[:digits]}~1") == first
+        at.git("tag", "deadbeef", first)
+        assert opened.commit_named("deadbeef") == first
+
     @pytest.mark.parametrize(
         "name",
         [

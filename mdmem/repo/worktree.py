@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
@@ -536,10 +537,20 @@ class Repository:
         return run(self.folder, ["merge-base", "--is-ancestor", commit, "HEAD"]).status == 0
 
     def commit_named(self, reference: str) -> CommitId | None:
-        """The commit that git knows by this name; None where there is none."""
+        """The commit that git knows by this name; None where there is none.
+
+        What may be the beginning of an id is one, if a commit has it: for git a tag of that name,
+        which anybody who may push can make, goes first.
+        """
         # No name has control characters, and no process takes NUL or half a surrogate pair.
         if not reference.isprintable():
             return None
+        if digits := _BEGINNING_OF_ID.match(reference):
+            listed = run(self.folder, ["rev-parse", f"--disambiguate={digits[0]}"])
+            objects = map(CommitId, listed.output.decode().split())
+            commits = [each for each in islice(objects, _MOST_ALIKE) if self.has(each)]
+            if len(commits) == 1:
+                reference = commits[0] + reference[digits.end() :]
         result = run(
             self.folder,
             ["rev-parse", "-q", "--verify", "--end-of-options", f"{reference}^{{commit}}"],
@@ -547,6 +558,9 @@ class Repository:
         return CommitId(result.output.decode().strip()) if result.status == 0 else None
 
 
+_BEGINNING_OF_ID = late.pattern(r"[0-9a-f]{4,40}(?=[~^]|\Z)")
+_MOST_ALIKE = 20
+"""The objects of one beginning that are looked at; eight digits are one object's in practice."""
 _LAST_DATE = 253_402_128_000
 """Two days before the year 10000, the first without a `date`, so that all zones have this one."""
 _MOST_DIGITS = 12
