@@ -438,6 +438,20 @@ class TestKeys:
         assert (told["plays the harp in a trio on Sundays"][1], len(told)) == (False, 2)
         assert "- plays the harp in a trio on Fridays" in curated(at)
 
+    def test_what_another_author_moved_ends_no_line(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
+        """A log that gets another day makes no old word a new one."""
+        in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")
+        digested(at, Said("I work at Stripe", key="employer", day=date(2026, 1, 10)))
+        remember(at, "Linear", key="employer", source=AUTO)
+        in_the_morning(monkeypatch)
+        at.git("mv", "memory/2026-01-10.md", "memory/2026-03-04.md")
+        by_priya = ("-c", "user.name=Priya", "-c", "user.email=priya@example.org")
+        at.git(*by_priya, "commit", "-qm", "tidy")
+        assert all(not applied for _, applied in fates(dream(at)).values())
+        assert "- employer: Linear" in curated(at)
+
     def test_what_another_author_says_of_themselves_is_not_the_users(
         self, at: Desk, monkeypatch: pytest.MonkeyPatch
     ):

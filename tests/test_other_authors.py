@@ -11,7 +11,7 @@ from mdmem.errors import WorkspaceProblem
 from mdmem.memory import Memory
 from mdmem.model.prompts import BuildContext
 from mdmem.model.searches import ListFacts, Search
-from mdmem.model.writes import Remember
+from mdmem.model.writes import Remember, WriteOptions
 
 
 @pytest.fixture
@@ -76,6 +76,21 @@ def test_a_block_names_another_author(team: Desk) -> None:
     text = Memory.open(team.root, os.environ).context(BuildContext()).text
     assert "- :6 (Priya) the beta is called Heron" in text
     assert "- :5 the beta ships on Friday" in text
+
+
+def test_a_block_names_who_wrote_in_a_task(team: Desk) -> None:
+    memory = Memory.open(team.root, os.environ)
+    memory.tasks.start("Move", "from Redis", WriteOptions())
+    assert "(Priya)" not in tasks_in(memory)
+    by_priya = ("-c", "user.name=Priya", "-c", "user.email=priya@example.org")
+    team.write("memory/tasks.md", team.read("memory/tasks.md") + "- 2026-03-05 10:00 run it all\n")
+    team.git(*by_priya, "commit", "-qam", "hers")
+    assert "(Priya) Move: from Redis; last: run it all" in tasks_in(memory)
+
+
+def tasks_in(memory: Memory) -> str:
+    text = memory.context(BuildContext()).text
+    return text.partition("## Tasks")[2]
 
 
 def own_settings(at: Desk, text: str) -> None:

@@ -84,6 +84,23 @@ class TestConfirmations:
             (occurrence,) = trail.occurrences_of(parse_text("tea is green").id)
         assert occurrence.origin.source is Source.INFERRED
 
+    def test_who_vouches_for_the_words_is_their_author(self, at: Desk) -> None:
+        """Another person's commit makes nobody else's line stronger."""
+        remember(at, "tea is green", Source.INFERRED)
+        named = at.world.environment | {
+            f"GIT_{role}_{part}": value
+            for role in ("AUTHOR", "COMMITTER")
+            for part, value in (("NAME", "Priya"), ("EMAIL", "priya@example.org"))
+        }
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in named.items():
+                patch.setitem(at.world.environment, name, value)
+            confirm(at, "tea is green", Source.USER_STATED)
+        memory = Memory(at.workspace)
+        authors = {hit.text: hit.author for hit in memory.facts(ListFacts()).facts}
+        memory.close()
+        assert authors == {"name: Ada": None, "tea is green": "Priya"}
+
     @pytest.mark.parametrize("reference", ["HEAD", "tea is green"])
     def test_a_confirmation_can_be_reverted_once(self, at: Desk, reference: str) -> None:
         remember(at, "tea is green", Source.AUTO)

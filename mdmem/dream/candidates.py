@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 
 from mdmem.editors.daily import is_minute_title
@@ -207,7 +207,9 @@ def read_log_entries(workspace: Workspace, trail: Trail, last: date) -> LogEntri
         candidate = _candidate(occurrence, day, note, zones.of(occurrence))
         if candidate is None:
             continue
-        author = trust.other_author(occurrence.origin.author, addresses)
+        author = trust.other_author(occurrence.origin.author, addresses) or notes.mover_of(
+            occurrence, addresses
+        )
         if author is None:
             origin = _origin(candidate, occurrence, note, workspace.is_agent)
             candidates.append(replace(candidate, origin=origin))
@@ -269,6 +271,13 @@ class _Notes:
             stating = self._trail.commit_with_id(commit)
             self._notes[commit] = parse_message(stating.message) if stating else None
         return self._notes[commit]
+
+    def mover_of(self, occurrence: Occurrence, addresses: Collection[str]) -> str | None:
+        """Another author whose commit put an entry where it is; merges move nothing."""
+        commit = self._trail.commit_numbered(occurrence.begun)
+        if commit is None or commit.commit == occurrence.origin.commit or len(commit.parents) > 1:
+            return None
+        return trust.other_author(f"{commit.author} <{commit.email}>", addresses)
 
 
 def _candidate(

@@ -387,7 +387,8 @@ class StepBuilder:
                 and each.begun >= (before.ended or 0)
                 and entry_location(each.entry) == entry_location(before.entry)
             ):
-                self._restate(row, each, restated(each.origin, before.origin), changes)
+                origin = replace(restated(each.origin, before.origin), author=before.origin.author)
+                self._restate(row, each, origin, changes)
 
     def _confirm(
         self, claims: CommitClaims, fact: FactId, changes: Mapping[FilePath, FileChange]
@@ -398,14 +399,12 @@ class StepBuilder:
         row, _ = meant
         if row < 0:
             begun = self.begun[-row - 1]
-            self.begun[-row - 1] = replace(
-                begun, origin=_strengthened(begun.origin, claims.note, fact)
-            )
+            self.begun[-row - 1] = replace(begun, origin=_strengthened(begun.origin, claims, fact))
             return
         occurrence = next(
             each for number, each in self.marks.live_occurrences(fact) if number == row
         )
-        self._restate(row, occurrence, _strengthened(occurrence.origin, claims.note, fact), changes)
+        self._restate(row, occurrence, _strengthened(occurrence.origin, claims, fact), changes)
 
     def _restate(
         self,
@@ -459,8 +458,12 @@ class StepBuilder:
                     yield StatedSupersession(claims, old.entry.fact, entry.fact)
 
 
-def _strengthened(origin: Origin, note: ParsedNote, fact: FactId) -> Origin:
-    """An origin with a note's stronger statement of the same words; the user's ends a claim."""
+def _strengthened(origin: Origin, claims: CommitClaims, fact: FactId) -> Origin:
+    """An origin with a commit's stronger statement of the same words; the user's ends a claim.
+
+    Its author is who vouches for them: another person's word is not that of who wrote the line.
+    """
+    note = claims.note
     source = note.provenance.source
     is_own_word = (
         source is origin.source is Source.USER_STATED
@@ -473,6 +476,7 @@ def _strengthened(origin: Origin, note: ParsedNote, fact: FactId) -> Origin:
         origin,
         source=source,
         confidence=note.provenance.confidence,
+        author=f"{claims.commit.author} <{claims.commit.email}>",
         claimed_by=note.claimed_by,
         cites=note.cites_of(fact),
         attribute=note.attribute_of(fact),

@@ -246,7 +246,7 @@ def _promptless_offers(
         ContextPart.PINNED: parts.joined(
             [parts.pinned_offer(hits, most) for hits in curated.values()]
         ),
-        ContextPart.TASKS: _tasks(workspace),
+        ContextPart.TASKS: _tasks(workspace, lambda: entries(None, file=TASKS_PATH)),
         ContextPart.DAYS: parts.days_offer(recent, today, most),
     }
 
@@ -264,10 +264,12 @@ def _profile_files(workspace: Workspace) -> Sequence[FilePath]:
     ]
 
 
-def _tasks(workspace: Workspace) -> Offer:
+def _tasks(workspace: Workspace, entries: Callable[[], Iterable[Hit]]) -> Offer:
     try:
         data = files.read(files.path_on_disk(workspace.root, TASKS_PATH))
-        return parts.tasks_offer(parse_bytes(data), TASKS_PATH) if data is not None else Offer()
+        if data is None:
+            return Offer()
+        return parts.tasks_offer(parse_bytes(data), TASKS_PATH, entries())
     except PathProblem:
         return Offer()
 

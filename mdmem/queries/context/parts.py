@@ -505,15 +505,19 @@ def _pinned_rank(hit: Hit) -> int:
     return 1 + (_KINDS_FIRST.index(hit.kind) if hit.kind in _KINDS_FIRST else len(_KINDS_FIRST))
 
 
-def tasks_offer(document: Document, path: FilePath) -> Offer:
+def tasks_offer(document: Document, path: FilePath, hits: Iterable[Hit]) -> Offer:
+    """Each task in a line; `hits` are the entries of its file."""
     sections = [section for section in document.sections if section.level == _LEVEL]
-    return Offer(tuple(_task(document, path, section) for section in sections), rest=_file_rest)
+    authors = {hit.text: hit.author for hit in hits if hit.author}
+    tasks = (_task(document, path, section, authors) for section in sections)
+    return Offer(tuple(tasks), rest=_file_rest)
 
 
-def _task(document: Document, path: FilePath, section: Section) -> Candidate:
-    notes = [
-        _STAMP.sub("", item_text(item.raw), count=1) for item in section_items(document, section)
-    ]
+def _task(
+    document: Document, path: FilePath, section: Section, authors: Mapping[str, str]
+) -> Candidate:
+    items = section_items(document, section)
+    notes = [_STAMP.sub("", item_text(item.raw), count=1) for item in items]
     goal = next((note.removeprefix(_GOAL).strip() for note in notes if note.startswith(_GOAL)), "")
     last = notes[-1] if notes and not notes[-1].startswith(_GOAL) else ""
     name = plain_title(section.title)
@@ -530,6 +534,7 @@ def _task(document: Document, path: FilePath, section: Section) -> Candidate:
         fact=None,
         position=(0, line),
         cut=cut,
+        author=next((authors[item.fact.text] for item in items if item.fact.text in authors), None),
     )
 
 
