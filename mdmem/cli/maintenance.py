@@ -166,9 +166,8 @@ def init(
     """
     others = any((no_hooks, agents, no_agents, shared, outside, here, dry_run))
     if (leave and (found or others)) or (found and (folder or others)) or (yes and not found):
-        raise UsageProblem(
-            "--leave and --found go with no other option, and --yes only with --found"
-        )
+        message = "--leave and --found go with no other option, and --yes only with --found"
+        raise UsageProblem(message)
     if found:
         return find(call, yes)
     if leave:
@@ -184,10 +183,9 @@ def init(
         here=here,
         dry_run=dry_run,
     )
-    if not dry_run and not as_json and sys.stdin.isatty():
-        request = _placed(request)
-    result = memory.initialise(request, os.environ)
-    if result.newly_adopted and not as_json and sys.stdin.isatty() and sys.stderr.isatty():
+    asks = not as_json and sys.stdin.isatty()
+    result = memory.initialise(_placed(request) if asks and not dry_run else request, os.environ)
+    if result.newly_adopted and asks and sys.stderr.isatty():
         result = replace(result, notes=(*result.notes, *_ask_who_wrote(result.workspace)))
     return Answer(
         maintenance.initialised_json(result) | {"notes": [in_flags(note) for note in result.notes]},

@@ -60,7 +60,8 @@ _NAME_BEHIND = late.pattern(
 )
 _NAME_BEFORE = late.pattern(r"(?:^|(?<=\s))(?:[A-Z][\w&.'-]*\s){1,8}$")
 _UNTIL = late.pattern(
-    rf"(?i)(?<![\s,(])[\s,(]+(?:{alternatives('UNTIL_WORDS')})\s+(?:the\s+)?(?P<day>\d{{4}}-\d\d-\d\d|"
+    rf"(?i)(?<![\s,(])[\s,(]+(?:{alternatives('UNTIL_WORDS')})\s+(?:the\s+)?"
+    r"(?P<day>\d{4}-\d\d-\d\d|"
     rf"(?P<weekday>{'|'.join(en.WEEKDAYS.split())})|"
     rf"(?P<number>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{'|'.join(en.MONTHS.split())})|"
     rf"(?P<month_first>{'|'.join(en.MONTHS.split())})\s+(?P<number_last>\d{{1,2}})"

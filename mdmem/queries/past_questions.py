@@ -164,7 +164,8 @@ _BEFORE_VERSION = late.pattern(
     r"(?i)\b(?:before|prior to|between .+ and|predecessors? of|replaced by|followed by|superseded"
     r" by|preceded|vor|bevor|antes de|avant|prima di|до)\s+(.+)"
     r"|(?<!\S)(\S+)['’]s? predecessor"
-    r"|(?:what|which|who)\b.{0,40}\bdid\s+(.{1,60}?)\s+(?:replace|follow|supersede)|(?m:^)(.+?)(?:之前|の前)"
+    r"|(?:what|which|who)\b.{0,40}\bdid\s+(.{1,60}?)\s+(?:replace|follow|supersede)"
+    r"|(?m:^)(.+?)(?:之前|の前)"
 )
 _AFTER_VERSION = late.pattern(
     r"(?i)\b(?:after|replaced|followed|superseded|instead of|in place of|took over from|successors?"
