@@ -108,6 +108,13 @@ def test_names_of_daily_logs(daily: str, path: str, glob: str) -> None:
         "%Y-%m-%d-%H.md",
         "../%Y-%m-%d.md",
         "/%Y-%m-%d.md",
+        "src/%Y/%m/%d/AGENTS.md",
+        "%Y/%m/%d/claude.local.md",
+        "CLAUDE.md/%Y-%m-%d.md",
+        ".claude/rules/%Y-%m-%d.md",
+        "notes/.hidden/%Y-%m-%d.md",
+        ".%Y-%m-%d.md",
+        "%Y/%m/%d/MEMORY.md",
         "",
     ],
 )

@@ -270,7 +270,7 @@ class TestDaily:
         assert paths(at, "gardener") == {"user_role.md"}
         assert at.workspace.kind_of("2026-03-05.md") is FileKind.DAILY
 
-    @pytest.mark.parametrize("value", ["log.md", "%Y-%m.md", "../%Y-%m-%d.md"])
+    @pytest.mark.parametrize("value", ["log.md", "../%Y-%m-%d.md", "%Y/%m/%d/AGENTS.md"])
     def test_what_it_may_not_be(self, at: Desk, value: str):
         configure(at, f'daily = "{value}"')
         with pytest.raises(MdmemError, match="daily must be"):

@@ -245,7 +245,8 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
             raise wrong("a time as 02:00")
         if name == "daily" and not layout.is_named_by_day(value):
             raise wrong(
-                "a Markdown file of the workspace with %Y, %m and %d in its name, once each"
+                "a Markdown file of the workspace with %Y, %m and %d in its name, once each,"
+                " neither hidden nor one that agents' hosts read"
             )
         return _language_name(value, file_name) if name == "language" else value
     if name in _LONG_TEXTS:

@@ -142,12 +142,15 @@ def _pattern_of_days(daily: str) -> re.Pattern[str]:
 
 
 def is_named_by_day(daily: str) -> bool:
-    """True if a setting names a Markdown file of the workspace for each day."""
+    """True if a setting names a Markdown file for each day that agents' tools may make."""
     names = sorted(part for part in _DATE_PART.split(daily) if part in _DIGITS)
     if names != sorted(_DIGITS) or "%" in _DATE_PART.sub("", daily):
         return False
+    path = log_path(date.min, daily)
     try:
-        return parse_path(log_path(date.min, daily)) == log_path(date.min, daily)
+        require_no_host_file(path)
+        require_no_mark(path)
+        return parse_path(path) == path
     except PathProblem:
         return False
 
