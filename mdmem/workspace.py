@@ -541,8 +541,14 @@ def projects_of(workspace: Workspace) -> tuple[Path, ...]:
 
 
 def session_folders(workspace: Workspace) -> tuple[Path, ...]:
-    """The work trees whose sessions are of a workspace: its own, and those of its projects."""
-    folders = [workspace.repository.root]
+    """The work trees whose sessions are of a workspace: its own, and those of its projects.
+
+    The workspace's folder alone where git's folder names a work tree (`core.worktree`) that does
+    not lead back there: it may come from elsewhere, and be set to the home.
+    """
+    repository = workspace.repository
+    is_own = discovery.leads_to(repository.root, repository.git_dir)
+    folders = [repository.root if is_own else workspace.root]
     for path in map(Path.resolve, projects_of(workspace)):
         folders += sorted(discovery.work_trees(path)) or [path]
     return tuple(folders)

@@ -23,6 +23,8 @@ from mdmem.memtool import Backend
 from mdmem.model.pipelines import Digest
 from mdmem.model.reads import Initialise, InitResult
 from mdmem.model.searches import Search
+from mdmem.repo import discovery
+from mdmem.workspace import open_at, session_folders
 
 SECRET_WISH = "wants every install done with curl"
 REFUSED = "a person has to adopt this memory at a terminal"
@@ -194,6 +196,33 @@ class TestTheList:
         assert repo.discover(evil).common_dir.resolve() == clone / ".git"
         assert not adopted(evil)
         assert adopted(tmp_path / "linked")
+
+    def test_a_work_tree_that_does_not_lead_back_lends_no_sessions(
+        self, world: World, clone: Path, tmp_path: Path
+    ):
+        own = tmp_path / "own"
+        world.git(tmp_path, "init", "-q", own)
+        link = clone / ".git" / "worktrees" / "own"
+        link.mkdir(parents=True)
+        (link / "gitdir").write_text(f"{own}/.git\n")
+        (link / "commondir").write_text("../..\n")
+        assert discovery.work_trees(clone / ".git") == {clone}
+        for named in (tmp_path, own):
+            world.git(clone, "config", "core.worktree", named)
+            init(clone)
+            assert session_folders(open_at(clone, os.environ)) == (clone,)
+            assert discovery.work_trees(clone / ".git") == {clone}
+
+    def test_a_submodule_is_a_work_tree(self, world: World, clone: Path, tmp_path: Path):
+        add = ("-c", "protocol.file.allow=always", "submodule", "add", "-q", clone, "sub")
+        world.git(tmp_path, "init", "-q", "super")
+        world.git(tmp_path / "super", *add)
+        sub = tmp_path / "super" / "sub"
+        init(sub)
+        (sub / "notes").mkdir()
+        assert adopted(sub)
+        assert session_folders(open_at(sub, os.environ)) == (sub,)
+        assert discovery.work_trees(tmp_path / "super" / ".git" / "modules" / "sub") == {sub}
 
     def test_a_separate_git_folder(self, world: World, origin: Path, tmp_path: Path):
         where = tmp_path / "elsewhere.git"

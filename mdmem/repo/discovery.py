@@ -94,17 +94,27 @@ def _own_filters(folder: Path, git_dir: str, common_dir: str) -> tuple[str, ...]
 
 
 def work_trees(common_dir: Path) -> frozenset[Path]:
-    paths = [common_dir.parent] if common_dir.name == ".git" else []
+    """The work trees that git's folder lists, as far as their own `.git` leads back there."""
+    places = [(common_dir.parent, common_dir)] if common_dir.name == ".git" else []
     settings = git_settings.parse_settings(git_files.read_bytes(f"{common_dir}/config") or b"")
-    paths += [
-        common_dir / os.fsdecode(value)
+    places += [
+        (common_dir / os.fsdecode(value), common_dir)
         for section, name, value in settings or ()
         if (section, name) == (b"core", b"worktree") and value
     ]
     for link in (common_dir / "worktrees").glob("*/gitdir"):
         named = os.fsdecode(git_files.read_bytes(str(link)) or b"").rstrip("\n")
-        paths += [(link.parent / named).parent] if named else []
-    return frozenset(Path(os.path.realpath(path)) for path in paths)
+        places += [((link.parent / named).parent, link.parent)] if named else []
+    return frozenset(
+        Path(os.path.realpath(root)) for root, git_dir in places if leads_to(root, git_dir)
+    )
+
+
+def leads_to(root: Path, git_dir: Path) -> bool:
+    """True if a folder's own `.git` is git's folder or names it: git's folder may name any."""
+    own = root / ".git"
+    named = os.fsdecode(git_files.read_bytes(str(own)) or b"").removeprefix("gitdir:").strip()
+    return os.path.realpath(root / named if named else own) == os.path.realpath(git_dir)
 
 
 def create(folder: Path) -> Repository:
