@@ -4,6 +4,7 @@ its command alike.
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -354,6 +355,19 @@ def test_the_nearest_of_several_is_named() -> None:
     assert [(each.line, each.message.partition(" is similar to ")[2]) for each in advice] == [
         (5, f"MEMORY.md:4: {lines[1]!r}"),
         (6, f"MEMORY.md:4: {lines[1]!r}"),
+    ]
+
+
+def test_no_advice_removes_a_line_of_a_note() -> None:
+    text = "# N\n\n- tea\n- tea\n- milk (until 2026-03-04)\n"
+    note = replace(curated(text, TOPIC), keeps_lines=True)
+    pair = curated("- likes tea\n- hates tea\n", TOPIC)
+    found = reviewed(curated("# M\n\n- tea\n"), note, conflicts=(contradiction(pair, None),))
+    assert [(each.command[1], each.forgets, each.safe) for each in found] == [
+        ("show", (), False),
+        ("show", (), False),
+        ("show", (), False),
+        ("conflicts", (), False),
     ]
 
 

@@ -60,6 +60,18 @@ def test_extra_paths_are_looked_at_and_not_tidied(at: Desk) -> None:
     assert (found.path, found.safe, found.change) == ("shared/topic.md", False, None)
 
 
+def test_a_line_of_a_note_stays(at: Desk) -> None:
+    at.write("mdmem.toml", 'paths = ["*.md"]\n')
+    at.write("recipes.md", "# R\n\n- x\n- x\n")
+    (found,) = advice(at)
+    assert (found.path, found.command[1], found.safe, found.change) == (
+        "recipes.md",
+        "show",
+        False,
+        None,
+    )
+
+
 @pytest.mark.parametrize(
     ("day", "kinds"), [("2026-03-05", []), ("2026-03-06", [AdviceKind.EXPIRED])]
 )

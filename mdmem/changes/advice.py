@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 
 from mdmem.editors import section as section_editor
@@ -167,7 +167,7 @@ class CuratedFile:
     """A curated file on disk; `changed` has the day when each section's own text changed.
 
     Sections are named by path and number among those of that path, from 1; uncommitted ones are
-    missing. `size` is in bytes.
+    missing. `size` is in bytes. `keeps_lines`: no advice removes a line of it (a person's note).
     """
 
     path: FilePath
@@ -175,6 +175,7 @@ class CuratedFile:
     size: int
     changed: Mapping[tuple[SectionPath, int], date]
     read_only: bool = False
+    keeps_lines: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +215,7 @@ def find_advice(
     unique = [fact for fact in _without(located, ended) if not may_repeat(fact.item.fact.text)]
     duplicates = list(_duplicates(unique))
     single = _without(unique, duplicates)
+    kept = frozenset(file.path for file in curated if file.keeps_lines)
     of_files = [
         each
         for file in curated
@@ -223,7 +225,7 @@ def find_advice(
         *ended,
         *duplicates,
         *_near_duplicates(single),
-        *map(_contradiction, conflicts),
+        *(_contradiction(each, kept) for each in conflicts),
         *of_files,
     ]
     order = list(AdviceKind)
@@ -240,7 +242,7 @@ def _with_removals(advice: Iterable[Advice], located: Iterable[_LocatedFact]) ->
     remaining = _MAX_REMOVALS
     for each in advice:
         fact = facts[each.path, each.line] if each.kind in _REMOVALS else None
-        if fact is None or fact.file.read_only or not remaining:
+        if fact is None or fact.file.read_only or fact.file.keeps_lines or not remaining:
             yield replace(each, safe=False) if each.safe else each
             continue
         remaining -= 1
@@ -390,9 +392,12 @@ def _is_settled_by_keys(left: _LocatedFact, right: _LocatedFact) -> bool:
     return bool(both_hold) and left.section_key == right.section_key
 
 
-def _contradiction(conflict: ConflictView) -> Advice:
+def _contradiction(conflict: ConflictView, kept: Collection[str]) -> Advice:
+    """Advice on two facts; no command forgets one in a file of which lines are kept."""
     first, second = conflict.first, conflict.second
-    facts = tuple(hit.fact for hit in (first, second) if hit.fact is not None)
+    hits = [hit for hit in (first, second) if hit.fact is not None]
+    facts = tuple(hit.fact for hit in hits if hit.fact is not None)
+    own = [hit for hit in hits if not conflict.is_of_parts and hit.path not in kept]
     why = f" ({conflict.key})" if conflict.key else ""
     return Advice(
         kind=AdviceKind.CONTRADICTION,
@@ -405,7 +410,7 @@ def _contradiction(conflict: ConflictView) -> Advice:
             f" {'edit' if conflict.is_of_parts else 'forget'} one, or confirm that both are true"
         ),
         command=("mdmem", "conflicts", "--resolve", *facts),
-        forgets=() if conflict.is_of_parts else tuple(("mdmem", "forget", fact) for fact in facts),
+        forgets=tuple(("mdmem", "forget", hit.fact) for hit in own if hit.fact is not None),
     )
 
 

@@ -82,7 +82,12 @@ def _curated_files(workspace: Workspace, trail: Trail) -> Iterator[CuratedFile]:
         read_only = layout.within(path, workspace.settings.extra_paths)
         changed = _last_changes(workspace, trail, path)
         yield CuratedFile(
-            path=path, document=document, size=len(data), changed=changed, read_only=read_only
+            path=path,
+            document=document,
+            size=len(data),
+            changed=changed,
+            read_only=read_only,
+            keeps_lines=workspace.is_note(path),
         )
 
 
