@@ -193,6 +193,17 @@ def test_odd_files(at: Repository) -> None:
     assert counts(at) == at.counted()
 
 
+def test_a_version_larger_than_any_that_is_read_is_left_out(at: Repository) -> None:
+    at.write("MEMORY.md", b"- a\n" * 3)
+    at.commit()
+    at.write("MEMORY.md", b"- a\n" * 1_250_001)
+    at.commit()
+    at.write("MEMORY.md", b"- a\n" * 3)
+    at.commit()
+    data = at.trends()
+    assert (data["commits"], data["lines"], data["added"], data["removed"]) == (3, 3, 3, 0)
+
+
 def test_no_commit_no_file(at: Repository) -> None:
     assert at.trends() == {
         **dict.fromkeys(("commits", "lines", "files", "added", "removed"), 0),

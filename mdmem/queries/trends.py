@@ -16,7 +16,7 @@ from mdmem.folder import config
 from mdmem.folder.config import Settings
 from mdmem.history import figures
 from mdmem.history.figures import LOG_FORMAT, LineCounter
-from mdmem.model import FactId, FileKind, FilePath, Source
+from mdmem.model import MAX_FILE_BYTES, FactId, FileKind, FilePath, Source
 from mdmem.model.history import ChangeKind, FactChange
 from mdmem.model.reads import ShowFigures
 from mdmem.model.rules import fold_actor
@@ -334,7 +334,13 @@ def _joined(stays: Iterable[_Stay]) -> Iterator[tuple[int, int | None]]:
 
 _MARKDOWN = "*.md"
 """The pathspec of `git ls-files`: below the folder, case counts."""
+_TOO_LARGE = (
+    *("rev-list", "--objects", "--first-parent", f"--filter=blob:limit={MAX_FILE_BYTES + 1}"),
+    *("--filter-print-omitted", "HEAD", "--", _MARKDOWN),
+)
+"""Lists versions that are larger than mdmem reads, as `~ID`; without `--text` git compares none."""
 _LOG = (
+    *("-c", f"core.bigFileThreshold={MAX_FILE_BYTES}"),
     *("-c", "log.showRoot=true", "log", LOG_FORMAT, "--reverse", "--first-parent"),
     *("--diff-merges=first-parent", "--no-follow", "--no-notes", "--no-show-signature"),
     # No program of the user's or the repository's runs, and none of their settings counts.
@@ -353,6 +359,9 @@ def markdown_trends(
     settings = Settings()
     counter = LineCounter(config.now(settings, environment), config.zone(settings.timezone))
     if repository.head() is not None:
-        with runner.output_lines(folder, _LOG) as lines:
+        with runner.output_lines(folder, _TOO_LARGE) as lines:
+            large = sum(line.startswith(b"~") for line in lines)
+        words = [word for word in _LOG if word != "--text"] if large else _LOG
+        with runner.output_lines(folder, words) as lines:
             counter.read(lines)
     return counter.trends(request.weeks)
