@@ -946,30 +946,26 @@ def test_a_failure_names_what_a_program_needs(shell: Shell):
         ),
         (
             ("remember",),
-            "missing argument 'TEXT', or --from ENTRY\nhint: Example: mdmem remember"
-            ' "porridge and coffee" --key breakfast (see mdmem remember --help)',
+            "missing argument 'TEXT', or --from ENTRY\nhint: See mdmem remember --help",
         ),
-        *(
-            (
-                words,
-                "missing argument 'SECTION', or --preamble\nhint: Example: mdmem"
-                f" {example} (see mdmem {words[0]} --help)",
-            )
-            for words, example in (
-                (("blame",), "blame Preferences"),
-                (("edit-section",), 'edit-section Projects --append "- order the timber"'),
-            )
+        (
+            ("blame",),
+            "missing argument 'SECTION', or --preamble\nhint: Example: mdmem blame Preferences"
+            " (see mdmem blame --help)",
+        ),
+        (
+            ("edit-section",),
+            "missing argument 'SECTION', or --preamble\nhint: See mdmem edit-section --help",
         ),
         (
             ("edit-section", "Work"),
             "missing option --body, --append, --prepend, --replace, --rename, --delete or --editor"
-            '\nhint: Example: mdmem edit-section Projects --append "- order the timber"'
-            " (see mdmem edit-section --help)",
+            "\nhint: See mdmem edit-section --help",
         ),
         (
             ("reject",),
             "missing argument 'ITEM', or --all, --section, --file, --from or --older\nhint:"
-            ' Example: mdmem reject 1b --reason "only a trial" (see mdmem reject --help)',
+            " See mdmem reject --help",
         ),
         (("show", "zzz.md"), "no file 'zzz.md'\nhint: To list files: mdmem outline"),
         (("search", "x", "-n", "0"), "-n must be between 1 and 1000, not 0"),

@@ -177,8 +177,13 @@ GROUPS = {
 
 
 def missing(what: str, name: str) -> UsageProblem:
-    """The failure of a call of a command without what it needs."""
-    hint = f"Example: {COMMANDS[name].example} (see mdmem {name} --help)"
+    """The failure of a call of a command without what it needs.
+
+    An example is for reading alone: pasted, that of another verb would write or decide.
+    """
+    entry, manual = COMMANDS[name], f"mdmem {name} --help"
+    is_reading = entry.heading in ("Read", "Look back")
+    hint = f"Example: {entry.example} (see {manual})" if is_reading else f"See {manual}"
     return UsageProblem(f"missing {what}", hint)
 
 
