@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -22,7 +21,7 @@ from mdmem.errors import MdmemError, StorageProblem, WorkspaceProblem
 from mdmem.folder import config, files, layout, trust
 from mdmem.repo import Repository, discovery
 from mdmem.startup.records import asdict, dataclass
-from mdmem.wording import verb
+from mdmem.wording import shell_word, verb
 
 LIST_NAME = "workspaces.json"
 _OLD_LIST_NAME = "adopted.json"
@@ -220,7 +219,7 @@ def _user_addresses(repository: Repository, environment: Mapping[str, str]) -> f
 
 
 def init_command(folder: Path) -> str:
-    return f"{verb('init')} {shlex.quote(str(folder))}"
+    return f"{verb('init')} {shell_word(folder)}"
 
 
 def is_first_today(environment: Mapping[str, str]) -> bool:
@@ -331,7 +330,7 @@ def _parse(path: Path, data: bytes | None) -> tuple[Adoption, ...]:
             raise ValueError("it is too large")
         return tuple(_entry(values) for values in json.loads(data)["workspaces"])
     except (ValueError, KeyError, TypeError, RecursionError) as problem:
-        hint = f"Remove it and adopt again: rm {shlex.quote(str(path))}"
+        hint = f"Remove it and adopt again: rm {shell_word(path)}"
         message = f"{path} is not a list of adopted workspaces"
         raise WorkspaceProblem("bad-settings", message, hint) from problem
 

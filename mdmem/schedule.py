@@ -16,7 +16,7 @@ from mdmem.folder import files
 from mdmem.model.pipelines import CRON, SYSTEMD, Schedule, ScheduleResult, UnitFile
 from mdmem.repo.runner import TimeUpError, converse
 from mdmem.startup.records import replace
-from mdmem.wording import verb
+from mdmem.wording import shell_word, verb
 from mdmem.workspace import Workspace
 
 # The texts of units and of a line for cron. Pure.
@@ -240,9 +240,7 @@ def _install_units(workspace: Workspace, result: ScheduleResult) -> ScheduleResu
         result,
         changed=bool(due) or (not failure and not was_active),
         active=not failure,
-        next=(
-            (f"systemctl --user enable --now {shlex.quote(str(result.timer))}",) if failure else ()
-        ),
+        next=((f"systemctl --user enable --now {shell_word(result.timer)}",) if failure else ()),
         notes=(*([f"systemctl failed: {failure}"] if failure else []), *result.notes),
     )
 
@@ -268,7 +266,7 @@ def _uninstall_units(workspace: Workspace, result: ScheduleResult) -> ScheduleRe
         files=tuple(removed),
         changed=was_active or bool(removed),
         active=False,
-        next=(f"systemctl --user stop {shlex.quote(name)}",) if failure and was_active else (),
+        next=(f"systemctl --user stop {shell_word(name)}",) if failure and was_active else (),
         notes=(f"systemctl failed: {failure}",) if failure and was_active else (),
     )
 

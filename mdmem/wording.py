@@ -8,6 +8,7 @@ in `str()` of a failure. Noncharacters, reserved for use within a program, enclo
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 
 from mdmem.startup import late
@@ -40,7 +41,7 @@ def near_names(name: str, names: Iterable[str], most: int, cutoff: float = 0.6) 
 
 
 def verb(name: str, *fields: str) -> str:
-    """A verb, in a message; `fields` are those that are set. Values may follow as text."""
+    """A verb, in a message; `fields` are those that are set. Values follow by `shell_word`."""
     return f"{_START}{','.join((name, *fields))}{_VERB_END}"
 
 
@@ -65,6 +66,24 @@ def plain(text: str) -> str:
 def typed(text: str) -> str:
     """`text` with fields and verbs as typed on the command line, for a door without one."""
     return translate(text, option, command)
+
+
+def shell_word(value: object) -> str:
+    """A name, path or text in a command of a message: one word for a shell, and one line."""
+    text = str(value)
+    if text.isprintable():
+        return shlex.quote(text)
+    # bash, zsh and ksh read it; it is no command in others either
+    return f"$'{''.join(map(_escaped, text))}'"
+
+
+def _escaped(character: str) -> str:
+    if character in _ESCAPED or character.isprintable():
+        return _ESCAPED.get(character, character)
+    return "".join(f"\\x{byte:02x}" for byte in character.encode(errors="surrogateescape"))
+
+
+_ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def command(name: str, fields: Sequence[str] = ()) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -401,12 +400,12 @@ def _named_workspace(named: Path, environment: Mapping[str, str]) -> Path:
     raise WorkspaceProblem(
         "no-workspace",
         f"{named} is in the workspace {around}",
-        f"To use that: mdmem -C {shlex.quote(str(around))} status",
+        f"To use that: mdmem -C {wording.shell_word(around)} status",
     )
 
 
 def _to_create(named: str | Path) -> str:
-    return f"To create a workspace there: {wording.verb('init')} {shlex.quote(str(named))}"
+    return f"To create a workspace there: {wording.verb('init')} {wording.shell_word(named)}"
 
 
 def existing_folder(named: str | Path) -> Path:

@@ -1,7 +1,9 @@
 """Messages of the core name fields and verbs, never flags: each door says them in its own words."""
 
 import ast
+import os
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from mdmem.cli.commands import COMMANDS
 from mdmem.cli.messages import command_line, flag, in_flags
 from mdmem.cli.parameter_table import TABLE
 from mdmem.errors import UsageProblem, report
-from mdmem.wording import field, plain, typed, verb
+from mdmem.wording import field, plain, shell_word, typed, verb
 
 _DOORS = ("cli", "mcp", "page", "show")
 _SCRIPTS = ("folder/hook_files.py", "folder/installed.py", "schedule.py")
@@ -122,6 +124,78 @@ def test_a_field_has_one_flag_in_all_commands():
     assert {name: names for name, names in flags.items() if len(names) > 1} == {}
 
 
+_COMMANDS = {name.split()[0] for name in COMMANDS}
+_COMMAND_BEGINS = re.compile(
+    rf"\b(?:mdmem (?:-C )?(?:{'|'.join(_COMMANDS)})"
+    r"|git (?:-C|add|blame|branch|checkout|clone|config|fetch|log|merge(?!-)|mv|pull|push|remote|reset|"
+    r"restore|rm|show|switch|worktree)|rm|systemctl)\b"
+)
+_COMMAND_ENDS = re.compile(r"[.:;,?)](?:\s|$)|\n")
+_BEGINNING = ("verb", "command", "command_line", "init_command")
+_QUOTING = ("shell_word", "field", "field_name", "flag", "number_of")
+_IN_COMMANDS = {
+    "fact": "an id",
+    "first.fact": "an id",
+    "result.added[-1]": "an id",
+    "commit[:10]": "an id",
+    "self.commit[:8]": "an id",
+    "self.before[:8]": "an id",
+    "blob": "an id",
+    "each.blob": "an id",
+    "CRON": "a constant",
+    "_SEARCH": "a constant",
+    "_CONTEXT": "a constant",
+    "_RUNS": "a constant",
+    "near[0]": "the name of a page or command",
+}
+"""The placeholders in commands of messages that are no name, path or text of somebody's."""
+
+
+def placeholders(node: ast.JoinedStr) -> Iterator[ast.expr]:
+    """The placeholders of an f-string that stand in a command."""
+    is_command = False
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            called = part.value.func if isinstance(part.value, ast.Call) else None
+            name = getattr(called, "attr", getattr(called, "id", ""))
+            if name in _BEGINNING:
+                is_command = True
+            elif is_command and name not in _QUOTING:
+                yield part.value
+        elif isinstance(part, ast.Constant):
+            begun = list(_COMMAND_BEGINS.finditer(part.value))
+            ended = list(_COMMAND_ENDS.finditer(part.value))
+            last_begun = begun[-1].start() if begun else -1 if is_command else None
+            last_ended = ended[-1].start() if ended else -2
+            is_command = last_begun is not None and last_begun > last_ended
+
+
+def is_quoted(path: Path, placeholder: ast.expr) -> bool:
+    """True for a variable whose last value above holds only quoted words, as far as one sees."""
+    above = [
+        node
+        for node in nodes(path)
+        if isinstance(node, ast.Assign)
+        and node.lineno < placeholder.lineno
+        and ast.unparse(placeholder) in ast.unparse(node.targets[0]).strip("()").split(", ")
+    ]
+    last = max(above, key=lambda node: node.lineno, default=None)
+    return last is not None and "shell_word" in ast.unparse(last.value)
+
+
+def test_what_stands_in_a_command_of_a_message_is_quoted():
+    found = [
+        (str(path.relative_to(PACKAGE)), node.lineno, ast.unparse(each))
+        for path in PATHS
+        for node in nodes(path)
+        if isinstance(node, ast.JoinedStr)
+        for each in placeholders(node)
+        if not is_quoted(path, each)
+    ]
+    assert [each for each in found if each[2] not in _IN_COMMANDS] == []
+    assert set(_IN_COMMANDS) - {each for *_, each in found} == set()
+
+
 @pytest.mark.parametrize(
     ("text", "bare", "on_the_command_line"),
     [
@@ -156,6 +230,25 @@ def test_what_a_message_says_plainly_and_on_the_command_line(
     assert plain(text) == bare
     assert in_flags(text) == typed(text) == on_the_command_line
     assert str(UsageProblem(text)) == bare
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "notes.md",
+        "a b",
+        "$(touch RAN)",
+        "a\nb",
+        "it's\t\x1b[2J",
+        "\u202e\ufdd0init\ufdd2",
+        "\udcff",
+    ],
+)
+def test_a_word_in_a_command_is_what_it_was_and_one_line(text: str):
+    word = shell_word(text)
+    assert word.isprintable()
+    command = in_flags(f"printf %s {word}")
+    assert subprocess.run(["bash", "-c", command], capture_output=True).stdout == os.fsencode(text)
 
 
 def test_an_argument_is_named_as_the_help_has_it():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 
 from mdmem import catchup, history
@@ -18,7 +17,7 @@ from mdmem.startup.records import dataclass
 from mdmem.text import check
 from mdmem.text.document import preamble_etag, section_etag
 from mdmem.text.fact_names import names_any
-from mdmem.wording import field, verb
+from mdmem.wording import field, shell_word, verb
 from mdmem.workspace import Say, Workspace
 
 
@@ -72,8 +71,8 @@ def _plan_mark(workspace: Workspace, change: Contradict | Resolve) -> _MarkPlan:
         return lookup.require_one_location(workspace, current, name, named, hint)
 
     locations = [
-        locate(change.first, lambda fact: f"{command} {fact} {shlex.quote(change.second)}"),
-        locate(change.second, lambda fact: f"{command} {shlex.quote(change.first)} {fact}"),
+        locate(change.first, lambda fact: f"{command} {fact} {shell_word(change.second)}"),
+        locate(change.second, lambda fact: f"{command} {shell_word(change.first)} {fact}"),
     ]
     place = locations[0]
     pair = place.item.fact.id, locations[1].item.fact.id

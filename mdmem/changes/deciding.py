@@ -30,7 +30,7 @@ from mdmem.text.document import Document, parse, parse_bytes
 from mdmem.verbs import AcceptEdit, PartTaking
 from mdmem.verbs.accept import edit as take_part
 from mdmem.verbs.accept import overtaken
-from mdmem.wording import verb
+from mdmem.wording import shell_word, verb
 from mdmem.workspace import Say, Workspace, open_at
 
 _PARTS_A_COMMIT = 20
@@ -93,7 +93,7 @@ def require_tip(proposal: str, tip: CommitId | None, expect: str | None) -> None
         raise ProposalProblem(
             "proposals-moved",
             f"proposal {proposal} has changed since it was shown",
-            f"To show it again: {verb('proposals')} {proposal}",
+            f"To show it again: {verb('proposals')} {shell_word(proposal)}",
         )
 
 
@@ -219,7 +219,7 @@ def _named(proposal: Proposal, name: str) -> list[Part]:
         raise ProposalProblem(
             "part-not-found",
             f"{proposal.ref.id} has no part {name[:80]!r}",
-            f"To list them: {verb('proposals')} {proposal.ref.id}",
+            f"To list them: {verb('proposals')} {shell_word(proposal.ref.id)}",
         )
     if len({part.name for part in parts}) > 1:
         names = ", ".join(sorted({part.name for part in parts}))
@@ -249,9 +249,10 @@ def require_single(proposal: Proposal, parts: Sequence[Part]) -> None:
         message = (
             f"{len(waiting)} parts of {proposal.ref.id} have the name {waiting[0].name}: {places}"
         )
+        name = shell_word(proposal.ref.id)
         hint = (
-            f"Decide them together. To accept all parts: {verb('accept')} {proposal.ref.id}; to"
-            f" reject them: {verb('reject')} {proposal.ref.id}"
+            f"Decide them together. To accept all parts: {verb('accept')} {name}; to reject them:"
+            f" {verb('reject')} {name}"
         )
         raise ProposalProblem("ambiguous", message, hint)
 

@@ -36,7 +36,7 @@ from mdmem.text import check
 from mdmem.text.addresses import is_named
 from mdmem.verbs import PartTaking
 from mdmem.wording import field as field_name
-from mdmem.wording import number_of, verb
+from mdmem.wording import number_of, shell_word, verb
 from mdmem.workspace import Say, Workspace
 
 _OVERTAKEN = "outdated"
@@ -222,7 +222,7 @@ def _is_forced(
         f"{choice.name} is outdated: its target has changed since it was"
         f" {'proposed' if is_as_listed else 'listed'}",
         f"Now there: {view.standing or 'nothing'}\nProposed: {view.new or 'to remove it'}\n"
-        f"To accept it anyway: {verb('accept')} {choice.name} {field_name('anyway')}",
+        f"To accept it anyway: {verb('accept')} {shell_word(choice.name)} {field_name('anyway')}",
         part=view.name,
         standing=view.standing,
         proposed=view.new,

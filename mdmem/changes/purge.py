@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sqlite3
 import stat
 import time
@@ -36,7 +35,7 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
 from mdmem.text.fact_names import id_prefix
 from mdmem.text.facts import holds_key, parse_item, parse_text
-from mdmem.wording import number_of, verb
+from mdmem.wording import number_of, shell_word, verb
 from mdmem.workspace import Say, Workspace
 
 _TRIES = 50
@@ -599,5 +598,5 @@ def _key_notices(reference: str, words: str, fact: FactId | None) -> Iterator[st
 def _way_to_the_text(key: str) -> str:
     """The command that purges what a key says: behind a list marker it is a text, and no key."""
     item = f"- {key.strip()}"
-    way = f"{verb('forget', 'purge')} {shlex.quote(item)}"
+    way = f"{verb('forget', 'purge')} {shell_word(item)}"
     return f"To purge the word itself everywhere, write it as a list item: {way}"

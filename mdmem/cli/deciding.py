@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -34,6 +33,7 @@ from mdmem.model.writes import Contradict, Forget, Resolve, UserEdit, WriteOptio
 from mdmem.show import hits, maintenance
 from mdmem.show import proposals as show
 from mdmem.show.proposals import proposed_json, proposed_text
+from mdmem.wording import shell_word
 
 if TYPE_CHECKING:
     import typer
@@ -305,7 +305,9 @@ def _edited_items(
     for number, value in parse_numbers(names):
         choice = ItemChoice(number=number, value=value)
         text = memory.proposals.item_text(choice, stamp)
-        edited[number, value] = _edited(text, choice.name, f"mdmem accept {choice.name}")
+        edited[number, value] = _edited(
+            text, choice.name, f"mdmem accept {shell_word(choice.name)}"
+        )
     return edited
 
 
@@ -315,7 +317,7 @@ def _edited_parts(
     edited = []
     for name in names:
         part, text = memory.proposals.part_text(proposal, name, anyway)
-        words = f"{proposal} {shlex.quote(part)}"
+        words = f"{shell_word(proposal)} {shell_word(part)}"
         edited.append((part, _edited(text, part, f"mdmem accept {words}")))
     return tuple(edited)
 

@@ -21,7 +21,7 @@ from mdmem.model.proposals import (
 from mdmem.show.formatting import unreadable_line
 from mdmem.show.proposals import shown_line, visible
 from mdmem.text.addresses import join_path
-from mdmem.wording import number_of
+from mdmem.wording import number_of, shell_word
 
 _NARROW = 72
 """Below so many columns, who, when and why are a second line."""
@@ -44,7 +44,8 @@ def list_text(listed: ProposalList, now: datetime, columns: int) -> str:
     if numbered.items and listed.views:
         lines.append(_counts(listed.views, columns))
     lines += [
-        f"{view.id} {shown_line(view.actor)}: nothing is open; to close it: mdmem accept {view.id}"
+        f"{view.id} {shown_line(view.actor)}: nothing is open; to close it: mdmem accept"
+        f" {shell_word(view.id)}"
         for view in listed.views
         if not view.waits
     ]

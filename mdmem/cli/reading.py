@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,7 +27,7 @@ from mdmem.show.history import (
     presences_json,
     presences_text,
 )
-from mdmem.wording import field
+from mdmem.wording import field, shell_word
 
 if TYPE_CHECKING:
     import typer
@@ -78,7 +77,7 @@ def show_(
     file = first if first and is_markdown(first) else None
     sections = [word for word in (first if file is None else None, second) if word is not None]
     if len(sections) > 1:
-        quoted = shlex.quote(" ".join(sections))
+        quoted = shell_word(" ".join(sections))
         hint = f"Quote words that belong together: mdmem show {quoted}"
         raise UsageProblem("show takes one section, fact, key or day, and one file (*.md)", hint)
     if sections and preamble:

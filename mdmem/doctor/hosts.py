@@ -17,7 +17,7 @@ from mdmem.startup.records import dataclass
 from mdmem.text.document import parse_bytes
 from mdmem.text.entries import INSTRUCTIONS_BEGIN
 from mdmem.warm import running
-from mdmem.wording import field, verb
+from mdmem.wording import field, shell_word, verb
 from mdmem.workspace import (
     Workspace,
     hidden_workspaces,
@@ -244,7 +244,7 @@ def _check_instructions(inspection: Inspection) -> Iterator[Finding]:
                 check="agents",
                 level=Level.NOTE,
                 message=f"the instructions in {name} are from another version",
-                hint=f"To update them: {verb('init')} {field('agents')} {name}",
+                hint=f"To update them: {verb('init')} {field('agents')} {shell_word(name)}",
             )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 
 from mdmem.editors import EditResult
 from mdmem.editors.outline import (
@@ -34,7 +33,7 @@ from mdmem.text.document import (
     with_line_end,
 )
 from mdmem.text.scan import Block, BlockKind
-from mdmem.wording import field, verb
+from mdmem.wording import field, shell_word, verb
 
 _OPS = {
     Action.BODY: Op.REPLACE,
@@ -350,7 +349,7 @@ def _show_command(change: EditSection) -> str:
     return " ".join(
         [
             verb("show", *options),
-            *(shlex.quote(word) for word in (change.file, change.section) if word),
+            *(shell_word(word) for word in (change.file, change.section) if word),
             *([field("nth"), str(change.nth)] if change.nth else []),
         ]
     )

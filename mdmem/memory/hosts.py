@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -124,8 +123,8 @@ def require_host_workspace(
         "no-workspace",
         f"no workspace in {project or Path.cwd()} or above",
         (
-            f"To create one: {wording.verb('init')} {shlex.quote(project or 'DIR')}. To use one"
-            " elsewhere: workspace = "
+            f"To create one: {wording.verb('init')} {wording.shell_word(project or 'DIR')}. To use"
+            " one elsewhere: workspace = "
             f'"DIR" in {config.user_settings_path(environment)}'
         ),
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-
 from mdmem.errors import FactProblem, TextProblem, WorkspaceProblem
 from mdmem.given import read_record, text_id
 from mdmem.memory.contexts import session_of
@@ -12,7 +10,7 @@ from mdmem.model.writes import Change, Contradict, Forget, Log, Purge, Remember
 from mdmem.queries import lookup, pool, search
 from mdmem.search.query import Filter
 from mdmem.startup import late
-from mdmem.wording import typed, verb
+from mdmem.wording import shell_word, typed, verb
 from mdmem.workspace import Say, Workspace
 
 _ID = late.pattern(r"[0-9a-f]{6,8}")
@@ -34,7 +32,7 @@ def name_workspace(workspace: Workspace, change: object, problem: FactProblem) -
             raise WorkspaceProblem(
                 "other-workspace",
                 f"{facts[0]} is in {name}, and this writes to {workspace.root.name} alone",
-                f"Use: mdmem -C {shlex.quote(str(each.root))} {command}",
+                f"Use: mdmem -C {shell_word(each.root)} {command}",
                 workspace=name,
                 fact=facts[0],
             ) from problem

@@ -192,7 +192,7 @@ def proposed_text(command: Command, proposal: str) -> str:
     """The answer to a command that only proposed a change."""
     text = (
         f"Proposed as {proposal}: {command.path} is unchanged until a person accepts this"
-        f" ({wording.verb('proposals')} {proposal})."
+        f" ({wording.verb('proposals')} {wording.shell_word(proposal)})."
     )
     return secrets.redact(in_commands(text))
 

@@ -22,7 +22,7 @@ from mdmem.repo import Repository, branch_commits
 from mdmem.repo.branch_commits import BlobChange, BranchCommit
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.wording import verb
+from mdmem.wording import shell_word, verb
 from mdmem.workspace import Workspace, used_workspaces
 
 T = TypeVar("T")
@@ -372,7 +372,7 @@ def find_proposal(workspace: Workspace, named: str) -> ProposalRef:
         raise ProposalProblem(
             "proposal-not-found",
             f"{name} is decided and closed",
-            f"To see its changes: git log {closed[0]}",
+            f"To see its changes: git log {shell_word(closed[0])}",
         )
     raise ProposalProblem(
         "proposal-not-found",

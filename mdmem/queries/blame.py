@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
@@ -21,7 +20,7 @@ from mdmem.text.addresses import find_section, join_path, preamble_remedy
 from mdmem.text.document import Document, Section, parse_bytes, plain_title
 from mdmem.text.facts import items
 from mdmem.trail import Trail
-from mdmem.wording import field, verb
+from mdmem.wording import field, shell_word, verb
 from mdmem.workspace import Say, Workspace, read_committed
 
 TimeOf = Callable[[int], datetime]
@@ -215,7 +214,7 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
                 word,
                 request.file,
                 lambda path: (
-                    f"{verb('blame')} {shlex.quote(word)} {field('file')} {shlex.quote(path)}"
+                    f"{verb('blame')} {shell_word(word)} {field('file')} {shell_word(path)}"
                 ),
             ) from problem
         lines = _blamed_lines(workspace, trail, path, [section])

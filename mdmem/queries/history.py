@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -44,7 +43,7 @@ from mdmem.text.document import is_blank, parse_bytes
 from mdmem.text.fact_names import id_prefix
 from mdmem.text.facts import MARKER, item_text, parse_item
 from mdmem.trail import Trail
-from mdmem.wording import field, number_of, verb
+from mdmem.wording import field, number_of, shell_word, verb
 from mdmem.workspace import Say, Workspace
 
 _MORE_CHANGES = 4
@@ -156,7 +155,7 @@ def _history_by_id(
         reference,
         path,
         lambda file: (
-            f"{verb('history')} {shlex.quote(reference)} {field('file')} {shlex.quote(file)}"
+            f"{verb('history')} {shell_word(reference)} {field('file')} {shell_word(file)}"
         ),
     ) from problem
 

@@ -5,7 +5,6 @@ A fact is named by its text, its key, its id or the beginning of that.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from itertools import islice
@@ -37,7 +36,7 @@ from mdmem.text.document import (
 )
 from mdmem.text.entries import entries
 from mdmem.text.facts import Item, holds_key, items, may_have_copies, normalise, parse_text
-from mdmem.wording import field, near_names, one_of, verb
+from mdmem.wording import field, near_names, one_of, shell_word, verb
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -56,7 +55,8 @@ def memory_file(workspace: Workspace, file: str | None) -> FilePath:
         return workspace.curated
     path = layout.parse_path(file)
     if not workspace.kind_of(path).is_memory and files.path_on_disk(workspace.root, path).exists():
-        hint = f"Ask git: git log -p -- {path}; git blame {path}"
+        name = shell_word(path)
+        hint = f"Ask git: git log -p -- {name}; git blame {name}"
         raise PathProblem("not-memory", f"{path} has no history: it is not a memory file", hint)
     return path
 
@@ -140,7 +140,7 @@ def with_suggestions(
     elif named:
         sentences.append(f"It is a file: {command(named)}")
     if is_key:
-        sentences.append(f"It is a key: {verb('facts', 'key')} {shlex.quote(word)}")
+        sentences.append(f"It is a key: {verb('facts', 'key')} {shell_word(word)}")
     if not sentences:
         return problem
     similar = [problem.hint] if problem.details.get("near") else []
@@ -356,9 +356,7 @@ def _not_found(workspace: Workspace, reference: str, command: Command) -> FactPr
 
 def file_hint(workspace: Workspace, word: str) -> str:
     path = file_named(workspace, word)
-    return (
-        f"It is a file. To see its changes: {verb('history')} {shlex.quote(path)}" if path else ""
-    )
+    return f"It is a file. To see its changes: {verb('history')} {shell_word(path)}" if path else ""
 
 
 def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import threading
 from datetime import date, timedelta
 from itertools import islice
@@ -31,7 +30,7 @@ from mdmem.text.document import (
     tree_etag,
 )
 from mdmem.text.facts import items
-from mdmem.wording import verb
+from mdmem.wording import shell_word, verb
 from mdmem.workspace import Say, Workspace, read_committed, two_curated_hint
 
 if TYPE_CHECKING:
@@ -237,7 +236,7 @@ def _with_suggestions(
         problem,
         word,
         request.file,
-        lambda path: f"{verb('show')} {shlex.quote(path)} {shlex.quote(word)}",
+        lambda path: f"{verb('show')} {shell_word(path)} {shell_word(word)}",
     )
 
 

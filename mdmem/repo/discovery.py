@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from mdmem.repo import git_files, git_settings
 from mdmem.repo.runner import READ_SECONDS, literal_pathspecs, parse_paths, run
 from mdmem.repo.worktree import Repository, path_below
 from mdmem.startup.records import dataclass
-from mdmem.wording import verb
+from mdmem.wording import shell_word, verb
 
 _LOG_SECONDS = 2.0
 """The time limit for reading history, since the user waits for one line."""
@@ -55,7 +54,7 @@ def discover(folder: Path) -> Repository:
         raise RepositoryProblem(
             "not-a-repository",
             f"{folder} is not in a git repository",
-            f"To create one: {verb('init')} {shlex.quote(str(folder))}",
+            f"To create one: {verb('init')} {shell_word(folder)}",
         )
     git_dir, common, prefix, root = (
         result.output.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n", 3)
@@ -239,7 +238,7 @@ def _restoring(repository: Repository, path: FilePath, *options: str) -> str:
     line = repository.command_line("git restore")
     is_here = line == "git restore"
     place = os.path.relpath(repository.root / path) if is_here else path
-    return " ".join((line, *options, shlex.quote(place)))
+    return " ".join((line, *options, shell_word(place)))
 
 
 _CHECKED_OUT = ("*.[mM][dD]", ".gitattributes", ".gitignore")

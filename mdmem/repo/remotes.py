@@ -18,7 +18,7 @@ from mdmem.repo.runner import GitResult, run, setting
 from mdmem.repo.worktree import Repository
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.wording import verb
+from mdmem.wording import shell_word, verb
 
 _NO_ANSWER = "false"
 """The program in place of one that asks for a password: it fails."""
@@ -165,8 +165,8 @@ class Remote:
         ]
         if any(map(_FASTER.search, words)):
             return False
-        branch = f"HEAD:refs/heads/{DEVICES}{machine_name()}"
-        push = self.repository.command_line(f"git push {self.name} {branch}")
+        branch = shell_word(f"HEAD:refs/heads/{DEVICES}{machine_name()}")
+        push = self.repository.command_line(f"git push {shell_word(self.name)} {branch}")
         who = f"{self.name} refused the push" if report else "a pre-push hook refused the push"
         raise SyncProblem(
             "remote-refused",
@@ -181,7 +181,8 @@ class Remote:
         return _run_online(self.repository.root, arguments, ssh, left, overdue)
 
     def _failure(self, result: GitResult) -> SyncProblem:
-        return _failure(result, self.name, self.repository.command_line(f"git fetch {self.name}"))
+        fetch = self.repository.command_line(f"git fetch {shell_word(self.name)}")
+        return _failure(result, self.name, fetch)
 
 
 def clone(url: str, folder: Path, seconds: float) -> None:
@@ -240,11 +241,11 @@ def _allowed_protocols(folder: Path) -> str:
 def _failure(result: GitResult, name: str, command: str) -> SyncProblem:
     lines = [line for line in map(str.strip, result.error_text.splitlines()) if line]
     if refused := _NOT_ALLOWED.search(result.error_text):
-        protocol = shlex.quote(refused[1])
+        protocol = refused[1]
         return SyncProblem(
             "protocol-not-allowed",
             f"{name} is reached by {protocol}, which your git settings do not allow",
-            f"To allow it: git config --global protocol.{protocol}.allow always"
+            f"To allow it: git config --global {shell_word(f'protocol.{protocol}.allow')} always"
             if protocol != _ANY_PROGRAM
             else "Its address runs a command of the repository's choice.",
         )
@@ -281,10 +282,11 @@ def find_remote(
         if name:
             message, hint = (
                 f"no remote {name}",
-                repository.command_line(f"git remote add {name} URL"),
+                repository.command_line(f"git remote add {shell_word(name)} URL"),
             )
         elif names:
-            hint = repository.command_line(f"git push -u {names[0]} {branch}")
+            words = f"{shell_word(names[0])} {shell_word(branch)}"
+            hint = repository.command_line(f"git push -u {words}")
         else:
             message = "this repository has no remote"
             hint = f"{repository.command_line('git remote add origin URL')}\n{verb('sync')}"

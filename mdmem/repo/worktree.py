@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -18,6 +17,7 @@ from mdmem.repo import git_files, git_settings
 from mdmem.repo.runner import GitResult, literal_pathspecs, parse_paths, run, setting
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
+from mdmem.wording import shell_word
 
 _SQUASHED = late.pattern(rb"(?m)^commit ([0-9a-f]{40,64})$")
 _OBJECT = late.pattern(rb"^[0-9a-f]{40,64} ([a-z]+) (\d+)$")
@@ -113,7 +113,7 @@ class Repository:
             if next(around, None) == path:
                 return command
             path = path.relative_to(here) if here in path.parents else path
-        return command.replace("git", f"git -C {shlex.quote(str(path))}", 1)
+        return command.replace("git", f"git -C {shell_word(path)}", 1)
 
     @property
     def hooks_dir(self) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,14 +19,11 @@ from mdmem.show.formatting import (
     waiting_line,
 )
 from mdmem.text.addresses import join_path
-from mdmem.wording import number_of, verb
+from mdmem.wording import number_of, shell_word, verb
 
 if TYPE_CHECKING:
     from mdmem.doctor import Finding
     from mdmem.model.reads import FoundWorkspace, InitResult
-
-
-_ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def initialised_json(result: InitResult) -> dict[str, Any]:
@@ -79,7 +75,7 @@ def found_text(found: Iterable[FoundWorkspace], adopted: Collection[str]) -> str
         elif each.own:
             rows.append(f"not adopted: {found_line(each)}")
         else:
-            command = f"To use it: mdmem init {shlex.quote(each.path)}"
+            command = f"To use it: mdmem init {shell_word(each.path)}"
             rows.append(
                 one_line(f"not adopted, with changes by others: {found_line(each)}. {command}")
             )
@@ -162,23 +158,7 @@ def advice_text(advice: Advice) -> str:
 
 
 def _command_text(command: Iterable[str]) -> str:
-    return " ".join(map(_word, command))
-
-
-def _word(text: str) -> str:
-    # as `$'…'` (bash, zsh, ksh) if it has characters that cannot be shown
-    if one_line(text) == text:
-        return shlex.quote(text)
-    escaped = "".join(
-        _ESCAPED.get(c)
-        or (
-            c
-            if one_line(c) == c
-            else "".join(f"\\x{byte:02x}" for byte in c.encode(errors="surrogateescape"))
-        )
-        for c in text
-    )
-    return f"$'{escaped}'"
+    return " ".join(map(shell_word, command))
 
 
 def _where(advice: Advice) -> str:

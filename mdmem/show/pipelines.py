@@ -27,7 +27,7 @@ from mdmem.model.pipelines import (
 from mdmem.show.formatting import one_line
 from mdmem.steps import record_json
 from mdmem.text.addresses import join_path
-from mdmem.wording import number_of, verb
+from mdmem.wording import number_of, shell_word, verb
 
 
 def digest_json(result: DigestResult) -> dict[str, Any]:
@@ -209,7 +209,8 @@ def dream_notes(result: DreamResult) -> tuple[str, ...]:
         )
     if any(change.proposal for change in result.changes):
         notes.append(
-            f"To review: {verb('proposals')}. To accept everything: {verb('accept')} {result.run}"
+            f"To review: {verb('proposals')}. To accept everything: {verb('accept')}"
+            f" {shell_word(result.run)}"
         )
     return tuple(notes)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -29,7 +28,7 @@ from mdmem.model.rules import BLANK
 from mdmem.show.formatting import iso, named_commit, unreadable_json
 from mdmem.show.writes import proposed_line, write_json, write_text
 from mdmem.text.addresses import join_path
-from mdmem.wording import number_of
+from mdmem.wording import number_of, shell_word
 
 _INDENT = "    "
 # invisible, though they count as letters, marks or symbols; with compatible forms
@@ -264,9 +263,9 @@ def accepted_text(decision: Decision) -> str:
 
 
 def decision_notes(decision: Decision) -> tuple[str, ...]:
-    accept = f"mdmem accept {decision.proposal}"
+    accept = f"mdmem accept {shell_word(decision.proposal)}"
     left = [
-        f"{part.name} is outdated. To accept it anyway: {accept} {shlex.quote(part.name)} --anyway"
+        f"{part.name} is outdated. To accept it anyway: {accept} {shell_word(part.name)} --anyway"
         for part in decision.overtaken
     ]
     return (

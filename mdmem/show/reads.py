@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
@@ -36,7 +35,7 @@ from mdmem.show.formatting import (
 )
 from mdmem.startup.records import asdict
 from mdmem.text.addresses import join_path
-from mdmem.wording import field, number_of
+from mdmem.wording import field, number_of, shell_word
 
 _COLUMNS = 80
 
@@ -488,9 +487,7 @@ def _model_parts(status: ModelStatus) -> Iterator[str]:
 
 def _next_steps(status: WorkspaceStatus) -> Iterator[str]:
     if not status.adopted:
-        yield (
-            f"mdmem init {shlex.quote(status.workspace)}  (adopts it, so that agents may use it)"
-        )
+        yield (f"mdmem init {shell_word(status.workspace)}  (adopts it, so that agents may use it)")
     if status.conflicts:
         yield "edit what is in conflict until the markers are gone, then mdmem save"
     elif status.uncommitted and not {path for path, _ in status.skipped}.intersection(

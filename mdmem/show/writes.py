@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,9 +12,9 @@ from mdmem.model.writes import PurgePlan, PurgeResult, WriteResult
 from mdmem.show.formatting import named_commit, one_line, section_line, some_of
 from mdmem.startup import late
 from mdmem.text.addresses import join_path
-from mdmem.wording import field, number_of, verb
+from mdmem.wording import field, number_of, shell_word, verb
 
-_SHELL_SIGNS = late.pattern(r'["$`\\!\r\n]')
+_SHELL_SIGNS = late.pattern(r'["$`\\!]')
 _MAX_QUOTED = 60
 _MAX_LIKE = 100
 
@@ -108,7 +107,7 @@ def write_hint(result: WriteResult, may_promote: bool = True) -> str:
     if result.taken_back:
         return ""
     if result.proposal is not None:
-        return f"A person decides: {verb('proposals')} {result.proposal}"
+        return f"A person decides: {verb('proposals')} {shell_word(result.proposal)}"
     if result.op is Op.REMEMBER and result.contradicts:
         return f"To settle which one is true: {verb('conflicts')}"
     return like_hint(result, may_promote)
@@ -126,7 +125,7 @@ def like_hint(result: WriteResult, may_promote: bool = True) -> str:
     if result.ends:
         return f"If that is no longer true: {verb('forget')} {first.fact}"
     if result.op is Op.LOG and may_promote and not first.in_log and result.added:
-        file = "" if first.path in CURATED_NAMES else f" {field('file')} {shlex.quote(first.path)}"
+        file = "" if first.path in CURATED_NAMES else f" {field('file')} {shell_word(first.path)}"
         promotion = f"{verb('remember', 'entry')} {result.added[-1]}{file}"
         return f"To replace it: {promotion} {field('supersedes')} {first.fact}"
     again = verb("log" if result.op is Op.LOG else "remember", "supersedes")
@@ -135,7 +134,8 @@ def like_hint(result: WriteResult, may_promote: bool = True) -> str:
 
 def _quoted(text: str) -> str:
     """A text for a shell: in double quotes where nothing in it has a meaning there."""
-    return shlex.quote(text) if _SHELL_SIGNS.search(text) else f'"{text}"'
+    is_plain = text.isprintable() and not _SHELL_SIGNS.search(text)
+    return f'"{text}"' if is_plain else shell_word(text)
 
 
 def _remarks(result: WriteResult) -> str:

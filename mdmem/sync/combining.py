@@ -43,7 +43,7 @@ from mdmem.sync.purged_line import (
     purged_words,
 )
 from mdmem.sync.sync_state import SyncState
-from mdmem.wording import number_of, verb
+from mdmem.wording import number_of, shell_word, verb
 from mdmem.workspace import Say, Workspace, open_at
 
 _DEEPENINGS, _FIRST_DEPTH = 5, 50
@@ -236,15 +236,18 @@ def _require_forward(
             f"To purge it here too: {verb('sync', 'purge')}",
         )
     at = f", present at {workspace.local_time(int(state.last)):%H:%M}," if state.last else ""
+    name, branch = shell_word(remote.name), shell_word(remote.branch)
     if theirs is None:
-        again = f"git push {remote.name} HEAD:refs/heads/{remote.branch}"
+        again = f"git push {name} {shell_word(f'HEAD:refs/heads/{remote.branch}')}"
         raise SyncProblem(
             "remote-rewound",
             f"{remote.name} no longer has the branch {remote.branch}: {seen[:8]}{at} is missing",
             f"To put it back: {repository.command_line(again)}",
         )
-    push = repository.command_line(f"git push --force-with-lease {remote.name} {remote.branch}")
-    reset = repository.command_line(f"git reset --keep {remote.name}/{remote.branch}")
+    push = repository.command_line(f"git push --force-with-lease {name} {branch}")
+    reset = repository.command_line(
+        f"git reset --keep {shell_word(f'{remote.name}/{remote.branch}')}"
+    )
     raise SyncProblem(
         "remote-rewound",
         f"{remote.name}/{remote.branch} was rewound: {seen[:8]}{at} is missing",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shlex
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -44,7 +43,7 @@ from mdmem.sync.purged_line import (
     own_refs_again,
 )
 from mdmem.sync.sync_state import SyncError, SyncState, save_state, state_of
-from mdmem.wording import verb
+from mdmem.wording import shell_word, verb
 from mdmem.workspace import Say, Workspace
 
 _LOCK_NAME, _MARK_NAME = "sync.lock", "sync.again"
@@ -240,9 +239,10 @@ class _Steps:
             if known and merge_base(repository, known, commit):
                 return
         if others:
-            name = shlex.quote(next((each for each in _USUAL if each in others), min(others)))
-            rename = repository.command_line(f"git branch -m {name}")
-            follow = repository.command_line(f"git config branch.{name}.merge refs/heads/{name}")
+            name = next((each for each in _USUAL if each in others), min(others))
+            rename = repository.command_line(f"git branch -m {shell_word(name)}")
+            settings = f"{shell_word(f'branch.{name}.merge')} {shell_word(f'refs/heads/{name}')}"
+            follow = repository.command_line(f"git config {settings}")
             self.say(
                 f"{remote.name} has a branch {name}, which shares no commit with {remote.branch}:"
                 f" the two are not merged. To join them: {rename}; {follow};"

@@ -17,7 +17,7 @@ from mdmem.model import CommitId, FactId, FileKind, FilePath
 from mdmem.model.writes import WriteOptions
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document
-from mdmem.wording import field, verb
+from mdmem.wording import field, shell_word, verb
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def require_writable(workspace: Workspace, path: FilePath) -> None:
         raise PathProblem(
             "bad-path",
             f"{path} is in another repository, {folder}",
-            f"To make it a workspace: {verb('init')} {folder}",
+            f"To make it a workspace: {verb('init')} {shell_word(folder)}",
         )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-
 from mdmem.editors import EditResult
 from mdmem.errors import ProposalProblem
 from mdmem.history import CommitNote
@@ -15,7 +13,7 @@ from mdmem.startup.records import replace
 from mdmem.text.document import Document, parse
 from mdmem.text.facts import parse_item
 from mdmem.verbs import AcceptEdit, EditedText, PartTaking, Verb
-from mdmem.wording import field, verb
+from mdmem.wording import field, shell_word, verb
 
 
 def edit(change: PartTaking, document: Document | None, kind: FileKind) -> EditedText:
@@ -100,7 +98,7 @@ def overtaken(change: PartTaking, standing: str | None) -> ProposalProblem:
     view = change.part.view
     now, proposed = standing or "nothing", view.new or "to remove it"
     message = f"{view.name} is outdated: its target has changed since it was proposed"
-    words = shlex.join((change.proposal, view.name))
+    words = " ".join(map(shell_word, (change.proposal, view.name)))
     command = f"{verb('accept')} {words} {field('anyway')}"
     hint = f"Now there: {now}\nProposed: {proposed}\nTo accept it anyway: {command}"
     return ProposalProblem(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-
 from mdmem.editors import section
 from mdmem.errors import PathProblem, SectionProblem
 from mdmem.folder import files, layout
@@ -13,7 +11,7 @@ from mdmem.queries import lookup
 from mdmem.startup.records import replace
 from mdmem.text.document import Document, parse
 from mdmem.verbs import EditedText, Verb, named_file
-from mdmem.wording import field
+from mdmem.wording import field, shell_word
 from mdmem.workspace import Workspace
 
 
@@ -33,7 +31,7 @@ def _edit(
             problem,
             edit.section,
             edit.file,
-            lambda path: f"{field('file')} {shlex.quote(path)}",
+            lambda path: f"{field('file')} {shell_word(path)}",
         ) from problem
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-
 from mdmem import history
 from mdmem.editors import EditResult
 from mdmem.editors import facts as fact_editor
@@ -22,7 +20,7 @@ from mdmem.text.document import Document, parse
 from mdmem.text.fact_names import items_matching, names_any
 from mdmem.text.facts import Item, items
 from mdmem.verbs import EditedText, FileEdit, verb_of
-from mdmem.wording import field, verb
+from mdmem.wording import field, shell_word, verb
 from mdmem.workspace import Workspace
 
 _MOST_COMMITS = 50
@@ -170,11 +168,11 @@ def _option(fact: FactId) -> str:
 
 def _in_place_hint(workspace: Workspace, edit: Log | Forget, location: FactLocation) -> str:
     fact = location.item.fact.id
-    file = [] if location.path == workspace.curated else [field("file"), shlex.quote(location.path)]
+    file = [] if location.path == workspace.curated else [field("file"), shell_word(location.path)]
     if not isinstance(edit, Log):
         return " ".join([verb("forget"), fact, *file])
     section = location.document.path_at(location.item.start)
-    where = [field("section"), shlex.quote(join_path(section))] if section else []
+    where = [field("section"), shell_word(join_path(section))] if section else []
     return " ".join(
-        [verb("remember"), shlex.quote(edit.text), *where, *file, field("supersedes"), fact]
+        [verb("remember"), shell_word(edit.text), *where, *file, field("supersedes"), fact]
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
@@ -31,6 +30,7 @@ from mdmem.show.maintenance import reviewed_json
 from mdmem.show.proposals import proposal_json, proposals_json
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import before_marks, key_and_value, split_kind
+from mdmem.wording import shell_word
 
 _MAX_ITEMS, _MAX_PAIRS, _MAX_ADVICE = 60, 20, 20
 """Maximum numbers on a page; others follow as these are decided."""
@@ -174,7 +174,7 @@ def _advice(advice: Advice) -> AdviceRow:
         message=advice.message,
         path=advice.path,
         section=advice.section,
-        command=shlex.join(advice.command),
+        command=" ".join(map(shell_word, advice.command)),
     )
 
 
