@@ -131,6 +131,7 @@ def removed(name: str) -> Prepare:
 
 
 OF_BOT = ("--propose", "--actor", "bot")
+_RUNS = "r$(touch${IFS}RAN)"
 _TASKS = "# Tasks\n\n## Move it\n\n- goal: x\n\n## Move out\n\n- goal: y\n"
 _MORE = [
     # after writes
@@ -453,6 +454,21 @@ _MORE = [
     Situation(
         ("sync",), do(("save",), git("remote", "add", "origin", "https://127.0.0.1:1/x.git"))
     ),
+    Situation(("sync",), do(("save",), git("remote", "add", "origin", "ext::true"))),
+    Situation(("init",), do(("save",), git("rm", "-q", "MEMORY.md"), git("commit", "-qm", "gone"))),
+    Situation(("doctor",), do(("save",), git("config", "user.email", "kit@example.org"))),
+    Situation(("check",), file("memory/rooms.md", "---\na: &x 1\nb: *x\n---\n# R\n\n- x\n")),
+    # names that a shell would run
+    Situation(("blame", f"{_RUNS}/notes.md"), file(f"{_RUNS}/notes.md", "# x\n")),
+    Situation(
+        ("sync",),
+        do(
+            ("save",),
+            git("config", f"remote.{_RUNS}.url", "./none"),
+            git("config", "remote.z.url", "./none"),
+        ),
+    ),
+    Situation(("sync",), do(("save",), git("config", f"remote.{_RUNS}.url", "./none"))),
     Situation(
         ("status",),
         do(("save",), remote, ("sync",), in_a_clone("memory/rooms.md", f"- {TOKEN}\n"), ("sync",)),
@@ -530,7 +546,7 @@ _GUESSES = [
 ]
 SITUATIONS = [*_GUESSES, *_FAILURES, *_MORE]
 NOT_FROM_HERE: dict[str, tuple[str, ...]] = {
-    "a disk, a program or a record of mdmem's own has to fail: test_recover, test_doctor_state, test_adoption": (
+    "a disk, a program or a record of mdmem's own has to fail: test_recover, test_doctor_state, test_adoption, test_state, test_reading_budget": (
         "adoption.py: Name folders by globs instead: adopt = [...] in config.toml.",
         "adoption.py: Remove it and adopt again: rm …",
         "adoption.py: Set HOME.",
@@ -552,6 +568,7 @@ NOT_FROM_HERE: dict[str, tuple[str, ...]] = {
         "doctor/state.py: The next write discards it.",
         "doctor/state.py: The next write finishes it, or discards it if it had not begun.",
         "errors.py: This is a bug in mdmem.",
+        "folder/budget.py: Shorten or split it.",
         "folder/files.py: Move git's folder to a disk that has them (git init --separate-git-dir",
         "proposals/branches.py: To see more: git fsck",
         "repo/commits.py: To see the state of the index: git status",
@@ -562,10 +579,14 @@ NOT_FROM_HERE: dict[str, tuple[str, ...]] = {
         "repo/worktree.py: Resolve them first (git status).",
         "search/engine.py: Is the disk full, or another process writing it? If not, rebuild it: m",
         "search/engine.py: To rebuild it: mdmem reindex --full",
+        "state.py: Set HOME.",
+        "state.py: To share the repository: git config core.sharedRepository group",
+        "state.py: another user's mdmem writes in …",
         "trail/storage.py: Is the disk full, or another process writing it?",
     ),
     "a text in a file or a program, which is no advice": (
         "catchup/background.py: mdmem catch-up",
+        "folder/budget.py: mdmem budget",
         "cli/tasks.py: mdmem stats, mdmem stats …, mdmem stats … or mdmem stats …",
         "folder/hook_files.py: # mdmem hook ",
         "repo/first_parent.py: (?:pull|merge|rebase|mdmem sync)\\b|commit \\(merge\\)",
@@ -603,6 +624,8 @@ NOT_FROM_HERE: dict[str, tuple[str, ...]] = {
         "folder/layout.py: Choose another name. Only a person changes this file.",
         "memory/adopting.py: A person has to adopt this memory at a terminal.",
         "memory/adopting.py: Remove the rule.",
+        "memory/authors.py: Add … to it.",
+        "memory/authors.py: Set HOME.",
         "memory/outside.py: Clone it yourself, and name the workspace's folder in the clone.",
         "memory/outside.py: Name it instead of an address.",
         "memory/outside.py: Set HOME, or name a folder.",
@@ -619,7 +642,7 @@ NOT_FROM_HERE: dict[str, tuple[str, ...]] = {
         "queries/pool.py: The pool has ….",
         "queries/pool.py: The pool is empty.",
         "queries/status.py: no merge driver is set here, so git merges memory by lines. To set it:",
-        "queries/status.py: … holds text that was purged. To purge it again, with its line for FAC",
+        "queries/status.py: … holds text that was purged. To purge it again: mdmem forget --purge ",
         "schedule.py: Move it away, or rename it.",
         "schedule.py: cron has no such limit.",
         "schedule.py: systemd takes it.",
@@ -641,14 +664,15 @@ NOT_FROM_HERE: dict[str, tuple[str, ...]] = {
         "changes/placing.py: Close it there.",
         "changes/placing.py: To take it: …",
         "changes/placing.py: mdmem sync: …..…",
+        "model/pipelines.py: To undo: mdmem revert …",
         "repo/remotes.py: To ask for a merge there: …",
         "repo/remotes.py: Try … in a terminal; mdmem uses the credentials that git has.",
-        "repo/remotes.py: git push -u … …",
         "sync/combining.py: To merge two memories that were created separately: mdmem sync --join",
         "sync/combining.py: To purge it here too: mdmem sync --purge",
         "sync/combining.py: To put it back: …",
         "sync/combining.py: To put it back: …. To remove it here too: …",
         "sync/outgoing.py: To resolve it by hand: …",
+        "sync/status.py:  (and … more: mdmem status)",
         "sync/syncing.py: Decide by hand: git log --all --oneline",
         "sync/syncing.py: … has a branch …, which shares no commit with …: the two are not merge",
     ),
@@ -690,6 +714,7 @@ NOT_FROM_HERE: dict[str, tuple[str, ...]] = {
         "folder/config.py: It may begin with ~.",
         "folder/config.py: Remove actor, or move it to ….",
         "folder/config.py: Replace … with a plain file, or remove it.",
+        "folder/config.py: Shorten that line of ….",
         "folder/config.py: Shorten ….",
         "folder/config.py: To see all: mdmem help settings",
         'folder/config.py: Write […."/path/of/a/…"].',
