@@ -26,7 +26,7 @@ from workspaces import Desk, desk
 
 from mdmem import steps
 from mdmem.changes.file_write import Plan
-from mdmem.dream import writing
+from mdmem.dream import due, writing
 from mdmem.errors import MdmemError, RefusedChange
 from mdmem.folder import trust
 from mdmem.folder.trust import TextOrigin
@@ -759,6 +759,23 @@ class TestNights:
         if lost:
             (at.workspace.state / "dream.json").unlink()
         assert dream(at).changes == ()
+
+    @pytest.mark.parametrize(
+        ("author", "day", "first"),
+        [
+            ("Mallory <m@evil.test>", "2026-03-05", None),
+            ("Ada <ada@example.org>", "2999-01-01", None),
+            ("Ada <ada@example.org>", "9999-12-31", None),
+            ("Ada <ADA@Example.ORG>", "2026-03-05", date(2026, 3, 5)),
+        ],
+    )
+    def test_only_the_users_own_nights_that_have_been_count_in_a_new_clone(
+        self, at: Desk, author: str, day: str, first: date | None
+    ):
+        note = f"night\n\nMdmem-Op: dream\nMdmem-Run: dream/{day}\nMdmem-Dreamt: {at.head()}\n"
+        at.git("commit", "--allow-empty", "-m", note, "--author", author)
+        seen = due.read_seen(at.workspace)
+        assert (seen.day if seen else None) == first
 
     def test_entries_that_came_late_are_judged_by_the_next_night(
         self, at: Desk, monkeypatch: pytest.MonkeyPatch

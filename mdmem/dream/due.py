@@ -1,4 +1,4 @@
-"""Ended days that are due, and the last night, by the state folder or commits."""
+"""Ended days that are due, and the last night, by the state folder or the user's own commits."""
 
 from __future__ import annotations
 
@@ -59,7 +59,10 @@ def _last_ended(workspace: Workspace) -> date:
 
 
 def read_seen(workspace: Workspace) -> SeenNight | None:
-    """The last night, from the state folder or a commit; None if neither tells."""
+    """The last night, from the state folder or the user's commits; None if neither tells.
+
+    Commits of others tell of their nights, and what lies ahead of now is nobody's.
+    """
     return read_kept(workspace.state) or _committed(workspace)
 
 
@@ -99,15 +102,20 @@ def _committed(workspace: Workspace) -> SeenNight | None:
         "-z",
         "--no-color",
         "--encoding=UTF-8",
-        "--format=%at%n%B",
+        "--format=%ae%n%at%n%B",
         "--grep=^Mdmem-Dreamt: ",
     )
     messages = repository.git(*command, head, *proposed).decode("utf-8", "replace").split("\0")
+    addresses, now = workspace.user_addresses, workspace.now()
     nights = []
     for entry in filter(None, messages):
-        time, _, message = entry.partition("\n")
+        author, time, message = entry.split("\n", 2)
+        if author.casefold() not in addresses:
+            continue
         note = notes.parse_message(message)
         if note.dreamt is not None and note.run is not None and is_night(note.run):
             day = date.fromisoformat(note.run.partition("/")[2])
-            nights.append(SeenNight(day, note.dreamt, commit_seconds(time)))
+            if day <= now.date() + _DAY:
+                seconds = min(commit_seconds(time), int(now.timestamp()))
+                nights.append(SeenNight(day, note.dreamt, seconds))
     return max(nights, key=lambda night: (night.day, night.time), default=None)
