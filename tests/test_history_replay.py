@@ -1,4 +1,5 @@
 import itertools
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -744,3 +745,35 @@ def test_equal_facts_in_other_sections_are_not_touched(replayed: ReplayedMemory)
         ("Other", None),
     ]
     assert replayed.trail.marks() == ()
+
+
+def _log(*words: str) -> str:
+    return "# 2026-03-05\n\n## 09:30\n\n" + "".join(f"- [fact] {each}\n" for each in words)
+
+
+@pytest.mark.parametrize("name", ["Supersedes", "Retracts", "Confirms"])
+def test_a_note_costs_what_its_bytes_cost(replayed: ReplayedMemory, name: str) -> None:
+    words = [f"thing {number} is red" for number in range(2000)]
+    replayed.write(_log(*words), path=LOG)
+    names = [fact(each) for each in words]
+    values = (
+        f"{old} {new}" if name == "Supersedes" else old for old, new in itertools.pairwise(names)
+    )
+    trailers = "".join(f"Mdmem-{name}: {value}\n" for value in values)
+    before = time.process_time()
+    replayed.write(_log(*words, "tea"), f"x\n\nMdmem-Op: log\n{trailers}", LOG)
+    assert time.process_time() - before < 5
+
+
+def test_a_chain_of_successors_in_one_note_is_followed_to_a_bound(
+    replayed: ReplayedMemory,
+) -> None:
+    replayed.write(memory(OLD))
+    pairs = [fact(OLD), *(f"{number:08x}" for number in range(1, 15_000)), fact(NEW)]
+    chain = "".join(f"Mdmem-Supersedes: {old} {new}\n" for old, new in itertools.pairwise(pairs))
+    before = time.process_time()
+    step = replayed.write(memory(NEW), f"x\n\nMdmem-Op: log\n{chain}")
+    assert time.process_time() - before < 5
+    assert [(ending.fate, ending.successor) for ending in step.ended] == [
+        (Fate.SUPERSEDED, fact(NEW))
+    ]

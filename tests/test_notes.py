@@ -1,13 +1,25 @@
 """The notes in commit messages, and whose statement a line is by them."""
 
 import textwrap
+from datetime import UTC, datetime
 
 import pytest
 
 from mdmem.history import CommitNote, compose_claimed_save, compose_message
-from mdmem.history.notes import ChangedText, Statements, parse_message, parse_notes
+from mdmem.history.notes import (
+    ChangedText,
+    Statements,
+    holds_purged,
+    parse_message,
+    parse_notes,
+    parse_purged,
+    purged_trailer,
+    purged_words,
+)
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source
-from mdmem.model.trail import Commit
+from mdmem.model.trail import Commit, TrailCommit
+from mdmem.trail import Step, Trail
+from mdmem.trail.steps import with_past
 
 MEMORY = FilePath("MEMORY.md")
 
@@ -218,3 +230,67 @@ def test_each_note_of_a_squash_names_its_own_file() -> None:
         f"{GUESS.partition(chr(10))[0]}\n\nin other words\n\n{GUESS.partition(chr(10))[2].strip()}"
     )
     assert note.note.path == MEMORY
+
+
+@pytest.mark.parametrize(
+    "trailers",
+    [
+        "Mdmem-Contradicts: 01234567 89abcdef\n" * 20_001,
+        "Mdmem-Op: log\nMdmem-Source: auto\n\nx\n\n" * 10_001,
+        "This reverts commit 0123456.\n" * 20_001,
+        f"Mdmem-Op: log\nMdmem-Reason: {'x' * 4_000_000}\n",
+    ],
+)
+def test_a_message_over_the_bound_states_nothing_and_is_nobodys_word(trailers: str) -> None:
+    note = parse_message(f"x\n\n{trailers}")
+    assert (note.op, note.contradicts, note.reverts) == (None, (), ())
+    assert note.provenance.source is Source.INFERRED
+    assert parse_notes(f"x\n\n{trailers}") == ()
+
+
+def test_what_the_squash_of_hundreds_of_commits_says_is_read() -> None:
+    pairs = "".join(f"Mdmem-Contradicts: {n:08x} 89abcdef\n" for n in range(20))
+    note = parse_message(f"MEMORY.md: log Facts\n\nMdmem-Op: log\n{pairs}\n" * 500)
+    assert len(note.contradicts) == 10_000
+
+
+def test_numbers_of_any_length_in_a_message() -> None:
+    nines = "9" * 5000
+    note = parse_message(
+        f"x\n\nMdmem-Op: digest\nMdmem-Read: claude/a#{nines} abcdefabcdef\n"
+        f"Mdmem-Cites: abcdef01 claude/a#{nines}\nMdmem-Cites: abcdef01 claude/a#1-{nines}\n"
+    )
+    assert (note.reads, note.cites) == ((), ())
+    assert list(parse_purged(f"x\n\nMdmem-Purged: {nines} abcdef01\n", 7)) == []
+
+
+@pytest.mark.parametrize(
+    ("purged", "said", "is_held"),
+    [
+        ("the", "the accountant is Maria", False),
+        ("is", "the accountant is Maria", False),
+        ("this is the", "I think this is the accountant", False),
+        ("und", "wir und ihr", False),
+        ("Abc", "say abc to her", False),
+        ("4711", "the code is 4711", True),
+        ("hunter2", "it is Hunter2 there", True),
+        ("pin is abc", "the pin is abc", True),
+    ],
+)
+def test_a_purge_of_common_words_silences_nothing(purged: str, said: str, is_held: bool) -> None:
+    words = tuple(parse_purged(f"x\n\nMdmem-Purged: {purged_trailer(purged)}\n", 100))
+    assert holds_purged(said, datetime.fromtimestamp(50, UTC), words) is is_held
+    assert not holds_purged(said, datetime.fromtimestamp(150, UTC), words)
+
+
+def test_a_purge_dated_ahead_of_now_counts_from_its_past() -> None:
+    now = datetime(2026, 3, 5, tzinfo=UTC)
+    with Trail.in_memory() as trail:
+        parents: list[TrailCommit] = []
+        for number, day in enumerate((now, datetime(2099, 1, 1, tzinfo=UTC)), 1):
+            seconds = int(day.timestamp())
+            text = f"x\n\nMdmem-Op: purge\nMdmem-Purged: {purged_trailer('hunter2')}\n"
+            made = TrailCommit(number, CommitId(str(number)), seconds, "M", text, committed=seconds)
+            parents = [with_past(made, parents)]
+            trail.append(parents[0], Step())
+        assert {each.time for each in purged_words(trail, now)} == {now}

@@ -68,7 +68,7 @@ class PurgedTexts:
 
 def purged_texts(workspace: Workspace, say: Say) -> PurgedTexts:
     with catchup.fresh_trail(workspace, say) as trail:
-        return PurgedTexts(purged_words(trail))
+        return PurgedTexts(purged_words(trail, workspace.now()))
 
 
 def fresh_messages(

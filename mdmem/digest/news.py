@@ -150,8 +150,7 @@ def committed_ends(workspace: Workspace) -> _Ends:
     ends: dict[str, list[ReadEnd]] = {}
     for name, hash_ in cited_sessions.lines_read(workspace):
         session, _, line = name.rpartition("#")
-        if line.isdecimal():
-            ends.setdefault(session, []).append(ReadEnd(int(line), hash_))
+        ends.setdefault(session, []).append(ReadEnd(int(line), hash_))
     return {session: tuple(dict.fromkeys(each)) for session, each in ends.items()}
 
 

@@ -32,9 +32,10 @@ _LIST_MARKER = late.pattern(r"^(?:[-+*]|\d{1,9}[.)])[ \t]+")
 _PATH = late.pattern(r"(?i)^(.+?\.md): ")
 _FACT = late.pattern(r"[0-9a-f]{8}")
 _COMMIT = late.pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_REFERENCE = r"[^\s/]+/\S(?:.*\S)?#[1-9]\d*"
+_LINE = r"[1-9][0-9]{0,8}"
+_REFERENCE = rf"[^\s/]+/\S(?:.*\S)?#{_LINE}"
 """A line of a session, CLIENT/SESSION#LINE. The id of a session may hold any sign."""
-_CITED = late.pattern(rf"([0-9a-f]{{8}}) ({_REFERENCE}(?:-[1-9]\d*)?)")
+_CITED = late.pattern(rf"([0-9a-f]{{8}}) ({_REFERENCE}(?:-{_LINE})?)")
 _OF_FACT = late.pattern(r"([0-9a-f]{8}) +(\S.*)")
 _READ = late.pattern(rf"({_REFERENCE}) ([0-9a-f]{{12}})")
 _REVERTED_BY_GIT = late.pattern(r"(?m)^This reverts commit ([0-9a-f]{7,64})\b")
@@ -45,6 +46,10 @@ _PERSON = late.pattern(r"(.+?)(?: <(.*)>)?")
 _CLAIM = late.pattern(r"(?m)^ {0,4}Mdmem-Claimed-By: +(\S.*?)\s*$")
 _BY_AN_AGENT = Provenance(source=Source.INFERRED, confidence=Source.INFERRED.confidence)
 _BY_A_PERSON = Provenance(source=Source.USER_STATED, confidence=Source.USER_STATED.confidence)
+
+_MOST_CHARACTERS = 4_000_000
+_MOST_TRAILERS = 20_000
+"""One commit of mdmem has some hundreds at most, so that the squash of a hundred is read."""
 
 FactPair = tuple[FactId, FactId]
 
@@ -290,9 +295,20 @@ def compose_pulled_save(
     return "\n".join(blocks)
 
 
+def is_over_bound(message: str) -> bool:
+    """True for a message that states nothing, since it is too long to be read at each update."""
+    return (
+        len(message) > _MOST_CHARACTERS
+        or message.count("Mdmem-") > _MOST_TRAILERS
+        or message.count("This reverts commit ") > _MOST_TRAILERS
+    )
+
+
 def parse_trailers(text: str) -> dict[str, list[str]]:
     """The `Mdmem-` trailers in the last paragraph of a message, by name without the prefix."""
     values: dict[str, list[str]] = {}
+    if is_over_bound(text):
+        return values
     for line in text.replace("\r\n", "\n").rstrip().split("\n\n")[-1].split("\n"):
         name, colon, value = line.partition(": ")
         if colon and name.startswith("Mdmem-"):
@@ -320,8 +336,10 @@ def note_by_hand(message: str) -> ParsedNote:
 
     The line of git's own reverts (`This reverts commit …`) counts as `Mdmem-Reverts`; it may have a
     short id. Only a merge's trailers name its contradictions; a claim counts wherever a squash put
-    it.
+    it. One that is over the bound counts as an agent's, since its claim is not read.
     """
+    if is_over_bound(message):
+        return ParsedNote(op=None, path=None, section="", provenance=_BY_AN_AGENT)
     reverts = tuple(map(CommitId, _REVERTED_BY_GIT.findall(message)))
     made = (
         parse_trailers(_trailer_block(message)).get("Contradicts", ())

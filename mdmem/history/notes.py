@@ -8,13 +8,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from mdmem.folder import trust
 from mdmem.folder.trust import TextOrigin
 from mdmem.history.messages import (
     ParsedNote,
+    is_over_bound,
     named_path,
     note_by_hand,
     parse_note,
@@ -114,7 +115,7 @@ def parse_notes(message: str) -> tuple[QuotingNote, ...]:
     (Reviewed-by). A note is a paragraph of trailers with `Mdmem-Op`; fenced text is an example.
     """
     count = message.count("Mdmem-Op: ")
-    if not count:
+    if not count or is_over_bound(message):
         return ()
     last = message.rstrip().rpartition("\n\n")[2].split("\n")
     if (
@@ -226,7 +227,10 @@ def _quoting_note(
 
 _PURGED_TRAILER = "Purged"
 _DIGITS = 8
+_PURGED = late.pattern(rf"([1-9][0-9]{{0,5}}) ([0-9a-f]{{{_DIGITS}}})")
 _WORD = late.pattern(r"\w+")
+_FEWEST_LETTERS = 4
+"""The fewest letters of a single word that is purged; with digits it may be shorter."""
 _MEANT_DAY = late.pattern(r"\s*\(\d{4}(?:-\d\d(?:-\d\d)?)?(?: to \d{4}-\d\d-\d\d)?\)")
 """A day in parentheses, as a digest adds it to a relative one."""
 
@@ -238,11 +242,9 @@ class PurgedWords:
     time: datetime
 
     def stand_in(self, words: list[str]) -> bool:
-        """True if they occur among words, in sequence."""
-        return any(
-            _hash(words[at : at + self.count]) == self.hash
-            for at in range(len(words) - self.count + 1)
-        )
+        """True if they occur among words, in sequence, and tell one text from others."""
+        found = (words[at : at + self.count] for at in range(len(words) - self.count + 1))
+        return any(_hash(some) == self.hash and not _are_common(some) for some in found)
 
 
 def purged_trailer(text: str) -> str:
@@ -251,19 +253,23 @@ def purged_trailer(text: str) -> str:
     return f"{len(words)} {_hash(words)}" if words else ""
 
 
-def purged_words(trail: Trail) -> tuple[PurgedWords, ...]:
+def purged_words(trail: Trail, now: datetime) -> tuple[PurgedWords, ...]:
+    """The words that were purged; a purge dated ahead of now counts from its commit's past."""
+    commits = trail.commits_stating(f"Mdmem-{_PURGED_TRAILER}: ")
+    moments = trail.moments(int((now + timedelta(days=1)).timestamp())) if commits else None
     return tuple(
         each
-        for commit in trail.commits_stating(f"Mdmem-{_PURGED_TRAILER}: ")
-        for each in parse_purged(commit.message, commit.time)
+        for commit in commits
+        for each in parse_purged(commit.message, moments.of(commit.number) if moments else 0)
     )
 
 
 def parse_purged(message: str, time: int) -> Iterator[PurgedWords]:
     """The words that a commit records as purged; `time` is in seconds since 1970."""
-    for words in map(str.split, parse_trailers(message).get(_PURGED_TRAILER, ())):
-        if len(words) == 2 and words[0].isdecimal() and int(words[0]):
-            yield PurgedWords(int(words[0]), words[1], datetime.fromtimestamp(time, UTC))
+    said = datetime.fromtimestamp(time, UTC)
+    for match in map(_PURGED.fullmatch, parse_trailers(message).get(_PURGED_TRAILER, ())):
+        if match:
+            yield PurgedWords(int(match[1]), match[2], said)
 
 
 def holds_purged(text: str, time: datetime, purged: tuple[PurgedWords, ...]) -> bool:
@@ -279,6 +285,15 @@ def without_meant_days(text: str) -> str:
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(normalise(text))
+
+
+def _are_common(words: list[str]) -> bool:
+    """True for words that are in most sentences: their hash would silence what nobody purged."""
+    from mdmem.text.languages import words_of  # noqa: PLC0415 - 3 ms, only for purged words
+
+    return words_of("STOP_WORDS").issuperset(words) or (
+        len(words) == 1 and words[0].isalpha() and len(words[0]) < _FEWEST_LETTERS
+    )
 
 
 def _hash(words: list[str]) -> str:

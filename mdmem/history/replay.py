@@ -9,6 +9,7 @@ what superseded what; in a person's commit the difference shows it.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
@@ -47,7 +48,7 @@ from mdmem.history.step_marks import (
     entry_location,
     read_reverts,
 )
-from mdmem.model import CommitId, FactId, FilePath, Op, Source
+from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath, Source
 from mdmem.model.trail import Entry, Fate, Mark, Occurrence, Origin, TrailCommit
 from mdmem.model.writes import is_night
 from mdmem.startup.records import dataclass, field, replace
@@ -64,6 +65,8 @@ class CombinedLine:
 
 _NOTHING: Mapping[str, CombinedLine] = MappingProxyType({})
 _MIN_LIKENESS = 0.75
+_MOST_FOLLOWED = 500_000
+"""The most successors that a commit's are followed to: a chain of a thousand has as many."""
 
 
 @dataclass(slots=True)
@@ -93,6 +96,8 @@ class StepBuilder:
     """The overruled marks on occurrences that move, by their rows."""
     _unapplied: list[StatedSupersession] = field(default_factory=list)
     """Supersessions of facts that stay in their files."""
+    _entries: dict[int, dict[tuple[SectionPath, str, str], Entry]] = field(default_factory=dict)
+    """The entries of the versions that were asked for one, by `id` and identity."""
 
     @property
     def begun(self) -> list[Occurrence]:
@@ -296,26 +301,24 @@ class StepBuilder:
             for claims in self.claims
             for old, new in claims.note.supersedes
         ]
-        successors: dict[FactId, list[tuple[int, FactId | None]]] = {}
+        places: dict[FactId, list[int]] = {}
+        firsts: dict[int, int] = {}
         for index, supersession in enumerate(stated):
-            successors.setdefault(supersession.old, []).append((index, supersession.new))
-        for index, supersession in enumerate(stated):
-            new, last_index, passed = supersession.new, index, {supersession.old}
-            while new is not None and new not in passed and not self._is_live(new):
-                candidates = successors.get(new, ())
+            places.setdefault(supersession.old, []).append(index)
+            firsts.setdefault(id(supersession.claims), index)
+        is_live, left = cache(self._is_live), _MOST_FOLLOWED
+        for supersession in stated:
+            new, last, passed = supersession.new, supersession, {supersession.old}
+            while left and new is not None and new not in passed and not is_live(new):
+                left -= 1
+                of_new = places.get(new, [])
                 # In one message, the squash of several commits, the newest may come first.
-                following = next(
-                    (
-                        (later, fact)
-                        for later, fact in candidates
-                        if later > last_index or stated[later].claims is stated[last_index].claims
-                    ),
-                    None,
-                )
-                if following is None:
+                following = bisect_left(of_new, firsts[id(last.claims)])
+                if following == len(of_new):
                     break
                 passed.add(new)
-                last_index, new = following
+                last = stated[of_new[following]]
+                new = last.new
             if len(passed) == 1 or new != supersession.old:
                 yield replace(supersession, new=new)
 
@@ -415,8 +418,8 @@ class StepBuilder:
     ) -> None:
         path = occurrence.entry.path
         change = changes.get(path)
-        before = _same_entry(change.before if change else None, occurrence.entry)
-        after = _same_entry(change.after if change else None, occurrence.entry)
+        before = self._same_entry(change.before if change else None, occurrence.entry)
+        after = self._same_entry(change.after if change else None, occurrence.entry)
         if before is None or after is None or origin == occurrence.origin:
             return
         self.ended.append(Ending(number=row, entry=before, fate=Fate.MOVED))
@@ -426,6 +429,13 @@ class StepBuilder:
         )
         overruled = (mark for mark in self.trail.overruled_marks(path) if mark.occurrence == row)
         self.marks.marks += [replace(mark, occurrence=-len(self.begun)) for mark in overruled]
+
+    def _same_entry(self, page: FileVersion | None, entry: Entry) -> Entry | None:
+        if page is None:
+            return None
+        if id(page) not in self._entries:
+            self._entries[id(page)] = {entry_identity(each): each for each in page.entries()}
+        return self._entries[id(page)].get(entry_identity(entry))
 
     # Marks.
 
@@ -481,11 +491,6 @@ def _strengthened(origin: Origin, claims: CommitClaims, fact: FactId) -> Origin:
         cites=note.cites_of(fact),
         attribute=note.attribute_of(fact),
     )
-
-
-def _same_entry(page: FileVersion | None, entry: Entry) -> Entry | None:
-    entries, identity = page.entries() if page else (), entry_identity(entry)
-    return next((each for each in reversed(entries) if entry_identity(each) == identity), None)
 
 
 def build_step(

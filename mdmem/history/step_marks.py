@@ -240,15 +240,23 @@ class StepMarks:
     begun: list[Occurrence] = field(default_factory=list)
     ended_rows: set[int] = field(default_factory=set)
     marks: list[Mark] = field(default_factory=list)
+    _places: dict[FactId | None, list[int]] = field(default_factory=dict)
+    """The places of each fact in `begun`, as far as it was asked for."""
+    _placed: int = 0
+    _filed: dict[int, list[Mark]] = field(default_factory=dict)
+    """The marks of each row, as far as they were asked for."""
+    _count: int = 0
 
     def live_occurrences(self, fact: FactId) -> Iterator[tuple[int, Occurrence]]:
         """A fact's live occurrences after this step, with rows (negative if begun here)."""
         for occurrence in self.trail.occurrences_of(fact):
             if occurrence.ended is None and occurrence.number not in self.ended_rows:
                 yield occurrence.number, occurrence
-        for number, occurrence in enumerate(self.begun, 1):
-            if occurrence.entry.fact == fact:
-                yield -number, occurrence
+        for place in range(self._placed, len(self.begun)):
+            self._places.setdefault(self.begun[place].entry.fact, []).append(place)
+        self._placed = len(self.begun)
+        for place in self._places.get(fact, ()):
+            yield -place - 1, self.begun[place]
 
     def carry_over(self, row: int) -> None:
         """Set an earlier occurrence's marks in force on the one that began last in its place."""
@@ -427,11 +435,11 @@ class StepMarks:
         ]
 
     def _marks_in_force(self, row: int) -> list[Mark]:
-        here = [
-            mark
-            for mark in self.marks
-            if mark.occurrence == row and mark.kind in CLOSING_MARKS and mark.ended is None
-        ]
+        for mark in self.marks[self._count :]:
+            if mark.kind in CLOSING_MARKS and mark.ended is None:
+                self._filed.setdefault(mark.occurrence, []).append(mark)
+        self._count = len(self.marks)
+        here = self._filed.get(row)
         return here or (self._earlier_marks(row) if row > 0 else [])
 
 

@@ -236,7 +236,8 @@ def _numbers(text: str) -> Iterator[str]:
         if _THOUSANDS.fullmatch(digits):
             digits = digits.replace(",", "")
         yield (
-            ("-" if match["sign"] else "") + re.sub(r"\d+", lambda part: str(int(part[0])), digits)
+            ("-" if match["sign"] else "")
+            + re.sub(r"\d+", lambda part: part[0].lstrip("0") or "0", digits)
             if "." not in digits
             else digits
         )

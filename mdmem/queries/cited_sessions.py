@@ -83,6 +83,6 @@ def _named(workspace: Workspace) -> Iterator[tuple[datetime, str, int]]:
         time, note = datetime.fromtimestamp(commit_seconds(seconds), UTC), parse_message(message)
         for reference, _ in note.reads:
             session, _, line = reference.rpartition("#")
-            yield time, session, int(line) if line.isdecimal() else 0
+            yield time, session, int(line)
         for _, reference in note.cites:
             yield time, reference.rpartition("#")[0], 0

@@ -74,7 +74,7 @@ def facts_taken_out(workspace: Workspace, say: Say) -> TakenOutFacts:
             *_retracted(workspace, trail),
             *_rejected(workspace, newest),
         )
-        purged = purged_words(trail)
+        purged = purged_words(trail, workspace.now())
     return TakenOutFacts(
         (*facts, *_removed_by_hand(workspace)), purged, newest.commit if newest else None
     )
