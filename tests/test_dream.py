@@ -777,6 +777,15 @@ class TestNights:
         seen = due.read_seen(at.workspace)
         assert (seen.day if seen else None) == first
 
+    @pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31"])
+    def test_the_log_of_a_day_at_the_end_of_time(self, at: Desk, day: str):
+        text = f"# {day}\n\n## 00:30\n\n- [fact] the boiler leaks (until {day})\n"
+        at.write(f"memory/{day}.md", text)
+        at.git("add", "-A")
+        at.git("commit", "-m", "logs")
+        digested(at, Said("I prefer tea over coffee"))
+        assert [each.text for each in dream(at).changes] == ["prefer tea over coffee"]
+
     def test_entries_that_came_late_are_judged_by_the_next_night(
         self, at: Desk, monkeypatch: pytest.MonkeyPatch
     ):

@@ -93,6 +93,9 @@ class Night:
             return day in (self.days or (self.day,))
         return self.seen_day < day <= self.day
 
+    def _covers_week_after(self, day: date) -> bool:
+        return day <= date.max - WEEK and self._covers(day + WEEK)
+
     def is_new(self, entry: DreamCandidate) -> bool:
         if self.days or self.seen_day is None:
             return self._covers(entry.day)
@@ -101,14 +104,14 @@ class Night:
 
     def judges_log_of(self, day: date) -> bool:
         """True if the log of a day may have entries to judge, whenever they were written."""
-        return self._covers(day) or self._covers(day + WEEK)
+        return self._covers(day) or self._covers_week_after(day)
 
     def choose(self, entries: Iterable[DreamCandidate]) -> list[DreamCandidate]:
         """The entries to judge, in the order in which they were said."""
         chosen = [
             replace(entry, is_new=is_new)
             for entry in entries
-            if (is_new := self.is_new(entry)) or self._covers(entry.day + WEEK)
+            if (is_new := self.is_new(entry)) or self._covers_week_after(entry.day)
         ]
         return sorted(chosen, key=lambda entry: (entry.said, entry.begun))
 
