@@ -294,3 +294,8 @@ def test_a_purge_dated_ahead_of_now_counts_from_its_past() -> None:
             parents = [with_past(made, parents)]
             trail.append(parents[0], Step())
         assert {each.time for each in purged_words(trail, now)} == {now}
+
+
+def test_a_message_that_many_facts_ask_for_is_read_once() -> None:
+    text = "x\n\nMdmem-Op: log\n" + "Mdmem-Retracts: 01234567\n" * 10_000
+    assert parse_message(text) is parse_message("".join(text))

@@ -9,6 +9,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mdmem.folder import trust
@@ -46,6 +47,8 @@ _SUBJECT = late.pattern(r"(?i)(?:.+?\.md|mdmem|\d+ memory files): ([\w-]+)")
 _FENCED = late.pattern(r"(?ms)^[ \t]*(`{3,}|~{3,})[^`\n]*\n.*?^[ \t]*\1[`~]*[ \t]*$")
 _SQUASHED_BY_GIT = "Squashed commit of the following:"
 _LOGGED_COMMIT = late.pattern(r"commit [0-9a-f]{40,64}\b")
+_KEPT_MESSAGES = 8
+"""The facts of one commit ask for its message again and again."""
 _CODE_INDENT = 4
 """The indentation from which on a paragraph of a message may be an example."""
 
@@ -65,6 +68,7 @@ class QuotingNote:
     is_formal: bool
 
 
+@lru_cache(_KEPT_MESSAGES)
 def parse_message(message: str) -> ParsedNote:
     """Read a commit message; one without `Mdmem-Op` is a person's, and states nothing of facts.
 
@@ -108,6 +112,7 @@ def weakest_note(notes: Iterable[ParsedNote]) -> ParsedNote:
     )
 
 
+@lru_cache(_KEPT_MESSAGES)
 def parse_notes(message: str) -> tuple[QuotingNote, ...]:
     """Read all notes of a message, oldest first and the commit's own last; none in a person's.
 
