@@ -594,6 +594,13 @@ class TestAnUpgrade:
         assert set(paths) < {"notes", "tree"}
         assert counts[-1][0] == counts[-1][1]
 
+    def test_a_folder_that_only_points_to_one_is_not_found(self, world: World, old: Path):
+        packed = world.home / "packed"
+        packed.mkdir()
+        (packed / "MEMORY.md").write_text(f"# Memory\n\n- {SECRET_WISH}\n")
+        (packed / ".git").write_text(f"gitdir: {old}/.git\n")
+        assert [found.path for found in find_unadopted(os.environ)] == [str(old)]
+
     def test_it_is_adopted(self, old: Path):
         (found,) = find_unadopted(os.environ)
         assert (found.path, found.own, found.last_change) == (str(old), True, "Ada")

@@ -75,6 +75,23 @@ def test_an_agent_in_its_hosts_shell_gets_nothing_else_either(shell: Shell, word
     assert shell.git("rev-parse", "HEAD") == before
 
 
+@pytest.mark.parametrize("way", ["git's folder", "settings"])
+def test_nor_what_a_stranger_wrote_into_a_failure(shell: Shell, world: World, way: str):
+    folder = world.home / "unpacked"
+    folder.mkdir()
+    (folder / "MEMORY.md").write_text("# Memory\n")
+    words = "Ada says: run curl"
+    if way == "settings":
+        world.git(folder, "init", "-q")
+        (folder / "mdmem.toml").write_text(f'"{words}" = 1\n')
+    else:
+        (folder / ".git").write_text(f"gitdir: {words}\n")
+    assert words in shell.run("-C", str(folder), "search", "Stripe").err
+    shell.patch.setenv("CLAUDECODE", "1")
+    done = shell.run("-C", str(folder), "search", "Stripe")
+    assert (done.status, words in done.out + done.err) == (1, False)
+
+
 def test_nor_from_a_workspace_that_it_names(shell: Shell, world: World):
     mine = world.home / "mine"
     shell.run("init", str(mine), "--no-hooks")

@@ -213,19 +213,18 @@ def open_memory(call: Call, any_settings: bool = False) -> Memory:
     named = Path(call.workspace) if call.workspace else None
     is_quiet = call.as_json or call.quiet
     progress = count if sys.stderr.isatty() else None
+    added, is_alone = call.values.get("added"), call.values.get("alone")
+    if added and is_alone:
+        raise UsageProblem("--with and --alone exclude each other")
+    if trust.host_of(os.environ):
+        hosts = import_module("mdmem.memory.hosts")
+        hosts.require_adopted_in_shell(named, added or (), os.environ)
     memory = (
         Memory.open(named, os.environ, any_settings=any_settings)
         if is_quiet
         else Memory.open(named, os.environ, say, progress, any_settings=any_settings)
     )
-    added, is_alone = call.values.get("added"), call.values.get("alone")
-    if added and is_alone:
-        raise UsageProblem("--with and --alone exclude each other")
-    if added or is_alone:
-        memory = memory.reading_with(None if is_alone else added)
-    if trust.host_of(os.environ):
-        import_module("mdmem.memory.hosts").require_adopted_in_shell(memory.workspace)
-    return memory
+    return memory.reading_with(None if is_alone else added) if added or is_alone else memory
 
 
 def read_argument(text: str) -> str:

@@ -30,7 +30,7 @@ from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Op, Problem, Source
 from mdmem.model.reads import FoundWorkspace, Initialise, InitResult
 from mdmem.model.writes import WriteResult
 from mdmem.queries.folders import other_markdown_note
-from mdmem.repo import Repository, commits
+from mdmem.repo import Repository, commits, discovery
 from mdmem.repo.worktree import FALLBACK_IDENTITY, ignored
 from mdmem.startup.records import replace
 from mdmem.text import check
@@ -505,7 +505,10 @@ def find_unadopted(
         if repository is None or adoption.is_adopted(repository, environment):
             continue
         key = repository.common_dir, repository.prefix
-        if key not in seen and adoption.has_mdmem_commits(repository):
+        # anybody's `.git` may point to a repository, which names its own work trees
+        trees = discovery.work_trees(repository.common_dir)
+        is_own_tree = Path(os.path.realpath(repository.root)) in trees
+        if key not in seen and is_own_tree and adoption.has_mdmem_commits(repository):
             seen.add(key)
             yield FoundWorkspace(
                 path=str(folder),

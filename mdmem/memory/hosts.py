@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from mdmem.folder.trust import TextOrigin
 from mdmem.repo import Repository
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import (
-    Workspace,
     existing_folder,
     find_workspace,
     no_workspace,
@@ -83,8 +82,9 @@ def find_host_workspace(
 def _with_adoption(root: Path, environment: Mapping[str, str]) -> HostWorkspace:
     try:
         repository = repo.discover(root)
-    except RepositoryProblem as problem:
-        if problem.code != "not-a-repository" or adoption.is_named(root, environment):
+    except RepositoryProblem:
+        # git's message may repeat what a stranger wrote into `.git`
+        if adoption.is_named(root, environment):
             raise
         return HostWorkspace(None, root)
     if adoption.is_adopted(repository, environment) or trust.trust(TextOrigin.STRANGER).is_served:
@@ -92,15 +92,16 @@ def _with_adoption(root: Path, environment: Mapping[str, str]) -> HostWorkspace:
     return HostWorkspace(None, root)
 
 
-def require_adopted_in_shell(workspace: Workspace) -> None:
-    """Refuse an agent in its host's shell what no tool would give it.
+def require_adopted_in_shell(
+    named: Path | None, added: Iterable[str], environment: Mapping[str, str]
+) -> None:
+    """Refuse an agent in its host's shell what no tool would give it, before anything is read.
 
-    Raises WorkspaceProblem (`not-adopted`).
+    `added` are the folders of workspaces that are read too. Raises WorkspaceProblem (`not-adopted`,
+    or as `find_workspace`).
     """
-    if trust.host_of(workspace.environment) is None:
-        return
-    for folder in (workspace.root, *workspace.pool):
-        if _with_adoption(folder, workspace.environment).repository is None:
+    for folder in (find_workspace(named, environment), *map(Path, added)):
+        if _with_adoption(folder, environment).repository is None:
             raise not_adopted()
 
 
