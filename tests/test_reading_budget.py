@@ -16,6 +16,7 @@ from workspaces import Desk, code_of
 from workspaces import desk as make_desk
 
 from mdmem.catchup import changed_files, pages, unindexed
+from mdmem.editors.merge3.merging import merge3
 from mdmem.folder import budget, files
 from mdmem.history import file_changes
 from mdmem.memory import Memory
@@ -218,3 +219,17 @@ def test_a_background_step_ends_when_its_folder_is_gone(desk: Desk):
         assert process.poll() is None, "it waits for the lock"
         shutil.rmtree(desk.root)
         assert process.wait(10) == 1
+
+
+def test_a_merge_of_very_many_equal_lines_is_left_to_git(
+    short: None, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(budget, "_SECONDS_EACH_MB", 0.0)
+    base = b"# Memory\n\n- one\n"
+    theirs = base + b"".join(b"## S\n\n- a\n" for _ in range(3_000))
+    began = time.process_time()
+    for _ in range(3):
+        merged = merge3(base, base + b"- late\n", theirs)
+        assert (merged.data, merged.reason) == (None, budget.LEFT_OUT)
+    assert time.process_time() - began < 5
+    assert merge3(base, base + b"- late\n", base + b"- x\n").data is not None

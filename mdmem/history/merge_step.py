@@ -79,6 +79,18 @@ class EntryFates:
     """All that is live on any side."""
 
 
+class _KnownFact:
+    """The occurrences of a fact: by their numbers, and the first that each commit moved."""
+
+    def __init__(self, occurrences: Iterable[Occurrence]) -> None:
+        self.numbered: dict[int, list[Occurrence]] = defaultdict(list)
+        self.moved_by: dict[int, Occurrence] = {}
+        for each in occurrences:
+            self.numbered[each.number].append(each)
+            if each.fate is Fate.MOVED and each.ended is not None:
+                self.moved_by.setdefault(each.ended, each)
+
+
 class _Matcher:
     """Matches a merge's entries to its sides'; sections `among` these differ between any two."""
 
@@ -108,6 +120,8 @@ class _Matcher:
         else:
             self._entries = file.page.entries_of(among) if file.page else []
         self.fates = EntryFates(sides=list(self._occurrences.values()))
+        self._known: dict[tuple[int, FactId], _KnownFact] = {}
+        """A side's occurrences of facts, read once: of equal lines each asks for all."""
 
     def match(self) -> EntryFates:
         entries: dict[_Identity, list[Entry]] = defaultdict(list)
@@ -134,12 +148,12 @@ class _Matcher:
     def _match_alike(self, rows: Sequence[int], entries: Sequence[Entry]) -> None:
         """Match equal entries: first what all sides have, then what one began, then ended."""
         of_all = [row for row in rows if len(self._holders[row]) == len(self._parents)]
+        of_some = [row for row in rows if len(self._holders[row]) != len(self._parents)]
         begun = [
-            row
-            for row in rows
-            if row not in of_all and self._is_new(row) and not self._trail.stated_marks_of(row)
+            row for row in of_some if self._is_new(row) and not self._trail.stated_marks_of(row)
         ]
-        others = [row for row in rows if row not in of_all and row not in begun]
+        taken = frozenset(begun)
+        others = [row for row in of_some if row not in taken]
         if len(entries) >= len(rows):
             lives = [[row] for row in rows]
         else:
@@ -237,20 +251,21 @@ class _Matcher:
         return None
 
     def _versions(self, occurrence: Occurrence) -> Iterator[Occurrence]:
-        for parent in self._parents:
+        for side, parent in enumerate(self._parents):
             if occurrence.entry.fact is not None and parent.knows(occurrence.begun):
-                known = parent.trail.occurrences_of(occurrence.entry.fact)
-                yield from (each for each in known if each.number == occurrence.number)
+                yield from self._known_of(side, occurrence.entry.fact).numbered[occurrence.number]
 
     def _predecessor(self, occurrence: Occurrence) -> Occurrence | None:
         fact, sides = occurrence.entry.fact, self._holders[occurrence.number]
         if fact is None or not self._is_new(occurrence.number):
             return None
-        known = (each for side in sides for each in self._parents[side].trail.occurrences_of(fact))
-        return next(
-            (each for each in known if each.fate is Fate.MOVED and each.ended == occurrence.begun),
-            None,
-        )
+        moved = (self._known_of(side, fact).moved_by.get(occurrence.begun) for side in sides)
+        return next(filter(None, moved), None)
+
+    def _known_of(self, side: int, fact: FactId) -> _KnownFact:
+        if (side, fact) not in self._known:
+            self._known[side, fact] = _KnownFact(self._parents[side].trail.occurrences_of(fact))
+        return self._known[side, fact]
 
     def _keep_predecessor(self, occurrence: Occurrence) -> None:
         """Have what became an occurrence end with that, though another side ended it otherwise."""

@@ -13,6 +13,7 @@ from mdmem.editors.merge3.units import MergedUnit, UnitOrder, merge_units
 from mdmem.editors.merge3.values import choices, merge_front_matter
 from mdmem.editors.merge3.versions import SectionTree, Version, atoms_of
 from mdmem.errors import PathProblem, TextProblem
+from mdmem.folder import budget
 from mdmem.model import FactId, FileKind
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -139,6 +140,14 @@ def merge3(
         return MergeResult(sides[0])
     if kind is FileKind.BOOTSTRAP:
         return _left("the file holds instructions to agents")
+    try:
+        with budget.reading(b"\0".join((base, ours, theirs))):
+            return _merged(base, ours, theirs, kind)
+    except PathProblem as problem:  # whoever may push can write what takes hours to pair
+        return _left(problem.message)
+
+
+def _merged(base: bytes, ours: bytes, theirs: bytes, kind: FileKind) -> MergeResult:
     try:
         texts = [decode(data) for data in (base, ours, theirs)]
         form = TextForm.of(*texts)
