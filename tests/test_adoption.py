@@ -193,8 +193,10 @@ class TestTheList:
                 shutil.copytree(clone / ".git" / "worktrees" / "linked", git)
                 (git / "commondir").write_text(f"{clone}/.git\n")
                 (git / "gitdir").write_text(f"{git}\n")
-        assert repo.discover(evil).common_dir.resolve() == clone / ".git"
-        assert not adopted(evil)
+        assert code_of(lambda: repo.discover(evil)) == "broken-repository"
+        assert code_of(lambda: init(evil)) == "broken-repository"
+        assert code_of(lambda: Memory.open(evil, os.environ)) == "broken-repository"
+        assert "additionalContext" not in hook_answer(evil)
         assert adopted(tmp_path / "linked")
 
     def test_a_work_tree_that_does_not_lead_back_lends_no_sessions(
@@ -207,11 +209,12 @@ class TestTheList:
         (link / "gitdir").write_text(f"{own}/.git\n")
         (link / "commondir").write_text("../..\n")
         assert discovery.work_trees(clone / ".git") == {clone}
-        for named in (tmp_path, own):
-            world.git(clone, "config", "core.worktree", named)
-            init(clone)
-            assert session_folders(open_at(clone, os.environ)) == (clone,)
-            assert discovery.work_trees(clone / ".git") == {clone}
+        world.git(clone, "config", "core.worktree", tmp_path)
+        init(clone)
+        assert session_folders(open_at(clone, os.environ)) == (clone,)
+        assert discovery.work_trees(clone / ".git") == {clone}
+        world.git(clone, "config", "core.worktree", own)
+        assert code_of(lambda: open_at(clone, os.environ)) == "broken-repository"
 
     def test_a_submodule_is_a_work_tree(self, world: World, clone: Path, tmp_path: Path):
         add = ("-c", "protocol.file.allow=always", "submodule", "add", "-q", clone, "sub")

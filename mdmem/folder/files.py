@@ -82,7 +82,7 @@ def path_on_disk(root: Path, path: FilePath, may_be_folder: bool = False) -> Pat
     """A workspace path on disk, existing or not, without a symbolic link.
 
     Raises PathProblem (`bad-path`: a symbolic link, a folder (unless it may be one), a device, or a
-    part above it that is no folder).
+    part above it that is no folder, or another repository).
     """
     full_path = root
     parts = path.split("/")
@@ -103,6 +103,12 @@ def path_on_disk(root: Path, path: FilePath, may_be_folder: bool = False) -> Pat
             )
         if not last and not stat.S_ISDIR(mode):
             raise PathProblem("bad-path", f"{path}: {part!r} is not a folder")
+        if not last and (full_path / ".git").exists():
+            raise PathProblem(
+                "bad-path",
+                f"{path}: {part!r} is a repository of its own",
+                "Go there for its files.",
+            )
         if last and not stat.S_ISREG(mode) and not (may_be_folder and stat.S_ISDIR(mode)):
             raise PathProblem("bad-path", f"{path} is not a regular file")
     return full_path

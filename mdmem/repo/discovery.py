@@ -60,6 +60,13 @@ def discover(folder: Path) -> Repository:
         result.output.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n", 3)
     )
     common_dir = (folder / common).resolve()
+    if _only_points_to(Path(root), common_dir):
+        raise RepositoryProblem(
+            "broken-repository",
+            f"{root} is no work tree of {common_dir.parent}, whose repository its .git names",
+            f"If you moved it: git -C {shell_word(common_dir.parent)} worktree repair"
+            f" {shell_word(root)}",
+        )
     return Repository(
         folder=folder,
         root=Path(root),
@@ -69,6 +76,16 @@ def discover(folder: Path) -> Repository:
         is_simple=False,
         barred_filters=_own_filters(folder, git_dir, str(common_dir)),
     )
+
+
+def _only_points_to(root: Path, common_dir: Path) -> bool:
+    """True if a folder's `.git` names a repository that has a work tree, and not this one.
+
+    Anybody can write such a file: what is typed there would be committed to that repository.
+    """
+    trees = work_trees(common_dir)
+    has_own = common_dir.parent in trees and os.path.lexists(root / ".git")
+    return has_own and Path(os.path.realpath(root)) not in trees
 
 
 def _own_filters(folder: Path, git_dir: str, common_dir: str) -> tuple[str, ...]:
