@@ -17,6 +17,7 @@ from mdmem.folder.listing import ListedFile
 from mdmem.model import CommitId, FilePath
 from mdmem.repo.first_parent import HUNK, new_lines
 from mdmem.repo.runner import MARKDOWN, run
+from mdmem.repo.tree_diffs import QUICK_SECONDS, left_out_commits
 from mdmem.repo.worktree import ignored
 from mdmem.startup import late
 from mdmem.text import check
@@ -175,7 +176,15 @@ def check_secrets(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_history(inspection: Inspection) -> Iterator[Finding]:
-    commits, searched = _commits(inspection), 0
+    left_out = left_out_commits(inspection.repository)
+    for commit in left_out:
+        yield Finding(
+            check="history",
+            level=Level.WARNING,
+            message=f"{commit[:10]} has far more paths than files; its changes are left out",
+        )
+    commits = [commit for commit in _commits(inspection) if commit not in left_out]
+    searched = 0
     locations: dict[tuple[str, str], list[str]] = defaultdict(list)
     deadline = time.monotonic() + inspection.history_seconds
     while searched < len(commits) and (remaining := deadline - time.monotonic()) > 0:
@@ -219,7 +228,13 @@ def check_history(inspection: Inspection) -> Iterator[Finding]:
 def _commits(inspection: Inspection) -> list[CommitId]:
     """Commits on any branch or tag that changed Markdown here or are mdmem's own, newest first."""
     tips = ["--all", *(["HEAD"] if inspection.repository.head() else [])]
-    changing = inspection.repository.git("rev-list", *tips, "--full-history", "--", MARKDOWN)
+    command = ("rev-list", *tips, "--full-history")
+    try:
+        changing = inspection.repository.git(*command, "--", MARKDOWN, seconds=QUICK_SECONDS)
+    except RepositoryProblem as problem:
+        if problem.code != "git-timeout":
+            raise
+        changing = inspection.repository.git(*command)
     own = inspection.repository.git("rev-list", *tips, "--grep=^Mdmem-Op:")
     return [
         CommitId(line)

@@ -61,6 +61,15 @@ def reading(data: bytes) -> Iterator[None]:
         raise _left_out() from None
 
 
+def left_out() -> frozenset[str]:
+    """The digests and names of all that exceeded its budget."""
+    return _exceeded.digests()
+
+
+def leave_out(name: str) -> None:
+    _exceeded.add(name)
+
+
 def _left_out() -> PathProblem:
     return PathProblem("unsupported-file", LEFT_OUT, "Shorten or split it.")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.repo.runner import READ_SECONDS, run
+from mdmem.repo.tree_diffs import diff_trees
 from mdmem.repo.worktree import Identity, Repository, commit_seconds
 from mdmem.startup.records import dataclass
 
@@ -303,28 +304,26 @@ def merge_base(repository: Repository, first: CommitId, second: CommitId) -> Com
 def changed_blobs(
     repository: Repository, pairs: Sequence[tuple[str, str]]
 ) -> list[list[BlobChange]]:
-    """The files that differ between each two trees (ids of trees), by one process."""
+    """The files that differ between each two trees (ids of trees), by one process.
+
+    None where these take far more than their bytes.
+    """
     if not pairs:
         return []
-    text = "".join(f"{before} {after}\n" for before, after in pairs).encode()
-    result = run(
-        repository.root,
-        ["diff-tree", "--stdin", "-r", "-z", "--no-renames", "--no-ext-diff"],
-        text,
-        seconds=_SECONDS,
+    output, compared = diff_trees(
+        repository.at_root(), pairs, "-z", "--no-renames", "--no-ext-diff", are_commits=False
     )
-    if result.status:
-        raise result.failure("diff-tree")
     changes: list[list[BlobChange]] = []
-    fields = iter(result.output.split(b"\0"))
+    fields = iter(output.split(b"\0"))
     for field in fields:
         *names_of_trees, row = field.split(b"\n")
         changes += ([] for _ in names_of_trees)
         if row:
             changes[-1].append(_blob_change(row, next(fields)))
-    if len(changes) != len(pairs):  # git is silent on a tree that it does not have
+    if len(changes) != sum(compared):  # git is silent on a tree that it does not have
         raise RepositoryProblem("git-failed", "git diff-tree: a tree is missing")
-    return changes
+    of_compared = iter(changes)
+    return [next(of_compared) if is_compared else [] for is_compared in compared]
 
 
 def _blob_change(head: bytes, path: bytes) -> BlobChange:

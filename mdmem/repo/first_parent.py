@@ -12,6 +12,7 @@ from mdmem.model import CommitId, FilePath
 from mdmem.model.trail import Commit
 from mdmem.repo import git_files
 from mdmem.repo.runner import MARKDOWN, literal_pathspecs
+from mdmem.repo.tree_diffs import QUICK_SECONDS, diff_trees
 from mdmem.repo.worktree import Repository, commit_seconds
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -34,7 +35,7 @@ _ESCAPES = {
 _COMMITS_AT_ONCE = 500
 _FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%ae", "%B")
 _CHANGED_FILES = (
-    *("--stdin", "-r", "--root", "--raw", "-z", "-M", "--no-abbrev", "--relative"),
+    *("--always", "--root", "--raw", "-z", "-M", "--no-abbrev", "--relative"),
     *("--", MARKDOWN),
 )
 _FILE_MODES = (b"100644", b"100755")
@@ -177,11 +178,17 @@ def newest_changes(
 ) -> list[tuple[str, list[FilePath]]] | None:
     """Messages and Markdown files of the commits since `seen`; None if there are more than `limit`.
 
-    Raises RepositoryProblem (`git-failed`), also where `seen` is gone.
+    None too where git takes too long. Raises RepositoryProblem (`git-failed`), also where `seen` is
+    gone.
     """
     since = [f"^{seen}"] if seen else []
     form = ("log", "-z", f"-n{limit + 1}", "--name-only", "--relative", "--format=%x01%B%x02")
-    output = repository.git(*form, head, *since, "--", MARKDOWN)
+    try:
+        output = repository.git(*form, head, *since, "--", MARKDOWN, seconds=QUICK_SECONDS)
+    except RepositoryProblem as problem:
+        if problem.code != "git-timeout":
+            raise
+        return None
     changes = []
     for row in output.split(b"\1")[1:]:
         message, _, paths = row.partition(b"\2")
@@ -227,13 +234,12 @@ def read_history(
 def _changes_of_pairs(
     repository: Repository, pairs: Sequence[tuple[CommitId, str]]
 ) -> list[tuple[ChangedFile, ...]]:
-    """The changes of commits, each against the named parent, else its own."""
-    output = repository.git(
-        "diff-tree",
-        "--always",
-        *_CHANGED_FILES,
-        text="".join(f"{name} {parent}".rstrip() + "\n" for name, parent in pairs).encode(),
-    )
+    """The changes of commits, each against the named parent, else its own.
+
+    None of a commit whose trees take far more than their bytes.
+    """
+    turned = [(parent, name) for name, parent in pairs]
+    output, compared = diff_trees(repository, turned, *_CHANGED_FILES)
     changes: list[list[ChangedFile]] = []
     fields = iter(output.split(b"\0"))
     for field in fields:
@@ -241,17 +247,13 @@ def _changes_of_pairs(
             changes += [[]] if field else []
         elif changed := _changed_file(field, fields):
             changes[-1].append(changed)
-    return list(map(tuple, changes))
+    of_compared = iter(changes)
+    return [tuple(next(of_compared)) if is_compared else () for is_compared in compared]
 
 
 def _without_past(repository: Repository, name: CommitId) -> CommitChanges:
     ((commit, committed, _),) = _messages(repository, f"{name}\n".encode())
-    files = [
-        (path, blob)
-        for path, blob in blobs(repository, name).items()
-        if path.casefold().endswith(".md")
-    ]
-    changes = tuple(ChangedFile(path, path, None, blob) for path, blob in files)
+    changes = tuple(changed_files(repository, None, name))
     return CommitChanges(
         commit=commit, committed=committed, parents=(), changes=changes, by_parent=(changes,)
     )
@@ -327,25 +329,12 @@ def _changed_file(attributes: bytes, fields: Iterator[bytes]) -> ChangedFile | N
 def changed_files(
     repository: Repository, before: CommitId | None, after: CommitId
 ) -> list[ChangedFile]:
-    first = before or repository.git("hash-object", "-t", "tree", "--stdin").decode().strip()
-    output = repository.git(
-        "diff-tree",
-        "-r",
-        "--raw",
-        "-z",
-        "-M",
-        "--no-abbrev",
-        "--relative",
-        first,
-        after,
-        "--",
-        MARKDOWN,
-    )
-    fields = iter(output.split(b"\0"))
+    if before is not None:
+        return list(*_changes_of_pairs(repository, [(after, before)]))
     return [
-        changed
-        for field in fields
-        if field.startswith(b":") and (changed := _changed_file(field, fields))
+        ChangedFile(path, path, None, blob)
+        for path, blob in blobs(repository, after).items()
+        if path.casefold().endswith(".md")
     ]
 
 
@@ -532,11 +521,15 @@ def lines_of_merges(
 
 
 def _patches(repository: Repository, rows: Sequence[str]) -> dict[CommitId, tuple[FilePatch, ...]]:
-    """The patches of Markdown files by commit; a row is a commit, or one and a parent."""
-    output = repository.git(
-        "diff-tree",
-        "--stdin",
-        "-r",
+    """The patches of Markdown files by commit; a row is a commit, or one and a parent.
+
+    None of a commit whose trees take far more than their bytes.
+    """
+    pairs = [(parent, name) for name, _, parent in (row.partition(" ") for row in rows)]
+    output, _ = diff_trees(
+        repository,
+        pairs,
+        "--always",
         "-p",
         "--text",
         "-U0",
@@ -550,6 +543,5 @@ def _patches(repository: Repository, rows: Sequence[str]) -> dict[CommitId, tupl
         "--no-textconv",
         "--",
         MARKDOWN,
-        text="".join(f"{row}\n" for row in rows).encode(),
     )
     return parse_patches(output)

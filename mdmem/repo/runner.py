@@ -56,6 +56,9 @@ _FIXED = {
     "GIT_SEQUENCE_EDITOR": ":",
     "GIT_PAGER": "cat",
     "GIT_OPTIONAL_LOCKS": "0",
+    # Either could make a circle of commits, or give a commit another past.
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": f"{os.devnull}/none",
     "MDMEM_CONTEXT": "off",  # a hook of git may start an agent, whose session is not the user's
 }
 _NO_LAZY_FETCH = {"GIT_NO_LAZY_FETCH": "1"}

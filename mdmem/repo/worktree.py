@@ -14,7 +14,7 @@ from mdmem.errors import RepositoryProblem
 from mdmem.folder.layout import is_markdown
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import git_files, git_settings
-from mdmem.repo.runner import GitResult, literal_pathspecs, parse_paths, run, setting
+from mdmem.repo.runner import READ_SECONDS, GitResult, literal_pathspecs, parse_paths, run, setting
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.wording import shell_word
@@ -134,10 +134,15 @@ class Repository:
         return run(self.folder, arguments, without_filters=self.barred_filters)
 
     def git(
-        self, *arguments: str, text: bytes = b"", extra: Mapping[str, str] | None = None
+        self,
+        *arguments: str,
+        text: bytes = b"",
+        extra: Mapping[str, str] | None = None,
+        seconds: float = READ_SECONDS,
     ) -> bytes:
-        """Run a git command. Raises RepositoryProblem (`git-failed`, `missing-history`)."""
-        result = run(self.folder, arguments, text, extra, without_filters=self.barred_filters)
+        """Run git. Raises RepositoryProblem (`git-failed`, `git-timeout`, `missing-history`)."""
+        barred = self.barred_filters
+        result = run(self.folder, arguments, text, extra, seconds, without_filters=barred)
         if result.status or result.lacks_objects:
             raise result.failure(arguments[0])
         return result.output
@@ -400,9 +405,15 @@ class Repository:
         )
 
     def blobs(
-        self, names: Sequence[str], extra: Mapping[str, str] | None = None
+        self,
+        names: Sequence[str],
+        extra: Mapping[str, str] | None = None,
+        kind: bytes = b"blob",
     ) -> list[bytes | None]:
-        """The bytes of blobs by any name that git takes (`COMMIT:PATH`, an id); None if missing."""
+        """The bytes of blobs by any name that git takes (`COMMIT:PATH`, an id); None if missing.
+
+        `kind`: of objects of another type.
+        """
         if not names:
             return []
         text = os.fsencode("".join(f"{name}\n" for name in names if "\n" not in name))
@@ -420,7 +431,7 @@ class Repository:
                 blobs.append(None)
                 continue
             size = int(head[2])
-            blobs.append(output[offset : offset + size] if head[1] == b"blob" else None)
+            blobs.append(output[offset : offset + size] if head[1] == kind else None)
             offset += size + 1
         return blobs
 
