@@ -674,7 +674,7 @@ def _basis(root: Path, repository: Repository, environment: Mapping[str, str]) -
     way = (root, *root.parents)
     depth = way.index(repository.root) if repository.root in way else 0
     git_dir, common_dir = str(repository.git_dir), str(repository.common_dir)
-    folders = (*(f"{folder}/.git" for folder in way[: depth + 1]), f"{git_dir}/refs/replace")
+    folders = tuple(f"{folder}/.git" for folder in way[: depth + 1])
     paths = (
         *(
             f"{git_dir}/{name}"

@@ -98,16 +98,13 @@ class TestFind:
             file.write(text)
         assert git_files.find_repository(str(at.root)) == (str(at.root), str(at.root / ".git"))
 
-    @pytest.mark.parametrize("packed", [False, True])
-    def test_one_with_objects_that_stand_for_others_is_for_git(self, at: Desk, packed: bool):
+    def test_objects_that_stand_for_others_do_not_count(self, at: Desk):
         at.write("MEMORY.md", "x")
         at.commit()
         at.git("replace", "HEAD", "HEAD~1")
-        if packed:
-            at.git("pack-refs", "--all")
-            shutil.rmtree(at.root / ".git" / "refs" / "replace", ignore_errors=True)
-        assert git_files.find_repository(str(at.root)) is None
-        assert open_repository(at).state(HERE).pending
+        assert git_files.find_repository(str(at.root)) is not None
+        assert not open_repository(at).state(HERE).pending
+        assert not repo.discover(at.root).pending()
 
     def test_what_is_no_folder_at_all_is_for_git(self, at: Desk):
         assert git_files.find_repository(str(at.root / "MEMORY.md")) is None

@@ -118,8 +118,6 @@ def test_a_repository_that_changes_its_form_is_found_again(at: Desk, memory: Mem
     assert not memory.workspace.repository.is_simple
     at.git("config", "--unset", "core.worktree")
     assert memory.workspace.repository.is_simple
-    at.git("replace", "HEAD", at.git("commit-tree", "-m", "other", "HEAD^{tree}").strip())
-    assert not memory.workspace.repository.is_simple
 
 
 def test_a_folder_that_becomes_a_repository_of_its_own_has_its_own_state(

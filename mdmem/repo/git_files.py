@@ -104,8 +104,6 @@ def _is_simple(git_dir: str, device: int | None) -> bool:
         and os.path.isdir(f"{git_dir}/objects")
         and os.path.isdir(f"{git_dir}/refs")
         and not os.path.lexists(f"{git_dir}/commondir")
-        and not os.path.lexists(f"{git_dir}/refs/replace")
-        and b" refs/replace/" not in (read_bytes(f"{git_dir}/packed-refs") or b"")
         and read_head(git_dir) is not None
     )
 
