@@ -223,6 +223,20 @@ class TestRunner:
             runner.run(tmp_path, ["x"], seconds=0.1)
         assert failure.value.code == "git-timeout"
 
+    def test_one_that_lists_without_end(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        """A tree of trees has more paths than any machine has memory; contents have their own
+        bounds.
+        """
+        monkeypatch.setattr(runner, "_MOST_LISTED_BYTES", 1_000_000)
+        folder = script(tmp_path / "bin", "exec head -c 3000000 /dev/zero")
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        with pytest.raises(MdmemError, match="git ls-tree lists more than 1 MB") as failure:
+            runner.run(tmp_path, ["ls-tree"], seconds=30)
+        assert failure.value.code == "git-failed"
+        assert len(runner.run(tmp_path, ["cat-file"], seconds=30).output) == 3_000_000
+
     def test_one_in_another_folder_and_environment(self, world: World, tmp_path: Path):
         environment = {**world.environment, "WHO": "Ada"}
         done = runner.converse(

@@ -94,6 +94,10 @@ class TimeUpError(Exception):
     """A process took too long; it and all its children are ended."""
 
 
+_MOST_LISTED_BYTES = 200_000_000
+"""The output of a git process, contents of files apart: the paths of a few million files."""
+
+
 class TooMuchOutputError(Exception):
     """A process wrote more than it may; it and all its children are ended."""
 
@@ -364,19 +368,26 @@ def run(
     `meanwhile` is called while git works (see `converse`). `is_online`: git may use the
     network, or runs the user's own hooks, filters and signing, which may; no other can.
     `without_filters`: the names of filters that git does not start. Raises RepositoryProblem
-    (`git-missing`, or `git-timeout` where it took too long).
+    (`git-missing`, `git-timeout` where it took too long, or `git-failed` where it lists too much: a
+    few small trees in one another can have a hundred million paths).
     """
     command = _command(folder, arguments)
     variables = environment(extra) | (_NO_LAZY_FETCH if is_online else _OFFLINE)
     variables |= _emptied(without_filters)
+    most_bytes = None if arguments[0] == "cat-file" else _MOST_LISTED_BYTES
     try:
-        status, output, errors = converse(command, variables, text, seconds, meanwhile=meanwhile)
+        status, output, errors = converse(
+            command, variables, text, seconds, most_bytes=most_bytes, meanwhile=meanwhile
+        )
     except (FileNotFoundError, NotADirectoryError, PermissionError) as problem:
         raise _git_missing() from problem
     except TimeUpError as problem:
         raise RepositoryProblem(
             "git-timeout", f"git {arguments[0]} took longer than {seconds:g} s"
         ) from problem
+    except TooMuchOutputError as problem:
+        message = f"git {arguments[0]} lists more than {_MOST_LISTED_BYTES // 1_000_000} MB"
+        raise RepositoryProblem("git-failed", message) from problem
     if status and not folder.is_dir():
         raise PathProblem("bad-path", f"{folder} does not exist")
     return GitResult(status, output, errors.decode("utf-8", "replace").strip())

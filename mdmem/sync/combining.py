@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from mdmem import repo
 from mdmem.changes import deciding
 from mdmem.changes.purge import PURGE_TRAILER
-from mdmem.errors import RefusedChange, SectionProblem, SyncProblem
+from mdmem.errors import RefusedChange, RepositoryProblem, SectionProblem, SyncProblem
 from mdmem.folder.layout import WORKSPACE_MARKS
 from mdmem.folder.listing import is_marked
 from mdmem.folder.machine import machine_name, safe_name
@@ -174,7 +174,15 @@ def _with_devices(
         if base in (tip, None):  # it is in already, or has nothing to do with this memory
             continue
         if not all_files:
-            require_memory_alone(workspace, tip, combined.commit)
+            try:
+                require_memory_alone(workspace, tip, combined.commit)
+            except RepositoryProblem as problem:
+                raise RepositoryProblem(
+                    problem.code,
+                    f"branch {branch} cannot be read: {problem.message}",
+                    "To delete it there:"
+                    f" git push {shell_word(remote.name)} --delete {shell_word(DEVICES + branch)}",
+                ) from problem
         taken_in = (*combined.taken_in, name)
         if words and brings_purged(repository, tip, combined.commit, words):
             commit = make_again(workspace, combined.commit, tip, combined.commit, lambda _: None)
@@ -369,7 +377,12 @@ def exchange(
         return {}
     work = _Exchange(workspace, head, seen, there, say)
     for name in sorted({*work.local, *work.there}):
-        work.bring(name)
+        try:
+            work.bring(name)
+        except RepositoryProblem as problem:
+            if problem.code != "git-failed":
+                raise
+            say(f"proposal {name.rpartition('/')[2]} is not synced: {problem.message}")
     work.close_decided()
     # What such a branch brought is in memory by now, without that text.
     wanted = work.wanted | dict.fromkeys(
