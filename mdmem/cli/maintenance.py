@@ -156,8 +156,7 @@ def init(
 
     Agents can access only the workspaces that you have adopted on this machine. Existing files are
     not changed, except the one that --agents names, .gitattributes with --shared, and mdmem.toml if
-    git has no user name set. Running it again is harmless. git is set up to merge memory files by
-    section and fact.
+    git has no user name set. Running it again is harmless. git is set up to merge memory files.
 
     With --outside, in a project: the workspace DIR (created, adopted or cloned) becomes the memory
     of the project, for all its branches and worktrees. The project itself does not change. In a
@@ -166,8 +165,7 @@ def init(
     """
     others = any((no_hooks, agents, no_agents, shared, outside, here, dry_run))
     if (leave and (found or others)) or (found and (folder or others)) or (yes and not found):
-        message = "--leave and --found go with no other option, and --yes only with --found"
-        raise UsageProblem(message)
+        raise UsageProblem("--leave and --found go alone, and --yes only with --found")
     if found:
         return find(call, yes)
     if leave:
