@@ -84,6 +84,7 @@ ROOMS = {
                 "test_commits",
                 "test_worktree",
                 "test_first_parent",
+                "test_tree_diffs",
                 "test_git_index",
             ),
             *(

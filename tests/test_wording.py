@@ -29,7 +29,7 @@ shell scripts, units of systemd, and the command of an installer.
 """
 FLAG = re.compile(r"(?:^|[\s(])--?[a-z][a-z-]*")
 OTHERS = re.compile(
-    r"\b(?:git|iconv|openclaw|systemctl) (?:[a-z-]+ )*--?[a-z].*|--prune\b|^--(?:format|grep)=.*"
+    r"\b(?:git|iconv|openclaw|systemctl) (?:[a-z-]+ )*--?[a-z].*|--prune\b|^--(?:format|grep|batch-check)=.*"
     r"|\bmdmem sync(?=: $|\))"
 )
 """Flags of other programs, and what else is on their lines; the words for git's reflog."""
