@@ -172,7 +172,10 @@ def _is_writable(folder: Path) -> bool:
 
 
 def _elsewhere(git_dir: Path, environment: Mapping[str, str]) -> Path:
-    """The home in the user's own state folder; in a private temporary one if that is read-only."""
+    """The home in the user's own state folder; in a private temporary one if that is read-only.
+
+    It is named by git's folder, its inode included: another repository at its path has another one.
+    """
     folder = config.user_state_folder(environment)
     if folder is None or not _is_writable(folder):
         temporary = Path("/tmp", environment.get("TMPDIR", ""), f"mdmem-state-{os.geteuid()}")
@@ -181,7 +184,9 @@ def _elsewhere(git_dir: Path, environment: Mapping[str, str]) -> Path:
         status = _status(temporary)
         if status and (status.st_uid, status.st_mode) == (os.geteuid(), stat.S_IFDIR | 0o700):
             folder = temporary
-    place = hashlib.sha256(os.fsencode(os.path.realpath(git_dir))).hexdigest()[:32]
+    status = _status(git_dir)
+    names = f"{os.path.realpath(git_dir)}\0{status.st_ino if status else 0}"
+    place = hashlib.sha256(os.fsencode(names)).hexdigest()[:32]
     return (folder or Path(os.devnull)) / _ELSEWHERE_NAME / place
 
 

@@ -1,6 +1,7 @@
 """`flush`: the rule, once a cycle, the prompts."""
 
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -128,7 +129,7 @@ class TestCommand:
 
 
 def test_of_several_callers_one_gets_it(shell: Shell):
-    opened = Memory.open(shell.folder, {})
+    opened = Memory.open(shell.folder, os.environ)
     request = Flush(window=200_000, tokens=190_000, cycle=3)
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(lambda _: opened.flush(request), range(16)))

@@ -3,6 +3,7 @@ afterwards.
 """
 
 import json
+import os
 import sys
 import zlib
 from collections.abc import Callable
@@ -163,7 +164,7 @@ def test_refused_as_the_name_of_a_file_that_a_person_made(at: Desk, name: str):
     (listed,) = (problem for problem in memory.check() if problem.code == "secret-found")
     assert "[REDACTED:github-token]" in listed.path
     at.git("add", "-A")
-    (staged,) = staged_problems(at.root, {})
+    (staged,) = staged_problems(at.root, os.environ)
     assert (staged.code, staged.path) == ("secret-found", listed.path)
     at.git("reset", "-q")
     if "2026" not in name and chr(92) not in name:
@@ -177,7 +178,7 @@ def test_refused_as_the_new_name_of_a_file(at: Desk):
     at.write("memory/a.md", "# A\n\n- x\n- y\n- z\n")
     at.commit("more")
     at.git("mv", "memory/a.md", NAMES[0])
-    assert [problem.code for problem in staged_problems(at.root, {})] == ["secret-found"]
+    assert [problem.code for problem in staged_problems(at.root, os.environ)] == ["secret-found"]
 
 
 def test_a_name_that_is_in_git_is_named_by_check_alone(at: Desk):

@@ -331,7 +331,9 @@ class TestCheck:
         assert errors == {"one/memory/x.md", "deep/two/memory/x.md"}
         for folder in (first.root, first.root / "memory"):
             errors = {
-                problem.path for problem in staged_problems(folder, {}) if problem.level == "error"
+                problem.path
+                for problem in staged_problems(folder, os.environ)
+                if problem.level == "error"
             }
             assert errors == {"memory/x.md", "../deep/two/memory/x.md"}
 
