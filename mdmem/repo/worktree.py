@@ -556,7 +556,8 @@ class Repository:
         # No name has control characters, and no process takes NUL or half a surrogate pair.
         if not reference.isprintable():
             return None
-        if digits := _BEGINNING_OF_ID.match(reference):
+        digits = _BEGINNING_OF_ID.match(reference)
+        if digits and len(digits[0]) not in _WHOLE_IDS:
             listed = run(self.folder, ["rev-parse", f"--disambiguate={digits[0]}"])
             objects = map(CommitId, listed.output.decode().split())
             commits = [each for each in islice(objects, _MOST_ALIKE) if self.has(each)]
@@ -569,7 +570,9 @@ class Repository:
         return CommitId(result.output.decode().strip()) if result.status == 0 else None
 
 
-_BEGINNING_OF_ID = late.pattern(r"[0-9a-f]{4,40}(?=[~^]|\Z)")
+_BEGINNING_OF_ID = late.pattern(r"[0-9a-f]{4,64}(?=[~^]|\Z)")
+_WHOLE_IDS = (40, 64)
+"""The digits of an id by SHA-1 and by SHA-256, which for git goes before any name."""
 _MOST_ALIKE = 20
 """The objects of one beginning that are looked at; eight digits are one object's in practice."""
 _LAST_DATE = 253_402_128_000
