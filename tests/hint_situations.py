@@ -1,4 +1,4 @@
-"""Commands that print hints, each in the workspace that it needs; and the hints that none prints."""
+"""Commands that print hints, each in the workspace that it needs; and hints that none prints."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def in_a_clone(name: str, text: str) -> Prepare:
 
 
 def code(shell: Shell) -> None:
-    """A repository of code, in which the user stands."""
+    """A repository of code that contains the current folder."""
     folder = shell.world.home / "src" / "app"
     folder.mkdir(parents=True)
     (folder / "app.py").write_text("print(1)\n")

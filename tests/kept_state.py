@@ -8,7 +8,7 @@ from mdmem.folder.config import user_state_folder
 
 
 def keep_state(folder: Path) -> Path:
-    """List the states that the copies of repositories in a folder came with; return the folder."""
+    """List the states of the copied repositories in a folder; return the folder."""
     lists = user_state_folder(os.environ)
     assert lists is not None
     for git_folder in (folder / ".git", *folder.glob("*/.git"), *folder.glob(".git/worktrees/*")):

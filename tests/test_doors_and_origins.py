@@ -290,7 +290,7 @@ def test_an_agent_in_its_hosts_shell_is_told_nothing(
 
 
 def test_adopted_by_a_person_it_is_told_with_its_author(world: World, strange: Path) -> None:
-    """What only its packed index says is told to nobody. Filters of git are the user's from now
+    """No agent is told what only its packed index says. Git's filters are the user's from now
     on, as with `git status`.
     """
     world.git(strange, "config", "--remove-section", "filter.x", check=False)

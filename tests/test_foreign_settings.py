@@ -138,7 +138,7 @@ def test_the_users_own_filters_are_started(
 
 
 def test_a_write_starts_them_as_a_commit_by_hand_does(unpacked: Desk, tmp_path: Path):
-    """What git stores is what the filter makes of it, also where nobody has adopted the folder."""
+    """Git stores the filter's output, also where nobody has adopted the folder."""
     unpacked.git("config", "filter.f.clean", "tr a-z A-Z")
     unpacked.git("config", "filter.f.smudge", "tr A-Z a-z")
     unpacked.git("config", "filter.a=b.clean", "tr a-z A-Z")

@@ -75,7 +75,7 @@ _NOT_THE_USERS = (".git", "state", "-copy")
 
 @dataclass(frozen=True)
 class State:
-    """What a pasted command must leave: the files of the user, and the commits of each work tree."""
+    """The files of the user and the commits of each work tree, which a pasted command must keep."""
 
     files: Mapping[str, bytes]
     commits: Mapping[Path, tuple[str, ...]]
@@ -233,7 +233,7 @@ def workspace_of(shell: Shell) -> Workspace | None:
 def harm(
     hint: Hint, printed: str, before: State, after: State, workspace: Workspace | None
 ) -> Iterator[str]:
-    """What a pasted command did that its hint does not say."""
+    """The effects of a pasted command that its hint does not announce."""
     if before == after:
         return
     words = hint.situation.words

@@ -215,7 +215,7 @@ def test_a_background_step_ends_when_its_folder_is_gone(desk: Desk):
     command = [sys.executable, "-P", "-m", "mdmem.githooks", "catch-up", str(desk.root)]
     with files.lock(workspace.state / files.INDEX_LOCK, 1):
         process = subprocess.Popen(command)
-        time.sleep(1)
+        time.sleep(1)  # long enough to end, if it did not wait
         assert process.poll() is None, "it waits for the lock"
         shutil.rmtree(desk.root)
         assert process.wait(10) == 1

@@ -336,7 +336,7 @@ def note_by_hand(message: str) -> ParsedNote:
 
     The line of git's own reverts (`This reverts commit …`) counts as `Mdmem-Reverts`; it may have a
     short id. Only a merge's trailers name its contradictions; a claim counts wherever a squash put
-    it. One that is over the bound counts as an agent's, since its claim is not read.
+    it. One that exceeds the bound counts as an agent's: its claim is not read.
     """
     if is_over_bound(message):
         return ParsedNote(op=None, path=None, section="", provenance=_BY_AN_AGENT)

@@ -31,7 +31,7 @@ def diff_trees(
 ) -> tuple[bytes, list[bool]]:
     """Run `git diff-tree --stdin` on what is before and after: commits, or trees.
 
-    Nothing before a commit stands for its parent. The count is of the folder of `repository`.
+    An empty name before a commit means its parent. The count is of the folder of `repository`.
 
     Returns:
         The output for those compared; and of each pair whether it was compared.

@@ -36,7 +36,7 @@ def exceeded_limit(document: Document) -> str | None:
         return "is larger than 64 KB"
     if len(text) < _FEW_CHARACTERS and "*" not in text:
         return None
-    # as in `_values`
+    # as in `_values`: only where a file has front matter
     import yaml  # noqa: PLC0415
 
     nodes = 0
