@@ -17,6 +17,7 @@ from workspaces import desk as make_desk
 
 from mdmem.catchup import changed_files, pages, unindexed
 from mdmem.editors.merge3.merging import merge3
+from mdmem.errors import PathProblem
 from mdmem.folder import budget, files
 from mdmem.history import file_changes
 from mdmem.memory import Memory
@@ -233,3 +234,17 @@ def test_a_merge_of_very_many_equal_lines_is_left_to_git(
         assert (merged.data, merged.reason) == (None, budget.LEFT_OUT)
     assert time.process_time() - began < 5
     assert merge3(base, base + b"- late\n", base + b"- x\n").data is not None
+
+
+def test_without_a_home_this_process_remembers_what_took_too_much(
+    short: None, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("HOME", "XDG_STATE_HOME", "USERPROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(PathProblem), budget.reading(b"trap"):
+        _loop()
+    began = time.process_time()
+    with pytest.raises(PathProblem), budget.reading(b"trap"):
+        _loop()
+    assert time.process_time() - began < 0.1
+    budget._exceeded.__init__()

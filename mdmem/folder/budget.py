@@ -186,24 +186,27 @@ class _Exceeded:
 
     def __init__(self) -> None:
         self._digests: frozenset[str] = frozenset()
+        self._unrecorded: frozenset[str] = frozenset()
+        """Those of this process, where there is no home to record them in."""
         self._next_look = 0.0
 
     def digests(self) -> frozenset[str]:
         now = time.monotonic()
         if now >= self._next_look:
             self._next_look = now + _RECORD_SECONDS
-            self._digests = frozenset(_recorded(_record_path()))
+            self._digests = self._unrecorded.union(_recorded(_record_path()))
         return self._digests
 
     def add(self, digest: str) -> None:
         path = _record_path()
+        self._next_look = 0.0
         if path is None:
+            self._unrecorded |= {digest}
             return
         kept = [*_recorded(path), digest][-_MAX_RECORDED:]
         with suppress(OSError):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             files.write_cache(path, "".join(f"{each} {__version__}\n" for each in kept))
-        self._next_look = 0.0
 
 
 _exceeded = _Exceeded()
