@@ -48,7 +48,8 @@ def diff_trees(
     try:
         return diff(QUICK_SECONDS), compared
     except RepositoryProblem as problem:
-        if problem.code != "git-timeout":
+        # it took too long, or listed more than is read
+        if problem.code not in ("git-timeout", "git-failed"):
             raise
     for number in _oversized(repository, pairs, compared):
         compared[number] = False
