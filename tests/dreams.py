@@ -10,7 +10,6 @@ import pytest
 from conftest import World
 from workspaces import Desk
 
-from mdmem import changes
 from mdmem.changes import apply
 from mdmem.changes.commit_notes import complete_options
 from mdmem.memory import Memory
@@ -79,7 +78,7 @@ def logged(
 ) -> None:
     """Have an agent log something."""
     options = WriteOptions(source=source, actor="bot", session=session)
-    changes.carry_out(
+    apply.apply(
         at.workspace,
         Log(text, kind=kind, day=day.isoformat(), time="10:00", options=options),
         print,

@@ -14,8 +14,8 @@ import pytest
 from conftest import World
 from kept_state import keep_state
 
-from mdmem.changes import carry_out
 from mdmem.errors import MdmemError
+from mdmem.memory import carry_out
 from mdmem.model.writes import Action, Change, EditSection, WriteOptions, WriteResult
 from mdmem.repo import commits, discovery, history_rewrite, worktree
 from mdmem.workspace import Workspace, open_at

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeAlias
 
 from mdmem import history
 from mdmem.changes import repeats
@@ -33,6 +34,12 @@ from mdmem.workspace import Say, Workspace
 
 _TRIES, _OVERTAKEN_TRIES = 50, 5
 _MOST_LIKE = 3
+
+FindSimilar: TypeAlias = "Callable[[Workspace, CommitId, str], tuple[Sequence[Entry], bool]]"
+"""The entries up to a commit that a text resembles, and whether it says that something ended.
+
+Handed in by callers who show the answer (`queries/correctable`): a write needs no index.
+"""
 
 
 def write_result(
@@ -95,7 +102,9 @@ def _changed_section(plan: Plan) -> Section | None:
     return sections[0] if sections else None
 
 
-def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
+def apply(
+    workspace: Workspace, change: FileEdit, say: Say, find_similar: FindSimilar | None = None
+) -> WriteResult:
     """All or nothing; a repeat of the last change does nothing. Raises: MdmemError."""
     verb = verb_of(change)
     dated = verb.with_iso_day(workspace, change)
@@ -106,7 +115,7 @@ def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
         logged: list[FactLocation] = []
         if isinstance(edit, Forget) and edit.everywhere:
             edits, curated, logged = _every_line(workspace, edit)
-        results = apply_all(workspace, edits, edit.options, say)
+        results = apply_all(workspace, edits, edit.options, say, find_similar)
         result = results[0] if len(results) == 1 else _joined_answer(results, curated, logged)
     except MdmemError as problem:
         complete = replace(edit, options=complete_options(workspace, edit.options))
@@ -181,22 +190,28 @@ def _joined_answer(
 
 
 def apply_all(
-    workspace: Workspace, changes: Sequence[FileEdit], options: WriteOptions, say: Say
+    workspace: Workspace,
+    changes: Sequence[FileEdit],
+    options: WriteOptions,
+    say: Say,
+    find_similar: FindSimilar | None = None,
 ) -> list[WriteResult]:
     """Carry out several changes, one commit each, or nothing at all. Raises: MdmemError."""
     own_work = all(isinstance(change, DigestDay) for change in changes)
     options = complete_options(workspace, options, own_work)
     edits = [replace(change, options=options) for change in changes]
     if options.dry_run:
-        return [preview(workspace, edit) for edit in edits]
+        return [preview(workspace, edit, find_similar) for edit in edits]
     with lock_workspace(workspace, say), Transaction() as transaction:
-        return [apply_edit(workspace, edit, say, transaction) for edit in edits]
+        return [apply_edit(workspace, edit, say, transaction, find_similar) for edit in edits]
 
 
-def preview(workspace: Workspace, edit: FileEdit) -> WriteResult:
+def preview(
+    workspace: Workspace, edit: FileEdit, find_similar: FindSimilar | None = None
+) -> WriteResult:
     plan, like = (
         plan_edit(workspace, edit, target_path(workspace, edit)),
-        _like_search(workspace, edit),
+        _like_search(workspace, edit, find_similar),
     )
     result = write_result(plan, None, diff=plan_diff(plan))
     if like is None or not plan.changes:
@@ -206,7 +221,11 @@ def preview(workspace: Workspace, edit: FileEdit) -> WriteResult:
 
 
 def apply_edit(
-    workspace: Workspace, edit: FileEdit, say: Say, transaction: Transaction
+    workspace: Workspace,
+    edit: FileEdit,
+    say: Say,
+    transaction: Transaction,
+    find_similar: FindSimilar | None = None,
 ) -> WriteResult:
     """The caller holds the lock, and `transaction` undoes it on failure. Raises: MdmemError."""
     recover(workspace, say)
@@ -217,7 +236,7 @@ def apply_edit(
         else "as yours"
     )
     notes: tuple[str, ...] = ()
-    like = _like_search(workspace, edit)
+    like = _like_search(workspace, edit, find_similar)
     for _ in range(_TRIES):
         plan = _plan(workspace, edit, path)
         if not plan.changes and not plan.marks:
@@ -273,13 +292,15 @@ def _plan(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
         raise
 
 
-def _like_search(workspace: Workspace, edit: FileEdit) -> LikeSearch | None:
+def _like_search(
+    workspace: Workspace, edit: FileEdit, find_similar: FindSimilar | None
+) -> LikeSearch | None:
     """None where `supersedes` already names what is replaced, or where nobody reads the answer."""
-    if edit.options.pipeline is not None:
+    if find_similar is None or edit.options.supersedes is not None:
         return None
     match edit:
-        case Log(more=()) | Remember(key=None, entry=None) if edit.options.supersedes is None:
-            return LikeSearch(workspace, edit.text)
+        case Log(more=()) | Remember(key=None, entry=None):
+            return LikeSearch(workspace, edit.text, find_similar)
     return None
 
 
@@ -328,9 +349,10 @@ def change_note(workspace: Workspace, plan: Plan, edit: FileEdit) -> history.Com
 class LikeSearch:
     """The search for similar facts; only the first call of `search` does anything."""
 
-    def __init__(self, workspace: Workspace, text: str) -> None:
+    def __init__(self, workspace: Workspace, text: str, find_similar: FindSimilar) -> None:
         self._workspace = workspace
         self.text = text
+        self._find_similar = find_similar
         self._commit = workspace.repository.head()
         self._found: Sequence[Entry] | None = None
         self._says_end = False
@@ -347,11 +369,8 @@ class LikeSearch:
         self._found = ()
         if self._commit is None:
             return
-        # while git commits
-        from mdmem.queries import correctable  # noqa: PLC0415
-
         try:
-            self._found, self._says_end = correctable.similar_entries(
+            self._found, self._says_end = self._find_similar(
                 self._workspace, self._commit, self.text
             )
         except (MdmemError, OSError):

@@ -15,7 +15,7 @@ from datetime import date, datetime
 
 from mdmem import catchup
 from mdmem.changes import repeats
-from mdmem.changes.apply import apply_all
+from mdmem.changes.apply import FindSimilar, apply_all
 from mdmem.changes.commit_notes import complete_options
 from mdmem.editors.outline import heading
 from mdmem.errors import SectionProblem, TextProblem
@@ -25,7 +25,6 @@ from mdmem.model import PATH_SEPARATOR, Op
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.writes import Action, Change, EditSection, Log, WriteOptions, WriteResult
 from mdmem.queries import lookup
-from mdmem.queries.show import show_section
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.addresses import MATCH_RULES, address_of, join_path, similar_paths
@@ -241,13 +240,15 @@ def _last_day(document: Document, section: Section) -> date | None:
 class Tasks:
     """The tasks of a workspace.
 
-    `seen_by` is memory as an actor (None: the workspace's) sees it; `write` does some work that
-    writes, as an event with this name.
+    `seen_by` is memory as an actor (None: the workspace's) sees it, `read` shows a section of it;
+    `write` does some work that writes, as an event with this name.
     """
 
     workspace: Workspace
     seen_by: Callable[[str | None], Workspace]
+    read: Callable[[Workspace, Show], SectionView]
     say: Say
+    find_similar: FindSimilar
     apply: Callable[[Change], WriteResult]
     write: Callable[[str, WriteOptions, Callable[[], WriteResult]], WriteResult]
 
@@ -259,7 +260,7 @@ class Tasks:
         workspace = self.workspace
         edits = start_edits(_document(workspace), name, goal, workspace.now(), options)
         if not edits:
-            task = _show(workspace, name)
+            task = self._show(workspace, name)
             return WriteResult(
                 changed=False, path=task.path, section=task.section, etag=task.etag, commit=None
             )
@@ -303,7 +304,9 @@ class Tasks:
                 raise
             return repeat
         entry = replace(entry, again=not _is_logged(workspace, document, entry, name))
-        logged, removed = apply_all(workspace, [entry, deletion], options, self.say)
+        logged, removed = apply_all(
+            workspace, [entry, deletion], options, self.say, self.find_similar
+        )
         return replace(
             logged,
             changed=True,
@@ -323,11 +326,14 @@ class Tasks:
 
         Raises SectionProblem (`task-not-found`, `section-ambiguous`).
         """
-        return _show(self.seen_by(None), name)
+        return self._show(self.seen_by(None), name)
 
     def names(self) -> tuple[str, ...]:
         """List the names of the open tasks."""
         return open_task_names(_document(self.seen_by(None)))
+
+    def _show(self, workspace: Workspace, name: str) -> SectionView:
+        return self.read(workspace, show_arguments(_document(workspace), name))
 
 
 def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: str) -> bool:
@@ -348,10 +354,6 @@ def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: s
             if each.entry.path == path and each.ended is None and not trail.marks_of(each.number)
         ]
     return bool(begun) and max(logged, default=0) > max(begun)
-
-
-def _show(workspace: Workspace, name: str) -> SectionView:
-    return show_section(workspace, show_arguments(_document(workspace), name))
 
 
 def _document(workspace: Workspace) -> Document | None:

@@ -72,9 +72,18 @@ if TYPE_CHECKING:
         SearchResult,
         TagCatalogue,
     )
+    from mdmem.model.trail import Entry
     from mdmem.model.trends import FactActivity, FactTrends, MarkdownTrends, ShowTrends
     from mdmem.queries.folders import FolderView
     from mdmem.repo import Repository
+
+
+_HOMES = {
+    "revert": "changes.revert",
+    "contradicts": "changes.contradict",
+    "conflicts-resolve": "changes.contradict",
+}
+"""Verb → module, for those that are not the edit of one file."""
 
 
 def _silent(_: str) -> None:
@@ -83,6 +92,25 @@ def _silent(_: str) -> None:
 
 def _catch_up(workspace: Workspace) -> None:
     module("catchup.background").start_catching_up(workspace)
+
+
+def _similar_entries(
+    workspace: Workspace, commit: CommitId, text: str
+) -> tuple[Sequence[Entry], bool]:
+    found: tuple[Sequence[Entry], bool] = module("queries.correctable").similar_entries(
+        workspace, commit, text
+    )
+    return found
+
+
+def carry_out(workspace: Workspace, change: Change, say: Say) -> WriteResult:
+    """Carry out one change, all of it or nothing. Raises: MdmemError."""
+    result: WriteResult = (
+        module(home).apply(workspace, change, say)
+        if (home := _HOMES.get(change.verb))
+        else module("changes.apply").apply(workspace, change, say, _similar_entries)
+    )
+    return result
 
 
 class Memory:
@@ -188,7 +216,7 @@ class Memory:
         return self._write(
             change.verb,
             change.options,
-            lambda: module("changes").carry_out(self._to_write, change, self._say),
+            lambda: carry_out(self._to_write, change, self._say),
             change,
         )
 
@@ -505,7 +533,9 @@ class Memory:
         return module("changes.tasks").Tasks(
             workspace=self.workspace,
             seen_by=self._as_seen,
+            read=lambda seen, task: module("queries.show").show_section(seen, task),
             say=self._say,
+            find_similar=_similar_entries,
             apply=self.apply,
             write=self._write,
         )
