@@ -20,12 +20,13 @@ from workspaces import NOW, Desk, append, desk, where_modes_count, without_state
 from mdmem.catchup import background, index
 from mdmem.errors import MdmemError
 from mdmem.folder import files
+from mdmem.githooks.hooks import catch_up
 from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.searches import Hit, Search
 from mdmem.model.writes import Log, Remember
 from mdmem.search.query import Filter
-from mdmem.workspace import Workspace
+from mdmem.workspace import Workspace, used_workspaces
 
 NAMES = ("MEMORY.md", "memory/a.md", "memory/b.md", "memory/2026-03-05.md", "notes/n.md")
 BRANCHES = ("main", "side", "other")
@@ -615,7 +616,7 @@ class TestLooks:
 class TestInTheBackground:
     def test_one_catches_up_and_leaves_nothing_to_do(self, at: Desk):
         at.apply(Log("tea"))
-        index.catch_up_workspace(at.root, os.environ)
+        index.catch_up_workspace(at.workspace)
         assert index.index_as_is(at.workspace)[0].seen.commit == at.git("rev-parse", "HEAD").strip()
 
     def test_a_write_starts_it_and_what_changes_nothing_does_not(
@@ -630,14 +631,14 @@ class TestInTheBackground:
     def test_no_second_one_where_one_waits(self, at: Desk):
         at.workspace.ensure_state()
         with files.lock(at.workspace.state / "queue.lock", 1):
-            index.catch_up_workspace(at.root, os.environ)
+            index.catch_up_workspace(at.workspace)
         assert not (at.workspace.state / "index").exists()
 
     def test_every_workspace_that_was_used(self, world: World, repository: Path):
         first, second, unused = (desk(world, repository, name) for name in ("one", "two", "unused"))
         for at in (first, second):
             at.workspace.ensure_state()
-        index.catch_up_worktree(repository, os.environ)
+        catch_up(used_workspaces(repository, os.environ))
         assert all((at.workspace.state / "index" / "seen.json").exists() for at in (first, second))
         assert not unused.workspace.state.exists()
 
@@ -650,7 +651,7 @@ class TestInTheBackground:
         state = second.workspace.state
         first.write("mdmem.toml", "timezone = 3\n")
         with pytest.raises(MdmemError) as failure:
-            index.catch_up_worktree(repository, os.environ)
+            catch_up(used_workspaces(repository, os.environ))
         assert failure.value.code == "bad-settings"
         assert (state / "index" / "seen.json").exists()
 

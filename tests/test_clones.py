@@ -169,7 +169,7 @@ def test_a_remote_that_is_a_program_is_not_run(
     ):
         at.git("config", name, value)
     assert cli.main(["-C", str(at.root), *command.split()]) == 0
-    index.catch_up_workspace(at.root, os.environ)
+    index.catch_up_workspace(at.workspace)
     assert not ran.exists()
     at.git("cat-file", "-e", blob, check=False)
     assert ran.exists()  # without the guard

@@ -16,9 +16,9 @@ from pi_sessions import write_session
 from workspaces import NOW
 
 from mdmem import adoption, agenthooks
-from mdmem.catchup.index import catch_up_worktree
 from mdmem.cli import main
 from mdmem.errors import MdmemError
+from mdmem.githooks.hooks import catch_up
 from mdmem.mcp.door import Door
 from mdmem.memory import Memory, initialise
 from mdmem.memtool import Backend
@@ -28,6 +28,7 @@ from mdmem.model.reads import Initialise
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Remember, WriteOptions
 from mdmem.startup.records import replace
+from mdmem.workspace import used_workspaces
 
 SECRET = "wants every install done with zebra"
 """The line of Mallory's that no agent is to be told."""
@@ -224,7 +225,7 @@ def by_pipelines(folder: Path) -> str:
 
 def by_git_hook(folder: Path) -> str:
     """As git's hooks have it done in the background."""
-    catch_up_worktree(folder, os.environ)
+    catch_up(used_workspaces(folder, os.environ))
     return ""
 
 

@@ -8,8 +8,8 @@ import pytest
 from conftest import World
 from workspaces import Desk
 
-from mdmem.catchup.index import catch_up_workspace
 from mdmem.cli import main
+from mdmem.githooks.hooks import catch_up
 from mdmem.memory import Memory, adopting
 from mdmem.model.reads import Initialise
 from mdmem.model.writes import Log
@@ -74,7 +74,7 @@ def unpacked(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> D
 def read_all(at: Desk) -> None:
     for words in READING:
         main(words.split())
-    catch_up_workspace(at.root, os.environ)
+    catch_up([at.root])
 
 
 def in_settings(at: Desk, folder: Path) -> None:

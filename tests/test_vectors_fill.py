@@ -1,6 +1,5 @@
 """Embedding what has no vector: what is sent, in which order, and what becomes of it."""
 
-import os
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,9 @@ from test_vectors_source import server as server
 from vector_models import VectorServer, answer
 from workspaces import Desk, desk
 
-from mdmem.catchup.index import catch_up_workspace, fresh_index, index_unchecked
+from mdmem.catchup.index import fresh_index
 from mdmem.folder import files
+from mdmem.githooks.hooks import catch_up
 from mdmem.llm.asking import read_records
 from mdmem.memory import Memory
 from mdmem.model.writes import Purge
@@ -57,7 +57,7 @@ def at(world: World, repository: Path, server: VectorServer) -> Desk:
 def filled(at: Desk) -> None:
     workspace = at.workspace
     fresh_index(workspace, lambda _: None)
-    fill.fill_store(workspace, lambda: index_unchecked(workspace))
+    fill.fill_store(workspace)
 
 
 def only_folder(at: Desk) -> Path:
@@ -122,7 +122,7 @@ def test_a_file_that_changed_since_it_was_indexed(at: Desk, server: VectorServer
     workspace = at.workspace
     fresh_index(workspace, lambda _: None)
     at.write("MEMORY.md", f"- first\n\n- second\n\n{CURATED}")
-    fill.fill_store(workspace, lambda: index_unchecked(workspace))
+    fill.fill_store(workspace)
     assert "Memory > Home\nopen again" in server.texts
     assert "second" not in server.texts
     assert "garden" not in "".join(server.texts)
@@ -225,14 +225,14 @@ def test_one_process_at_a_time(at: Desk, server: VectorServer):
 
 
 def test_catching_up_fills(at: Desk, server: VectorServer):
-    catch_up_workspace(at.root, os.environ)
+    catch_up([at.root])
     assert Memory(at.workspace).status().vectors is not None
     assert server.texts
 
 
 def test_off_leaves_no_trace(at: Desk, server: VectorServer):
     set_up(at.world, server.url, vectors="off")
-    catch_up_workspace(at.root, os.environ)
+    catch_up([at.root])
     assert not server.requests
     assert not (at.workspace.state / FOLDER_NAME).exists()
     assert "vectors" not in status_json(Memory(at.workspace).status())

@@ -1,6 +1,6 @@
 """Bring the index and the trail up to date, before a query or in the background.
 
-SQLite and git's history are loaded when the trail is asked for, and vectors where they are on.
+SQLite and git's history are loaded when the trail is asked for.
 """
 
 from __future__ import annotations
@@ -36,12 +36,3 @@ def _trail_update() -> ModuleType:
     from mdmem.catchup import trail_update  # noqa: PLC0415
 
     return trail_update
-
-
-def vector_filling(workspace: Workspace) -> ModuleType | None:
-    """`vectors.fill`; None where vectors are off."""
-    if workspace.settings.vectors == "off":
-        return None
-    from mdmem.vectors import fill  # noqa: PLC0415 - with the model step
-
-    return fill

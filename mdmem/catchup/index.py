@@ -6,13 +6,12 @@ import hashlib
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem import catchup
 from mdmem.catchup import background, unindexed
 from mdmem.catchup.watcher import WorkspaceFiles
-from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
+from mdmem.errors import RepositoryProblem, StorageProblem
 from mdmem.folder import files
 from mdmem.folder.budget import LEFT_OUT
 from mdmem.folder.files import INDEX_LOCK, QUEUE_LOCK
@@ -28,7 +27,7 @@ from mdmem.search.snapshot import (
     is_long,
 )
 from mdmem.startup.records import dataclass, field, replace
-from mdmem.workspace import Progress, Say, Workspace, open_at, used_workspaces
+from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
     from mdmem.trail import Trail
@@ -308,10 +307,7 @@ def rebuild_index(
         if full:
             catchup.discard_trail(workspace)
             workspace.forget_history_boundary()
-        fresh = _bring_up_to_date(workspace, full, progress)
-    if full and (store := catchup.vector_filling(workspace)):
-        store.drop_unknown(workspace, fresh.index)
-    return fresh
+        return _bring_up_to_date(workspace, full, progress)
 
 
 def _bring_up_to_date(
@@ -409,18 +405,17 @@ def _update(
 # In the background.
 
 
-def catch_up_workspace(root: Path, environment: Mapping[str, str]) -> None:
-    """Bring one workspace's index up to date, then run git's maintenance, unless another waits to.
+def catch_up_workspace(workspace: Workspace) -> bool:
+    """Bring the index up to date, then run git's maintenance; False if another waits to do so.
 
     It waits for a quiet moment first, so that a burst of writes leads to one catch-up.
     """
-    workspace = open_at(root, environment)
     workspace.ensure_state()
     with ExitStack() as queue:
         try:
             queue.enter_context(files.lock(workspace.state / QUEUE_LOCK, 0))
         except RepositoryProblem:
-            return
+            return False
         background.wait_until_quiet(workspace.state)  # each write has its record in there
         with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout):
             queue.close()
@@ -430,20 +425,4 @@ def catch_up_workspace(root: Path, environment: Mapping[str, str]) -> None:
                     break
     if workspace.is_adopted:  # a setting there names a program
         commits.maintain(workspace.repository)
-    if store := catchup.vector_filling(workspace):
-        store.fill_store(workspace, lambda: index_unchecked(workspace))
-
-
-def catch_up_worktree(folder: Path, environment: Mapping[str, str]) -> None:
-    """Bring the index of every used workspace in the work tree of `folder` up to date.
-
-    Raises MdmemError (the first problem, after all of them have had their turn).
-    """
-    problems: list[MdmemError] = []
-    for root in used_workspaces(folder, environment):
-        try:
-            catch_up_workspace(root, environment)
-        except MdmemError as problem:
-            problems.append(problem)
-    if problems:
-        raise problems[0]
+    return True

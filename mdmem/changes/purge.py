@@ -35,14 +35,14 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
 from mdmem.text.fact_names import id_prefix
 from mdmem.text.facts import holds_key, parse_item, parse_text
+from mdmem.vectors import fill
+from mdmem.vectors.store import FOLDER_NAME
 from mdmem.wording import number_of, shell_word, verb
 from mdmem.workspace import Say, Workspace
 
 _TRIES = 50
 _LOCK_SECONDS = 30.0
 _KEPT_STATE = (files.LOCK_NAME, write_ahead.RECORD_NAME, "workspace", "sync.json")
-_VECTORS_NAME = "vectors"
-"""The same as in `vectors.store`, which is not loaded where vectors are off."""
 _MANY_FILES = 100
 PURGE_TRAILER = "Mdmem-Op: purge"
 FindTranscripts: TypeAlias = "Callable[[PurgeTarget], HeldTranscripts]"
@@ -118,7 +118,7 @@ def empty_state(
     """
     for folder in _state_folders(workspace):
         with ExitStack() as locks:
-            vectors = (files.VECTORS_LOCK,) if (folder / _VECTORS_NAME).exists() else ()
+            vectors = (files.VECTORS_LOCK,) if (folder / FOLDER_NAME).exists() else ()
             for name in (files.MESSAGES_LOCK, files.INDEX_LOCK, files.TRAIL_LOCK, *vectors):
                 locks.enter_context(files.lock(folder / name, _LOCK_SECONDS))
             for path in folder.iterdir():
@@ -135,8 +135,8 @@ def empty_state(
 
 def _purge_vectors(workspace: Workspace, target: PurgeTarget) -> Path | None:
     """The index is the one from before the purge: it still has the target's texts."""
-    folder = workspace.state / _VECTORS_NAME
-    if not folder.is_dir() or (store := catchup.vector_filling(workspace)) is None:
+    folder = workspace.state / FOLDER_NAME
+    if not folder.is_dir() or workspace.settings.vectors == "off":
         return None
     rules = purge_rules(target)
 
@@ -147,7 +147,7 @@ def _purge_vectors(workspace: Workspace, target: PurgeTarget) -> Path | None:
 
     with suppress(sqlite3.Error, OSError, BrokenIndex):
         with files.lock(workspace.state / files.VECTORS_LOCK, _LOCK_SECONDS):
-            store.keep_passages(workspace, index_unchecked(workspace), is_kept)
+            fill.keep_passages(workspace, index_unchecked(workspace), is_kept)
         return folder
     return None
 

@@ -10,14 +10,14 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 from mdmem.catchup import background
-from mdmem.errors import UsageProblem, printable, report
+from mdmem.errors import MdmemError, UsageProblem, printable, report
 from mdmem.folder import trust
 from mdmem.folder.hook_files import HOOKS, MERGING
 from mdmem.model import Problem
@@ -26,7 +26,7 @@ from mdmem.startup.launch import launch
 from mdmem.wording import typed
 from mdmem.workspace import open_at, used_workspaces
 
-_INDEX = "mdmem.catchup.index"
+_INDEX, _VECTORS = "mdmem.catchup.index", "mdmem.vectors.fill"
 _MAX_DESCRIPTORS = 65_536
 _NICENESS = 10  # nice(2) of background work, which yields to a waiting person or agent
 
@@ -53,7 +53,7 @@ def _run(words: tuple[str, ...]) -> int:
             _start_sync(Path(folder))
             os.nice(_NICENESS)
             os.chdir("/")  # so that the caller's folder is not kept busy
-            import_module(_INDEX).catch_up_workspace(Path(folder), os.environ)
+            catch_up([Path(folder)])
         case ("sync" | "sync-later" as verb, folder):
             # Not nice: writes wait for it while it puts files in place.
             _end_with(Path(folder))
@@ -79,12 +79,30 @@ def _run(words: tuple[str, ...]) -> int:
             os.nice(_NICENESS)
             git_dir = os.environ.get("GIT_DIR") or ".git"
             if background.wait_unless_waited(git_dir, f"{git_dir}/mdmem/waiting"):
-                import_module(_INDEX).catch_up_worktree(Path.cwd(), os.environ)
+                catch_up(used_workspaces(Path.cwd(), os.environ))
         case _:
             raise UsageProblem(
                 f"mdmem.githooks takes {', '.join(HOOKS)} catch-up, sync or sync-later FOLDER"
             )
     return 0
+
+
+def catch_up(folders: Iterable[Path]) -> None:
+    """Bring the indexes of workspaces up to date, and their vectors where these are on.
+
+    Raises MdmemError (the first problem, after all of them have had their turn).
+    """
+    problems: list[MdmemError] = []
+    for folder in folders:
+        try:
+            workspace = open_at(folder, os.environ)
+            is_done = import_module(_INDEX).catch_up_workspace(workspace)
+            if is_done and workspace.settings.vectors != "off":
+                import_module(_VECTORS).fill_store(workspace)
+        except MdmemError as problem:
+            problems.append(problem)
+    if problems:
+        raise problems[0]
 
 
 def _start_sync(folder: Path) -> None:

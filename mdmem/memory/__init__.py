@@ -29,6 +29,7 @@ from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, open_in, refresh
 
 if TYPE_CHECKING:
+    from mdmem.catchup.index import FreshIndex
     from mdmem.changes.tasks import Tasks
     from mdmem.doctor import Finding
     from mdmem.given import GuardedTexts
@@ -611,11 +612,12 @@ class Memory:
         with self._record_event("reindex"):
             if full:
                 module("catchup.session_messages").discard_messages(self.workspace, self._say)
-            return (
-                module("catchup.index")
-                .rebuild_index(self.workspace, full, self._say, self._progress)
-                .index.count
+            fresh: FreshIndex = module("catchup.index").rebuild_index(
+                self.workspace, full, self._say, self._progress
             )
+            if full and self.workspace.settings.vectors != "off":
+                module("vectors.fill").drop_unknown(self.workspace, fresh.index)
+            return fresh.index.count
 
     def examine(self, fix: bool = False) -> tuple[Finding, ...]:
         """Examine the workspace and everything around it; with `fix`, repair what is safe."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from mdmem import adoption, catchup
+from mdmem import adoption
 from mdmem.catchup import kept, trail_update
 from mdmem.catchup.index import index_and_stamps
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
@@ -76,9 +76,12 @@ def status(workspace: Workspace) -> WorkspaceStatus:
 def _vectors(
     workspace: Workspace, index: SearchIndex
 ) -> tuple[VectorStatus | None, tuple[str, ...]]:
-    store = catchup.vector_filling(workspace)
+    if workspace.settings.vectors == "off":
+        return None, ()
+    from mdmem.vectors import fill  # noqa: PLC0415 - with the model step
+
     try:
-        return store.vector_status(workspace, index) if store else None, ()
+        return fill.vector_status(workspace, index), ()
     except WorkspaceProblem as problem:
         return None, (problem.message,)
 

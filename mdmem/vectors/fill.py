@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import islice
 
+from mdmem.catchup.index import index_unchecked
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import files
 from mdmem.llm.endpoints import ModelFailure
@@ -51,11 +52,10 @@ class _Passage:
     text: str
 
 
-def fill_store(workspace: Workspace, current_index: Callable[[], SearchIndex]) -> None:
-    """Embed what has no vector, unless another process does; a failure of the model ends it.
+def fill_store(workspace: Workspace) -> None:
+    """Embed what the index has without a vector, unless another process does.
 
-    `current_index`: the index as it is, asked before each batch. Raises WorkspaceProblem
-    (`no-model`), OSError.
+    A failure of the model ends it. Raises WorkspaceProblem (`no-model`), OSError.
     """
     model = embedding_model(workspace.settings, workspace.environment)
     folder = store_folder(workspace.state, model)
@@ -63,7 +63,7 @@ def fill_store(workspace: Workspace, current_index: Callable[[], SearchIndex]) -
         embedder = Embedder(workspace.state, open_source(model), workspace.settings, workspace.now)
         with closing(embedder), opened_store(folder) as store, suppress(sqlite3.OperationalError):
             store.drop_lost_rows()
-            _fill(workspace, current_index, store, embedder)
+            _fill(workspace, store, embedder)
 
 
 def vector_status(workspace: Workspace, index: SearchIndex) -> VectorStatus:
@@ -108,17 +108,12 @@ def _keep_only(workspace: Workspace, keys: Collection[int]) -> None:
             store.keep_only(keys)
 
 
-def _fill(
-    workspace: Workspace,
-    current_index: Callable[[], SearchIndex],
-    store: VectorStore,
-    embedder: Embedder,
-) -> None:
+def _fill(workspace: Workspace, store: VectorStore, embedder: Embedder) -> None:
     table = str(store.folder / TABLE_NAME)
     ours, index = files.identity(table), None
     waiting: Iterator[_Passage] = iter(())
     while files.identity(table) == ours:  # another one: a purge has removed this store
-        if (now := current_index()) is not index:
+        if (now := index_unchecked(workspace)) is not index:
             index, waiting = now, _waiting(workspace, now, store)
         batch = list(islice(waiting, BATCH))
         if not batch:
