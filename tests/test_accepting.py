@@ -16,8 +16,7 @@ from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import FactPiece, FileFacts, FileSource, SectionPiece
 from mdmem.text.document import parse
 from mdmem.text.facts import fact_id
-from mdmem.verbs import AcceptEdit, PartTaking
-from mdmem.verbs.accept import VERB, edit, overtaken
+from mdmem.verbs.accept import VERB, AcceptEdit, PartTaking, edit, overtaken
 from mdmem.wording import field, verb
 
 BASE = "# M\n\n## A\n\nSome words.\n\n- one\n- two\n- k: v\n"

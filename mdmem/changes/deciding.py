@@ -27,9 +27,8 @@ from mdmem.startup.records import replace
 from mdmem.text import check
 from mdmem.text.addresses import join_path
 from mdmem.text.document import Document, parse, parse_bytes
-from mdmem.verbs import AcceptEdit, PartTaking
+from mdmem.verbs.accept import AcceptEdit, PartTaking, overtaken
 from mdmem.verbs.accept import edit as take_part
-from mdmem.verbs.accept import overtaken
 from mdmem.wording import shell_word, verb
 from mdmem.workspace import Say, Workspace, open_at
 

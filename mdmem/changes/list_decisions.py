@@ -34,7 +34,7 @@ from mdmem.proposals.listings import OpenPart, Shown, ShownItem, Values, shown_p
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.text import check
 from mdmem.text.addresses import is_named
-from mdmem.verbs import PartTaking
+from mdmem.verbs.accept import PartTaking
 from mdmem.wording import field as field_name
 from mdmem.wording import number_of, shell_word, verb
 from mdmem.workspace import Say, Workspace

@@ -21,7 +21,6 @@ from mdmem.text import check
 from mdmem.text.document import Document, decode, parse, parse_bytes
 from mdmem.text.facts import Item
 from mdmem.verbs import (
-    AcceptEdit,
     EditedText,
     FileEdit,
     RevertEdit,
@@ -82,9 +81,10 @@ def plan_edit(
         notes = [f"cannot tell which log entries say the same: {problem.message}"]
     warnings = _check(workspace, edit.options, plan)
     bases = [] if edited.foundations is None else [edited.foundations]
-    decided = isinstance(edit, AcceptEdit) and not edit.taking.anyway
     better = (
-        [] if decided else _find_better_founded(workspace, edit.options, plan, facts.removed, bases)
+        []
+        if verb_of(edit).decides(edit)
+        else _find_better_founded(workspace, edit.options, plan, facts.removed, bases)
     )
     notes += [each.note for each in bases if each.note]
     if better:
@@ -264,9 +264,7 @@ def _advice_to_person(workspace: Workspace, edit: FileEdit) -> str:
     if edit.options.pipeline is not None or workspace.is_agent(edit.options.actor):
         return ""
     source = f"{field('source')} {Source.USER_STATED.value}"
-    return (
-        f" (if you say so yourself: {field('vouch') if isinstance(edit, AcceptEdit) else source})"
-    )
+    return f" (if you say so yourself: {field('vouch') if edit.verb == 'accept' else source})"
 
 
 def _removed_locations(plan: Plan) -> list[lookup.FactLocation]:

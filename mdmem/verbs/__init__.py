@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from mdmem.editors import EditResult
 from mdmem.errors import PathProblem, SectionProblem
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from mdmem.editors.list_items import Foundations
     from mdmem.history import CommitNote
     from mdmem.model.writes import DigestDay, UserEdit, WholeFileEdit
-    from mdmem.proposals.parts import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,33 +50,21 @@ class InstructionsEdit:
     options: WriteOptions
 
 
-@dataclass(frozen=True, slots=True)
-class PartTaking:
-    """A part to accept, in a person's own `text` if any, or `anyway`, despite later changes.
+class EditElsewhere(Protocol):
+    """An edit of another room; `home` is the module with its `VERB`."""
 
-    `keeps`: beside what it would replace. `voices` are parts that propose the same, `closes` its
-    rivals: pairs of a proposal and a part.
-    """
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
-    proposal: str
-    part: Part
-    text: str | None = None
-    anyway: bool = False
-    keeps: bool = False
-    voices: tuple[tuple[str, str], ...] = ()
-    closes: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class AcceptEdit:
-    verb = "accept"
-
-    taking: PartTaking
-    options: WriteOptions
+    @property
+    def verb(self) -> str: ...
+    @property
+    def home(self) -> str: ...
+    @property
+    def options(self) -> WriteOptions: ...
 
 
 FileEdit: TypeAlias = (
-    "UserEdit | RevertEdit | InstructionsEdit | AcceptEdit | DigestDay | WholeFileEdit"
+    "UserEdit | RevertEdit | InstructionsEdit | DigestDay | WholeFileEdit | EditElsewhere"
 )
 
 
@@ -103,6 +90,7 @@ class Verb:
     - `file` is its target path, `new_texts` what it adds; `edit` returns the new text, for a
       document that is None where there is no file.
     - `appends`: it only adds to a daily log, or removes what a digest wrote there.
+    - `decides`: a person has seen what is there and decides between it and the edit.
     - `with_iso_day` and `with_entry` look up what the edit names in words.
     - `complete_note` adds what only this verb states of the added facts.
     """
@@ -111,6 +99,7 @@ class Verb:
     edit: Callable[[Workspace, Any, FilePath, Document | None], EditedText]
     new_texts: Callable[[Any], tuple[str, ...]] = lambda edit: ()
     appends: Callable[[Any], bool] = lambda edit: True
+    decides: Callable[[Any], bool] = lambda edit: False
     with_iso_day: Callable[[Workspace, Any], FileEdit] = lambda workspace, edit: edit
     with_entry: Callable[[Workspace, Any], FileEdit] = lambda workspace, edit: edit
     complete_note: Callable[[CommitNote, Any, tuple[FactId, ...]], CommitNote] = (
@@ -119,7 +108,8 @@ class Verb:
 
 
 def verb_of(edit: FileEdit) -> Verb:
-    found: Verb = import_module(f"mdmem.verbs.{edit.verb.replace('-', '_')}").VERB
+    home = getattr(edit, "home", f"verbs.{edit.verb.replace('-', '_')}")
+    found: Verb = import_module(f"mdmem.{home}").VERB
     return found
 
 

@@ -7,13 +7,41 @@ from mdmem.errors import ProposalProblem
 from mdmem.history import CommitNote
 from mdmem.model import FactId, FileKind, Op, Supersession
 from mdmem.model.proposals import PartOp, PartState
+from mdmem.model.writes import WriteOptions
 from mdmem.proposals import taking
+from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import EMPTY, FactPiece, FileFacts, FileSource, SectionPiece
-from mdmem.startup.records import replace
+from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import Document, parse
 from mdmem.text.facts import parse_item
-from mdmem.verbs import AcceptEdit, EditedText, PartTaking, Verb
+from mdmem.verbs import EditedText, Verb
 from mdmem.wording import field, shell_word, verb
+
+
+@dataclass(frozen=True, slots=True)
+class PartTaking:
+    """A part to accept, in a person's own `text` if any, or `anyway`, despite later changes.
+
+    `keeps`: beside what it would replace. `voices` are parts that propose the same, `closes` its
+    rivals: pairs of a proposal and a part.
+    """
+
+    proposal: str
+    part: Part
+    text: str | None = None
+    anyway: bool = False
+    keeps: bool = False
+    voices: tuple[tuple[str, str], ...] = ()
+    closes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptEdit:
+    verb = "accept"
+    home = "verbs.accept"
+
+    taking: PartTaking
+    options: WriteOptions
 
 
 def edit(change: PartTaking, document: Document | None, kind: FileKind) -> EditedText:
@@ -132,5 +160,6 @@ VERB = Verb(
         text for text in (edit.taking.text, edit.taking.part.view.new) if text
     ),
     appends=lambda edit: edit.taking.part.view.op in (PartOp.ADD, PartOp.RETRACT, PartOp.CONFIRM),
+    decides=lambda edit: not edit.taking.anyway,
     complete_note=_complete_note,
 )
