@@ -267,8 +267,7 @@ def apply_edit(
             notes += tuple(
                 f"committed what was saved to {saved} meanwhile, as yours" for saved in result.saved
             )
-            written = write_result(plan, result.commit, notes=notes)
-            return _with_likes(written, plan, like) if like else written
+            return _with_likes(write_result(plan, result.commit, notes=notes), plan, like)
         notes += (result.note,) if result.note else ()
         if result.overtaken:
             overtaken += 1
@@ -304,8 +303,8 @@ def _like_search(
     return None
 
 
-def _with_likes(result: WriteResult, plan: Plan, like: LikeSearch) -> WriteResult:
-    if result.supersedes:
+def _with_likes(result: WriteResult, plan: Plan, like: LikeSearch | None) -> WriteResult:
+    if like is None or result.supersedes:
         return result
     facts = like.facts(plan.path, plan.new, {*result.added, *result.removed, *result.contradicts})
     ends = bool(facts) and like.ends_something

@@ -81,10 +81,9 @@ def plan_edit(
         notes = [f"cannot tell which log entries say the same: {problem.message}"]
     warnings = _check(workspace, edit.options, plan)
     bases = [] if edited.foundations is None else [edited.foundations]
+    decided = verb_of(edit).decides(edit)
     better = (
-        []
-        if verb_of(edit).decides(edit)
-        else _find_better_founded(workspace, edit.options, plan, facts.removed, bases)
+        [] if decided else _find_better_founded(workspace, edit.options, plan, facts.removed, bases)
     )
     notes += [each.note for each in bases if each.note]
     if better:
