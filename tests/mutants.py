@@ -96,7 +96,7 @@ ROOMS = {
                 "test_branch_commits",
                 "test_proposals",
             ),
-            *("test_objects", "test_history_rewrite", "test_ref_rewrite", "test_staged_changes"),
+            *("test_objects", "test_history_rewrite", "test_ref_rewrite"),
         ),
     ),
     "changes": Room(

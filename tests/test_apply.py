@@ -442,7 +442,7 @@ def test_a_commit_whose_index_could_not_be_written_is_settled_by_the_next_write(
             ),
             ["commit"],
         ),
-        (lambda at: at.git("gc", "-q"), ["status", "commit"]),
+        (lambda at: at.git("gc", "-q"), ["status", "ls-files", "commit"]),
         (
             lambda at: at.git("config", "core.worktree", ".."),
             ["rev-parse", "status", "ls-files", "config", "commit", *["rev-parse"] * 2],

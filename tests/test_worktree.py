@@ -1,5 +1,6 @@
 """A work tree as git tells of it: names of commits, settings, and when no commit may be made."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -435,6 +436,25 @@ class TestStaged:
                 opened.known_to_git([*paths, FilePath("sub/none.md"), FilePath("gone.md")], None)
                 == paths
             )
+
+    def test_in_an_index_of_its_own(
+        self, at: Desk, opened: Repository, monkeypatch: pytest.MonkeyPatch
+    ):
+        """`git commit -- PATH` has one: its name is relative to the folder in which git
+        runs hooks.
+        """
+        at.write("new.MD", "- a\n")
+        at.git("add", "new.MD")
+        shutil.copy(opened.git_dir / "index", opened.git_dir / "next-index")
+        at.git("reset", "-q")
+        monkeypatch.chdir(opened.root)
+        assert opened.staged(None) == []
+        assert [(file.before, file.after) for file in opened.staged(".git/next-index")] == [
+            (None, b"- a\n")
+        ]
+        new = FilePath("sub/new.MD")
+        assert opened.known_to_git([new], None) == set()
+        assert opened.known_to_git([new], ".git/next-index") == {new}
 
     def test_in_an_index_that_is_damaged(self, opened: Repository):
         (opened.git_dir / "index").write_bytes(b"damaged")

@@ -360,7 +360,7 @@ class Repository:
             raise RepositoryProblem(
                 "repository-busy", under_way, "Finish or abort it first (git status)."
             )
-        if not settled and self._indexed() is None and self.git("ls-files", "-u", "-z"):
+        if not settled and self.git("ls-files", "-u", "-z"):
             raise RepositoryProblem(
                 "repository-busy",
                 "the repository has unmerged files",
@@ -388,15 +388,8 @@ class Repository:
         return [FilePath(line[3:].removeprefix(self.prefix)) for line in parse_paths(output)]
 
     def tracked(self, paths: Sequence[FilePath] = ()) -> set[FilePath]:
-        """The tracked paths of the workspace; with `paths` at least those of them."""
-        if (indexed := self._indexed()) is None:
-            return set(parse_paths(self.git("ls-files", "-z", "--", *literal_pathspecs(paths))))
-        prefix = os.fsencode(self.prefix)
-        below = (path.removeprefix(prefix) for path in indexed if path.startswith(prefix))
-        return {FilePath(os.fsdecode(path)) for path in below}
-
-    def _indexed(self) -> set[bytes] | None:
-        return git_files.indexed_paths(str(self.git_dir)) if self.is_simple else None
+        """The tracked paths of the workspace, or those of `paths`."""
+        return set(parse_paths(self.git("ls-files", "-z", "--", *literal_pathspecs(paths))))
 
     def read(self, commit: CommitId, paths: Sequence[FilePath]) -> dict[FilePath, bytes | None]:
         """The bytes of files in a commit; None where a file is not in it."""
@@ -459,19 +452,8 @@ class Repository:
 
     def staged(self, index_file: str | None) -> list[StagedFile]:
         """The work tree's staged changes of Markdown; hooks name the index (`GIT_INDEX_FILE`)."""
-        index = self._index_path(index_file)
-        commit = self.head()
-        if (
-            self.is_simple
-            and commit
-            and (staged := git_files.staged_changes(str(self.git_dir), index, commit)) is not None
-        ):
-            return [
-                StagedFile(FilePath(os.fsdecode(path)), None, before, after)
-                for path, before, after in staged
-            ]
-        extra = {"GIT_INDEX_FILE": index} if index_file else None
-        base = commit or self.git("hash-object", "-t", "tree", "--stdin").decode().strip()
+        extra = _index_variables(index_file)
+        base = self.head() or self.git("hash-object", "-t", "tree", "--stdin").decode().strip()
         output = self.git(
             "diff-index",
             "--cached",
@@ -500,24 +482,9 @@ class Repository:
 
     def known_to_git(self, paths: Sequence[FilePath], index_file: str | None) -> set[FilePath]:
         """The given paths, from the root, that HEAD or the index (as for `staged`) holds."""
-        index = self._index_path(index_file)
-        commit = self.head()
-        encoded = [os.fsencode(path) for path in paths]
-        if (
-            self.is_simple
-            and commit
-            and (present := git_files.known_paths(str(self.git_dir), index, commit, encoded))
-            is not None
-        ):
-            return {FilePath(os.fsdecode(path)) for path in present}
         lookups = [(path, name) for path in paths for name in (f":{path}", f"HEAD:{path}")]
-        blobs = self.blobs(
-            [name for _, name in lookups], {"GIT_INDEX_FILE": index} if index_file else None
-        )
+        blobs = self.blobs([name for _, name in lookups], _index_variables(index_file))
         return {path for (path, _), data in zip(lookups, blobs, strict=True) if data is not None}
-
-    def _index_path(self, index_file: str | None) -> str:
-        return str(Path(index_file).absolute()) if index_file else f"{self.git_dir}/index"
 
     # History.
 
@@ -578,6 +545,10 @@ _MOST_ALIKE = 20
 _LAST_DATE = 253_402_128_000
 """Two days before the year 10000, the first without a `date`, so that all zones have this one."""
 _MOST_DIGITS = 12
+
+
+def _index_variables(index_file: str | None) -> dict[str, str]:
+    return {"GIT_INDEX_FILE": str(Path(index_file).absolute())} if index_file else {}
 
 
 def raw_date(time: datetime) -> str:
