@@ -1,5 +1,6 @@
 """The commits that HEAD reaches, where git holds what is unusual."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -147,6 +148,34 @@ def test_a_copy_of_a_file_is_a_file_of_its_own(at: Desk) -> None:
     }
 
 
+def test_the_users_settings_for_logs_change_nothing(at: Desk) -> None:
+    at.git("mv", "MEMORY.md", "moved.md")
+    at.write("a.md", "- a\n")
+    at.commit(":1\n\n:2")
+    at.write("t.txt", "t")
+    at.commit("no Markdown")
+    merge_side(at, "memory/a.md")
+    repository = repo.discover(at.root)
+    commits = first_parent.commits_reached(repository, head(at))
+    read = list(first_parent.read_history(repository, commits))
+    assert [change.path for change in read[-5].changes] == ["a.md", "moved.md"]
+    assert [len(each.changes) for each in read] == [1, 2, 0, 1, 1, 1]
+    for name, value in (
+        ("log.follow", "true"),
+        ("log.showRoot", "false"),
+        ("log.diffMerges", "first-parent"),
+        ("diff.orderFile", at.write("order", "moved*\n")),
+        ("diff.renames", "false"),
+        ("color.diff", "always"),
+        ("diff.relative", "false"),
+    ):
+        at.git("config", name, str(value))
+    assert list(first_parent.read_history(repository, commits)) == read
+    assert first_parent.read_commits(repository, [name for name, _ in commits]) == [
+        replace(each, by_parent=()) for each in read
+    ]
+
+
 def test_changed_files_of_two_commits_or_of_all_that_one_has(at: Desk) -> None:
     """The empty tree need not be in the repository: nothing is written."""
     repository, seed = repo.discover(at.root), head(at)
@@ -181,6 +210,11 @@ def test_what_a_merge_did_to_each_side(at: Desk) -> None:
     assert theirs == made[-1]
     assert sides[theirs] == tuple(first_parent.changed_files(repository, theirs, head(at)))
     assert first_parent.commits_reached(repository, head(at), [head(at)]) == []
+    for old in (seed, *made, ours):
+        since = first_parent.commits_since(repository, head(at), old, [old])
+        assert since == first_parent.commits_reached(repository, head(at), [old])
+    for lost in (made[0], CommitId("0" * 40)):
+        assert first_parent.commits_since(repository, ours, lost, [lost]) is None
     assert first_parent.reaches(repository, head(at), seed)
     assert not first_parent.reaches(repository, seed, head(at))
     assert not first_parent.reaches(repository, head(at), CommitId("0" * 40))

@@ -400,18 +400,17 @@ def _new_commits(
 ) -> list[tuple[CommitId, Parents]]:
     """The commits missing from the trail, parents first; it is cut back to what HEAD reaches."""
     repository = workspace.repository
+    borders = [boundary] if boundary else []
     newest = trail.newest_commit
-    known: Sequence[CommitId] = [newest.commit] if newest and not newest.missing else trail.tips()
-    if newest is not None and not first_parent.reaches(repository, head, newest.commit):
-        _cut_unreached(workspace, trail, head)
-        known = trail.tips()
-    if boundary is None:
-        return first_parent.commits_reached(repository, head, known)
-    return list(
-        _after_boundary(
-            trail, boundary, first_parent.commits_reached(repository, head, [*known, boundary])
-        )
-    )
+    reached = None
+    if newest is not None:
+        known = [newest.commit] if not newest.missing else trail.tips()
+        reached = first_parent.commits_since(repository, head, newest.commit, [*known, *borders])
+    if reached is None:
+        if newest is not None:
+            _cut_unreached(workspace, trail, head)
+        reached = first_parent.commits_reached(repository, head, [*trail.tips(), *borders])
+    return reached if boundary is None else list(_after_boundary(trail, boundary, reached))
 
 
 def _after_boundary(

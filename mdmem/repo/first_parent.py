@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
+from itertools import islice
 from re import Match
 
 from mdmem.errors import RepositoryProblem
@@ -12,10 +13,10 @@ from mdmem.model import CommitId, FilePath
 from mdmem.model.trail import Commit
 from mdmem.repo import git_files
 from mdmem.repo.runner import MARKDOWN, literal_pathspecs
-from mdmem.repo.tree_diffs import QUICK_SECONDS, diff_trees
+from mdmem.repo.tree_diffs import QUICK_SECONDS, diff_trees, within_bounds
 from mdmem.repo.worktree import Repository, commit_seconds
 from mdmem.startup import late
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 
 HUNK = late.pattern(rb"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 """A hunk's first line: removed lines, first new line, new lines; no count means 1."""
@@ -34,8 +35,9 @@ _ESCAPES = {
 }
 _COMMITS_AT_ONCE = 500
 _FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%ae", "%B")
+_LOG = ("log", "--no-walk=unsorted", "--stdin", "-z", f"--format={'%x00'.join(_FIELDS)}")
 _CHANGED_FILES = (
-    *("--always", "--root", "--raw", "-z", "-M", "--no-abbrev", "--relative"),
+    *("--root", "--raw", "-z", "-M", "--no-abbrev", "--relative", f"-O{os.devnull}"),
     *("--", MARKDOWN),
 )
 _FILE_MODES = (b"100644", b"100755")
@@ -134,19 +136,44 @@ def commits_reached(
 
     Raises RepositoryProblem (`broken-repository`).
     """
-    revisions = "".join(f"{name}\n" for name in (head, *(f"^{name}" for name in without)))
     try:
-        output = repository.git(
-            "rev-list", "--topo-order", "--reverse", "--parents", "--stdin", text=revisions.encode()
-        )
+        return _reached(repository, head, without)[0]
     except RepositoryProblem as problem:
         raise RepositoryProblem(
             "broken-repository",
             f"git cannot read the history: {problem.hint or problem.message}",
             "For details: git fsck",
         ) from problem
-    rows = (row.split() for row in output.decode().splitlines())
-    return [(CommitId(name), tuple(map(CommitId, parents))) for name, *parents in rows]
+
+
+def commits_since(
+    repository: Repository, head: CommitId, old: CommitId, without: Iterable[CommitId]
+) -> list[tuple[CommitId, Parents]] | None:
+    """The commits that `head` reaches and `without` do not, parents first.
+
+    None where `head` does not reach `old`, one of `without` or before these, or git cannot tell.
+    """
+    try:
+        commits, ends = _reached(repository, head, without)
+    except RepositoryProblem:
+        return None
+    return commits if old in ends else None
+
+
+def _reached(
+    repository: Repository, head: CommitId, without: Iterable[CommitId]
+) -> tuple[list[tuple[CommitId, Parents]], set[CommitId]]:
+    """The commits that only `head` reaches, parents first, and those just before them."""
+    command = ("rev-list", "--topo-order", "--reverse", "--parents", "--boundary", "--stdin")
+    revisions = _lines((head, *(f"^{name}" for name in without)))
+    commits, ends = [], set()
+    for row in repository.git(*command, text=revisions).decode().splitlines():
+        name, *parents = row.split()
+        if name.startswith("-"):
+            ends.add(CommitId(name[1:]))
+        else:
+            commits.append((CommitId(name), tuple(map(CommitId, parents))))
+    return commits, ends
 
 
 def reaches(repository: Repository, head: CommitId, commit: CommitId) -> bool:
@@ -211,35 +238,78 @@ def read_history(
         commits = commits[1:]
     for start in range(0, len(commits), _COMMITS_AT_ONCE):
         chunk = commits[start : start + _COMMITS_AT_ONCE]
-        pairs = [
-            (name, parent)
-            for name, parents in chunk
-            for parent in (parents if len(parents) > 1 else ("",))
-        ]
-        changes = iter(_changes_of_pairs(repository, pairs))
-        names = "".join(f"{name}\n" for name, _ in chunk).encode()
-        for (commit, committed, _), (_, parents) in zip(
-            _messages(repository, names), chunk, strict=True
-        ):
-            by_parent = tuple(next(changes) for _ in range(max(1, len(parents))))
-            yield CommitChanges(
-                commit=commit,
-                committed=committed,
-                parents=parents,
-                changes=by_parent[0],
-                by_parent=by_parent,
-            )
+        merges = [(name, parents) for name, parents in chunk if len(parents) > 1]
+        pairs = [(name, parent) for name, parents in merges for parent in parents]
+        of_merges = iter(_changes_of_pairs(repository, pairs))
+        read = _with_changes(repository, [name for name, _ in chunk], "off")
+        for commit, (_, parents) in zip(read, chunk, strict=True):
+            by_parent = tuple(islice(of_merges, len(parents) if len(parents) > 1 else 0))
+            by_parent = by_parent or (commit.changes,)
+            yield replace(commit, parents=parents, changes=by_parent[0], by_parent=by_parent)
+
+
+def read_commits(repository: Repository, ids: Sequence[CommitId]) -> list[CommitChanges]:
+    return _with_changes(repository, ids, "first-parent")
+
+
+def _with_changes(
+    repository: Repository, ids: Sequence[CommitId], of_merges: str
+) -> list[CommitChanges]:
+    """Commits with their changes (`of_merges`: as `git log --diff-merges`), by one process.
+
+    No changes of a commit whose trees take far more than their bytes.
+    """
+    command = (*_LOG, "--sparse", "--no-follow", f"--diff-merges={of_merges}", *_CHANGED_FILES)
+
+    def log(compared: Iterable[tuple[str, str]], seconds: float) -> bytes:
+        names = _lines(name for _, name in compared)
+        return repository.git(*command, text=names, seconds=seconds) if names else b""
+
+    output, compared = within_bounds(repository, [("", name) for name in ids], log)
+    left_out = _lines(name for name, is_in in zip(ids, compared, strict=True) if not is_in)
+    if left_out:
+        output += repository.git(*_LOG, text=left_out)
+    read = {each.commit.id: each for each in _parse_log(output)}
+    return [read[name] for name in ids]
+
+
+def _parse_log(output: bytes) -> Iterator[CommitChanges]:
+    fields = iter(output.split(b"\0"))
+    following = next(fields)
+    while following:
+        name = following
+        parents, time, committed, author, email, message = (
+            field.decode("utf-8", "replace") for field in islice(fields, len(_FIELDS) - 1)
+        )
+        changes = []
+        # a blank line comes before the first change
+        while (following := next(fields).lstrip(b"\n")).startswith(b":"):
+            changes += [_changed_file(following, fields)]
+        yield CommitChanges(
+            commit=Commit(
+                id=CommitId(name.decode()),
+                time=commit_seconds(time),
+                author=author,
+                message=message,
+                email=email,
+            ),
+            committed=commit_seconds(committed),
+            parents=tuple(map(CommitId, parents.split())),
+            changes=tuple(filter(None, changes)),
+        )
 
 
 def _changes_of_pairs(
-    repository: Repository, pairs: Sequence[tuple[CommitId, str]]
+    repository: Repository, pairs: Sequence[tuple[CommitId, CommitId]]
 ) -> list[tuple[ChangedFile, ...]]:
-    """The changes of commits, each against the named parent, else its own.
+    """The changes of commits, each against another one.
 
     None of a commit whose trees take far more than their bytes.
     """
+    if not pairs:
+        return []
     turned = [(parent, name) for name, parent in pairs]
-    output, compared = diff_trees(repository, turned, *_CHANGED_FILES)
+    output, compared = diff_trees(repository, turned, "--always", *_CHANGED_FILES)
     changes: list[list[ChangedFile]] = []
     fields = iter(output.split(b"\0"))
     for field in fields:
@@ -252,22 +322,9 @@ def _changes_of_pairs(
 
 
 def _without_past(repository: Repository, name: CommitId) -> CommitChanges:
-    ((commit, committed, _),) = _messages(repository, f"{name}\n".encode())
+    (commit,) = _parse_log(repository.git(*_LOG, text=_lines([name])))
     changes = tuple(changed_files(repository, None, name))
-    return CommitChanges(
-        commit=commit, committed=committed, parents=(), changes=changes, by_parent=(changes,)
-    )
-
-
-def read_commits(repository: Repository, ids: Sequence[CommitId]) -> list[CommitChanges]:
-    messages = list(_messages(repository, _lines(ids)))
-    pairs = [(commit.id, parents[0] if parents[1:] else "") for commit, _, parents in messages]
-    return [
-        CommitChanges(commit=commit, committed=committed, parents=parents, changes=changes)
-        for (commit, committed, parents), changes in zip(
-            messages, _changes_of_pairs(repository, pairs), strict=True
-        )
-    ]
+    return replace(commit, parents=(), changes=changes, by_parent=(changes,))
 
 
 def author_offsets(repository: Repository, ids: Iterable[CommitId]) -> dict[CommitId, timedelta]:
@@ -289,28 +346,8 @@ def author_offsets(repository: Repository, ids: Iterable[CommitId]) -> dict[Comm
     return offsets
 
 
-def _lines(ids: Iterable[CommitId]) -> bytes:
+def _lines(ids: Iterable[str]) -> bytes:
     return "".join(f"{name}\n" for name in ids).encode()
-
-
-def _messages(
-    repository: Repository, stdin: bytes
-) -> Iterator[tuple[Commit, int, tuple[CommitId, ...]]]:
-    output = repository.git(
-        "log", "--no-walk=unsorted", "--stdin", "-z", f"--format={'%x00'.join(_FIELDS)}", text=stdin
-    )
-    fields = output.decode("utf-8", "replace").split("\0")
-    for name, parents, time, committed, author, email, message in zip(
-        *(fields[n :: len(_FIELDS)] for n in range(len(_FIELDS))), strict=False
-    ):
-        commit = Commit(
-            id=CommitId(name),
-            time=commit_seconds(time),
-            author=author,
-            message=message,
-            email=email,
-        )
-        yield commit, commit_seconds(committed), tuple(map(CommitId, parents.split()))
 
 
 def _changed_file(attributes: bytes, fields: Iterator[bytes]) -> ChangedFile | None:

@@ -8,7 +8,7 @@ counted, each read once, only where it takes longer.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 
 from mdmem.errors import RepositoryProblem
@@ -36,17 +36,29 @@ def diff_trees(
     Returns:
         The output for those compared; and of each pair whether it was compared.
     """
-    recorded = budget.left_out()
-    compared = [_name(*pair) not in recorded for pair in pairs]
     form = "{1} {0}\n" if are_commits else "{0} {1}\n"
 
-    def diff(seconds: float) -> bytes:
-        rows = "".join(form.format(*pair) for pair in compress(pairs, compared))
+    def diff(compared: Iterable[_Pair], seconds: float) -> bytes:
+        rows = "".join(form.format(*pair) for pair in compared)
         command = ("diff-tree", "--stdin", "-r", *options)
         return repository.git(*command, text=rows.replace(" \n", "\n").encode(), seconds=seconds)
 
+    return within_bounds(repository, pairs, diff)
+
+
+def within_bounds(
+    repository: Repository,
+    pairs: Sequence[_Pair],
+    diff: Callable[[Iterable[_Pair], float], bytes],
+) -> tuple[bytes, list[bool]]:
+    """Have `diff` compare pairs within some seconds; again without the oversized if it cannot.
+
+    Returns as `diff_trees`.
+    """
+    recorded = budget.left_out()
+    compared = [_name(*pair) not in recorded for pair in pairs]
     try:
-        return diff(QUICK_SECONDS), compared
+        return diff(compress(pairs, compared), QUICK_SECONDS), compared
     except RepositoryProblem as problem:
         # it took too long, or listed more than is read
         if problem.code not in ("git-timeout", "git-failed"):
@@ -54,7 +66,7 @@ def diff_trees(
     for number in _oversized(repository, pairs, compared):
         compared[number] = False
         budget.leave_out(_name(*pairs[number]))
-    return diff(_LONGEST_SECONDS), compared
+    return diff(compress(pairs, compared), _LONGEST_SECONDS), compared
 
 
 def left_out_commits(repository: Repository) -> list[CommitId]:
