@@ -220,6 +220,18 @@ def test_what_a_merge_did_to_each_side(at: Desk) -> None:
     assert not first_parent.reaches(repository, head(at), CommitId("0" * 40))
 
 
+def test_a_commit_that_was_missing_is_looked_for_again(at: Desk, tmp_path: Path) -> None:
+    at.git("clone", "-q", "--depth=1", f"file://{at.root}", tmp_path / "clone")
+    repository, seed = repo.discover(tmp_path / "clone"), head(at)
+    at.write("a.md", "- a\n")
+    tip = CommitId(at.commit())
+    assert not first_parent.reaches(repository, tip, seed)
+    at.world.git(tmp_path / "clone", "fetch", "-q", "--depth=1")
+    assert not first_parent.reaches(repository, tip, seed)
+    at.world.git(tmp_path / "clone", "fetch", "-q", "--unshallow")
+    assert first_parent.reaches(repository, tip, seed)
+
+
 def test_a_repository_with_longer_ids(world: World, tmp_path: Path) -> None:
     world.git(tmp_path, "init", "-q", "--object-format=sha256", "long")
     for name, value in (("user.name", NAME), ("user.email", "ada@example.org")):

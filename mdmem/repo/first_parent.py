@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
+from functools import lru_cache
 from itertools import islice
+from pathlib import Path
 from re import Match
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.model.trail import Commit
 from mdmem.repo import git_files
-from mdmem.repo.runner import MARKDOWN, literal_pathspecs
+from mdmem.repo.runner import MARKDOWN, literal_pathspecs, run
 from mdmem.repo.tree_diffs import QUICK_SECONDS, diff_trees, within_bounds
 from mdmem.repo.worktree import Repository, commit_seconds
 from mdmem.startup import late
@@ -34,6 +36,7 @@ _ESCAPES = {
     b"\\": b"\\",
 }
 _COMMITS_AT_ONCE = 500
+_ANSWERS_KEPT = 1000
 _FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%ae", "%B")
 _LOG = ("log", "--no-walk=unsorted", "--stdin", "-z", f"--format={'%x00'.join(_FIELDS)}")
 _CHANGED_FILES = (
@@ -177,8 +180,24 @@ def _reached(
 
 
 def reaches(repository: Repository, head: CommitId, commit: CommitId) -> bool:
-    """True if a commit exists and is `head` or one of its ancestors."""
-    return repository.run("merge-base", "--is-ancestor", commit, head).status == 0
+    """True if a commit exists and is `head` (a whole id too) or one of its ancestors."""
+    try:
+        return head == commit or _reaches(
+            repository.root, repository.shallow_commits(), head, commit
+        )
+    except LookupError:
+        return False
+
+
+@lru_cache(maxsize=_ANSWERS_KEPT)
+def _reaches(
+    folder: Path, shallow_commits: frozenset[CommitId], head: CommitId, commit: CommitId
+) -> bool:
+    """Ask git once: only a shallow history that is deepened changes what a commit comes from."""
+    status = run(folder, ["merge-base", "--is-ancestor", commit, head]).status
+    if status not in (0, 1):  # one is missing, which a fetch may change
+        raise LookupError(commit)
+    return status == 0
 
 
 def commits_brought_by(repository: Repository, merge: CommitId) -> list[CommitId]:

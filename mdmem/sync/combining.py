@@ -200,15 +200,15 @@ def is_purge_unsent(
     repository: Repository, remote: Remote, seen: CommitId | None, ours: CommitId | None
 ) -> bool:
     """True if text was purged here that the remote still has; nothing is fetched."""
-    if seen is None or ours is None or _reaches(repository, ours, seen):
+    if seen is None or ours is None or reaches(repository, ours, seen):
         return False
     tracked = repository.commit_named(remote.tracking_ref)
-    if tracked and _reaches(repository, ours, tracked):  # the purge came from there
+    if tracked and reaches(repository, ours, tracked):  # the purge came from there
         return False
     if not _purges(repository, ours, seen if repository.has(seen) else None):
         return False
     theirs = remote.tip()
-    return theirs is not None and not _reaches(repository, ours, theirs)
+    return theirs is not None and not reaches(repository, ours, theirs)
 
 
 def is_purged_there(
@@ -218,8 +218,8 @@ def is_purged_there(
         seen is not None
         and theirs is not None
         and ours is not None
-        and not _reaches(repository, theirs, seen)
-        and _reaches(repository, ours, seen)
+        and not reaches(repository, theirs, seen)
+        and reaches(repository, ours, seen)
         and (_purges(repository, theirs, ours) or is_purged_text_back(repository, ours, theirs))
     )
 
@@ -233,9 +233,9 @@ def _require_forward(
 ) -> None:
     """Refuse a remote that lacks what it had, unless a person has left that here too."""
     repository, seen = workspace.repository, state.seen
-    if seen is None or (theirs and _reaches(repository, theirs, seen)):
+    if seen is None or (theirs and reaches(repository, theirs, seen)):
         return
-    if ours is None or not _reaches(repository, ours, seen):
+    if ours is None or not reaches(repository, ours, seen):
         return
     if is_purged_there(repository, seen, theirs, ours):
         raise SyncProblem(
@@ -264,12 +264,7 @@ def _require_forward(
 
 
 def is_reached(repository: Repository, commit: CommitId, *tips: CommitId) -> bool:
-    return any(_reaches(repository, tip, commit) for tip in tips)
-
-
-def _reaches(repository: Repository, head: CommitId, commit: CommitId) -> bool:
-    """True if a commit is in a history; not if it was pruned."""
-    return repository.has(commit) and reaches(repository, head, commit)
+    return any(reaches(repository, tip, commit) for tip in tips)
 
 
 def _purges(repository: Repository, tip: CommitId, without: CommitId | None) -> bool:
