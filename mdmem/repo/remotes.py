@@ -17,7 +17,7 @@ from mdmem.repo import branch_commits
 from mdmem.repo.runner import GitResult, run, setting
 from mdmem.repo.worktree import Repository
 from mdmem.startup import late
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, field
 from mdmem.wording import shell_word, verb
 
 _NO_ANSWER = "false"
@@ -51,11 +51,12 @@ _MISSING = late.pattern(r"(?i)couldn't find remote ref")
 _MOST_SERVER_LINES = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Remote:
     """A remote at `url` and the branch there; all calls end by `deadline` together.
 
     `deadline` is a time of the monotonic clock, `seconds` how long that was from the start.
+    `fetched`: the refs of this repository that the last `fetch` left.
     """
 
     repository: Repository
@@ -64,27 +65,29 @@ class Remote:
     branch: str
     deadline: float
     seconds: float
+    fetched: dict[str, CommitId] = field(default_factory=dict)
 
     @property
     def tracking_ref(self) -> str:
         return f"refs/remotes/{self.name}/{self.branch}"
 
-    @property
-    def _devices_prefix(self) -> str:
-        return f"refs/remotes/{self.name}/{DEVICES}"
-
     def devices(self) -> dict[str, CommitId]:
         """The fetched commits of devices that cannot merge, by their names, in order."""
-        refs = branch_commits.list_refs(self.repository, self._devices_prefix)
-        return {
-            name.removeprefix(self._devices_prefix): commit for name, commit in sorted(refs.items())
-        }
+        return self._below(DEVICES)
 
     def proposals(self) -> dict[str, CommitId]:
         """The fetched commits of proposals, by the full names of their branches."""
-        prefix = f"refs/remotes/{self.name}/"
-        refs = branch_commits.list_refs(self.repository, f"{prefix}{_PROPOSALS}")
-        return {f"refs/heads/{name.removeprefix(prefix)}": tip for name, tip in refs.items()}
+        return {
+            f"refs/heads/{_PROPOSALS}{name}": tip for name, tip in self._below(_PROPOSALS).items()
+        }
+
+    def _below(self, folder: str) -> dict[str, CommitId]:
+        prefix = self._copies(folder)
+        found = sorted(each for each in self.fetched.items() if each[0].startswith(prefix))
+        return {name.removeprefix(prefix): tip for name, tip in found}
+
+    def _copies(self, folder: str) -> str:
+        return f"refs/remotes/{self.name}/{folder}"
 
     def fetch(self, *options: str) -> CommitId | None:
         """Fetch the branch, with proposals and those of devices; its commit, None without one.
@@ -105,15 +108,15 @@ class Remote:
         )
         refspecs = (
             f"+refs/heads/{self.branch}:{self.tracking_ref}",
-            f"+refs/heads/{DEVICES}*:{self._devices_prefix}*",
-            f"+refs/heads/{_PROPOSALS}*:refs/remotes/{self.name}/{_PROPOSALS}*",
+            *(f"+refs/heads/{each}*:{self._copies(each)}*" for each in (DEVICES, _PROPOSALS)),
         )
         result = self._run(*words, *refspecs)
-        if result.status and _MISSING.search(result.error_text):
-            return None
-        if result.status:
+        is_missing = result.status and _MISSING.search(result.error_text)
+        if result.status and not is_missing:
             raise self._failure(result)
-        return self.repository.commit_named(self.tracking_ref)
+        copies = (self.tracking_ref, *map(self._copies, (DEVICES, _PROPOSALS)))
+        self.fetched = branch_commits.list_refs(self.repository, *copies)
+        return None if is_missing else self.fetched.get(self.tracking_ref)
 
     def tip(self) -> CommitId | None:
         """Ask for the branch's commit and fetch nothing. Raises SyncProblem (as `fetch`)."""

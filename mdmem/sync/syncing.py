@@ -149,8 +149,7 @@ class _Steps:
     def take(self) -> tuple[SyncResult, CommitId | None]:
         repository, remote = self.workspace.repository, self.remote
         before = repository.head()
-        tracked = repository.commit_named(remote.tracking_ref)
-        seen = self.state.seen or tracked
+        seen = self.state.seen or repository.commit_named(remote.tracking_ref)
         if is_purge_unsent(repository, remote, seen, before):
             if not self.request.purge:
                 raise SyncProblem(
@@ -165,7 +164,7 @@ class _Steps:
                 self._pause(attempt)
             theirs = remote.fetch()
             if theirs and not self.state.seen:
-                self.state = replace(self.state, seen=tracked)
+                self.state = replace(self.state, seen=seen)
             if self.request.purge and (
                 is_purged_there(repository, seen, theirs, before)
                 or is_purged_text_back(repository, theirs, before)
