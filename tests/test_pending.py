@@ -114,10 +114,7 @@ class TestPendingEdits:
         )
         leave_pending_edit(at, "MEMORY.md", "edited")
         at.apply(append())
-        assert [(order.hookless, order.state is None) for order in orders] == [
-            (False, True),
-            (True, True),
-        ]
+        assert [order.hookless for order in orders] == [False, True]
 
     def test_with_a_secret_are_refused_unless_it_is_let_through(self, at: Desk):
         at.write("MEMORY.md", SEED + f"- {TOKEN}\n")

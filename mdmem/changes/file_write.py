@@ -177,7 +177,8 @@ def _write(
             parent = pending.id
             paths += [] if pending.is_pulled else [each.path]
             notes += [pending.note] if pending.note else []
-    order = order if parent == states[0].commit else replace(order, state=None)
+    if order.state and parent != states[0].commit:
+        order = replace(order, state=replace(order.state, commit=parent))
     return _Write(workspace, plan, order, parent, steps).run(tuple(paths), tuple(notes))
 
 

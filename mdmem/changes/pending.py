@@ -205,7 +205,7 @@ def commit_pending_edits(
     message = pulled or saved_message(workspace, by_hand, [(committed, data)], actor)
     try:
         commit = commits.commit(
-            workspace.repository, replace(order, message=message, state=None, hookless=False)
+            workspace.repository, replace(order, message=message, state=state, hookless=False)
         ).id
     except BaseException:
         if late_commit := commits.commit_made_after(

@@ -19,6 +19,8 @@ _LOCK_SECONDS = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
 _HOOKLESS = ("-c", f"core.hooksPath={os.devnull}")
 """For a commit without work for a hook: saves git from starting two shells."""
+_EMPTY_BLOBS = tuple(git_files.object_id(b"blob", b"", digits).encode() for digits in (40, 64))
+"""The ids of an empty file, by SHA-1 and SHA-256, which a path that was only announced has."""
 _LOCKED = late.pattern(r"Unable to create '[^\n]*\.lock': File exists")
 
 
@@ -381,14 +383,11 @@ def set_bits(repository: Repository, path: FilePath, bits: Sequence[str]) -> Non
 
 
 def index_entry(repository: Repository, path: FilePath) -> IndexEntry:
-    text = repository.git("ls-files", "-s", "-z", "--full-name", "--", *literal_pathspecs([path]))
-    status = (
-        repository.git(
-            "status", "--porcelain=v1", "-z", "--no-renames", "--", *literal_pathspecs([path])
-        )
-        if text
-        else b""
-    )
+    pathspecs = literal_pathspecs([path])
+    text = repository.git("ls-files", "-s", "-z", "--full-name", "--", *pathspecs)
+    if not any(blob in text for blob in _EMPTY_BLOBS):
+        return IndexEntry(text, intended=False)
+    status = repository.git("status", "--porcelain=v1", "-z", "--no-renames", "--", *pathspecs)
     return IndexEntry(text, status.startswith(b" A"))
 
 
