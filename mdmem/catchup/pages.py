@@ -6,6 +6,7 @@ import codecs
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from mdmem.catchup.entry_states import EntryState, marks_by_occurrence, match_entries
 from mdmem.errors import PathProblem
@@ -49,13 +50,19 @@ class PageReader:
         many = due >= _MANY and head is not None
         self._head = head
         self._language = workspace.settings.language or ENGLISH
-        self._pending = set(workspace.repository.pending())
-        self._tracked = set(workspace.repository.tracked())
         self._pair_marks = trail.pair_marks()
         self._paired_facts = {fact for mark in self._pair_marks for fact in (mark.fact, mark.other)}
         self._copied = trail.copied_facts() if many else None
         self._last_touches = trail.last_touches() if many else {}
         self._blobs = first_parent.blobs(workspace.repository, head) if many and head else {}
+
+    @cached_property
+    def _pending(self) -> set[FilePath]:
+        return set(self._workspace.repository.pending())
+
+    @cached_property
+    def _tracked(self) -> set[FilePath]:
+        return self._workspace.repository.tracked()
 
     def read(
         self, file: ListedFile, before: SnapshotFile | None
@@ -136,7 +143,9 @@ class PageReader:
                 kind=kind,
             )
         states, removed = (states, ()) if states else match_entries(self._trail, path, on_disk)
-        is_pending = path in self._pending or path not in self._tracked
+        is_pending = any(not state.committed for state in (*states, *removed)) and (
+            path in self._pending or path not in self._tracked
+        )
         return FileEntries(
             path=path,
             entries=on_disk,
