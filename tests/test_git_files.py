@@ -15,7 +15,7 @@ from workspaces import Desk, desk
 from mdmem import repo
 from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import Repository, git_files, git_settings
+from mdmem.repo import Repository, branch_commits, git_files, git_settings
 from mdmem.repo.worktree import PathState
 
 HERE = FilePath("MEMORY.md")
@@ -35,6 +35,10 @@ def without_shortcuts(at: Desk) -> Repository:
     """A view of the repository that asks git for everything."""
     repository = open_repository(at)
     return replace(repository, is_simple=False)
+
+
+def identities(repository: Repository) -> tuple[bytes, bytes]:
+    return branch_commits.identity_lines(repository, "@1770000001 +0530", None)
 
 
 class TestFind:
@@ -816,6 +820,10 @@ class TestPeople:
         assert names_a_person(at) == is_complete
         if is_complete:
             assert without_shortcuts(at).identity_known()
+            assert (
+                len({identities(each) for each in (open_repository(at), without_shortcuts(at))})
+                == 1
+            )
 
     def test_in_the_file_that_the_environment_names(
         self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

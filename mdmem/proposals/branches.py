@@ -408,16 +408,16 @@ def drop_old(workspace: Workspace) -> None:
     """Delete expired closed proposals, and what killed processes left."""
     repository = workspace.repository
     oldest = int(time.time()) - KEPT_DAYS * _DAY_SECONDS
-    closed = branch_commits.list_refs(repository, CLOSED)
+    refs = branch_commits.list_refs(repository, _PREFIX, CLOSED, MADE, branch_commits.SCRATCH)
+    closed = {name: tip for name, tip in refs.items() if name.startswith(CLOSED)}
     times = branch_commits.commit_times(repository, closed.values())
     over = [(name, None, tip) for name, tip in closed.items() if times.get(tip, oldest) < oldest]
-    tips = {ref.tip for ref in open_proposals(workspace).values()}
-    rest = branch_commits.list_refs(repository, branch_commits.SCRATCH, MADE)
+    tips = {tip for name, tip in refs.items() if parse_ref(name, tip)}
     left = [
-        (name, None, commit)
-        for name, commit in rest.items()
+        (name, None, tip)
+        for name, tip in refs.items()
         # Of an open proposal it is the user's own, or another's who shares the repository.
-        if not (name.startswith(MADE) and commit in tips)
+        if name.startswith(branch_commits.SCRATCH) or (name.startswith(MADE) and tip not in tips)
     ]
     if over or left:
         branch_commits.move_refs(repository, [*over, *left])

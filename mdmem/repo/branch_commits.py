@@ -80,6 +80,9 @@ def identity_lines(
     """Author and committer at a raw date; `identity` is for a repository without one."""
     lines = []
     for role in ("AUTHOR", "COMMITTER"):
+        if identity is None and date.startswith("@") and (person := repository.person(role)):
+            lines.append(b"%s %s" % (person, date[1:].encode()))
+            continue
         extra = {f"GIT_{role}_DATE": date} | (identity.variables(role) if identity else {})
         lines.append(repository.git("var", f"GIT_{role}_IDENT", extra=extra).removesuffix(b"\n"))
     return lines[0], lines[1]

@@ -160,6 +160,11 @@ class Repository:
     def _settings(self) -> git_settings.GitSettings | None:
         return git_settings.read_settings(str(self.git_dir)) if self.is_simple else None
 
+    def person(self, role: str) -> bytes | None:
+        """The AUTHOR, or the COMMITTER, as `NAME <EMAIL>`; None where git has to be asked."""
+        settings = self._settings()
+        return settings.person(role) if settings else None
+
     def identity_known(self) -> bool:
         """True if author and committer are configured; git's guess by host does not count."""
         settings = self._settings()
