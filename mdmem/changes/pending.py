@@ -46,9 +46,9 @@ def _message_of_pulled_text(
     commit = first_parent.find_text(workspace.repository, path, data)
     if commit is None:
         return None
-    origins = line_origins(first_parent.added_lines(workspace.repository, commit, head)).get(
-        path, {}
-    )
+    reached = first_parent.commits_reached(workspace.repository, commit, [head])
+    brought = first_parent.added_lines(workspace.repository, reached)
+    origins = line_origins(brought).get(path, {})
     addresses = workspace.user_addresses
     notes = {
         line: _note(origin, trust.other_author(origin.author, addresses) is None)

@@ -541,23 +541,22 @@ def find_text(repository: Repository, path: FilePath, data: bytes) -> CommitId |
 
 
 def added_lines(
-    repository: Repository, commit: CommitId, head: CommitId | None
+    repository: Repository, reached: Iterable[tuple[CommitId, Parents]]
 ) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
-    """The ancestors of a commit that another lacks, oldest first, with their added lines.
+    """Commits (as from `commits_reached`) with their added lines.
 
     A merge has none: see `lines_of_merges`.
     """
-    ids = [name for name, _ in commits_reached(repository, commit, [head] if head else [])]
+    ids = [name for name, _ in reached]
     patches = _patches(repository, ids)
     for changes in read_commits(repository, ids):
         yield changes.commit, patches.get(changes.commit.id, ())
 
 
 def lines_of_merges(
-    repository: Repository, commit: CommitId, head: CommitId | None
+    repository: Repository, reached: Iterable[tuple[CommitId, Parents]]
 ) -> Iterator[tuple[CommitId, FilePath, str]]:
-    """The lines that merges among a commit's ancestors, which another lacks, have of no parent."""
-    reached = commits_reached(repository, commit, [head] if head else [])
+    """The lines that merges among some commits have of no parent."""
     merges = [(name, parents) for name, parents in reached if len(parents) > 1]
     by_parent = [
         _patches(repository, [f"{name} {each[at]}" for name, each in merges if at < len(each)])

@@ -153,11 +153,12 @@ def _outgoing(
     repository: Repository, ours: CommitId, theirs: CommitId | None
 ) -> Iterator[tuple[CommitId, FilePath | None, str]]:
     """Texts that unpushed commits add, with the file (None: their message, without quotes)."""
-    for commit, patches in first_parent.added_lines(repository, ours, theirs):
+    reached = first_parent.commits_reached(repository, ours, [theirs] if theirs else [])
+    for commit, patches in first_parent.added_lines(repository, reached):
         yield from ((commit.id, patch.path, text) for patch in patches for text in patch.added)
         lines = [line for line in commit.message.split("\n") if not line.startswith(_QUOTES)]
         yield commit.id, None, "\n".join(lines)
-    yield from first_parent.lines_of_merges(repository, ours, theirs)
+    yield from first_parent.lines_of_merges(repository, reached)
 
 
 def _is_there(repository: Repository, theirs: CommitId | None, path: FilePath, text: str) -> bool:

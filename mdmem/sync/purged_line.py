@@ -75,7 +75,8 @@ def _bringing(
     repository: Repository, tip: CommitId, memory: CommitId, words: tuple[PurgedWords, ...]
 ) -> Iterator[tuple[CommitId, PurgedWords]]:
     """The commits that only `tip` has and that add purged words, with these."""
-    for commit, patches in first_parent.added_lines(repository, tip, memory):
+    reached = first_parent.commits_reached(repository, tip, [memory])
+    for commit, patches in first_parent.added_lines(repository, reached):
         lines = [line for patch in patches for text in patch.added for line in split_lines(text)]
         yield from (
             (commit.id, each) for each in words if any(_holds(line, each) for line in lines)
