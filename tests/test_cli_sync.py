@@ -13,6 +13,9 @@ from commandline import Shell, mdmem, on_terminal
 from remote_servers import asking_server, silent_server
 from workspaces import desk
 
+from mdmem.cli import maintenance
+from mdmem.cli.messages import Progress
+
 MARK = "MDMEM_TEST_SYNC"
 PROMPT = re.compile(r"(?im)^(?:username|password|are you sure)\b")
 OWNED = """
@@ -89,6 +92,30 @@ def test_without_that_it_would_ask_at_this_terminal(shell: Shell, tmp_path: Path
         command = (sys.executable, "-c", OWNED, "git", "fetch", "origin")
         done = on_terminal(shell, *command, typed=b"word\n", **variables)
     assert PROMPT.search(done.out)
+
+
+@pytest.mark.parametrize("quiet", [(), ("-q",), ("--json",)])
+def test_a_terminal_shows_the_progress_of_a_transfer(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quiet: tuple[str, ...]
+) -> None:
+    desk(shell.world, shell.folder)
+    shell.git("init", "-q", "--bare", "-b", "main", str(tmp_path / "bare"))
+    shell.git("remote", "add", "origin", str(tmp_path / "bare"))
+    shell.git("push", "-q", "-u", "origin", "main")
+    shell.run("remember", "tea")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+
+    def shown(command: str) -> Progress:
+        return Progress(command, sys.stderr, patience=0, interval=None)
+
+    monkeypatch.setattr(maintenance, "shown", shown)
+    done = shell.run("sync", *quiet)
+    assert done.status == 0
+    if quiet:
+        assert done.err == ""
+    else:
+        assert re.search(r"\rXmdmem sync: (\d+) of \1, \d+ s", done.err.replace("\x1b[K", "X"))
+        assert done.err.endswith("\r\x1b[K")
 
 
 def test_contradictions_that_a_merge_leaves_are_counted(shell: Shell, tmp_path: Path) -> None:

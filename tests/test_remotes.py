@@ -16,7 +16,7 @@ from workspaces import Desk, desk
 from mdmem import repo
 from mdmem.errors import SyncProblem
 from mdmem.repo import Repository, remotes
-from mdmem.repo.remotes import Remote
+from mdmem.repo.remotes import Progress, Remote
 
 
 @pytest.fixture
@@ -85,6 +85,46 @@ def test_what_a_server_says_when_it_refuses(at: Desk, origin: Path):
     with pytest.raises(SyncProblem, match="origin refused the push: this branch") as problem:
         remote(at).push(head(at))
     assert problem.value.code == "remote-refused"
+
+
+def test_git_s_progress_is_reported_and_no_message_lost(at: Desk, origin: Path, tmp_path: Path):
+    numbers: list[tuple[int, int]] = []
+
+    def progress(done: int, total: int) -> None:
+        numbers.append((done, total))
+
+    there = remote(at)
+    there.progress = progress
+    for number in range(30):
+        at.write(f"memory/{number}.md", f"- {number}\n")
+    at.commit()
+    assert there.push(head(at))
+    assert max(numbers) > (30, 30)
+    numbers.clear()
+    remotes.clone(origin.as_uri(), tmp_path / "clone", 30, progress)
+    objects = int(at.git("rev-list", "--objects", "--count", "HEAD"))
+    assert (1, objects) in numbers
+    assert (objects, objects) in numbers
+    hook = origin / "hooks" / "pre-receive"
+    hook.write_text('#!/bin/sh\nprintf "Limit: 9\\nthis branch is protected" >&2\nexit 1\n')
+    hook.chmod(0o755)
+    at.commit("more")
+    with pytest.raises(SyncProblem) as problem:
+        there.push(head(at))
+    assert problem.value.message == "origin refused the push: Limit: 9 this branch is protected"
+    at.git("remote", "set-url", "origin", at.root / "nothing.git")
+    with pytest.raises(SyncProblem, match=r"nothing\.git' does not appear to be a git repo"):
+        there.fetch()
+
+
+def test_a_number_that_is_none_is_no_failure():
+    numbers: list[tuple[int, int]] = []
+    heed, reported = remotes._reporting(lambda *both: numbers.append(both))
+    line = f"Receiving objects:   1% (1/{'9' * 5000})"
+    for each in ("\x1b[2J", "remote: Step 1: 5 things", line, "Receiving objects: 7\ufffd"):
+        heed(each)
+    assert numbers == [(1, 10**12), (7, 0)]
+    assert reported == {line, "Receiving objects: 7\ufffd"}
 
 
 def test_a_hook_before_the_push_runs_and_may_refuse(at: Desk, origin: Path):
@@ -178,17 +218,20 @@ def test_a_server_that_wants_a_password_gets_none(at: Desk):
     assert "could not read Username" in problem.message
 
 
-def test_a_clone_asks_nobody_and_ends_in_time(world: World, at: Desk, tmp_path: Path):
-    remotes.clone(f"file://{tmp_path}/origin.git", tmp_path / "empty", 30)
+@pytest.mark.parametrize("progress", [None, lambda done, total: None])
+def test_a_clone_asks_nobody_and_ends_in_time(
+    world: World, at: Desk, tmp_path: Path, progress: Progress | None
+):
+    remotes.clone(f"file://{tmp_path}/origin.git", tmp_path / "empty", 30, progress)
     assert repo.discover(tmp_path / "empty").head() is None
     with asking_server() as port, pytest.raises(SyncProblem) as refused:
-        remotes.clone(f"http://127.0.0.1:{port}/x.git", tmp_path / "new", 30)
+        remotes.clone(f"http://127.0.0.1:{port}/x.git", tmp_path / "new", 30, progress)
     assert (refused.value.code, str(port) in refused.value.hint) == (
         "remote-auth",
         False,
     )
     with silent_server() as port, pytest.raises(SyncProblem) as late:
-        remotes.clone(f"http://127.0.0.1:{port}/x.git", tmp_path / "new", 1)
+        remotes.clone(f"http://127.0.0.1:{port}/x.git", tmp_path / "new", 1, progress)
     assert late.value.message == "the remote did not answer within 1 seconds"
     assert not (tmp_path / "new").exists()
 

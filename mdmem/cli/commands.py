@@ -20,6 +20,7 @@ from mdmem.folder import trust
 from mdmem.memory import Memory
 from mdmem.model import MAX_FILE_BYTES
 from mdmem.startup.records import dataclass
+from mdmem.workspace import Progress
 
 
 class CommandEntry(NamedTuple):
@@ -211,8 +212,6 @@ class Answer:
 def open_memory(call: Call, any_settings: bool = False) -> Memory:
     """Open the memory that a call is for; messages while it works are for people only."""
     named = Path(call.workspace) if call.workspace else None
-    is_quiet = call.as_json or call.quiet
-    progress = count if sys.stderr.isatty() else None
     added, is_alone = call.values.get("added"), call.values.get("alone")
     if added and is_alone:
         raise UsageProblem("--with and --alone exclude each other")
@@ -221,10 +220,15 @@ def open_memory(call: Call, any_settings: bool = False) -> Memory:
         hosts.require_adopted_in_shell(named, added or (), os.environ)
     memory = (
         Memory.open(named, os.environ, any_settings=any_settings)
-        if is_quiet
-        else Memory.open(named, os.environ, say, progress, any_settings=any_settings)
+        if call.as_json or call.quiet
+        else Memory.open(named, os.environ, say, progress(call), any_settings=any_settings)
     )
     return memory.reading_with(None if is_alone else added) if added or is_alone else memory
+
+
+def progress(call: Call) -> Progress | None:
+    """The counter that shows progress; None where no person looks on."""
+    return count if sys.stderr.isatty() and not (call.as_json or call.quiet) else None
 
 
 def read_argument(text: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem import memory, secrets
-from mdmem.cli.commands import Answer, open_memory, read_argument
+from mdmem.cli.commands import Answer, open_memory, progress, read_argument
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.messages import count, in_flags, shown
 from mdmem.errors import UsageProblem
@@ -182,7 +182,8 @@ def init(
         dry_run=dry_run,
     )
     asks = not as_json and sys.stdin.isatty()
-    result = memory.initialise(_placed(request) if asks and not dry_run else request, os.environ)
+    request = _placed(request) if asks and not dry_run else request
+    result = memory.initialise(request, os.environ, progress(call))
     if result.newly_adopted and asks and sys.stderr.isatty():
         result = replace(result, notes=(*result.notes, *_ask_who_wrote(result.workspace)))
     return Answer(

@@ -56,7 +56,7 @@ def fitted(line: str) -> str:
 
 
 def shown(command: str, interval: float | None = _INTERVAL) -> AbstractContextManager[object]:
-    """Show progress on a terminal after some seconds; without `interval` once.
+    """Show progress on a terminal after some seconds; without `interval` once, and what is counted.
 
     Nothing else may use the terminal meanwhile, such as a prompt for a signature's passphrase.
     """
@@ -67,7 +67,7 @@ def shown(command: str, interval: float | None = _INTERVAL) -> AbstractContextMa
 
 def count(done: int, total: int) -> None:
     if _Running.progress is not None:
-        _Running.progress.counts = (done, total)
+        _Running.progress.count(done, total)
 
 
 class _Running:
@@ -84,7 +84,7 @@ class Progress:
         patience: float = _FIRST_MESSAGE_SECONDS,
         interval: float | None = _INTERVAL,
     ) -> None:
-        self.counts = (0, 0)
+        self._counts = (0, 0)
         self._command = command
         self._stream = stream
         self._patience = patience
@@ -113,17 +113,25 @@ class Progress:
                 self._stream.flush()
             self._is_shown = False
 
+    def count(self, done: int, total: int) -> None:
+        self._counts = (done, total)
+        if self._interval is None and monotonic() - self._start >= self._patience:
+            self._show()
+
     def _run(self) -> None:
         delay: float | None = self._patience
         while not self._over.wait(delay):
             delay = self._interval
-            with self._lock:
-                self._stream.write(f"{_CLEAR}{self._line()}")
-                self._stream.flush()
-                self._is_shown = True
+            self._show()
+
+    def _show(self) -> None:
+        with self._lock:
+            self._stream.write(f"{_CLEAR}{self._line()}")
+            self._stream.flush()
+            self._is_shown = True
 
     def _line(self) -> str:
-        done, total = self.counts
+        done, total = self._counts
         seconds = f"{monotonic() - self._start:.0f} s"
         parts = f"{done:,} of {total:,}, {seconds}" if total else seconds
         return f"mdmem {self._command}: {parts}"[: terminal.size(self._stream)[0] - 1]

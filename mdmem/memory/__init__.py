@@ -335,7 +335,9 @@ class Memory:
         kept.
         """
         with self._record_event("sync", WriteOptions(dry_run=request.dry_run)) as event:
-            result: SyncResult = module("sync.syncing").sync(self._to_write, request, self._say)
+            result: SyncResult = module("sync.syncing").sync(
+                self._to_write, request, self._say, self._progress
+            )
             event.done(bool(result.pulled or result.pushed), commit=result.merged)
             event.measured(module("sync.syncing").figures(request, result))
         if (result.pulled or result.merged) and not request.dry_run:
@@ -653,9 +655,11 @@ class Memory:
         )
 
 
-def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
+def initialise(
+    request: Initialise, environment: Mapping[str, str], progress: Progress | None = None
+) -> InitResult:
     """Make or adopt a workspace. Raises MdmemError (impossible there, or not now)."""
-    return module("memory.outside").initialise(request, environment)
+    return module("memory.outside").initialise(request, environment, progress)
 
 
 def code_repository(request: Initialise, environment: Mapping[str, str]) -> Path | None:

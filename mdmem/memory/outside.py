@@ -32,6 +32,7 @@ from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.wording import field, verb
 from mdmem.workspace import (
+    Progress,
     actor_in_shell,
     existing_folder,
     project_path,
@@ -66,13 +67,15 @@ _VAULT = ".obsidian"
 """The folder by which Obsidian knows a vault: notes, whatever lies beside them."""
 
 
-def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
+def initialise(
+    request: Initialise, environment: Mapping[str, str], progress: Progress | None
+) -> InitResult:
     """Make or adopt a workspace, where the request says, or where memory belongs.
 
-    Raises MdmemError (nothing is left then).
+    `progress` is of a clone. Raises MdmemError (nothing is left then).
     """
     if request.project is not None:
-        return _for_project(request, environment)
+        return _for_project(request, environment, progress)
     folder = adopting.folder_of(request, environment).resolve()
     if request.here or is_marked(folder):
         return adopting.initialise(request, environment)
@@ -86,7 +89,7 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
             f"To make one of your home all the same: {verb('init', 'here')}",
         )
     if code := code_repository(request, environment):
-        done = _for_project(replace(request, project=str(folder)), environment)
+        done = _for_project(replace(request, project=str(folder)), environment, progress)
         return replace(done, notes=(f"{code} is code, so its memory is outside of it", *done.notes))
     return adopting.initialise(request, environment)
 
@@ -144,7 +147,9 @@ def _is_code(repository: Repository) -> bool:
     return source > sum(layout.is_markdown(path.name) for path in paths)
 
 
-def _for_project(request: Initialise, environment: Mapping[str, str]) -> InitResult:
+def _for_project(
+    request: Initialise, environment: Mapping[str, str], progress: Progress | None
+) -> InitResult:
     start = existing_folder(request.project or ".")
     people = config.own_list("people", environment)
     actor = actor_in_shell((environment.get("MDMEM_ACTOR"),), people, environment)
@@ -183,7 +188,7 @@ def _for_project(request: Initialise, environment: Mapping[str, str]) -> InitRes
         return replace(plan, project=project, notes=(line, *plan.notes))
     with ExitStack() as undo:
         if address:
-            _clone(address, folder, undo)
+            _clone(address, folder, undo, progress)
         if recorded is None or recorded.resolve() != path:
             _name_in_settings(path, folder, Path(os.path.realpath(settings_path)), undo)
         done = adopting.initialise(own, environment)
@@ -213,14 +218,14 @@ def _free_folder(project: Path, environment: Mapping[str, str]) -> Path:
     return next(base / each for each in names if not os.path.lexists(base / each)).absolute()
 
 
-def _clone(address: str, folder: Path, undo: ExitStack) -> None:
+def _clone(address: str, folder: Path, undo: ExitStack, progress: Progress | None) -> None:
     """Clone a workspace, or a repository without commits, into a new folder."""
     if os.path.lexists(folder):
         raise PathProblem("bad-path", f"{folder} exists", "Name it instead of an address.")
     files.make_folders(folder.parent)
     new = folder.with_name(files.temporary_name())
     undo.callback(shutil.rmtree, new, ignore_errors=True)
-    remotes.clone(address, new, _CLONE_SECONDS)
+    remotes.clone(address, new, _CLONE_SECONDS, progress)
     if discover(new).head() is not None and not is_marked(new):
         raise WorkspaceProblem(
             "no-workspace",

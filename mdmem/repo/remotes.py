@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from mdmem.repo import branch_commits
 from mdmem.repo.runner import GitResult, run, setting
 from mdmem.repo.worktree import Repository
 from mdmem.startup import late
-from mdmem.startup.records import dataclass, field
+from mdmem.startup.records import dataclass, field, replace
 from mdmem.wording import shell_word, verb
 
 _NO_ANSWER = "false"
@@ -48,7 +47,13 @@ _FASTER = late.pattern(
 )
 _NOT_ALLOWED = late.pattern(r"transport '([^']+)' not allowed")
 _MISSING = late.pattern(r"(?i)couldn't find remote ref")
+_ABOUT_A_PUSH = late.pattern(
+    r"error: failed to push|To |hint:|Enumerating objects:|Delta compression |Total \d+ \(delta"
+)
 _MOST_SERVER_LINES = 10
+_MOST_OBJECTS = 1e12
+"""A remote can name any number."""
+Progress = Callable[[int, int], None]
 
 
 @dataclass(slots=True)
@@ -56,7 +61,8 @@ class Remote:
     """A remote at `url` and the branch there; all calls end by `deadline` together.
 
     `deadline` is a time of the monotonic clock, `seconds` how long that was from the start.
-    `fetched`: the refs of this repository that the last `fetch` left.
+    `fetched`: the refs of this repository that the last `fetch` left. `progress` gets the numbers
+    of objects while they are transferred: those done, and all (0: not known).
     """
 
     repository: Repository
@@ -66,6 +72,7 @@ class Remote:
     deadline: float
     seconds: float
     fetched: dict[str, CommitId] = field(default_factory=dict)
+    progress: Progress | None = None
 
     @property
     def tracking_ref(self) -> str:
@@ -97,7 +104,7 @@ class Remote:
         """
         words = (
             "fetch",
-            "--quiet",
+            _loudness(self.progress),
             "--no-tags",
             "--prune",
             "--no-recurse-submodules",
@@ -146,6 +153,7 @@ class Remote:
         Raises SyncProblem (`remote-refused`, and as `fetch`).
         """
         options = ["--porcelain", "--no-follow-tags", "--recurse-submodules=no"]
+        options.append(_loudness(self.progress))
         options += [
             f"--force-with-lease={name}:{old}" for name, (_, old) in branches.items() if old
         ]
@@ -181,23 +189,25 @@ class Remote:
         left = max(0.0, self.deadline - time.monotonic())
         ssh = _ssh_command(self.repository.setting)
         overdue = _late(self.name, self.seconds)
-        return _run_online(self.repository.root, arguments, ssh, left, overdue)
+        return _run_online(self.repository.root, arguments, ssh, left, overdue, self.progress)
 
     def _failure(self, result: GitResult) -> SyncProblem:
         fetch = self.repository.command_line(f"git fetch {shell_word(self.name)}")
         return _failure(result, self.name, fetch)
 
 
-def clone(url: str, folder: Path, seconds: float) -> None:
+def clone(url: str, folder: Path, seconds: float, progress: Progress | None) -> None:
     """Clone a repository into a new folder, of which nothing is left after a failure.
+
+    `progress`: as of `Remote`.
 
     Raises SyncProblem (`remote-unreachable`, `remote-auth`, `sync-timeout`,
     `protocol-not-allowed`).
     """
-    words = ("clone", "--quiet", "--no-recurse-submodules", "--", url, str(folder))
+    words = ("clone", _loudness(progress), "--no-recurse-submodules", "--", url, str(folder))
     name = "the remote"  # its address may hold a password
     ssh = _ssh_command(partial(setting, folder.parent))
-    result = _run_online(folder.parent, words, ssh, seconds, _late(name, seconds))
+    result = _run_online(folder.parent, words, ssh, seconds, _late(name, seconds), progress)
     if result.status:
         raise _failure(result, name, "git clone")
 
@@ -206,8 +216,17 @@ def _late(name: str, seconds: float) -> SyncProblem:
     return SyncProblem("sync-timeout", f"{name} did not answer within {seconds:g} seconds")
 
 
+def _loudness(progress: Progress | None) -> str:
+    return "--quiet" if progress is None else "--progress"
+
+
 def _run_online(
-    folder: Path, arguments: Sequence[str], ssh: str, seconds: float, overdue: SyncProblem
+    folder: Path,
+    arguments: Sequence[str],
+    ssh: str,
+    seconds: float,
+    overdue: SyncProblem,
+    progress: Progress | None,
 ) -> GitResult:
     variables = {
         "LC_ALL": "C",
@@ -219,12 +238,42 @@ def _run_online(
         "GIT_ALLOW_PROTOCOL": _allowed_protocols(folder),
     }
     settings = [word for each in _SETTINGS for word in ("-c", each)]
+    heed_line, reported = _reporting(progress) if progress else (None, set[str]())
     try:
-        return run(
-            folder, [*settings, *arguments], extra=variables, seconds=seconds, is_online=True
+        result = run(
+            folder,
+            [*settings, *arguments],
+            extra=variables,
+            seconds=seconds,
+            is_online=True,
+            heed_line=heed_line,
         )
     except RepositoryProblem as problem:
         raise (overdue if problem.code == "git-timeout" else problem) from problem
+    lines = (line for line in result.error_text.splitlines() if line.rstrip() not in reported)
+    return replace(result, error_text="\n".join(lines))
+
+
+def _reporting(progress: Progress) -> tuple[Callable[[str], None], set[str]]:
+    """A reader of git's lines that reports their progress, and the lines that told of it alone."""
+    # 45 ms and a process of git, where a person waits for a transfer
+    from git import RemoteProgress  # noqa: PLC0415
+
+    reported = set[str]()
+
+    class Reporting(RemoteProgress):
+        def update(
+            self,
+            op_code: int,
+            cur_count: str | float,
+            max_count: str | float | None = None,
+            message: str = "",
+        ) -> None:
+            reported.add(self._cur_line or "")
+            numbers = (min(float(count or 0), _MOST_OBJECTS) for count in (cur_count, max_count))
+            progress(*map(int, numbers))
+
+    return Reporting().new_message_handler(), reported
 
 
 def _allowed_protocols(folder: Path) -> str:
@@ -253,8 +302,9 @@ def _failure(result: GitResult, name: str, command: str) -> SyncProblem:
             else "Its address runs a command of the repository's choice.",
         )
     asked = next(filter(_AUTH.search, lines), None)
-    fatal = next((line for line in lines if line.startswith("fatal: ")), None)
-    line = (asked or fatal or (lines or ["git does not say why"])[0]).removeprefix("fatal: ")
+    failures = (line for word in ("fatal: ", "error: ") for line in lines if line.startswith(word))
+    line = asked or next(failures, (lines or ["git does not say why"])[0])
+    line = line.removeprefix("fatal: ")
     if asked:
         return SyncProblem(
             "remote-auth",
@@ -338,5 +388,5 @@ def _server_words(error_text: str) -> Iterator[str]:
     """The lines that a server, or a hook, wrote; not what git says about them."""
     for line in error_text.splitlines():
         words = line.removeprefix("remote:").strip()
-        if words and not re.match(r"error: failed to push|To |hint:", words):
+        if words and not _ABOUT_A_PUSH.match(words):
             yield words

@@ -110,13 +110,14 @@ def converse(
     folder: str | None = None,
     meanwhile: Callable[[], None] | None = None,
     most_bytes: int | None = None,
+    heed: Callable[[bytes], None] | None = None,
 ) -> tuple[int, bytes, bytes]:
     """Start a process (found by PATH) with `text` on its standard input, and read its output.
 
     The whole text is there before the start: if this process is killed, the child never takes a
     part of it for the whole. Pipes kept open by background processes are not waited for.
     `meanwhile` is called while the process works, and must be quick. `most_bytes`: of both outputs
-    together (None: any number).
+    together (None: any number). `heed` gets what comes on standard error, as it comes.
 
     Returns:
         Its exit status (below zero: the signal that ended it), standard output and standard error.
@@ -149,7 +150,7 @@ def converse(
             if meanwhile is not None:
                 meanwhile()
             received = _read_streams(
-                process, (output, errors), time.monotonic() + seconds, most_bytes
+                process, (output, errors), time.monotonic() + seconds, most_bytes, heed
             )
         except BaseException:
             if process is not None:
@@ -261,6 +262,7 @@ def _read_streams(
     streams: Sequence[IO[bytes]],
     limit: float,
     most_bytes: int | None,
+    heed: Callable[[bytes], None] | None,
 ) -> list[bytes]:
     received = {stream.fileno(): bytearray() for stream in streams}
     ended_at: float | None = None
@@ -271,6 +273,8 @@ def _read_streams(
             for key, _ in selector.select(_QUIET_SECONDS):
                 if chunk := os.read(key.fd, _CHUNK_BYTES):
                     received[key.fd] += chunk
+                    if heed is not None and key.fd == streams[1].fileno():
+                        heed(chunk)
                 else:
                     selector.unregister(key.fd)
             if most_bytes is not None and sum(map(len, received.values())) > most_bytes:
@@ -362,12 +366,14 @@ def run(
     *,
     is_online: bool = False,
     without_filters: Sequence[str] = (),
+    heed_line: Callable[[str], None] | None = None,
 ) -> GitResult:
     """Run git once, in `folder`, with `text` as input; its whole process group has `seconds`.
 
     `meanwhile` is called while git works (see `converse`). `is_online`: git may use the
     network, or runs the user's own hooks, filters and signing, which may; no other can.
-    `without_filters`: the names of filters that git does not start. Raises RepositoryProblem
+    `without_filters`: the names of filters that git does not start. `heed_line` gets each line that
+    ends on standard error, also of a progress that overwrites its own. Raises RepositoryProblem
     (`git-missing`, `git-timeout` where it took too long, or `git-failed` where it lists too much: a
     few small trees in one another can have a hundred million paths).
     """
@@ -377,7 +383,13 @@ def run(
     most_bytes = None if arguments[0] == "cat-file" else _MOST_LISTED_BYTES
     try:
         status, output, errors = converse(
-            command, variables, text, seconds, most_bytes=most_bytes, meanwhile=meanwhile
+            command,
+            variables,
+            text,
+            seconds,
+            most_bytes=most_bytes,
+            meanwhile=meanwhile,
+            heed=_by_lines(heed_line) if heed_line else None,
         )
     except (FileNotFoundError, NotADirectoryError, PermissionError) as problem:
         raise _git_missing() from problem
@@ -391,6 +403,18 @@ def run(
     if status and not folder.is_dir():
         raise PathProblem("bad-path", f"{folder} does not exist")
     return GitResult(status, output, errors.decode("utf-8", "replace").strip())
+
+
+def _by_lines(heed_line: Callable[[str], None]) -> Callable[[bytes], None]:
+    rest = b""
+
+    def heed(chunk: bytes) -> None:
+        nonlocal rest
+        *lines, rest = (rest + chunk).replace(b"\r", b"\n").split(b"\n")
+        for line in lines:
+            heed_line(line.decode("utf-8", "replace"))
+
+    return heed
 
 
 def _emptied(filters: Sequence[str]) -> dict[str, str]:

@@ -44,7 +44,7 @@ from mdmem.sync.purged_line import (
 )
 from mdmem.sync.sync_state import SyncError, SyncState, save_state, state_of
 from mdmem.wording import shell_word, verb
-from mdmem.workspace import Say, Workspace
+from mdmem.workspace import Progress, Say, Workspace
 
 _LOCK_NAME, _MARK_NAME = "sync.lock", "sync.again"
 """Held by the sync at work; left by another, for which the one at work looks once more."""
@@ -65,7 +65,7 @@ _MINUTES = {
 """The pauses after failures, the last one from then on; others wait for a person."""
 
 
-def sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
+def sync(workspace: Workspace, request: Sync, say: Say, progress: Progress | None) -> SyncResult:
     """Bring this machine and the remote together.
 
     Raises: SyncProblem, RepositoryProblem (`running`, `repository-busy`, `detached-head`,
@@ -87,10 +87,10 @@ def sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
             message, hint = "another sync of this repository is at work", "It looks once more."
             raise RepositoryProblem("running", message, hint) from problem
         mark.unlink(missing_ok=True)
-        result = _sync(workspace, request, say)
+        result = _sync(workspace, request, say, progress)
         while mark.exists() and not request.dry_run:
             mark.unlink(missing_ok=True)
-            later = _sync(workspace, request, say)
+            later = _sync(workspace, request, say, progress)
             result = replace(
                 later,
                 pulled=result.pulled + later.pulled,
@@ -100,11 +100,12 @@ def sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
     return replace(result, ms=round((time.monotonic() - began) * 1000, 1))
 
 
-def _sync(workspace: Workspace, request: Sync, say: Say) -> SyncResult:
+def _sync(workspace: Workspace, request: Sync, say: Say, progress: Progress | None) -> SyncResult:
     repository = workspace.repository
     branch = repository.branch()
     repository.require_ready(allow_detached=False, branch=branch)
     remote = find_remote(repository, branch or "", request.wait, workspace.settings.sync_remote)
+    remote.progress = progress
     state = state_of(workspace, remote)
     steps = _Steps(workspace=workspace, remote=remote, state=state, request=request, say=say)
     try:
