@@ -2,6 +2,7 @@
 it is never taken for the whole.
 """
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
@@ -127,6 +128,13 @@ def test_where_that_process_ends_at_once_the_search_builds_it(
     assert not result.stale
     assert "an old lantern" in texts(result)
     assert len(started) == 1
+
+
+def test_no_garbage_is_collected_meanwhile(at: Desk):
+    collects: list[bool] = []
+    rebuild(at, lambda: collects.append(gc.isenabled()))
+    assert collects == [False]
+    assert gc.isenabled()
 
 
 def test_what_a_killed_build_leaves_is_built_from_nothing(at: Desk):

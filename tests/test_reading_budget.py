@@ -15,7 +15,7 @@ from conftest import World
 from workspaces import Desk, code_of
 from workspaces import desk as make_desk
 
-from mdmem.catchup import changed_files, pages, unindexed
+from mdmem.catchup import pages, unindexed
 from mdmem.editors.merge3.merging import merge3
 from mdmem.errors import PathProblem
 from mdmem.folder import budget, files
@@ -68,7 +68,7 @@ def trap(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, short:
     if request.param == "document":
         monkeypatch.setattr(document, "_parse_file", endless(document._parse_file, str))
     else:
-        for module in (pages, changed_files, unindexed, file_changes):
+        for module in (pages, unindexed, file_changes):
             parse = endless(entries, lambda page: page.text)
             monkeypatch.setattr(module, "entries", parse)
     return parsed

@@ -200,7 +200,6 @@ def test_the_environment_is_read_at_the_doors():
     doors = (
         "__main__.py",
         "agenthooks.py",
-        "catchup/changed_files.py",
         "cli",
         "folder/budget.py",  # where the user's record is: each parsing of a file asks for it
         "githooks",

@@ -38,7 +38,6 @@ from mdmem import trail as trail_package
 from mdmem.errors import StorageProblem
 from mdmem.model.trail import Fate, MarkKind, TrailCommit
 from mdmem.trail import TRAIL_NAME, TRAIL_VERSION, BrokenTrail, Ending, Step, Trail, verify_trail
-from mdmem.trail.storage import Store
 
 
 def filled(folder: Path) -> Path:
@@ -114,42 +113,6 @@ def test_a_large_first_commit_is_indexed_in_the_end(tmp_path: Path):
         assert len(one.live_occurrences(PATHS[0])) == 1001
         assert len(two.occurrences_of(FACTS[0])) == 1000
     assert _schema(tmp_path / "one" / TRAIL_NAME) == _schema(tmp_path / "two" / TRAIL_NAME)
-
-
-@pytest.mark.costly
-def test_a_large_first_commit_waits_for_the_disk_when_it_is_told_to_and_later_ones_at_once(
-    tmp_path: Path,
-):
-    file = tmp_path / TRAIL_NAME
-    large = [
-        Step(begun=tuple(occurrence(number, f"fact {n} " * 300) for n in range(2000)))
-        for number in (1, 2)
-    ]
-    with Trail.open(tmp_path, "s") as trail:
-        append_steps(trail, large[0])
-        size = file.stat().st_size
-        trail.settle()
-        settled = file.stat().st_size
-        assert settled > 4_000_000 > size
-        append_steps(trail, large[1])
-        assert file.stat().st_size > settled + 4_000_000
-        assert len(trail.live_occurrences(PATHS[0])) == 4000
-
-
-def test_what_the_disk_does_not_take_stays_in_the_log(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    def full(store: Store, statement: str) -> None:
-        raise StorageProblem(f"the disk is full: {statement}")
-
-    with Trail.open(tmp_path, "s") as trail:
-        append_steps(trail, Step(begun=(occurrence(1),)))
-        with monkeypatch.context() as patched:
-            patched.setattr(Store, "run", full)
-            trail.settle()
-        assert len(trail.live_occurrences(PATHS[0])) == 1
-        append_steps(trail, Step(begun=(occurrence(2),)))
-        assert len(trail.live_occurrences(PATHS[0])) == 2
 
 
 def test_a_large_first_commit_that_is_refused_changes_nothing(tmp_path: Path):

@@ -238,13 +238,6 @@ class PageReader:
                     yield entry_claim(occurrence.entry, occurrence)
 
 
-def snapshot_file(file: ListedFile, data: bytes, now: int) -> SnapshotFile:
-    """A file as in HEAD, for the snapshot; `now` (ns since 1970) is before its bytes were read."""
-    if _is_settled(file, now):
-        return SnapshotFile(FileStamp.of(file.status), files.digest(data), uncommitted=False)
-    return SnapshotFile(_UNSETTLED, "", uncommitted=False)
-
-
 def _is_settled(file: ListedFile, now: int) -> bool:
     """False for a file saved while it was read: survey and git may not have seen its content."""
     try:

@@ -102,14 +102,11 @@ def writing(index: tantivy.Index, folder: Path | None) -> Iterator[tantivy.Index
     call_writer(index.reload)
 
 
-def add_documents(writer: tantivy.IndexWriter, documents: Iterable[tantivy.Document | str]) -> None:
-    """Add documents, or JSON texts of such; raises StorageProblem where that fails."""
+def add_documents(writer: tantivy.IndexWriter, documents: Iterable[tantivy.Document]) -> None:
+    """Add documents; raises StorageProblem where that fails."""
     call_writer(_add, writer, documents)
 
 
-def _add(writer: tantivy.IndexWriter, documents: Iterable[tantivy.Document | str]) -> None:
+def _add(writer: tantivy.IndexWriter, documents: Iterable[tantivy.Document]) -> None:
     for document in documents:
-        if isinstance(document, str):
-            writer.add_json(document)
-        else:
-            writer.add_document(document)
+        writer.add_document(document)

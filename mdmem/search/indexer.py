@@ -89,16 +89,10 @@ class FileEntries:
 
 @dataclass(frozen=True, slots=True)
 class FileFields:
-    """The field values of the documents of one file, of basic types alone."""
+    """The field values of the documents of one file."""
 
     path: FilePath
     documents: list[dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class FileTexts:
-    path: FilePath
-    documents: list[str]
 
 
 def file_fields(file: FileEntries, language: str) -> FileFields:
@@ -233,7 +227,7 @@ class SearchIndex:
 
     def update(
         self,
-        changed: Iterable[FileEntries | FileFields | FileTexts],
+        changed: Iterable[FileEntries | FileFields],
         removed: Collection[str],
         seen: Snapshot,
         progress: Callable[[int], None] | None = None,
@@ -266,7 +260,7 @@ class SearchIndex:
 
     def _change(
         self,
-        changed: Iterable[FileEntries | FileFields | FileTexts],
+        changed: Iterable[FileEntries | FileFields],
         removed: Collection[str],
         progress: Callable[[int], None] | None,
         past: Iterable[tuple[CommitId, tuple[IndexRow, ...]]],
@@ -291,16 +285,13 @@ class SearchIndex:
             def replaced(label: str) -> None:
                 call_writer(writer.delete_documents_by_term, "label", label)
 
-            def new() -> Iterator[tantivy.Document | str]:
+            def new() -> Iterator[tantivy.Document]:
                 for number, file in enumerate(changed, 1):
                     touched.add(file.path)
                     replaced(labels.file_label(file.path))
                     documents = self._documents(file)
                     spoken[file.path] = schema.main_language(documents, self._language)
-                    yield from (
-                        each if isinstance(each, str) else schema.as_document(each)
-                        for each in documents
-                    )
+                    yield from map(schema.as_document, documents)
                     if progress:
                         progress(number)
                 for commit, rows in past:
@@ -332,9 +323,7 @@ class SearchIndex:
         never_indexed = {**self.seen.files, **dict.fromkeys(paths, NEVER_INDEXED)}
         self._remember(replace(self.seen, files=never_indexed, is_fresh=is_fresh), durably=True)
 
-    def _documents(
-        self, file: FileEntries | FileFields | FileTexts
-    ) -> Sequence[dict[str, Any] | str]:
+    def _documents(self, file: FileEntries | FileFields) -> list[dict[str, Any]]:
         made = file_fields(file, self._language) if isinstance(file, FileEntries) else file
         return made.documents
 

@@ -6,7 +6,6 @@ Changes here or in `terms` raise `snapshot.INDEX_VERSION`, which rebuilds the in
 from __future__ import annotations
 
 import json
-from binascii import a2b_base64, b2a_base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cache, lru_cache
@@ -49,13 +48,11 @@ from mdmem.search.labels import (
 )
 from mdmem.search.languages import ENGLISH, most_used
 from mdmem.search.terms import grams, indexed_words, split_scripts, stemmed
-from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
 
 TERMS = "terms"
 LANGUAGE = "language"
 """The field of the language of an entry that is not in English."""
-_LANGUAGE_IN_TEXT = late.pattern(f'"{LANGUAGE}":"([a-z]+)"')
 _FIELDS = ("text", "around", "asked", "heading", "grams", "grams_around")
 LENGTHS = {name: f"{name}_length" for name in _FIELDS}
 """Fields with the number of terms in each field; absent where there are none."""
@@ -251,17 +248,16 @@ def document_fields(
     if not rows:
         return
     owner = as_label("gone", ended_by) if ended_by else file_label(path)
-    source = FileText(path, [row.entry for row in rows], rows[0].kind, rows[0].about)
     shared: object = None
-    for row, fields in zip(rows, text_fields(source, language, owner), strict=True):
+    for row, fields in zip(rows, _text_fields(path, rows, language, owner), strict=True):
         own = row.origin, row.uncommitted, row.kind, row.lifetime, row.last, row.copied
         if own != shared:
             shared, lifetime = own, lifetime_fields(*own)
-        yield complete(fields, lifetime)
+        yield _complete(fields, lifetime)
 
 
-def complete(fields: dict[str, Any], lifetime: LifetimeFields) -> dict[str, Any]:
-    """The `text_fields` of a document with those of its lifetime; changed in place."""
+def _complete(fields: dict[str, Any], lifetime: LifetimeFields) -> dict[str, Any]:
+    """The `_text_fields` of a document with those of its lifetime; changed in place."""
     fields |= lifetime.numbers
     fields["label"] += lifetime.labels
     fields["origin"] = lifetime.origin
@@ -271,19 +267,12 @@ def complete(fields: dict[str, Any], lifetime: LifetimeFields) -> dict[str, Any]
     return fields
 
 
-@dataclass(frozen=True, slots=True)
-class FileText:
-    """Entries of one file in order, with its kind and `IndexRow.about`."""
-
-    path: FilePath
-    entries: Sequence[Entry]
-    kind: FileKind
-    about: str = ""
-
-
-def text_fields(file: FileText, usual_language: str, owner: str) -> Iterator[dict[str, Any]]:
-    """Field values from the text of each entry, for `complete`; `owner` is their first label."""
-    entries, is_log = file.entries, file.kind is FileKind.DAILY
+def _text_fields(
+    path: FilePath, rows: Sequence[IndexRow], usual_language: str, owner: str
+) -> Iterator[dict[str, Any]]:
+    """Field values from the text of each entry, for `_complete`; `owner` is their first label."""
+    entries, kind, about = [row.entry for row in rows], rows[0].kind, rows[0].about
+    is_log = kind is FileKind.DAILY
     words_of_entries = words_of_file(entries, usual_language)
     cues = [
         entry_cues(entry, own.words, is_log)
@@ -291,19 +280,19 @@ def text_fields(file: FileText, usual_language: str, owner: str) -> Iterator[dic
     ]
     sections = [entry.section for entry in entries]
     around = Surroundings(sections, words_of_entries, is_log, is_dialogue(cues))
-    before, section_fields, about = None, None, file.about
+    before, section_fields = None, None
     for position, (entry, own) in enumerate(zip(entries, words_of_entries, strict=True)):
         place = (entry.day, entry.section, own.language)
         if section_fields is None or place != before:
-            before, section_fields = place, _section_fields(file.path, *place)
+            before, section_fields = place, _section_fields(path, *place)
             day_number = entry.day.toordinal() if entry.day else ranking.NO_DAY
         above = with_about(section_fields.heading, about, own.language)
         fields: dict[str, Any] = {
-            "label": entry_labels(entry, file.kind, owner, section_fields.labels),
+            "label": entry_labels(entry, kind, owner, section_fields.labels),
             "day": day_number,
             "logged": day_number if is_log else ranking.NO_DAY,
             "cues": cues[position],
-            "fact": copies_number(entry) if file.kind is not FileKind.BOOTSTRAP else 0,
+            "fact": copies_number(entry) if kind is not FileKind.BOOTSTRAP else 0,
             "text": own.indexed,
             "text_length": _length(own.indexed),
             "around": (words_around := f"{around.words(position)} {above.indexed}"),
@@ -349,10 +338,7 @@ def _length(words: str) -> int:
 
 
 def _dump(entry: Entry, about: str, section_fields: _SectionFields) -> bytes:
-    """The beginning of the stored row, a JSON list of section, entry and lifetime parts.
-
-    Its length is a multiple of three, so that in base64 the rest can be appended.
-    """
+    """The beginning of the stored row, a JSON list of section, entry and lifetime parts."""
     own = (
         f"{_quoted(entry.fact) if entry.fact else 'null'},{entry.start_line},{entry.end_line},"
         f"{_quoted(entry.text)}"
@@ -369,8 +355,7 @@ def _dump(entry: Entry, about: str, section_fields: _SectionFields) -> bytes:
             *([about] if about else []),
         ]
         own += "," + _as_json(optional)[1:-1]
-    data = f"{section_fields.dumped},[{own}],".encode("utf-8", "surrogatepass")
-    return data + b" " * (-len(data) % 3)
+    return f"{section_fields.dumped},[{own}],".encode("utf-8", "surrogatepass")
 
 
 def _dumped_course(
@@ -472,69 +457,6 @@ def parse_row(data: bytes) -> IndexRow:
     )
 
 
-def main_language(documents: Iterable[dict[str, Any] | str], usual: str) -> str:
-    """The language of most of some documents (`document_text`, or fields); `usual` without any."""
-    return most_used(map(_document_language, documents), usual)
-
-
-def _document_language(document: dict[str, Any] | str) -> str:
-    if not isinstance(document, str):
-        return str(document.get(LANGUAGE, ENGLISH))
-    match = _LANGUAGE_IN_TEXT.search(document)
-    return match[1] if match else ENGLISH
-
-
-_RARE_FIELDS = ("asked", "grams", "grams_around")
-"""Fields that few documents have; nothing in them is escaped in JSON."""
-_ROW = '"row":"'
-
-
-def document_text(fields: dict[str, Any]) -> str:
-    """The beginning of a document's JSON, all but `lifetime_text`, for an entry without expiry.
-
-    The engine takes JSON text in half the time that it takes an object.
-    """
-    numbers = (
-        f'"day":{fields["day"]},"logged":{fields["logged"]},"cues":{fields["cues"]},'
-        f'"fact":{fields["fact"]},"passage":{fields["passage"]}'
-    )
-    words = (
-        f'"text":"{fields["text"]}","around":"{fields["around"]}","heading":"{fields["heading"]}"'
-    )
-    lengths = (
-        f',"text_length":{fields["text_length"]},"around_length":{fields["around_length"]},'
-        f'"heading_length":{fields["heading_length"]}'
-    )
-    rare = "".join(
-        [
-            f'"{name}":"{fields[name]}","{name}_length":{fields[f"{name}_length"]},'
-            for name in _RARE_FIELDS
-            if name in fields
-        ]
-    )
-    if LANGUAGE in fields:
-        rare += f'"{LANGUAGE}":"{fields[LANGUAGE]}",'
-    if "tagged" in fields:
-        rare += f'"tagged":{_as_json(fields["tagged"])},'
-    return (
-        f'{{"label":{_quoted(fields["label"])},{numbers}{lengths},{words},'
-        f"{rare}{_ROW}{_base64(fields['row'])}"
-    )
-
-
-def stored_row(text: str) -> bytes:
-    """The beginning of the stored row of a document, from its `document_text`."""
-    return a2b_base64(text[text.rindex(_ROW) + len(_ROW) :])
-
-
-def lifetime_text(lifetime: LifetimeFields) -> str:
-    """The end of the JSON of documents with a lifetime that adds none to the labels of the text."""
-    assert not lifetime.labels
-    return (
-        f'{_base64(lifetime.row)}","origin":{_quoted(lifetime.origin)},'
-        f"{_as_json(lifetime.numbers)[1:]}"
-    )
-
-
-def _base64(data: bytes) -> str:
-    return b2a_base64(data, newline=False).decode()
+def main_language(documents: Iterable[dict[str, Any]], usual: str) -> str:
+    """The language of most of some documents' fields; `usual` without any."""
+    return most_used([str(each.get(LANGUAGE, ENGLISH)) for each in documents], usual)

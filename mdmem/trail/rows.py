@@ -328,12 +328,6 @@ def parse_span(row: SqlRow, begun: int, ended: int | None) -> FactSpan:
     )
 
 
-def parse_shared_origin(row: SqlRow) -> tuple[int, Origin, int]:
-    """A row of `SELECT_LIVE_ORIGINS_IN_FILE`."""
-    begun, *origin, count = row
-    return begun, _origin(*origin), count
-
-
 def parse_revision(row: SqlRow) -> Revision:
     number, lineage, begun, _, path, section, nth, quiet, previous, ended, _, _, _, text = row
     return Revision(

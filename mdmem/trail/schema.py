@@ -133,10 +133,6 @@ _WHILE_LIVE = (
 )
 WHILE_LIVE_COLUMNS = _WHILE_LIVE.count(",") + 1
 SELECT_LIVE_OCCURRENCES = f"SELECT {_WHILE_LIVE} FROM occurrences WHERE ended IS NULL"
-SELECT_LIVE_ORIGINS_IN_FILE = (
-    f"SELECT begun, {_ORIGIN}, count(*) FROM occurrences WHERE path = ? AND ended IS NULL GROUP BY"
-    f" begun, {_ORIGIN} LIMIT 2"
-)
 END_COLUMNS = "ended, fate, successor, last_start, last_end, last_tags, last_until"
 _LAST = (
     "(SELECT id FROM commits WHERE number = (SELECT CAST(parents AS INTEGER) FROM commits WHERE"

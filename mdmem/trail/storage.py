@@ -23,11 +23,6 @@ _MODES = ("mode=rw", "mode=ro&immutable=1")
 _UNQUOTED = frozenset(b"/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 """Bytes that need no quoting in the path of a URI (RFC 3986)."""
 _SYNCHRONOUS = "PRAGMA synchronous = NORMAL"
-_LOG_PAGES = 1000
-"""The log's length from which on a commit writes it into the file; SQLite's own default.
-
-The first commit, which may be large, leaves that to `settle`, the next commit or the end.
-"""
 _BROKEN_CODES = frozenset(
     {
         sqlite3.SQLITE_ERROR,
@@ -108,10 +103,8 @@ class Store:
         if self._is_writing():
             yield
             return
-        is_new = not self._stored
-        if is_new:
+        if not self._stored:
             self._replace_file()
-            self.run("PRAGMA wal_autocheckpoint = 0")
         self.run("BEGIN IMMEDIATE")
         try:
             yield
@@ -119,8 +112,6 @@ class Store:
         finally:
             if self._is_writing():  # SQLite itself rolls some back
                 self.run("ROLLBACK")
-        if is_new:
-            self.run(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
 
     def stamps(self) -> tuple[object, ...] | None:
         """The stamps of its files, which any writing changes; None where it has none."""
@@ -128,11 +119,6 @@ class Store:
             return None
         own, log = (files.stamp(f"{self._path}{suffix}") for suffix in ("", "-wal"))
         return own, log if log and log[2] else None
-
-    def settle(self) -> None:
-        """Write SQLite's log into the file; if the disk does not take it, the log still counts."""
-        with suppress(StorageProblem):
-            self.run("PRAGMA wal_checkpoint(PASSIVE)")
 
     @contextmanager
     def filling(self) -> Iterator[None]:

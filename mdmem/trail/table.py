@@ -19,7 +19,6 @@ from mdmem.model.trail import (
     Mark,
     MarkKind,
     Occurrence,
-    Origin,
     Revision,
     RevisionOutline,
     StatedRevert,
@@ -42,7 +41,6 @@ from mdmem.trail.rows import (
     parse_outline,
     parse_revert,
     parse_revision,
-    parse_shared_origin,
     parse_span,
 )
 from mdmem.trail.schema import (
@@ -66,7 +64,6 @@ from mdmem.trail.schema import (
     SELECT_LINEAGES_THAT_MAY_HOLD,
     SELECT_LIVE_MARKS_IN_FILE,
     SELECT_LIVE_OCCURRENCES,
-    SELECT_LIVE_ORIGINS_IN_FILE,
     SELECT_LIVE_SECTIONS,
     SELECT_MARKS,
     SELECT_NEWEST_REVISIONS_IN_FILE,
@@ -229,10 +226,6 @@ class Trail:
         Raises StorageProblem (the disk does not take it, or another process is writing).
         """
         return self._store.writing()
-
-    def settle(self) -> None:
-        """Write the log into the file as far as the disk takes it; else the last closer does."""
-        self._store.settle()
 
     def append(self, commit: TrailCommit, step: Step) -> None:
         """Add the next commit and what it did.
@@ -432,14 +425,6 @@ class Trail:
             "SELECT 1 FROM occurrences WHERE path = ? AND ended IS NULL AND begun != ? LIMIT 1"
         )
         return not self._store.rows(statement, blob(path), number)
-
-    def shared_origin(self, path: FilePath) -> tuple[int, Origin, int] | None:
-        """The commit and origin of all live occurrences in a file, and their number.
-
-        None where there are none, or where they differ.
-        """
-        origins = self._store.all(parse_shared_origin, SELECT_LIVE_ORIGINS_IN_FILE, blob(path))
-        return origins[0] if len(origins) == 1 else None
 
     def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:
         """Every occurrence of a fact, live or ended, in the order in which they arrived."""
