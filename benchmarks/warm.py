@@ -1,5 +1,5 @@
 """Measure calls on a memory that is held open, as a server does: searches, searches after a save,
-edits, histories, answers that are kept, and the memory taken.
+edits, histories, answers that pages show, and the memory taken.
 
     python benchmarks/warm.py [--entries 5000 50000] [--calls 2000] [--workspace DIR]
 
@@ -40,8 +40,6 @@ QUERIES = (
 )
 WARMING_CALLS = 20
 SAVES, EDITS, HISTORIES = 100, 30, 100
-SETTLING_SECONDS = 0.1
-"""So long files must be unchanged before answers about them are kept (`files.RACY_NS`)."""
 
 
 def timed(action: Callable[[], object]) -> float:
@@ -144,7 +142,7 @@ def edits(folder: Path, calls: int) -> None:
 
 
 def answers(folder: Path, calls: int) -> None:
-    """Those that are kept while nothing moves: the first, in processor time, and the others."""
+    """Those that pages show: the first, in processor time, and the others."""
     memory = opened(folder)
     asked: dict[str, Callable[[], object]] = {
         "trends, 42 days": lambda: memory.trends(ShowTrends()),
@@ -154,7 +152,6 @@ def answers(folder: Path, calls: int) -> None:
         "unsaved files": memory.unsaved,
         "status": memory.status,
     }
-    time.sleep(SETTLING_SECONDS)
     for name, ask in asked.items():
         first = processor_time(ask)
         show(f"{name}, again", [processor_time(ask) for _ in range(calls)], f"first {first:.1f}")

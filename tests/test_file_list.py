@@ -1,11 +1,10 @@
-"""The list of files: which, in what order, with what numbers; and that it is kept."""
+"""The list of files: which, in what order, with what numbers."""
 
 import os
 from pathlib import Path
 
 import pytest
 from conftest import World
-from held_open import kept
 from workspaces import NOW, Desk, code_of, desk
 
 from mdmem.memory import Memory
@@ -134,13 +133,6 @@ def test_a_fact_that_expired_is_not_counted(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.apply(Remember("on leave", section="Home", until="2026-03-06"))
-    assert kept(lambda: memory.files(ListFiles())).files[0].facts == 4
+    assert row_of(memory, "MEMORY.md").facts == 4
     monkeypatch.setenv("MDMEM_NOW", "2026-03-07T00:00:01")
     assert row_of(memory, "MEMORY.md").facts == 3
-
-
-def test_it_is_kept_while_nothing_moves(at: Desk, memory: Memory) -> None:
-    first = kept(lambda: memory.files(ListFiles()))
-    assert memory.files(ListFiles()) is first
-    at.write("MEMORY.md", SEED.replace("desk", "lamp"))
-    assert memory.files(ListFiles()) is not first

@@ -6,9 +6,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date
 
 from mdmem import catchup
-from mdmem.catchup import kept, trail_update
+from mdmem.catchup import trail_update
 from mdmem.catchup.entry_states import match_entries
-from mdmem.catchup.index import index_as_is
 from mdmem.changes.advice import Budget, CuratedFile, FactState, find_advice
 from mdmem.errors import PathProblem
 from mdmem.folder import files, layout
@@ -18,7 +17,6 @@ from mdmem.model.trail import Entry, Mark
 from mdmem.model.writes import Change, WriteOptions, WriteResult
 from mdmem.proposals import branches
 from mdmem.queries.conflicts import conflicts
-from mdmem.queries.status import waiting_proposals
 from mdmem.startup.records import replace
 from mdmem.text.document import parse_bytes
 from mdmem.text.entries import entries
@@ -29,15 +27,8 @@ _KINDS = (FileKind.EVERGREEN, FileKind.PROFILE)
 
 
 def review(workspace: Workspace, say: Say) -> ReviewResult:
-    """Advise on tidying the curated files; nothing is changed. It is kept while nothing moves."""
-    advice = kept.answer(
-        workspace,
-        "advice",
-        (kept.memory_files, kept.index, kept.user),
-        lambda: gather_advice(workspace, say),
-        lambda _: index_as_is(workspace)[1],
-    )
-    return ReviewResult(advice, waiting=waiting_proposals(workspace))
+    """Advise on tidying the curated files; nothing is changed."""
+    return ReviewResult(gather_advice(workspace, say), waiting=branches.waiting(workspace))
 
 
 def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:

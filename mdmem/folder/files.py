@@ -169,9 +169,13 @@ def fingerprint(path: Path) -> str | None:
 def stamp(path: str) -> tuple[int, int, int, int, int] | None:
     """A file's times of data and inode (ns), size, inode, device, links followed; None: missing."""
     try:
-        status = os.stat(path)  # noqa: PTH116 - a path object takes longer to make than the answer
+        # A path object takes longer to make than the answer.
+        return stamp_of(os.stat(path))  # noqa: PTH116
     except (OSError, ValueError):
         return None
+
+
+def stamp_of(status: os.stat_result) -> tuple[int, int, int, int, int]:
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_dev
 
 

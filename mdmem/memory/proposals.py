@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
-from mdmem.catchup import kept
 from mdmem.changes import deciding, list_decisions, proposing
 from mdmem.errors import ProposalProblem
 from mdmem.events import EventRecorder
-from mdmem.model import FilePath
 from mdmem.model.proposals import (
     Accept,
     Decide,
@@ -28,14 +25,6 @@ from mdmem.model.writes import WriteOptions
 from mdmem.proposals import branches, listings, reading
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Say, Workspace
-
-
-@dataclass(frozen=True, slots=True)
-class _Standing:
-    """The proposals to decide; `is_watched`: no other file tells what they are than memory's."""
-
-    listed: ProposalList
-    is_watched: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,41 +62,12 @@ class Proposals:
     def standing(self) -> ProposalList:
         """The proposals that HEAD has not taken in, and their open parts as a numbered list."""
         with self.record_event("proposals", None):
-            if not kept.answer(
-                self.workspace, "open proposals", (kept.proposals,), self._has_open_ones
-            ):
-                return ProposalList()
-            return kept.answer(
-                self.workspace,
-                "proposals",
-                (kept.proposals, kept.memory_files),
-                self._read_standing,
-                self._lasts,
-            ).listed
-
-    def _has_open_ones(self) -> bool:
-        return bool(branches.open_proposals(self.workspace))
-
-    def _read_standing(self) -> _Standing:
-        read, unreadable = reading.read_open(self.workspace)
-        standing = reading.to_decide(read)
-        listed = ProposalList(
-            tuple(each.view for each in standing),
-            unreadable,
-            listings.number_items(self.workspace, standing),
-        )
-        paths = {path for each in read for path, _ in each.branch.files}
-        return _Standing(listed, not unreadable and all(map(self._is_watched, paths)))
-
-    def _is_watched(self, path: FilePath) -> bool:
-        """True if a look at the memory files tells whether a file has changed, or is there now."""
-        if path in kept.memory_files(self.workspace).files:
-            return True
-        is_memory = self.workspace.kind_of(path).is_memory and not self.workspace.is_note(path)
-        return is_memory and not os.path.lexists(self.workspace.root / path)
-
-    def _lasts(self, standing: _Standing) -> bool:
-        return standing.is_watched and listings.is_kept(self.workspace, standing.listed.numbered)
+            standing, unreadable = reading.read_standing(self.workspace)
+            return ProposalList(
+                tuple(each.view for each in standing),
+                unreadable,
+                listings.number_items(self.workspace, standing),
+            )
 
     def show(self, named: str) -> ProposalView:
         """One proposal with all of its parts.

@@ -148,7 +148,7 @@ def _first_day(memory: Memory, since: str | None) -> str | None:
 def _write(memory: _CommittedMemory, folder: Path) -> int:
     """Write the first page, and every page that can be reached from it."""
     links = ExportLinks(_pages_of(memory))
-    reader = Reader(memory, links)
+    reader = Reader(memory=memory, links=links)
     frame = frame_of(reader)
     small = replace(frame, files=tuple(replace(row, sections=()) for row in frame.files))
     folder.mkdir()

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+import time
+from collections.abc import Callable, Hashable, Mapping
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from mdmem import secrets
 from mdmem.errors import MdmemError, UsageProblem, failure_json
-from mdmem.folder import layout
+from mdmem.folder import files, layout
 from mdmem.history.differences import DiffKind, word_difference
 from mdmem.memory import Memory
 from mdmem.model import FilePath, SectionPath, Source
 from mdmem.model.history import ChangeKind, FactChange
 from mdmem.model.reads import FileRow, ListFiles
 from mdmem.page.links import Links
+from mdmem.search.snapshot import INDEX_NAME, SNAPSHOT_NAME
 from mdmem.startup.records import dataclass, field
 from mdmem.text.facts import key_and_value, shortened
 from mdmem.workspace import Workspace
@@ -40,13 +43,14 @@ class Reader:
     """Everything that pages are made with: memory, addresses, and the secret of forms.
 
     `token` is empty if there are no forms. `done` has the results that no page has shown yet, by
-    name.
+    name; `kept` is what memory said, while nothing moves.
     """
 
     memory: Memory
     links: Links
     token: str = ""
     done: dict[str, Done] = field(default_factory=dict)
+    kept: dict[Hashable, tuple[object, Any]] = field(default_factory=dict)
 
     @property
     def can_write(self) -> bool:
@@ -179,6 +183,51 @@ def difference(old: str, new: str) -> tuple[Piece, ...]:
     return pieces if changed <= _MOST_PLACES else ((DiffKind.OUT, old), (DiffKind.IN, new))
 
 
+# What is kept while nothing moves.
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_MOST_KEPT = 20
+
+
+def kept(reader: Reader, ask: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> T:
+    """The answer of `ask`, or its last one, while HEAD, proposals, files, settings and day stay."""
+    question, started = (ask.__qualname__, args, tuple(keywords.items())), time.time_ns()
+    workspace = reader.memory.workspace
+    look, stamps = _look(workspace)
+    before = reader.kept.get(question)
+    if before and before[0] == (look, stamps):
+        said: T = before[1]
+        return said
+    answer = ask(*args, **keywords)
+    newest = max(moment for each in stamps if each for moment in each[:2])
+    if workspace.repository.is_simple and newest < started - files.RACY_NS:
+        if len(reader.kept) == _MOST_KEPT:
+            reader.kept.clear()
+        reader.kept[question] = (look, stamps), answer
+    return answer
+
+
+def _look(workspace: Workspace) -> tuple[object, list[tuple[int, ...] | None]]:
+    """All that answers depend on, and the stamps of the files among it."""
+    git_dir = workspace.repository.git_dir
+    saved = workspace.memory_paths(files.stamp_of)
+    refs = [
+        f"{folder}/{name}"
+        for top in ("refs/heads/mdmem", "refs/mdmem")
+        for folder, _, names in os.walk(git_dir / top)
+        for name in names
+    ]
+    others = [
+        f"{workspace.state}/{INDEX_NAME}/{SNAPSHOT_NAME}",
+        *(f"{git_dir}/{name}" for name in ("config", "index", "packed-refs")),
+        *refs,
+    ]
+    now = workspace.settings, workspace.actor, workspace.now().date(), workspace.repository.head()
+    return (now, [*saved, *others]), [*saved.values(), *map(files.stamp, others)]
+
+
 # The frame of every page.
 
 
@@ -204,12 +253,13 @@ def frame_of(reader: Reader, done: str | None = None) -> Frame:
     """The frame of a page; `done` names the result of a form, which is shown once."""
     memory = reader.memory
     curated = memory.workspace.curated
-    listed = memory.files(ListFiles(limit=_MOST_FILES, without_logs=True, first=curated))
+    wanted = ListFiles(limit=_MOST_FILES, without_logs=True, first=curated)
+    conflicts, standing = kept(reader, memory.conflicts), kept(reader, memory.proposals.standing)
     return Frame(
         name=memory.workspace.root.name,
         now=reader.now(),
-        waiting=len(memory.conflicts().conflicts) + len(memory.proposals.standing().numbered.items),
-        files=listed.files,
+        waiting=len(conflicts.conflicts) + len(standing.numbered.items),
+        files=kept(reader, memory.files, wanted).files,
         done=reader.done.pop(done, None) if done else None,
     )
 

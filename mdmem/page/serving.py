@@ -70,7 +70,7 @@ def serve(memory: Memory, options: PageOptions) -> None:
         port = listener.getsockname()[1]
         keys = _keys(workspace, port, options)
         read_only = options.read_only or workspace.actor is not None
-        reader = Reader(memory, Links(), "" if read_only else keys.token)
+        reader = Reader(memory=memory, links=Links(), token="" if read_only else keys.token)
         guard = Guard(app.build_app(reader), port, keys, read_only)
 
         def announce() -> None:

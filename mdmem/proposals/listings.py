@@ -250,11 +250,6 @@ def _keep(workspace: Workspace, items: Sequence[Values]) -> str:
     return stamp
 
 
-def is_kept(workspace: Workspace, listed: NumberedList) -> bool:
-    path = workspace.state / FOLDER / _name(workspace, listed.stamp)
-    return not listed.items or (bool(listed.stamp) and path.exists())
-
-
 def _name(workspace: Workspace, stamp: str) -> str:
     """A list's file name; what an agent was shown is not this user's newest list."""
     is_agents = workspace.is_agent(workspace.actor)

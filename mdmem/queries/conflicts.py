@@ -14,7 +14,6 @@ from datetime import datetime
 from itertools import product
 
 from mdmem import catchup
-from mdmem.catchup import kept
 from mdmem.catchup.index import fresh_index
 from mdmem.errors import PathProblem
 from mdmem.folder import files
@@ -39,18 +38,8 @@ def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) 
     """Current facts that contradict each other, each pair once in a section, in file order.
 
     Many facts with one key are paired with the next only (`contradictions`): n - 1 pairs. Parts of
-    blocks that a merge kept in two versions follow. The answer is kept while nothing moves.
+    blocks that a merge kept in two versions follow.
     """
-    return kept.answer(
-        workspace,
-        "conflicts",
-        (kept.memory_files, kept.index, kept.user),
-        lambda: _conflicts(workspace, say, progress),
-        lambda listed: not listed.stale,
-    )
-
-
-def _conflicts(workspace: Workspace, say: Say, progress: Progress | None) -> ConflictList:
     index = fresh_index(workspace, say, progress)
     listed = facts_in(workspace, index, ListFacts(limit=0), say, progress, contradicted=True)
     hits = sorted(listed.facts, key=lambda hit: (hit.path, hit.start_line))

@@ -8,9 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from mdmem import catchup
-from mdmem.catchup import kept
 from mdmem.catchup.index import FreshIndex, fresh_index
-from mdmem.catchup.kept import memory_files
 from mdmem.errors import PathProblem
 from mdmem.folder import config, files, layout
 from mdmem.folder.listing import ListedFile
@@ -31,16 +29,9 @@ from mdmem.workspace import Progress, Say, Workspace
 def list_files(
     workspace: Workspace, request: ListFiles, say: Say, progress: Progress | None = None
 ) -> FileList:
-    """The files of memory, most recently changed first; only those asked for are read.
-
-    The answer is kept while nothing moves.
-    """
-
-    def make() -> FileList:
-        index = fresh_index(workspace, say, progress)
-        return _FileReader(workspace, index, say).files(request)
-
-    return kept.answer(workspace, request, (kept.unsaved,), make, lambda listed: not listed.stale)
+    """The files of memory, most recently changed first; only those asked for are read."""
+    index = fresh_index(workspace, say, progress)
+    return _FileReader(workspace, index, say).files(request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +56,8 @@ class _FileReader:
 
     def _changed(self) -> dict[FilePath, float | None]:
         """When each file was committed or (if unsaved) saved last; None where only proposed."""
-        stamps, unsaved = memory_files(self.workspace).files, set(unsaved_files(self.workspace))
+        stamps = self.workspace.memory_paths(stamp_text)
+        unsaved = set(unsaved_files(self.workspace))
         with catchup.fresh_trail(self.workspace, self.say) as trail:
             touches = trail.last_touches()
             moments = trail.moments(dates.end_of_today(self.workspace)).newest(None)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from mdmem import adoption
-from mdmem.catchup import kept, trail_update
+from mdmem.catchup import trail_update
 from mdmem.catchup.index import index_and_stamps
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.folder import files, hook_files, layout
@@ -17,7 +17,6 @@ from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.reads import (
     MoreFacts,
     VectorStatus,
-    Waiting,
     WorkspaceStatus,
 )
 from mdmem.proposals import branches
@@ -64,7 +63,7 @@ def status(workspace: Workspace) -> WorkspaceStatus:
         indexed_commit=index.seen.commit,
         current=is_fresh,
         hooks=hook_files.hook_states(repository.known_hooks_dir or repository.hooks_dir),
-        waiting=waiting_proposals(workspace),
+        waiting=branches.waiting(workspace),
         adopted=adoption.is_adopted(repository, workspace.environment),
         branches=with_more,
         notes=(*notes, *vector_notes, *_notes(workspace)),
@@ -87,11 +86,8 @@ def _vectors(
 
 
 def unsaved_files(workspace: Workspace) -> tuple[FilePath, ...]:
-    def make() -> tuple[FilePath, ...]:
-        pending = workspace.repository.pending()
-        return tuple(path for path in pending if workspace.kind_of(path).is_memory)
-
-    return kept.answer(workspace, "unsaved", (kept.unsaved,), make)
+    pending = workspace.repository.pending()
+    return tuple(path for path in pending if workspace.kind_of(path).is_memory)
 
 
 def _conflicts(workspace: Workspace, paths: Iterable[FilePath]) -> Iterator[tuple[FilePath, int]]:
@@ -106,25 +102,9 @@ def _conflicts(workspace: Workspace, paths: Iterable[FilePath]) -> Iterator[tupl
 
 def _other_branches(workspace: Workspace) -> tuple[tuple[MoreFacts, ...], tuple[str, ...]]:
     try:
-        more = kept.answer(
-            workspace,
-            "branches",
-            (kept.branches,),
-            lambda: other_branches.more_facts(workspace, as_stored=False),
-        )
+        return other_branches.more_facts(workspace, as_stored=False), ()
     except RepositoryProblem as problem:
         return (), (f"cannot tell what other branches hold: {problem.message}",)
-    return more, ()
-
-
-def waiting_proposals(workspace: Workspace) -> Waiting:
-    return kept.answer(
-        workspace,
-        "waiting",
-        (kept.proposals,),
-        lambda: branches.waiting(workspace),
-        lambda waiting: not waiting.unreadable,
-    )
 
 
 def _skipped_files(
@@ -144,40 +124,22 @@ def _skipped_files(
 def _notes(workspace: Workspace) -> Iterator[str]:
     own_notes = workspace.settings_note, two_curated_hint(workspace)
     yield from filter(None, (workspace.repository.under_way(), *own_notes))
-    lines, _ = kept.answer(
-        workspace,
-        "notes",
-        (kept.memory_files, kept.branches, kept.user),
-        lambda: _history_notes(workspace),
-        lambda notes: notes[1],
-    )
-    yield from lines
-
-
-def _history_notes(workspace: Workspace) -> tuple[tuple[str, ...], bool]:
-    """Lines for the user, and True if all of history could be read."""
-    lines = []
     if (
         workspace.repository.run("remote").output
         and setup.driver_command(workspace.repository) is None
     ):
-        lines.append(
+        yield (
             "no merge driver is set here, so git merges memory by lines. To set it:"
             f" {verb('doctor', 'fix')}"
         )
     with trail_update.stored_trail(workspace) as trail:
-        is_whole = trail.head == workspace.repository.head()
-        lines += (
-            f"forgotten, but back: {each.entry.path}, {each.entry.fact}"
-            f" {' '.join(each.entry.text.split())[:_QUOTED]}"
-            for each in trail_update.here_again(workspace, trail)
-        )
+        for each in trail_update.here_again(workspace, trail):
+            quoted = " ".join(each.entry.text.split())[:_QUOTED]
+            yield f"forgotten, but back: {each.entry.path}, {each.entry.fact} {quoted}"
         try:
-            lines += _purge_notes(workspace, trail)
+            yield from _purge_notes(workspace, trail)
         except RepositoryProblem as problem:
-            lines.append(f"cannot tell whether purged text is still there: {problem.message}")
-            is_whole = False
-    return tuple(lines), is_whole
+            yield f"cannot tell whether purged text is still there: {problem.message}"
 
 
 def _purge_notes(workspace: Workspace, trail: Trail) -> Iterator[str]:

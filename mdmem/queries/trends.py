@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from mdmem import catchup
-from mdmem.catchup import kept
 from mdmem.folder import config
 from mdmem.folder.config import Settings
 from mdmem.history import figures
@@ -50,23 +49,15 @@ _CURATED = (FileKind.EVERGREEN, FileKind.PROFILE)
 
 
 def fact_trends(workspace: Workspace, request: ShowTrends, say: Say) -> FactTrends:
-    """The facts of a workspace over the last days; the answer is kept while history is the same."""
-
-    def make() -> FactTrends:
-        with catchup.fresh_trail(workspace, say) as trail:
-            return _TrendReader(workspace, trail, request).trends()
-
-    return kept.answer(workspace, ("trends", request), (), make)
+    """The facts of a workspace over the last days."""
+    with catchup.fresh_trail(workspace, say) as trail:
+        return _TrendReader(workspace, trail, request).trends()
 
 
 def activity(workspace: Workspace, request: ShowTrends, say: Say) -> FactActivity:
-    """The part of the trends that needs only the changes of the period; kept in the same way."""
-
-    def make() -> FactActivity:
-        with catchup.fresh_trail(workspace, say) as trail:
-            return _TrendReader(workspace, trail, request).activity()
-
-    return kept.answer(workspace, ("activity", request), (), make)
+    """The part of the trends that needs only the changes of the period."""
+    with catchup.fresh_trail(workspace, say) as trail:
+        return _TrendReader(workspace, trail, request).activity()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,7 @@ from mdmem.startup.records import dataclass
 LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-."
 _STRIPPED, _DROPPED = b" .,:;'", b'<>"\\\x7f'
 """Characters that git strips from the ends of names, and drops anywhere in them."""
-_IDENTITY = (
-    *(f"GIT_{role}_{part}" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")),
-    "EMAIL",
-)
+_ADDRESSES = ("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL", "EMAIL")
 _PEOPLE = (b"user", b"author", b"committer")
 _SYSTEM = {"/usr/bin": "/etc", "/bin": "/etc", "/usr/local/bin": "/usr/local/etc"}
 """Folder of the git program → folder of the system's settings."""
@@ -55,17 +52,6 @@ class GitSettings:
     def has(self, section: bytes, name: bytes) -> bool:
         return (section, name) in self.values
 
-    def user_file(self, name: bytes, usual: str) -> str:
-        """A file of the user's that git reads for all repositories, `core.NAME` or the usual one.
-
-        Relative where only git can tell.
-        """
-        home = os.environ.get("HOME", "")
-        if self.has(b"core", name):
-            path = os.fsdecode(self.values[b"core", name] or b"")
-            return home + path[1:] if path.startswith("~/") else path
-        return f"{os.environ.get('XDG_CONFIG_HOME') or home + '/.config'}/git/{usual}"
-
 
 def key_of(name: str) -> tuple[bytes, bytes]:
     """Section (`remote "origin"`) and name of a setting, in small letters outside of quotes."""
@@ -75,12 +61,8 @@ def key_of(name: str) -> tuple[bytes, bytes]:
     return os.fsencode(quoted), last.lower().encode()
 
 
-def identity_variables() -> tuple[str | None, ...]:
-    return tuple(map(os.environ.get, _IDENTITY))
-
-
 def address_variables() -> list[str]:
-    return [os.environ[name] for name in _IDENTITY if "EMAIL" in name and name in os.environ]
+    return [os.environ[name] for name in _ADDRESSES if name in os.environ]
 
 
 def is_off(value: bytes | None) -> bool:

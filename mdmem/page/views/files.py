@@ -8,7 +8,7 @@ from mdmem.errors import PathProblem
 from mdmem.folder import layout
 from mdmem.model import FileKind, FilePath, SectionPath
 from mdmem.model.reads import FileRow, ListFiles, Outline
-from mdmem.page.pages import Page, Query, Reader, number_in
+from mdmem.page.pages import Page, Query, Reader, kept, number_in
 from mdmem.show.hits import tags_json
 from mdmem.show.reads import files_json, outline_json
 from mdmem.startup.records import dataclass
@@ -40,7 +40,7 @@ class FileLine:
 
 def files(reader: Reader, query: Query) -> Page:
     after = number_in(query, "after") or 0
-    listed = reader.memory.files(ListFiles(limit=_FILES, offset=after))
+    listed = kept(reader, reader.memory.files, ListFiles(limit=_FILES, offset=after))
     tags = reader.memory.tags()
     next_page = after + _FILES
     values: dict[str, Any] = {

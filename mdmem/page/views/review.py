@@ -24,7 +24,7 @@ from mdmem.model.proposals import (
     ReviewResult,
 )
 from mdmem.model.searches import ConflictView, Hit
-from mdmem.page.pages import Page, Piece, Query, Reader, SourceMark, difference, source_mark
+from mdmem.page.pages import Page, Piece, Query, Reader, SourceMark, difference, kept, source_mark
 from mdmem.show.hits import conflicts_json
 from mdmem.show.maintenance import reviewed_json
 from mdmem.show.proposals import proposal_json, proposals_json
@@ -73,9 +73,9 @@ class ShownCard:
 
 def review(reader: Reader, query: Query) -> Page:
     memory = reader.memory
-    conflicts, listed = memory.conflicts(), memory.proposals.standing()
+    conflicts, listed = kept(reader, memory.conflicts), memory.proposals.standing()
     # it compares all curated facts, which takes too long between one decision and the next
-    advice = ReviewResult(()) if "done" in query else memory.review()
+    advice = ReviewResult(()) if "done" in query else kept(reader, memory.review)
     shown, left = [], _MAX_ITEMS
     for card in cards(listed):
         if items := card.own[:left]:
@@ -122,7 +122,7 @@ def proposal(reader: Reader, query: Query) -> Page:
         "card": shown,
         "decided": _decided(view),
         "places": _places(reader, [shown] if shown else []),
-        "pair_count": len(memory.conflicts().conflicts),
+        "pair_count": len(kept(reader, memory.conflicts).conflicts),
         "item_count": len(listed.numbered.items),
     }
     return Page(

@@ -22,6 +22,7 @@ from mdmem.page.pages import (
     Reader,
     change_row,
     error_page,
+    kept,
 )
 from mdmem.page.views.today import BARS, MOST_COUNTED, changes_of_day, day_json
 from mdmem.show.history import changes_json
@@ -65,7 +66,7 @@ def timeline(reader: Reader, query: Query) -> Page:
     days, changes = _read_days(reader, wanted, last)
     oldest = days[-1].day if days else None
     has_older = oldest and _any_change(reader, wanted, oldest - _DAY)
-    activity = reader.memory.activity(ShowTrends(BARS))
+    activity = kept(reader, reader.memory.activity, ShowTrends(BARS))
     values: dict[str, Any] = {
         "days": days,
         "chart": charts.bars_by_day(activity.days, reader.links),

@@ -13,7 +13,7 @@ from mdmem.model.proposals import PartView, ProposalView
 from mdmem.model.searches import ConflictView, FactList, Hit, ListFacts
 from mdmem.model.trends import ShowTrends
 from mdmem.page import charts
-from mdmem.page.pages import Page, Query, Reader, change_row
+from mdmem.page.pages import Page, Query, Reader, change_row, kept
 from mdmem.show.history import changes_json
 from mdmem.show.hits import conflicts_json, facts_json
 from mdmem.show.maintenance import findings_json
@@ -50,10 +50,9 @@ class WaitingRow:
 def today(reader: Reader, query: Query) -> Page:
     memory, now = reader.memory, reader.now()
     curated, logged = (changes_of_day(reader, now.date(), where) for where in (CURATED, LOGS))
-    activity = memory.activity(ShowTrends(BARS))
+    activity = kept(reader, memory.activity, ShowTrends(BARS))
     fact_count = memory.facts(ListFacts(limit=1)).total
-    conflicts = memory.conflicts()
-    standing = memory.proposals.standing()
+    conflicts, standing = kept(reader, memory.conflicts), kept(reader, memory.proposals.standing)
     unsaved = memory.unsaved()
     expired, expiring = _expired(reader), _expiring(reader)
     proposals = [view for view in standing.views if view.waits]

@@ -13,7 +13,7 @@ from mdmem.model.reads import ShowFigures
 from mdmem.model.trends import FactDay, FactTrends, ShowTrends
 from mdmem.page import charts
 from mdmem.page.charts import Series, short_day
-from mdmem.page.pages import Page, Query, Reader
+from mdmem.page.pages import Page, Query, Reader, kept
 from mdmem.show.figures import drift_sentence, fact_trends_json, searches_json
 from mdmem.startup.records import dataclass
 from mdmem.stats import SearchFigures, Week
@@ -43,7 +43,7 @@ class Share:
 
 def trends(reader: Reader, query: Query) -> Page:
     memory = reader.memory
-    facts = memory.trends(ShowTrends(_DAYS))
+    facts = kept(reader, memory.trends, ShowTrends(_DAYS))
     searches = memory.figures.of_searches(ShowFigures(_WEEKS))
     days = charts.since_first(facts.days)
     skipped = len(facts.days) - len(days)
