@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median, quantiles
-from typing import Any, cast
 
 from commands import DURABLE, append_and, environment, shell
 from made_memory import make
@@ -89,18 +88,6 @@ def searches(folder: Path, calls: int) -> None:
     )
 
 
-def unwatched_searches(folder: Path, calls: int) -> None:
-    """The same where no event tells which files were touched."""
-    sys.modules["inotify_simple"] = cast("Any", None)  # so it cannot be imported
-    memory = opened(folder)
-    paths = len(memory.workspace.memory_files())
-    times = [
-        timed(lambda number=number: memory.search(Search(QUERIES[number % len(QUERIES)])))
-        for number in range(calls)
-    ]
-    show("search, every file looked at", times, f"{paths} files")
-
-
 def saves(folder: Path, calls: int) -> None:
     """A log is saved by hand before each."""
     memory = opened(folder)
@@ -157,7 +144,7 @@ def answers(folder: Path, calls: int) -> None:
         show(f"{name}, again", [processor_time(ask) for _ in range(calls)], f"first {first:.1f}")
 
 
-PARTS = {part.__name__: part for part in (searches, unwatched_searches, saves, edits, answers)}
+PARTS = {part.__name__: part for part in (searches, saves, edits, answers)}
 
 
 def measure(folder: Path, calls: int, own: dict[str, str]) -> None:

@@ -40,7 +40,7 @@ _AUTHOR = late.pattern(r"^(.*)<([^<>\s]+)>\s*$")
 class Resources:
     """Objects that a long-lived process keeps for a workspace: one of each class, at first use.
 
-    A forked process gets its own: neither an open index nor the kernel's queue can be shared.
+    A forked process gets its own: an open index cannot be shared.
     """
 
     def __init__(self) -> None:
@@ -260,13 +260,9 @@ class Workspace:
         """The folders (or files) below which all Markdown is memory."""
         return ("memory", *self.settings.extra_paths)
 
-    def memory_paths(
-        self,
-        read_status: Callable[[os.stat_result], T],
-        enter: Callable[[str, str, bool], None] | None = None,
-    ) -> dict[str, T]:
-        """The memory files' paths with `read_status`'s results; `enter`: see `listing`."""
-        listed = listing.markdown_paths(self.root, self.memory_folders, read_status, enter)
+    def memory_paths(self, read_status: Callable[[os.stat_result], T]) -> dict[str, T]:
+        """The memory files' paths with `read_status`'s results."""
+        listed = listing.markdown_paths(self.root, self.memory_folders, read_status)
         daily = self.daily
         for path in [
             path
@@ -279,7 +275,7 @@ class Workspace:
                 *worktree.ignored_paths(self.root),
                 *(f"{folder}/" for folder in self.memory_folders),
             }
-            notes = listing.note_paths(self.root, folders, skipped, read_status, enter)
+            notes = listing.note_paths(self.root, folders, skipped, read_status)
             listed |= {
                 path: status for path, status in notes.items() if self.kind_of(path).is_memory
             }
@@ -292,10 +288,6 @@ class Workspace:
         return layout.note_folders(
             (*self.settings.paths, *([layout.log_glob(daily)] if daily else []))
         )
-
-    def is_memory_path(self, path: str) -> bool:
-        """True if a Markdown file of a listing is memory, as all are in folders listed whole."""
-        return "/" in path or self.kind_of(path).is_memory
 
     def identity(self) -> Identity | None:
         """The committer if git has no identity. Raises RepositoryProblem (`no-identity`)."""

@@ -548,7 +548,7 @@ class TestLooks:
         monkeypatch.setattr(
             Workspace,
             "memory_paths",
-            lambda workspace, say: seen.append(workspace) or listed(workspace, say),
+            lambda workspace, read: seen.append(workspace) or listed(workspace, read),
         )
         return seen
 

@@ -100,53 +100,18 @@ class TestMarkdownFiles:
         assert self.listed(root, "../way") == ["../way/o.md", "B.MD", "a.md"]
 
     def test_a_file_or_folder_that_goes_meanwhile(self, root: Path):
-        every, removed = (
-            listing.markdown_paths(root, ["memory", "other"], lambda status: status.st_ino),
-            [],
-        )
+        gone = (root / "memory" / "d.md").stat().st_ino
+        (root / "memory/deep/j.md").write_text("j")
 
         def read_status(status: os.stat_result) -> int:
-            if not removed:
-                removed.append(status.st_ino)
+            if status.st_ino == gone:
                 raise FileNotFoundError
-            return status.st_ino
+            if status.st_size == 1:
+                shutil.rmtree(root / "memory/deep/er")
+            return status.st_size
 
-        def enter(folder: str, start: str, deep: bool) -> None:
-            if start == "memory/deep/er/":
-                shutil.rmtree(folder)
-
-        remaining = listing.markdown_paths(root, ["memory", "other"], read_status, enter)
-        assert remaining == {
-            path: number
-            for path, number in every.items()
-            if number not in removed and path != "memory/deep/er/f.md"
-        }
-        assert len(remaining) == len(every) - 2
-
-    def test_what_is_entered(self, root: Path):
-        entered: list[tuple[str, str, bool]] = []
-        listing.markdown_paths(
-            root,
-            ["memory", "../outside/"],
-            lambda status: status,
-            lambda *each: entered.append(each),
-        )
-        outside = root.parent / "outside"
-        assert sorted(
-            (os.path.realpath(folder), start, deep) for folder, start, deep in entered
-        ) == sorted(
-            [
-                *[
-                    (str(root), "", False),
-                    (str(outside), "../outside/", True),
-                    (f"{root}/memory", "memory/", True),
-                ],
-                *(
-                    (f"{root}/memory/{name}", f"memory/{name}/", True)
-                    for name in ("deep", "deep/er", "h.md")
-                ),
-            ]
-        )
+        listed = listing.markdown_paths(root, ["memory"], read_status)
+        assert sorted(listed) == ["B.MD", "a.md", "memory/deep/j.md", "memory/h.md/i.md"]
 
     def test_where_it_is_on_disk(self, root: Path):
         listed = listing.markdown_paths(root, ["memory"], lambda status: status)
@@ -223,35 +188,16 @@ class TestNotes:
     ):
         assert sorted(listing.note_paths(root, folders, skipped, lambda status: status)) == expected
 
-    def test_what_is_entered(self, root: Path):
-        entered: list[tuple[str, str, bool]] = []
-        listing.note_paths(
-            root,
-            [("", False), ("n/deep", True)],
-            [],
-            lambda status: status,
-            lambda *each: entered.append(each),
-        )
-        expected = [
-            ("", "", False),
-            ("/n/deep", "n/deep/", True),
-            ("/n/deep/er", "n/deep/er/", True),
-        ]
-        assert entered == [(f"{root}{folder}", start, deep) for folder, start, deep in expected]
-
     def test_a_file_or_folder_that_goes_meanwhile(self, root: Path):
         gone = (root / "n" / "b.md").stat().st_ino
 
         def read_status(status: os.stat_result) -> int:
             if status.st_ino == gone:
                 raise FileNotFoundError
+            shutil.rmtree(root / "n/deep/er")
             return status.st_size
 
-        def enter(folder: str, start: str, deep: bool) -> None:
-            if start == "n/deep/er/":
-                shutil.rmtree(folder)
-
-        listed = listing.note_paths(root, [("n", True)], [], read_status, enter)
+        listed = listing.note_paths(root, [("n", True)], [], read_status)
         assert listed == {"n/deep/c.md": len("n/deep/c.md")}
 
     @pytest.mark.parametrize(

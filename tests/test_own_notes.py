@@ -84,7 +84,7 @@ class TestPaths:
         configure(at, f"paths = [{globs}]")
         assert paths(at) == taken
         memory = Memory(at.workspace)
-        for _ in range(4):  # in a process that stays, watched
+        for _ in range(4):  # in a process that stays
             assert {hit.path for hit in memory.search(Search("panels")).hits} == taken
         at.write("nested/more.md", "- panels\n")
         at.write("drafts/more.md", "- panels\n")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from mdmem import catchup
 from mdmem.catchup import background, unindexed
-from mdmem.catchup.watcher import WorkspaceFiles
 from mdmem.errors import RepositoryProblem, StorageProblem
 from mdmem.folder import files
 from mdmem.folder.budget import LEFT_OUT
@@ -26,6 +25,8 @@ from mdmem.search.snapshot import (
     INDEX_NAME,
     Snapshot,
     is_long,
+    stamp_text,
+    stamps_digest,
 )
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.workspace import Progress, Say, Workspace
@@ -87,6 +88,19 @@ class _WorkspaceSurvey:
     digest: str
 
 
+class _LastDigest:
+    """The digest of the files' stamps, which takes longer than to see that none has changed."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Mapping[str, str], str] | None = None
+
+    def of(self, stamps: Mapping[str, str]) -> str:
+        last = self._last
+        if last is None or last[0] != stamps:
+            last = self._last = stamps, stamps_digest(stamps)
+        return last[1]
+
+
 def _settings(workspace: Workspace) -> str:
     own = workspace.settings
     settings = repr(
@@ -119,7 +133,7 @@ def _overlaid(
         if (
             kept.overlaid is not None
             and kept.overlaid[0] is index
-            and kept.overlaid[1] is survey.stamps
+            and kept.overlaid[1] == survey.digest
         ):
             return kept.overlaid[2]
         now = time.time_ns()
@@ -134,14 +148,15 @@ def _overlaid(
             for time_ns in survey.stamps[path].split()[:2]
         )
         kept.overlaid = (
-            (index, survey.stamps, overlaid) if overlaid is not None and settled else None
+            (index, survey.digest, overlaid) if overlaid is not None and settled else None
         )
         return overlaid
 
 
 def _survey(workspace: Workspace) -> _WorkspaceSurvey:
     commit = workspace.repository.head()
-    stamps, digest = workspace.resources.get(WorkspaceFiles).survey(workspace)
+    stamps = workspace.memory_paths(stamp_text)
+    digest = workspace.resources.get(_LastDigest).of(stamps)
     return _WorkspaceSurvey(commit, stamps, _settings(workspace), digest)
 
 

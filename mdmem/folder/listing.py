@@ -33,7 +33,6 @@ def markdown_paths(
     root: Path,
     folders: Iterable[str],
     read_status: Callable[[os.stat_result], T],
-    enter: Callable[[str, str, bool], None] | None = None,
 ) -> dict[str, T]:
     """List the Markdown files directly in a workspace and all below its `folders`, in no order.
 
@@ -41,16 +40,13 @@ def markdown_paths(
     Symbolic links (except on the way to a folder outside), git's own folders and other repositories
     below a folder of the workspace are skipped.
 
-    Args:
-        read_status: what to keep of a file's status; all of it would take longer than reading.
-        enter: called before a folder is read, with its path on disk, the prefix of its files'
-            paths, and whether its subfolders are read too.
+    `read_status`: what to keep of a file's status; all of it would take longer than reading.
     """
     listed: dict[str, T] = {}
     for folder, deep in (("", False), *((folder, True) for folder in folders)):
         prefix = "" if folder == "." else folder.rstrip("/")
         if not _leaves_by_link(root, prefix):
-            _scan(root / folder, prefix, deep, read_status, listed, enter)
+            _scan(root / folder, prefix, deep, read_status, listed)
     return listed
 
 
@@ -70,7 +66,6 @@ def _scan(
     deep: bool,
     read_status: Callable[[os.stat_result], T],
     listed: dict[str, T],
-    enter: Callable[[str, str, bool], None] | None,
 ) -> None:
     if prefix and layout.is_markdown(prefix) and top.is_file():
         listed[prefix] = read_status(top.lstat())
@@ -79,8 +74,6 @@ def _scan(
     whole = None if layout.is_outside(prefix) else folders[0][0]
     while folders:
         folder, start = folders.pop()
-        if enter is not None:
-            enter(folder, start, deep)
         try:
             # Names are looked up from the open folder: by their whole paths it takes a fifth
             # longer.
@@ -123,23 +116,20 @@ def note_paths(
     folders: Iterable[tuple[str, bool]],
     skipped: Collection[str],
     read_status: Callable[[os.stat_result], T],
-    enter: Callable[[str, str, bool], None] | None = None,
 ) -> dict[str, T]:
     """List the Markdown files in folders with a person's notes, without hidden folders and links.
 
     Args:
         folders: each with True if the folders below it are listed too.
         skipped: paths of files, and of folders with a slash at their end.
-        read_status, enter: see `markdown_paths`.
+        read_status: see `markdown_paths`.
     """
     listed: dict[str, T] = {}
     for folder, deep in folders:
         if not _leaves_by_link(root, folder) and not any(
             _is_left_out(root, each, skipped) for each in _folders_down_to(folder)
         ):
-            _scan_notes(
-                root, folder, deep, skipped, read_status=read_status, listed=listed, enter=enter
-            )
+            _scan_notes(root, folder, deep, skipped, read_status=read_status, listed=listed)
     return listed
 
 
@@ -158,15 +148,12 @@ def _scan_notes(
     skipped: Collection[str],
     read_status: Callable[[os.stat_result], T],
     listed: dict[str, T],
-    enter: Callable[[str, str, bool], None] | None,
 ) -> None:
     folders = [top]
     while folders:
         folder = folders.pop()
         start = f"{folder}/" if folder else ""
         full_path = f"{root}/{folder}" if folder else str(root)
-        if enter is not None:
-            enter(full_path, start, deep)
         with (
             suppress(FileNotFoundError, NotADirectoryError, PermissionError),
             os.scandir(full_path) as entries,

@@ -171,7 +171,7 @@ class Memory:
         return memory
 
     def close(self) -> None:
-        """Release cached resources (the index, kernel watches); they are opened again on demand."""
+        """Release cached resources (the index); they are opened again on demand."""
         self._workspace.resources.close()
 
     def await_catch_up(self, seconds: float) -> None:

@@ -357,8 +357,8 @@ class KeptIndex:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         """Held while a field is used; what a method returns never changes."""
-        self.overlaid: tuple[SearchIndex, Mapping[str, str], SearchIndex] | None = None
-        """The index with files of these stamps laid over it; dropped with the index."""
+        self.overlaid: tuple[SearchIndex, str, SearchIndex] | None = None
+        """The index with files of this digest laid over it; dropped with the index."""
         self._opened_as: tuple[object, ...] | None = None
         self._index: SearchIndex | None = None
 

@@ -1,21 +1,15 @@
-"""A save of every kind between two calls is found by the next, where the kernel tells of it and
-where every file is looked at.
-"""
+"""A save of every kind between two calls is found by the next."""
 
 import mmap
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk
 
-from mdmem.catchup import watcher
-from mdmem.folder import listing
 from mdmem.memory import Memory
 from mdmem.model.searches import Search
 from mdmem.model.writes import Log
@@ -23,8 +17,6 @@ from mdmem.model.writes import Log
 WARMING_CALLS = 4
 TOPIC = "# Topic\n\n- the harbour is quiet\n"
 NEW = "# Topic\n\n- the zorblax is loud\n"
-
-requires_inotify = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has inotify")
 
 
 @pytest.fixture(autouse=True)
@@ -54,20 +46,8 @@ def at(world: World, repository: Path) -> Desk:
     return at
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(True, marks=requires_inotify, id="watched"),
-        pytest.param(False, id="unwatched"),
-    ]
-)
-def watched(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    if not request.param:
-        monkeypatch.setitem(sys.modules, "inotify_simple", None)
-    return bool(request.param)
-
-
 @pytest.fixture
-def memory(at: Desk, watched: bool) -> Iterator[Memory]:
+def memory(at: Desk) -> Iterator[Memory]:
     memory = Memory.open(at.root, os.environ)
     memory.search(Search("harbour"))  # the first call builds the index
     for _ in range(WARMING_CALLS):
@@ -340,139 +320,41 @@ def test_a_file_saved_time_and_again(at: Desk, memory: Memory) -> None:
         assert any(text == f"zorblax number {number:03}" for _, text in texts(memory))
 
 
-def count_listings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """A workspace each time that all its files are looked at from now on."""
-    list_files, listings = listing.markdown_paths, []
+def test_a_map_that_stays_open(at: Desk, memory: Memory) -> None:
+    path = at.root / "memory" / "topic.md"
+    with path.open("r+b") as file:
+        mapped = mmap.mmap(file.fileno(), 0)
+    before = path.stat().st_mtime_ns
+    texts(memory)
+    start = mapped.find(b"harbour")
+    mapped[start : start + 7] = b"zorblax"
+    changed = path.stat().st_mtime_ns != before  # not on every file system
+    assert any("zorblax" in text for _, text in texts(memory)) is changed
+    mapped.close()
 
-    def counted(root: Path, *arguments: Any) -> object:
-        listings.append(root)
-        return list_files(root, *arguments)
 
-    monkeypatch.setattr(listing, "markdown_paths", counted)
-    monkeypatch.setattr(watcher, "_LONGEST_SECONDS", 3600)
-    return listings
+def test_each_workspace_has_its_own(
+    at: Desk, memory: Memory, world: World, repository: Path
+) -> None:
+    there = desk(world, repository, "there")
+    other = Memory.open(there.root, os.environ)
+    for _ in range(WARMING_CALLS):
+        texts(other)
+    at.write("memory/topic.md", NEW)
+    assert not any("zorblax" in text for _, text in texts(other))
+    assert any("zorblax" in text for _, text in texts(memory))
+    there.write("MEMORY.md", NEW)
+    assert any("zorblax" in text for _, text in texts(other))
 
 
-@requires_inotify
-class TestWatcher:
-    @pytest.fixture
-    def watched(self) -> bool:
-        return True
-
-    def test_files_that_nobody_touched_are_not_looked_at(
-        self, at: Desk, memory: Memory, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        listings = count_listings(monkeypatch)
-        for number in range(5):
-            texts(memory)
-            at.write("memory/topic.md", f"# Topic\n\n- zorblax {number}\n")
-            at.write("README.md", f"{number}")
-            at.write("code/main.py", f"{number}")
-        assert listings == []
-
-    def test_more_events_than_the_kernel_keeps(
-        self, at: Desk, memory: Memory, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        listings = count_listings(monkeypatch)
-        most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
-        other = at.root / "memory" / "deep" / "er" / "topic.md"
-        with (
-            other.open("ab", buffering=0) as first,
-            (at.root / "memory" / "2026-03-05.md").open("ab", buffering=0) as second,
-        ):
-            for _ in range(most // 2 + 1):
-                first.write(b"\n")
-                second.write(b"\n")
-        at.write("memory/topic.md", NEW)
-        assert any("zorblax" in text for _, text in texts(memory))
-        assert listings
-        listings.clear()
-        texts(memory)
-        assert listings == []
-
-    def test_a_map_that_stays_open(self, at: Desk, memory: Memory) -> None:
-        path = at.root / "memory" / "topic.md"
-        with path.open("r+b") as file:
-            mapped = mmap.mmap(file.fileno(), 0)
-        before = path.stat().st_mtime_ns
-        texts(memory)
-        start = mapped.find(b"harbour")
-        mapped[start : start + 7] = b"zorblax"
-        changed = path.stat().st_mtime_ns != before  # not on every file system
-        assert any("zorblax" in text for _, text in texts(memory)) is changed
-        mapped.close()
-
-    def test_a_second_name_that_was_given_since_is_met_after_a_while(
-        self, at: Desk, memory: Memory, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        twin = at.root / "twin"
-        os.link(at.root / "memory" / "topic.md", twin)
-        monkeypatch.setattr(watcher, "_LONGEST_SECONDS", 0)
-        texts(memory)
-        monkeypatch.setattr(watcher, "_LONGEST_SECONDS", 3600)
-        twin.write_text(NEW)
-        assert any("zorblax" in text for _, text in texts(memory))
-
-    def test_no_watches_left(
-        self, at: Desk, memory: Memory, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def refuse(*_: object) -> None:
-            raise OSError(28, "No space left on device")
-
-        listings = count_listings(monkeypatch)
-        monkeypatch.setattr(watcher.FileWatcher, "_watch_folder", refuse)
-        a_new_folder(at)
-        assert any("zorblax" in text for _, text in texts(memory))
-        listings.clear()
-        texts(memory)
-        assert len(listings) == 1
-
-    @pytest.mark.parametrize(
-        ("mounted", "expected"),
-        [
-            (["/ ext4"], True),
-            (["/ overlay", "/home nfs4"], True),
-            (["/ ext4", "/work nfs4"], False),
-            (["/ ext4", "/work fuse.sshfs"], False),
-            (["/ ext4", "/work/memory cifs"], False),
-            (["/ ext4", "/work/other cifs"], True),
-            (["/ ext4", "/work/memory/in 9p"], False),
-            (["/ nfs4", "/work btrfs"], True),
-            (["/ ext4", "/work/a\\040b nfs"], False),
-        ],
-    )
-    def test_file_systems(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mounted: list[str], expected: bool
-    ) -> None:
-        lines = [
-            f"1 1 8:1 / {line.split()[0]} rw,relatime shared:1 - {line.split()[1]} /dev/sda1 rw\n"
-            for line in mounted
-        ]
-        (tmp_path / "mounts").write_text("".join(lines))
-        monkeypatch.setattr(watcher, "_MOUNTS", str(tmp_path / "mounts"))
-        assert watcher._is_watchable("/work", ("memory", "a b")) is expected
-
-    def test_each_workspace_has_its_own(
-        self, at: Desk, memory: Memory, world: World, repository: Path
-    ) -> None:
-        there = desk(world, repository, "there")
-        other = Memory.open(there.root, os.environ)
-        for _ in range(WARMING_CALLS):
-            texts(other)
-        at.write("memory/topic.md", NEW)
-        assert not any("zorblax" in text for _, text in texts(other))
-        assert any("zorblax" in text for _, text in texts(memory))
-        there.write("MEMORY.md", NEW)
-        assert any("zorblax" in text for _, text in texts(other))
-
-    def test_a_fork_takes_nothing_from_its_parent(self, at: Desk, memory: Memory) -> None:
-        at.write("memory/topic.md", NEW)
-        child = os.fork()
-        if not child:
-            status = 1
-            try:
-                status = 0 if any("zorblax" in text for _, text in texts(memory)) else 2
-            finally:
-                os._exit(status)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        assert any("zorblax" in text for _, text in texts(memory))
+def test_a_fork_takes_nothing_from_its_parent(at: Desk, memory: Memory) -> None:
+    at.write("memory/topic.md", NEW)
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            status = 0 if any("zorblax" in text for _, text in texts(memory)) else 2
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert any("zorblax" in text for _, text in texts(memory))
