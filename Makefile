@@ -10,40 +10,39 @@ ROUNDS ?= 10
 STAMP := $(VENV)/.installed
 # With compiled tests kept: to compile them anew each time takes seconds.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest
-# One more than the cores of a small machine: tests wait for processes and for the disk.
-WORKERS := -n 3
-# At most eight: a part without a test fails.
-CORES := $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 8 ? cores : 8)))
-PARTS := $(addprefix check-,$(shell seq $(CORES)))
+# In processes side by side.
+TESTS := PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python tests/parts.py
 
-.PHONY: $(PARTS) demo check near test test-all test-slow test-clients test-page test-plain test-server suite lint explore mutants docs bench clean
+.PHONY: demo check quick near map test test-all test-slow test-clients test-page test-plain test-server suite lint explore mutants docs bench clean
 
 demo: $(STAMP)
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
 
-# All that can be said in seconds: the tests that start no git and cost little, with a tenth of the examples. Each core has a part of the
-# files: workers of pytest-xdist would all collect all of them.
+# All that can be said in seconds: the tests that start no git and cost little, with a tenth of the examples.
 check: $(STAMP)
-	@$(MAKE) --no-print-directory -j $(CORES) lint $(PARTS)
+	@$(MAKE) --no-print-directory -j 2 lint quick
 
-$(PARTS): check-%: $(STAMP)
-	@printed=$$($(PYTEST) -q -p no:cacheprovider -m "not git and not slow and not clients and not costly" --hypothesis-profile=check \
-		--part=$*/$(CORES) 2>&1) && echo "$$printed" | tail -n 1 || { echo "$$printed"; exit 1; }
+quick: $(STAMP)
+	@$(TESTS) -m "not git and not slow and not clients and not costly" --hypothesis-profile=check
 
-# The tests next to what differs from `main`, for a minute.
+# The tests that enter what differs from `main`, for a minute.
 near: $(STAMP)
-	@files=$$($(VENV)/bin/python tests/near.py) && test -z "$$files" || $(PYTEST) $(WORKERS) -q --maxschedchunk=4 --at-most=60 $$files
+	@PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python tests/near.py
+
+# Which functions each test enters, by which `near` and `mutants` choose tests. From Python 3.12 on, `make test` records that too.
+map: $(STAMP)
+	$(TESTS) --record-slowly
 
 # Side by side: mypy without a cache keeps one core busy for as long as a twentieth of the suite.
 test: $(STAMP)
 	@$(MAKE) --no-print-directory -j 2 lint suite
 
 suite: $(STAMP)
-	$(PYTEST) $(WORKERS)
+	$(TESTS) --record
 
 # What is too long for the suite: loads, faults, and long forms of tests in it.
 test-slow: $(STAMP)
-	$(PYTEST) $(WORKERS) -m slow
+	$(TESTS) -m slow
 
 test-all: lint
 	@pythons=$$(.ci/pythons) && echo "$$pythons" && for python in $$pythons; do $(MAKE) suite PYTHON="$$python" || failed=1; done; \
@@ -62,16 +61,16 @@ test-page: $(STAMP)
 
 # The suite with the standard library's dataclasses in place of startup/records.
 test-plain: $(STAMP)
-	MDMEM_RECORDS=dataclasses $(PYTEST) $(WORKERS)
+	MDMEM_RECORDS=dataclasses $(TESTS)
 
 # The tests that start commands as processes, with a server behind them.
 test-server: $(STAMP)
-	MDMEM_SERVER=on $(PYTEST) $(WORKERS) tests/test_cli*.py tests/test_hooks.py tests/test_agenthooks.py tests/test_durability.py
+	MDMEM_SERVER=on $(TESTS) tests/test_cli*.py tests/test_hooks.py tests/test_agenthooks.py tests/test_durability.py
 
 # The property tests alone, ROUNDS times at random; in `make test` they have a quarter of the examples, the same each time.
 explore: $(STAMP)
 	@for round in $$(seq $(ROUNDS)); do \
-		$(PYTEST) -q $(WORKERS) -m "hypothesis and not slow" --hypothesis-profile=explore || exit 1; \
+		$(TESTS) -m "hypothesis and not slow" --hypothesis-profile=explore || exit 1; \
 	done
 
 # Change one thing at a time and see whether a test notices: `make mutants` (an hour or two), `make mutants ROOMS="files facts" SAMPLE=60` (minutes).

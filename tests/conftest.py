@@ -9,10 +9,8 @@ import sqlite3
 import subprocess
 import tempfile
 import time
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -100,40 +98,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="skip the tests that are left after that time",
     )
     parser.addoption(
-        "--part",
-        default="1/1",
-        metavar="NUMBER/COUNT",
-        help="collect one of so many parts of the test files",
+        "--only",
+        type=Path,
+        metavar="FILE",
+        help="run the tests that a file names, and all of a test file that it names, in its order",
+    )
+    parser.addoption(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="record which functions each test enters (see kept_map.py)",
     )
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out the test files of other parts. Two processes that share the files cost a third less
-    than two workers, which both collect all of them and report each test to a third.
-    """
-    number, count = map(int, config.getoption("part").split("/"))
-    is_of_part = zlib.crc32(collection_path.name.encode()) % count == number % count
-    return None if is_of_part or collection_path.is_dir() else True
-
-
-def pytest_collection(session: pytest.Session) -> None:
-    """Have each worker of a whole run compile other test modules first: in a new clone all of them
-    would compile all, at the same time.
-    """
-    worker = getattr(session.config, "workerinput", None)
-    if worker is None or session.config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
-        return
-    names = sorted(path.stem for path in Path(__file__).parent.glob("test_*.py"))
-    start = len(names) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
-    for name in (*names[start:], *names[:start]):
-        with suppress(Exception, pytest.skip.Exception):  # its collection tells
-            import_module(name)
+def pytest_configure(config: pytest.Config) -> None:
+    if (path := config.getoption("record")) is not None:
+        config.pluginmanager.register(import_module("kept_map").Recorder(path))
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests that have a world, which are those that start git, and the cases that a test
-    marked `every` has beside those of the suite.
+    marked `every` has beside those of the suite. Leave out what `--only` does not name.
     """
     cases = Counter[str]()
     for item in items:
@@ -144,6 +130,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if cases[test] % mark.args[0]:
                 item.add_marker("slow")
             cases[test] += 1
+    if (path := config.getoption("only")) is not None:
+        order = {
+            line: number
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines())
+        }
+        places = {
+            item: order.get(item.nodeid, order.get(item.nodeid.partition("::")[0]))
+            for item in items
+        }
+        items[:] = sorted(filter(lambda item: places[item] is not None, items), key=places.get)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
