@@ -11,7 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from kept_map import ROOT
+
+KEPT = ROOT / ".mutants"
+"""What is kept from run to run, and the logs of the children."""
 MOST_BYTES = 4_000_000_000
 """The most memory of one process: an endless loop in a mutant could take all that there is."""
 MOST_CPU_SECONDS = 1800

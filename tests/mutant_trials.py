@@ -23,9 +23,14 @@ from pathlib import Path
 from types import CodeType, FunctionType
 
 import pytest
-from mutant_children import ROOT, Child, fork, run_all
-from mutant_measures import KEPT, OPTIONS
+from kept_map import ROOT
+from mutant_children import KEPT, Child, fork, run_all
 from mutations import Mutant
+
+OPTIONS = [
+    *("-q", "-p", "no:cacheprovider", "--tb=line", "--rootdir", str(ROOT)),
+    *("-W", "ignore::pytest.PytestAssertRewriteWarning", "-W", "ignore::EncodingWarning"),
+]
 
 START_SECONDS = 20.0
 """The seconds that a child may take beside its tests, on a busy machine."""
@@ -249,19 +254,6 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 # In a process that loads the changed text.
 
 
-class Chosen:
-    """A plugin that runs only these tests, in this order."""
-
-    def __init__(self, tests: Sequence[str]) -> None:
-        self._order = {test: number for number, test in enumerate(tests)}
-
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = sorted(
-            (item for item in items if item.nodeid in self._order),
-            key=lambda item: self._order[item.nodeid],
-        )
-
-
 def overlay(seat: int) -> Path:
     """Make a copy of the project out of links, in which a module can be exchanged; each seat has
     its own.
@@ -318,4 +310,6 @@ def _run_overlaid(top: Path, module: str, tests: Sequence[str]) -> int:
     encoding = f"error::EncodingWarning:{module.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}"
     os.environ["PYTHONPATH"] = str(top)
     paths = dict.fromkeys(test.partition("::")[0] for test in tests)
-    return pytest.main([*OPTIONS, "-x", "-W", encoding, *paths], plugins=[Chosen(tests)])
+    only = top.with_suffix(".tests")
+    only.write_text("\n".join(tests), encoding="utf-8")
+    return pytest.main([*OPTIONS, "-x", "-W", encoding, f"--only={only}", *paths])

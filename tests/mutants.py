@@ -1,5 +1,5 @@
-"""Mutation tests: try each room's mutants on the tests that run the changed line, and report the
-mutants that no test notices.
+"""Mutation tests: try each room's mutants on the tests that enter the changed function, and report
+the mutants that no test notices.
 
     python tests/mutants.py [ROOM…] [--sample N] [--seed N] [--jobs N] [--seconds N] [--only WORDS]
         [--survivors] [--explained] [--again]
@@ -17,6 +17,7 @@ which is all tests or too few.
 """
 
 import argparse
+import hashlib
 import importlib
 import json
 import math
@@ -31,156 +32,29 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
-from mutant_children import ROOT, Child, fork, run_all
-from mutant_measures import KEPT, Room, Tests, digest, measure, test_files
+import kept_map
+import parts
+from kept_map import ROOT, Map, own_tests
+from mutant_children import KEPT, Child, fork, run_all
 from mutant_trials import Trial, overlay, start_overlaid, try_in_memory
 from mutations import Mutant, mutants
 
 ROOMS = {
-    "files": Room(
-        ("mdmem/folder/files.py", "mdmem/folder/listing.py", "mdmem/folder/write_ahead.py"),
-        (
-            *(
-                "test_files*",
-                "test_listing",
-                "test_write_ahead",
-                "test_durability",
-                "test_recover",
-                "test_templates",
-            ),
-            *(
-                "test_apply_overtaken",
-                "test_unindexed",
-                "test_two_files",
-                "test_own_notes",
-                "test_adopting",
-            ),
-        ),
+    "files": (
+        "mdmem/folder/files.py",
+        "mdmem/folder/listing.py",
+        "mdmem/folder/write_ahead.py",
     ),
-    "repo": Room(
-        ("mdmem/repo/*.py",),
-        (
-            *(
-                "test_repo",
-                "test_git_files",
-                "test_locks",
-                "test_durability",
-                "test_recover",
-                "test_apply*",
-                "test_purge*",
-                "test_doctor*",
-            ),
-            *(
-                "test_history_replay",
-                "test_hooks",
-                "test_messages",
-                "test_two_files",
-                "test_pending",
-                "test_own_notes",
-                "test_adopting",
-            ),
-            *(
-                "test_mixed_commits",
-                "test_commits",
-                "test_worktree",
-                "test_first_parent",
-                "test_tree_diffs",
-                "test_git_index",
-            ),
-            *(
-                "test_merge_setup",
-                "test_merge_trailers",
-                "test_merge_trees",
-                "test_remotes",
-                "test_combined_lines",
-                "test_branch_commits",
-                "test_proposals",
-            ),
-            *("test_objects", "test_history_rewrite", "test_ref_rewrite"),
-        ),
-    ),
-    "changes": Room(
-        ("mdmem/changes/*.py", "mdmem/verbs/*.py"),
-        (
-            *(
-                "test_apply*",
-                "test_pending",
-                "test_recover",
-                "test_durability",
-                "test_transaction",
-                "test_write_outcome",
-                "test_tasks",
-            ),
-            *("test_changes", "test_commit_notes", "test_digest_day"),
-            *(
-                "test_review",
-                "test_reviewing",
-                "test_contradictions",
-                "test_purge*",
-                "test_trail",
-                "test_trail_update",
-                "test_secret_writes",
-                "test_repeats",
-            ),
-            *(
-                "test_superseding",
-                "test_weaker_sources",
-                "test_two_files",
-                "test_revert*",
-                "test_refusals",
-                "test_contradict",
-            ),
-            *(
-                "test_write_answer",
-                "test_cli_writes",
-                "test_cli_history",
-                "test_cli_purge",
-                "test_proposals*",
-                "test_memtool",
-            ),
-            "test_likes",
-            *(
-                "test_accepting",
-                "test_deciding",
-                "test_proposing",
-                "test_instructions",
-                "test_user_hooks",
-                "test_landing",
-                "test_list_decisions",
-                "test_log",
-                "test_write_policy",
-            ),
-            *("test_moves", "test_moved_paths", "test_plan", "test_edits", "test_file_write"),
-        ),
-    ),
-    "document": Room(
-        ("mdmem/text/document.py", "mdmem/text/addresses.py"),
-        (
-            "test_document",
-            "test_addresses",
-            "test_scan",
-            "test_editors_*",
-            "test_show",
-            "test_facts",
-            "test_instructions",
-        ),
-    ),
-    "facts": Room(
-        ("mdmem/text/facts.py", "mdmem/text/fact_names.py", "mdmem/editors/list_items.py"),
-        (
-            *(
-                "test_facts",
-                "test_fact_names",
-                "test_editors_facts",
-                "test_editors_key_values",
-                "test_entries",
-                "test_chains",
-                "test_contradictions",
-            ),
-            *("test_weaker_sources", "test_superseding", "test_repeats"),
-        ),
+    "repo": ("mdmem/repo/*.py",),
+    "changes": ("mdmem/changes/*.py", "mdmem/verbs/*.py"),
+    "document": ("mdmem/text/document.py", "mdmem/text/addresses.py"),
+    "facts": (
+        "mdmem/text/facts.py",
+        "mdmem/text/fact_names.py",
+        "mdmem/editors/list_items.py",
     ),
 }
+"""The modules of each."""
 STRICT = {"files", "repo", "changes"}
 """The rooms in which every survivor must be killed or explained."""
 GOAL = 0.9
@@ -211,21 +85,51 @@ class Tried:
     outcome: str
 
 
+class Tests:
+    """The tests of the mutants of one module, as many as fit into so many seconds each."""
+
+    def __init__(self, kept: Map, module: str, seconds: float) -> None:
+        self._kept, self._module, self._seconds = kept, module, seconds
+        self._by_function: dict[str, dict[str, float]] = {}
+
+    def of(self, mutant: Mutant) -> dict[str, float]:
+        """The tests that enter its function, in the order in which to run them, with the seconds of
+        each; of code that runs once those that enter any function of the module. Last the others of
+        the module's own file, which may run it in a process of their own.
+        """
+        name = "" if mutant.once else mutant.function
+        if name not in self._by_function:
+            self._by_function[name] = self._chosen(name)
+        return self._by_function[name]
+
+    def _chosen(self, name: str) -> dict[str, float]:
+        functions, modules = ({f"{self._module}:{name}"}, ()) if name else ((), {self._module})
+        own = own_tests(self._module)
+        tests = self._kept.entering(functions, modules)
+        chosen, total = dict[str, float](), 0.0
+        for test in (*tests, *(test for test in self._kept.tests if test.startswith(own))):
+            seconds = self._kept.tests[test].seconds
+            total += seconds
+            if chosen and total > self._seconds:
+                break
+            chosen[test] = seconds
+        return chosen
+
+
 class Verdicts:
     """The outcomes of a room's mutants, kept from run to run until their function changes; those of
-    survivors until the tests change.
+    survivors until their tests change.
 
     They are lines of a file, each with a key and an outcome, which several processes may append to.
     The last line of a key counts.
     """
 
-    def __init__(self, room: str, seconds: float, again: bool) -> None:
+    def __init__(self, room: str, kept: Map, seconds: float, again: bool) -> None:
         self._file = KEPT / f"{room}.jsonl"
         if again:
             self._file.unlink(missing_ok=True)
-        self._effort = f"{seconds:g} s of " + digest(
-            *(path.read_bytes() for path, _ in test_files(ROOMS[room]))
-        )
+        self._kept, self._seconds = kept, seconds
+        self._tests: dict[str, Tests] = {}
         self._outcomes: dict[str, str] = {}
         self.read()
 
@@ -239,8 +143,14 @@ class Verdicts:
         return (
             KILLED
             if self._outcomes.get(key) == KILLED
-            else self._outcomes.get(f"{key}, {self._effort}")
+            else self._outcomes.get(f"{key}, {self._effort(module, mutant)}")
         )
+
+    def tests(self, module: str, mutant: Mutant) -> dict[str, float]:
+        """The tests to try a mutant on, with the seconds of each."""
+        if module not in self._tests:
+            self._tests[module] = Tests(self._kept, module, self._seconds)
+        return self._tests[module].of(mutant)
 
     def has_survived(self, module: str, mutant: Mutant) -> bool:
         """True if a mutant has survived an earlier trial, and has not been killed since."""
@@ -252,18 +162,27 @@ class Verdicts:
     def add(self, module: str, mutant: Mutant, outcome: str) -> None:
         """Keep an outcome for this process and all that read the file later."""
         key = self._key(module, mutant)
-        kept = key if outcome == KILLED else f"{key}, {self._effort}"
+        kept = key if outcome == KILLED else f"{key}, {self._effort(module, mutant)}"
         self._outcomes[kept] = outcome
         with self._file.open("a") as file:
             file.write(json.dumps([kept, outcome]) + "\n")
 
+    def _effort(self, module: str, mutant: Mutant) -> str:
+        tests = self.tests(module, mutant)
+        files = sorted({self._kept.files[test.partition("::")[0]].digest for test in tests})
+        return digest(f"{[*tests]} {files}")
+
     def _key(self, module: str, mutant: Mutant) -> str:
-        return f"{module} {mutant.name} {digest(mutant.context.encode())}"
+        return f"{module} {mutant.name} {digest(mutant.context)}"
 
 
-def sampled(room: Room, count: int | None, seed: int, only: str) -> list[tuple[str, Mutant]]:
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def sampled(room: str, count: int | None, seed: str, only: str) -> list[tuple[str, Mutant]]:
     """A room's mutants, or so many of them, drawn by the seed."""
-    paths = sorted({path for pattern in room.modules for path in ROOT.glob(pattern)})
+    paths = sorted({path for pattern in ROOMS[room] for path in ROOT.glob(pattern)})
     candidates = [
         (str(path.relative_to(ROOT)), mutant)
         for path in paths
@@ -274,28 +193,16 @@ def sampled(room: Room, count: int | None, seed: int, only: str) -> list[tuple[s
     ]
     if count is None or count >= len(candidates):
         return candidates
-    drawn = sorted(
-        candidates, key=lambda each: digest(f"{seed} {each[0]} {each[1].name}".encode())
-    )[:count]
+    drawn = sorted(candidates, key=lambda each: digest(f"{seed} {each[0]} {each[1].name}"))[:count]
     return [each for each in candidates if each in drawn]
 
 
-def try_all(
-    room: Room, wanted: Sequence[tuple[str, Mutant]], verdicts: Verdicts, jobs: int, seconds: float
-) -> None:
+def try_all(wanted: Sequence[tuple[str, Mutant]], verdicts: Verdicts, jobs: int) -> None:
     """Try the mutants that have no outcome yet: those that are inside a function in memory, then
     what is left.
     """
-    tests = {
-        module: Tests(room, module, (ROOT / module).read_text())
-        for module in dict.fromkeys(module for module, _ in wanted)
-    }
     due = [
-        Trial(
-            module,
-            mutant,
-            {test: tests[module].seconds[test] for test in tests[module].of(mutant, seconds)},
-        )
+        Trial(module, mutant, verdicts.tests(module, mutant))
         for module, mutant in wanted
         if verdicts.of(module, mutant) in {None, LEFT}
     ]
@@ -419,6 +326,17 @@ def report(room: str, tried: Sequence[Tried], is_whole: bool) -> bool:
     return share >= GOAL and not (room in STRICT and unexplained)
 
 
+def recorded() -> Map:
+    """The kept map, of all test files as they are now."""
+    kept = kept_map.read()
+    due = [file for file in parts.test_files() if not kept.is_current(file)]
+    if due:
+        parts.record(due)
+        kept = kept_map.read()
+    KEPT.mkdir(exist_ok=True)
+    return kept
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -427,7 +345,7 @@ def main() -> int:
     parser.add_argument(
         "--sample", type=int, help="so many mutants of each room, chosen by the seed"
     )
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", default="1")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument(
         "--seconds",
@@ -453,15 +371,15 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the children end too
     for name in LOADED_BEFORE:
         importlib.import_module(name)
-    measure([ROOMS[room] for room in rooms], wanted.jobs)
+    kept = recorded()
     good = []
     for room in rooms:
-        verdicts = Verdicts(room, wanted.seconds, wanted.again)
-        chosen = sampled(ROOMS[room], wanted.sample, wanted.seed, wanted.only)
+        verdicts = Verdicts(room, kept, wanted.seconds, wanted.again)
+        chosen = sampled(room, wanted.sample, wanted.seed, wanted.only)
         if wanted.survivors:
             chosen = [each for each in chosen if verdicts.has_survived(*each)]
         to_try = [each for each in chosen if wanted.explained or not _is_allowed(*each)]
-        try_all(ROOMS[room], to_try, verdicts, wanted.jobs, wanted.seconds)
+        try_all(to_try, verdicts, wanted.jobs)
         tried = [
             Tried(module, mutant, verdicts.of(module, mutant) or UNTESTED)
             for module, mutant in chosen

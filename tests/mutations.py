@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from kept_map import definitions
+
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
@@ -41,18 +43,15 @@ class Mutant:
 
     `name` names the place and the change, and stays the same when other parts of the module change.
     `function` is the one that holds the change (empty: code that runs when the module is loaded),
-    `start` its first line; the change is in the lines `line` to `last`. `once`: the code runs only
-    once in a process, when the module is loaded or in the first test that calls it. `text` is the
-    module with the change, `context` the unchanged function, or the unchanged lines where there is
-    none.
+    `line` where that begins. `once`: the code runs only once in a process, when the module is
+    loaded or in the first test that calls it. `text` is the module with the change, `context` the
+    unchanged function, or the unchanged lines where there is none.
     """
 
     name: str
     function: str
     once: bool
-    start: int
     line: int
-    last: int
     text: str
     context: str
 
@@ -63,7 +62,8 @@ def mutants(text: str) -> list[Mutant]:
     starts = [0, *(number + 1 for number, byte in enumerate(data) if byte == ord("\n"))]
     tree = ast.parse(text)
     conditions = {id(test) for node in ast.walk(tree) for test in _conditions(node)}
-    spans, rows = functions(text), text.splitlines()
+    spans = {each.name: (each.first, each.last) for each in definitions(text) if each.is_function}
+    rows = text.splitlines()
     for node, scope in _sites(tree):
         first, last = (
             starts[node.lineno - 1] + node.col_offset,
@@ -85,32 +85,12 @@ def mutants(text: str) -> list[Mutant]:
                     name,
                     scope.function,
                     scope.once,
-                    scope.start,
                     node.lineno,
-                    end,
                     changed,
                     context,
                 )
             )
     return made
-
-
-def functions(text: str) -> dict[str, tuple[int, int]]:
-    """The first and the last line of each function of a module, methods and inner functions with
-    it.
-    """
-    lines = {}
-    waiting: list[tuple[ast.AST, str]] = [(ast.parse(text), "")]
-    while waiting:
-        node, name = waiting.pop()
-        for child in ast.iter_child_nodes(node):
-            inside = name
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                inside = f"{name}.{child.name}".lstrip(".")
-                if not isinstance(child, ast.ClassDef):
-                    lines[inside] = (child.lineno, child.end_lineno or child.lineno)
-            waiting.append((child, inside))
-    return lines
 
 
 def _short(code: str) -> str:
@@ -120,12 +100,11 @@ def _short(code: str) -> str:
 
 @dataclass(frozen=True)
 class _Scope:
-    """The scope of a node: its function (empty: none), the line in which that begins, and the
-    prefix of the names of functions in it.
+    """The scope of a node: its function (empty: none), and the prefix of the names of functions in
+    it.
     """
 
     function: str = ""
-    start: int = 1
     prefix: str = ""
     once: bool = True
 
@@ -152,7 +131,6 @@ def _inside(node: ast.AST, child: ast.AST, scope: _Scope) -> _Scope:
         name = f"{scope.prefix}{node.name}"
         return _Scope(
             name,
-            node.lineno,
             f"{name}.",
             any("cache" in ast.unparse(each) for each in node.decorator_list),
         )

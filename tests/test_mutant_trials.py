@@ -6,10 +6,7 @@ import importlib
 from pathlib import Path
 
 import pytest
-from mutant_children import ROOT
-from mutant_measures import Room
 from mutant_trials import Trial, exchange
-from mutants import ROOMS
 from mutations import mutants
 
 TEXT = """
@@ -97,12 +94,3 @@ def test_what_runs_once_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )
     with pytest.raises((LookupError, AttributeError)):
         exchange(Trial("exchanged_constant.py", mutant, {}))
-
-
-@pytest.mark.parametrize("room", ROOMS.values(), ids=ROOMS)
-def test_each_room_runs_the_tests_that_are_named_after_its_modules(room: Room):
-    modules = {path.stem for pattern in room.modules for path in ROOT.glob(pattern)}
-    files = {name: set(ROOT.glob(f"tests/{name}.py")) for name in room.tests}
-    assert [name for name, found in files.items() if not found] == []
-    named = {path for name in modules for path in ROOT.glob(f"tests/test_{name}.py")}
-    assert named - set().union(*files.values()) == set()
