@@ -176,9 +176,11 @@ class TestErrors:
     def test_every_code_is_documented_and_no_other(self):
         assert set(tables()[0]) == raised()
 
+    @pytest.mark.costly
     def test_so_is_every_problem(self):
         assert set(tables()[1]) == reported()
 
+    @pytest.mark.costly
     def test_the_tree_of_failures_names_every_code_at_its_class(self):
         tree = ast.get_docstring(ast.parse((ROOT / "mdmem/errors.py").read_text(encoding="utf-8")))
         assert tree is not None

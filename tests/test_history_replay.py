@@ -765,6 +765,7 @@ def test_a_note_costs_what_its_bytes_cost(replayed: ReplayedMemory, name: str) -
     assert time.process_time() - before < 5
 
 
+@pytest.mark.costly
 def test_a_chain_of_successors_in_one_note_is_followed_to_a_bound(
     replayed: ReplayedMemory,
 ) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pytest
 from program_source import PACKAGE, modules, nodes
 
 from mdmem import secrets
@@ -178,6 +179,7 @@ def _slowest(pattern: re.Pattern[Any], methods: Iterable[str]) -> tuple[float, s
     return worst
 
 
+@pytest.mark.costly
 def test_no_pattern_takes_longer_than_its_text_is_long():
     slow = []
     _program()
