@@ -223,6 +223,13 @@ def _heard() -> None:
 
 
 @pytest.fixture(autouse=True)
+def _no_alarm() -> Iterator[None]:
+    """Take out the timer by which a hook that runs in this process ends with its folder."""
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+@pytest.fixture(autouse=True)
 def _git_in_a_world_alone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have git fail in a test that is not marked as one that starts it."""
     if request.node.get_closest_marker("git") is None:
