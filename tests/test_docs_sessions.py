@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_table import ROWS
 from conftest import World
 from test_docs import script
 
@@ -94,6 +95,20 @@ def test_the_tour_can_be_repeated_where_git_knows_nobody(
         for page in (printed, written)
     ]
     assert failures[0] == failures[1]
+
+
+def test_the_answer_of_each_command_is_recorded_as_json():
+    calls = [
+        call.split("mdmem ", 1)[1]
+        for page in (transcripts.ROOT / "tests/data/answers").glob("*.md")
+        for call in transcripts.commands(page.read_text(encoding="utf-8"))
+        if call.startswith("mdmem ") and "--json" in call
+    ]
+    recorded = {name for name in ROWS for call in calls if re.match(rf"(-C \w+ )?{name}\b", call)}
+    assert ROWS.keys() - recorded == {
+        *("mcp", "memory-tool", "agent-hook", "merge-driver"),  # they have answers of their own
+        *("page", "plugin"),
+    }
 
 
 def test_the_first_screen_of_the_readme_has_one():

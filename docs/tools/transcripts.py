@@ -6,8 +6,10 @@ lines below are what they print, on standard output and standard error alike. Th
 are one session: they share a folder that is empty at first, in the home of a person called Ada,
 where it is always the same machine and the same morning, until a comment with a day (`$ #
 2026-04-01`) says that it is another, and always the same folder, until a `cd` leaves it. So ids are always the same too, those
-of commits included. One thing is rewritten: the folder in which it all happens is shown as
-/home/ada.
+of commits included. The folder in which it all happens is shown as /home/ada, and what a page
+masks (`<!-- mask: REGEX -> TEXT -->`, such as a duration) as that text. Nothing else is rewritten.
+
+The pages under tests/data/answers record what each command prints, as text and as JSON.
 """
 
 import os
@@ -15,24 +17,26 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-_ROOT = Path(__file__).parents[2]
-_CLIENTS = sorted((_ROOT / "docs" / "clients").glob("*.md"))
+ROOT = Path(__file__).parents[2]
+_CLIENTS = sorted((ROOT / "docs" / "clients").glob("*.md"))
 PAGES = (
-    _ROOT / "README.md",
-    _ROOT / "docs/tour.md",
-    _ROOT / "docs/file-format.md",
-    _ROOT / "docs/machines.md",
+    ROOT / "README.md",
+    ROOT / "docs/tour.md",
+    ROOT / "docs/file-format.md",
+    ROOT / "docs/machines.md",
     *(page for page in _CLIENTS if "```sh-session" in page.read_text(encoding="utf-8")),
+    *sorted((ROOT / "tests/data/answers").glob("*.md")),
 )
 NOW = "2026-03-05T09:30:00+00:00"
 _HOME = "/home/ada"
 _FOLDER = "notes"
 _DAY = re.compile(r"# (\d{4}-\d{2}-\d{2})$")
 _FOLDER_CHANGE = re.compile(r"cd (\S+)$")
+_MASK = re.compile(r"^<!-- mask: (.+) -> (.+) -->$", re.MULTILINE)
 _BLOCK = re.compile(r"(?<=^```sh-session\n)(.*?)(?=^```$)", re.DOTALL | re.MULTILINE)
 _GIT_SETTINGS = (
     "[user]\n\tname = Ada Example\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
@@ -50,6 +54,7 @@ class Session:
     home: Path
     folder: Path
     printed: Callable[..., str]
+    masks: Sequence[tuple[str, str]] = ()
     now: str = NOW
 
     def run(self, command: str) -> str:
@@ -60,7 +65,10 @@ class Session:
         if other := _FOLDER_CHANGE.match(command):
             self.folder = self.folder / other[1]
             return f"$ {command}\n"
-        return f"$ {command}\n{self.printed(command, self).replace(str(self.home), _HOME)}"
+        printed = self.printed(command, self).replace(str(self.home), _HOME)
+        for masked, shown in self.masks:
+            printed = re.sub(masked, shown, printed)
+        return f"$ {command}\n{printed}"
 
 
 def sealed(home: Path, now: str) -> dict[str, str]:
@@ -103,7 +111,7 @@ def replayed(
     (home / ".gitconfig").write_text(_GIT_SETTINGS)
     (home / _PYTHON).mkdir()
     (home / _PYTHON / "sitecustomize.py").write_text(_MACHINE)
-    session = Session(home, home / _FOLDER, printed)
+    session = Session(home, home / _FOLDER, printed, _MASK.findall(text))
     return _BLOCK.sub(lambda block: "".join(map(session.run, commands(block[0]))), text)
 
 
