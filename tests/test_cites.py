@@ -21,6 +21,7 @@ from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import DayEntry, DigestDay, Log, Remember, Revert, WriteOptions
 from mdmem.show import history as show_history
 from mdmem.show import hits as show_hits
+from mdmem.show.values import to_json
 
 DAY = date(2026, 3, 4)
 LOG = "memory/2026-03-04.md"
@@ -80,7 +81,7 @@ def test_each_verb_that_tells_the_source_tells_where_it_was_said(at: Desk):
         whole = memory.history(ShowHistory(file=LOG))
         blame = memory.blame(ShowBlame("10:00", file=LOG))
         fact = memory.history(ShowHistory(first))
-        listed = show_hits.facts_json(memory.facts(ListFacts(limit=0)))["facts"]
+        listed = to_json(memory.facts(ListFacts(limit=0)))["facts"]
         result = memory.search(Search(query="leaks", explain=True))
     assert isinstance(section, SectionHistory)
     blame, fact, whole = (
@@ -98,7 +99,7 @@ def test_each_verb_that_tells_the_source_tells_where_it_was_said(at: Desk):
     assert "  digest/a, user-stated 0.95  memory/" in show_history.history_text(
         fact, words=False, colour=False
     )
-    assert show_history.history_json(section)["revisions"][0]["run"] == "digest/a"
+    assert to_json(section)["revisions"][0]["run"] == "digest/a"
     assert "  (claude/5a1e0012-3456#8, claude/5a1e0012-3456#7)" in show_history.history_text(
         whole, words=False, colour=False
     )
@@ -208,8 +209,8 @@ def test_what_cannot_be_read_any_more_is_gone(at: Desk):
                 fact, words=False, colour=False
             )
             assert f"(claude/5a1e0012-3456#7{mark})" in show_history.blame_text(blame, colour=False)
-            assert show_history.history_json(fact).get("gone", []) == list(gone)
-            assert show_history.blame_json(blame).get("gone", []) == list(gone)
+            assert to_json(fact).get("gone", []) == list(gone)
+            assert to_json(blame).get("gone", []) == list(gone)
 
 
 def test_a_transcript_of_another_name_is_not_gone(at: Desk, tmp_path: Path):

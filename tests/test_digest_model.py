@@ -35,7 +35,8 @@ from mdmem.memory import Memory
 from mdmem.model.pipelines import Digest, DigestResult, RunResult
 from mdmem.model.reads import ShowFigures
 from mdmem.model.writes import Log, Purge
-from mdmem.show.pipelines import digest_json, digest_text
+from mdmem.show.pipelines import digest_text
+from mdmem.show.values import to_json
 from mdmem.steps import RUNS_NAME
 
 ONE = fact([3], "The pipes behind wall 2 drip slowly", "drip slowly")
@@ -634,7 +635,7 @@ class TestWhatIsTold:
             digest_text(result).splitlines()[-1]
             == f"model: 1 request ({size:,} bytes, 730 tokens), 1 of the entries, 1 suggestion refused"
         )
-        shown = digest_json(result)
+        shown = to_json(result)
         assert shown["tokens"] == 730
         assert shown["model"] == {
             "requests": 1,

@@ -33,7 +33,8 @@ from mdmem.llm.requests import consolidate_request
 from mdmem.model import FactId, Source
 from mdmem.model.pipelines import DreamOp
 from mdmem.model.writes import Purge, Remember
-from mdmem.show.pipelines import dream_json, dream_text
+from mdmem.show.pipelines import dream_text
+from mdmem.show.values import to_json
 from mdmem.startup.records import replace
 
 STAMPS = entry("I collect old stamps of Austria.")
@@ -541,7 +542,7 @@ class TestTheNight:
             assert server.bodies == []
         assert dream_text(result).endswith(f"\nmodel: 1 request ({result.size:,} bytes, 0 tokens)")
         assert result.size > 1_000
-        values = dream_json(result)
+        values = to_json(result)
         assert (values["requests"], values["bytes"], values["tokens"]) == (1, result.size, 0)
 
     def test_one_that_is_not_set_is_said_before_anything_is_done(self, morning: Desk):

@@ -26,7 +26,8 @@ from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.pipelines import TOO_MANY_WAIT, DreamOp
 from mdmem.model.proposals import Accept
-from mdmem.show.pipelines import dream_json, dream_notes
+from mdmem.show.pipelines import dream_notes
+from mdmem.show.values import to_json
 
 ADD, UPDATE, DELETE, NONE = DreamOp
 
@@ -257,7 +258,7 @@ class TestMemoryThatTakesNothing:
         at.commit()
         result = dream(at)
         assert sorted(fates(result).values()) == [(ADD, True), (NONE, False)]
-        assert {change["text"] for change in dream_json(result)["changes"]} == {
+        assert {change["text"] for change in to_json(result)["changes"]} == {
             self.TEXT,
             "the token is [REDACTED:github-token]",
         }

@@ -16,7 +16,8 @@ from mdmem.model.prompts import BuildContext
 from mdmem.model.searches import Hit, Search
 from mdmem.model.writes import Log, Remember
 from mdmem.queries.later import put_later_first
-from mdmem.show.hits import hit_json, search_text
+from mdmem.show.hits import search_text
+from mdmem.show.values import to_json
 from mdmem.text.facts import plain_id
 
 _DATA = Path(__file__).parent / "data" / "like"
@@ -116,7 +117,7 @@ def test_in_an_answer(memory: Memory):
     newer, older = memory.search(Search("port 8080")).hits
     assert (newer.text, newer.later) == (NEWER.text, None)
     assert (older.text, older.later) == (OLDER.text, newer.fact)
-    assert hit_json(older)["later"] == newer.fact
+    assert to_json(older)["later"] == newer.fact
     assert f"(later: {newer.fact})" in search_text(memory.search(Search("port 8080")), False)
 
 

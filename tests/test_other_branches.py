@@ -13,7 +13,8 @@ from mdmem.memory import Memory
 from mdmem.model.reads import MoreFacts
 from mdmem.model.writes import Forget, Log, Remember
 from mdmem.queries import other_branches
-from mdmem.show.reads import status_json, status_text
+from mdmem.show.reads import status_text
+from mdmem.show.values import to_json
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_they_are_counted_by_branch(at: Desk):
     assert more(at) == {"feature": 3, "fix": 2}
     status = Memory.open(at.root, os.environ).status()
     assert "elsewhere  feature: 3 facts more\n" in status_text(status)
-    assert {"branch": "fix", "facts": 2} in status_json(status)["branches"]
+    assert {"branch": "fix", "facts": 2} in to_json(status)["branches"]
     at.git("checkout", "-q", "feature")
     assert more(at) == {"fix": 1}
     at.git("checkout", "-q", "--detach")

@@ -15,7 +15,7 @@ from mdmem.memory import Memory
 from mdmem.model.history import ShowHistory
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Contradict, Remember, WriteOptions
-from mdmem.show.history import history_json
+from mdmem.show.values import to_json
 
 HOSTILE = '<img src=x onerror=alert(1)> "x" \u202ey'
 
@@ -147,7 +147,7 @@ class TestWhereItWasSaid:
 def test_programs_are_told_what_the_verb_tells(memory: Memory) -> None:
     fact = fact_of(memory, "Notion")
     answer = read(memory, f"/fact/{fact}", accept="application/json").json
-    assert answer == history_json(memory.history(ShowHistory(fact, by_id=True)))
+    assert answer == to_json(memory.history(ShowHistory(fact, by_id=True)))
 
 
 @pytest.mark.parametrize(

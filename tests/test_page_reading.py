@@ -27,7 +27,7 @@ from mdmem.page import app
 from mdmem.page.app import build_app
 from mdmem.page.links import Links
 from mdmem.page.pages import Page, Reader
-from mdmem.show.history import changes_json
+from mdmem.show.values import to_json
 
 STATED = WriteOptions(source=Source.USER_STATED)
 BY_AGENT = WriteOptions(actor="agent/main", reason="was said so")
@@ -130,7 +130,7 @@ class TestToday:
 
     def test_programs_are_told_the_changes_of_the_day(self, memory: Memory) -> None:
         answer = read(memory, "/", accept="application/json")
-        told = changes_json(memory.changes(ShowChanges(since="today", limit=0)))
+        told = to_json(memory.changes(ShowChanges(since="today", limit=0)))
         assert answer.json["changes"] == told["changes"]
         assert [change["change"] for change in answer.json["changes"]] == ["removed"]
 
@@ -174,7 +174,7 @@ class TestTimeline:
 
     def test_it_tells_what_the_verb_tells(self, memory: Memory) -> None:
         told = read(memory, "/days", accept="application/json").json["changes"]
-        assert told == changes_json(memory.changes(ShowChanges(limit=0)))["changes"]
+        assert told == to_json(memory.changes(ShowChanges(limit=0)))["changes"]
 
     def test_filters(self, memory: Memory) -> None:
         for query, wanted in (
@@ -234,7 +234,7 @@ class TestDay:
         found = addresses(answer)
         assert {"/day/2026-02-01", "/day/2026-02-05", "/search?at=2026-02-02"} <= set(found)
         assert "/f/memory/2026-02-02.md" in found
-        told = changes_json(memory.changes(ShowChanges("2026-02-02", "2026-02-02", limit=0)))
+        told = to_json(memory.changes(ShowChanges("2026-02-02", "2026-02-02", limit=0)))
         asked = read(memory, "/day/2026-02-02", accept="application/json").json
         assert asked["changes"] == told["changes"]
 

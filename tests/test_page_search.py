@@ -14,7 +14,7 @@ from mdmem.memory import Memory
 from mdmem.model.prompts import BuildContext
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Log, Remember, WriteOptions
-from mdmem.show.hits import search_json
+from mdmem.show.values import to_json
 
 HOSTILE = '<svg onload=alert(1)> "x" \u202ey'
 
@@ -86,7 +86,7 @@ class TestResults:
 
     def test_programs_are_told_what_the_verb_tells(self, memory: Memory) -> None:
         answer = read(memory, "/search?q=works&history=1", accept="application/json").json
-        assert answer == search_json(memory.search(Search("works", limit=30, history=True)))
+        assert answer == to_json(memory.search(Search("works", limit=30, history=True)))
 
 
 class TestFilters:

@@ -16,8 +16,7 @@ from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Forget, Remember, WriteOptions
 from mdmem.page.links import Links
 from mdmem.page.views.section import compare, differing_parts, read_entries
-from mdmem.show.history import history_json
-from mdmem.show.reads import section_json
+from mdmem.show.values import to_json
 
 HOSTILE = '<img src=x onerror=alert(1)> "x" \u202ey'
 WORK = "/s/MEMORY.md?section=Memory+%3E+Work"
@@ -68,8 +67,8 @@ class TestNow:
         answer = read(memory, WORK, accept="application/json").json
         view = memory.show(Show("MEMORY.md", "Memory > Work"))
         history = memory.history(ShowHistory("Work"))
-        assert answer == answer | section_json(view)
-        assert answer["revisions"] == history_json(history)["revisions"]
+        assert answer == answer | to_json(view)
+        assert answer["revisions"] == to_json(history)["revisions"]
         assert answer["total"] == len(answer["facts"]) == 5
 
     def test_a_section_that_is_not_there(self, memory: Memory) -> None:

@@ -13,7 +13,7 @@ from mdmem.model import Source
 from mdmem.model.searches import Search
 from mdmem.model.trends import ShowTrends
 from mdmem.model.writes import Log, Remember, WriteOptions
-from mdmem.show.figures import fact_trends_json
+from mdmem.show.values import to_json
 
 STATED = WriteOptions(source=Source.USER_STATED)
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -46,7 +46,7 @@ def test_it_says_what_a_program_is_told(dated: DatedMemory) -> None:
     change_employers(dated)
     memory = dated.on("2026-04-12")
     answer = read(memory, "/trends", accept="application/json").json
-    told = fact_trends_json(memory.trends(ShowTrends(42)))
+    told = to_json(memory.trends(ShowTrends(42)))
     assert answer["trends"]["current"] == told["current"]
     assert answer["trends"]["days"] == told["days"]
     assert answer["searches"]["weeks"] == []

@@ -17,6 +17,7 @@ from mdmem.model.proposals import NumberedList
 from mdmem.model.writes import Action, EditSection, Forget, Remember
 from mdmem.proposals import listings
 from mdmem.show.proposals import proposals_json
+from mdmem.show.values import to_json
 from mdmem.text.facts import fact_id
 
 LONG = (
@@ -276,7 +277,7 @@ def test_the_same_in_two_sections_is_two_items(at: Desk) -> None:
 
 def test_the_json_of_the_list(proposed: Desk) -> None:
     memory = Memory(proposed.workspace)
-    answer = proposals_json(memory.proposals.standing(), proposed.workspace.now())
+    answer = to_json(proposals_json(memory.proposals.standing(), proposed.workspace.now()))
     assert list(answer) == ["proposals", "unreadable", "stamp", "items", "unlisted"]
     assert answer["stamp"] == numbered(proposed).stamp
     assert [item["number"] for item in answer["items"]] == [1, 2, 3, 4, 5]

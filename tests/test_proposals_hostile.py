@@ -39,6 +39,7 @@ from mdmem.queries import removed_facts
 from mdmem.show.maintenance import reviewed_text
 from mdmem.show.proposals import proposal_text, proposals_json, visible
 from mdmem.show.reads import status_text
+from mdmem.show.values import to_json
 from mdmem.text.facts import fact_id
 
 SEED = "# Memory\n\n## Facts\n\n- home: Oslo\n- likes tea\n"
@@ -218,7 +219,7 @@ def test_one_that_cannot_be_read_is_named_and_the_others_are_answered(at: Desk, 
         .splitlines()[-2]
         .startswith(f"{each.id} ({each.branch}) cannot be read: ")
     )
-    assert proposals_json(listed, at.workspace.now())["unreadable"] == [
+    assert to_json(proposals_json(listed, at.workspace.now()))["unreadable"] == [
         {"proposal": each.id, "branch": EVE, "reason": each.reason}
     ]
     status, review = memory.status(), memory.review()

@@ -21,7 +21,7 @@ from mdmem.memory import Memory
 from mdmem.model.pipelines import Digest
 from mdmem.model.sessions import SessionList, SessionView, ShowSessions
 from mdmem.model.writes import Purge, Remember
-from mdmem.show import reads as show
+from mdmem.show.values import to_json
 
 OTHER = "6b2f0000-1111-4222-8333-444455556666"
 KEPT = "We decided to keep the old pump."
@@ -67,7 +67,7 @@ def changed(path: Path, days: int) -> None:
 class TestList:
     def test_all_of_a_session(self, at: Desk, home: Path):
         path = pi(home, KEPT, "agent: Noted.", "and so on")
-        result = show.sessions_json(listed(at))
+        result = to_json(listed(at))
         assert result == {
             "sessions": [
                 {
@@ -205,7 +205,7 @@ class TestNoClient:
         assert (files[f"{home}/.claude/projects"], files[f"{home}/.codex/sessions"]) == (1, 1)
         assert files[f"{home}/.pi/agent/sessions"] == 0
         assert any('sessions = ["claude"]' in note for note in result.notes)
-        assert show.sessions_json(result)["sessions"] == []
+        assert to_json(result)["sessions"] == []
 
     def test_through_a_link(self, at: Desk, home: Path):
         claude(home, "the pump")
@@ -322,7 +322,7 @@ class TestOne:
 
     def test_as_a_program_reads_it(self, at: Desk, home: Path):
         pi(home, "the pump", "agent: Noted.")
-        answer = show.session_view_json(shown(at, SESSION))
+        answer = to_json(shown(at, SESSION))
         assert set(answer) == {"sessions", "messages", "older", "newer"}
         assert answer["messages"][1] == {
             "line": 3,

@@ -49,6 +49,7 @@ from mdmem.model.writes import PurgePlan, PurgeResult, WriteResult
 from mdmem.search import ranking
 from mdmem.secrets import Secret
 from mdmem.show import history, hits, maintenance, pipelines, reads, writes
+from mdmem.show.values import to_json
 from mdmem.text.render import plain
 from mdmem.wording import field
 
@@ -191,14 +192,14 @@ class TestWrite:
                 )
 
     def test_json(self):
-        value = writes.write_json(RESULT)
+        value = to_json(RESULT)
         assert value["section"] == "Memory > Work"
         assert value["supersedes"] == [{"old": "22222222", "new": "11111111"}]
         assert (value["added"], value["removed"]) == (["11111111"], ["22222222"])
-        ended = writes.write_json(replace(RESULT, ended=(FactId("33333333"),)))
+        ended = to_json(replace(RESULT, ended=(FactId("33333333"),)))
         assert ended["supersedes"] == [*value["supersedes"], {"old": "33333333", "new": None}]
         assert "diff" not in value
-        assert writes.write_json(replace(RESULT, diff=""))["diff"] == ""
+        assert to_json(replace(RESULT, diff=""))["diff"] == ""
 
 
 class TestSection:
@@ -209,7 +210,7 @@ class TestSection:
         assert reads.section_text(VIEW, terminal=True) == "x\ny\ufffd"
 
     def test_json_has_all_of_the_text(self):
-        value = reads.section_json(VIEW)
+        value = to_json(VIEW)
         assert (value["text"], value["subsections"]) == (VIEW.text, ["A > B"])
 
 
@@ -223,7 +224,7 @@ class TestOutline:
             reads.outline_text(Outline("a.md", rows))
             == f"A  (line 1) {'e' * 12}\n  B\ufffd  (line 3) {'f' * 12}"
         )
-        assert reads.outline_json(Outline("a.md", rows))["sections"][1]["section"] == "A > B\x07"
+        assert to_json(Outline("a.md", rows))["sections"][1]["section"] == "A > B\x07"
 
     def test_a_title_of_two_lines_is_one(self):
         row = OutlineRow(("A", "B\nC\tD"), 2, 3, "f" * 12, 5)
@@ -345,7 +346,7 @@ class TestSearch:
         assert line == f"    {printable(' '.join(plain(text).split()) or text, keep='')}"[:324]
 
     def test_json(self):
-        value = hits.search_json(replace(result_of(replace(HIT, day=date(2026, 3, 5))), stale=True))
+        value = to_json(replace(result_of(replace(HIT, day=date(2026, 3, 5))), stale=True))
         assert (value["query"], value["as_of"], value["commit"], value["stale"]) == (
             "tea",
             None,
@@ -443,14 +444,14 @@ class TestExplained:
         assert {name for name, _ in ranking.ANSWER_FACTORS.values()} <= set(hits._FACTORS)
 
     def test_json(self):
-        (hit,) = hits.search_json(
+        (hit,) = to_json(
             result_of(replace(HIT, explanation=Explanation(self.PARTS[:1], (Factor("day", 1.1),))))
         )["hits"]
         assert hit["explain"] == {
             "parts": [{"field": "text", "term": "tea", "said": "Tea", "score": 1.25}],
             "factors": [{"name": "day", "value": 1.1}],
         }
-        assert "explain" not in hits.hit_json(HIT)
+        assert "explain" not in to_json(HIT)
 
 
 class TestFacts:
@@ -461,7 +462,7 @@ class TestFacts:
         )
 
     def test_json(self):
-        answer = hits.facts_json(FactList((HIT,), 3, stale=True))
+        answer = to_json(FactList((HIT,), 3, stale=True))
         (row,) = answer["facts"]
         assert (answer["total"], answer["stale"]) == (3, True)
         assert (row["id"], row["line"], row["until"], row["tags"]) == (
@@ -499,16 +500,12 @@ def test_problem():
     problem = Problem("a.md", 3, "shrink", "error", "too\nmuch\x1b", "do this")
     assert reads.problem_text(problem) == "a.md:3: error: too\ufffdmuch\ufffd (shrink)\n    do this"
     assert reads.problem_text(replace(problem, hint="")).count("\n") == 0
-    assert reads.problems_json([problem]) == {
-        "problems": [
-            {
-                "path": "a.md",
-                "line": 3,
-                "code": "shrink",
-                "level": "error",
-                "message": "too\nmuch\x1b",
-            }
-        ]
+    assert to_json(problem) == {
+        "path": "a.md",
+        "line": 3,
+        "code": "shrink",
+        "level": "error",
+        "message": "too\nmuch\x1b",
     }
 
 
@@ -532,7 +529,7 @@ def test_findings():
         "error   secrets: key in a.md:1",
         "errors: 1, warnings: 1, notes: 0",
     ]
-    assert maintenance.findings_json(FINDINGS)["findings"][2] == {
+    assert to_json(FINDINGS[2]) == {
         **{"check": "locks", "level": "warning", "message": "removed", "fixed": True, "hint": ""},
     }
 
@@ -541,7 +538,7 @@ def test_findings():
     ("findings", "sound"), [(FINDINGS, False), (FINDINGS[:3], True), ((), True)]
 )
 def test_soundness(findings: tuple[Finding, ...], sound: bool):
-    assert maintenance.findings_json(findings)["sound"] is sound
+    assert maintenance.is_sound(findings) is sound
 
 
 def test_a_purge():
@@ -554,12 +551,6 @@ def test_a_purge():
         "signatures": 6,
         "loose": 0,
     }
-    assert writes.purge_plan_json(PLAN) == {
-        "changed": False,
-        "commit": None,
-        "plan": numbers,
-        "notices": list(PLAN.notices),
-    }
     assert (
         writes.purge_plan_text(PLAN)
         == f"to purge: 1 file, 2 commits, 3 messages, 4 tags, 5 refs\n  said {HIDDEN}"
@@ -568,7 +559,7 @@ def test_a_purge():
         replace(PLAN, loose=7)
     )
     done = PurgeResult(PLAN, COMMIT, ("left",))
-    assert writes.purged_json(done) == {
+    assert to_json(done) == {
         "changed": True,
         "commit": COMMIT,
         "plan": numbers,
@@ -580,17 +571,14 @@ def test_a_purge():
     loose = PurgeResult(PurgePlan(0, 0, 0, 0, 0, 0, 7, ()), None, ())
     assert writes.purged_text(loose) == "purged the text"
     nothing = PurgeResult(PurgePlan(0, 0, 0, 0, 0, 0, 0, ()), COMMIT, ())
-    assert (writes.purged_text(nothing), writes.purged_json(nothing)["changed"]) == (
+    assert (writes.purged_text(nothing), to_json(nothing)["changed"]) == (
         "nothing to purge: the text is not in this repository",
         False,
     )
 
 
 def test_redacted():
-    assert maintenance.redacted_json("a", [Secret("key", 3, 9, 2)]) == {
-        "text": "a",
-        "secrets": [{"kind": "key", "line": 2}],
-    }
+    assert to_json(Secret("key", 3, 9, 2)) == {"kind": "key", "line": 2}
     assert maintenance.redacted_text("a\r\n\tb\x1b\n\n") == "a\n\tb\ufffd\n"
 
 
@@ -640,8 +628,8 @@ def test_status():
         "next       mdmem check  (explains why files are skipped)",
         "next       mdmem hooks install  (checks what is committed)",
     ]
-    assert reads.status_json(status)["index"] == {"current": False, "entries": 3, "commit": None}
-    assert reads.status_json(status)["skipped"] == [{"path": "x.md", "reason": "not UTF-8"}]
+    assert to_json(status)["index"] == {"current": False, "entries": 3, "commit": None}
+    assert to_json(status)["skipped"] == [{"path": "x.md", "reason": "not UTF-8"}]
 
 
 # What memory said before.
@@ -758,7 +746,7 @@ class TestHistory:
         )
 
     def test_json(self):
-        (row,) = history.history_json(STORY)["revisions"]
+        (row,) = to_json(STORY)["revisions"]
         assert (row["time"], row["op"], row["section"], row["diff"]) == (
             "2026-03-05T09:30:00+01:00",
             "remember",
@@ -773,7 +761,7 @@ class TestHistory:
             "2026-03-05 09:30 - 2026-03-05 09:30  1f3c9a2b  two lines  (superseded)\n    0123456789  edited by hand (author Ada)  a.md: A\n"
             "2026-03-05 09:30 -                   1f3c9a2b  tea  (current)\n    0123456789  log  a.md: A"
         )
-        assert [(link["from"], link["to"]) for link in history.history_json(story)["chain"]] == [
+        assert [(link["from"], link["to"]) for link in to_json(story)["chain"]] == [
             (AT.isoformat(),) * 2,
             (AT.isoformat(), None),
         ]
@@ -825,7 +813,7 @@ class TestBlame:
 def test_labels():
     tags = (TagCount("house", 2), TagCount("a\x1bb", 1))
     assert hits.tags_text(TagCatalogue(tags)) == "house 2\na\ufffdb 1"
-    assert hits.tags_json(TagCatalogue(tags))["tags"][0] == {"tag": "house", "count": 2}
+    assert to_json(TagCatalogue(tags))["tags"][0] == {"tag": "house", "count": 2}
 
 
 def test_how_a_hit_stands():
@@ -854,7 +842,7 @@ def test_contradictions():
         "    8e0d4c11  no tea  (2026-03-05, MEMORY.md:7)",
         "Marked as contradicting, or changed differently on two branches:",
     ]
-    (row,) = hits.conflicts_json(ConflictList((view,)))["conflicts"]
+    (row,) = to_json(ConflictList((view,)))["conflicts"]
     assert (row["key"], row["one"]["since"], row["other"]["since"]) == (
         "drink",
         None,
@@ -878,7 +866,7 @@ def test_a_review():
         "done: a.md:3: expired: 'x' held\ufffd (commit 0123456789)\na.md:3: expired: 'x' "
         "held\ufffd\n    mdmem forget 'an x'  (safe)"
     )
-    assert maintenance.reviewed_json(result)["applied"][0]["commit"] == COMMIT
+    assert to_json(result)["applied"][0]["commit"] == COMMIT
 
 
 def test_the_command_of_an_advice_can_be_pasted():

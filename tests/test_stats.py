@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mdmem import stats
 from mdmem.events import Event, Outcome, Quality
 from mdmem.show import figures
+from mdmem.show.values import to_json
 from mdmem.stats import Drift, Figures, SearchFigures, VerbFigures, Week
 
 TODAY = date(2026, 3, 5)  # a Thursday, in 2026-W10
@@ -277,7 +278,7 @@ class TestShown:
         ]
 
     def test_searches_for_a_program(self):
-        value = figures.searches_json(FOUND)
+        value = to_json(FOUND)
         assert value["weeks"][0] == {
             **{
                 "week": "2026-W08",
@@ -334,7 +335,7 @@ class TestShown:
             "lo\ufffdg         3         40      41        -       1     2  =#.",
             "Most recent week: 2026-W10. One character per week: . = none, # = most.",
         ]
-        assert figures.figures_json(counted)["verbs"][0] == {
+        assert to_json(counted)["verbs"][0] == {
             **{
                 "verb": "search",
                 "count": 1200,

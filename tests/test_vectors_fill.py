@@ -18,7 +18,8 @@ from mdmem.llm.asking import read_records
 from mdmem.memory import Memory
 from mdmem.model.writes import Purge
 from mdmem.secrets import find
-from mdmem.show.reads import status_json, status_text
+from mdmem.show.reads import status_text
+from mdmem.show.values import to_json
 from mdmem.vectors import fill
 from mdmem.vectors.store import FOLDER_NAME, ROWS_NAME, TABLE_NAME, opened_store
 
@@ -207,11 +208,11 @@ def test_a_failure_ends_it_and_the_next_goes_on(
     server.answer = failing
     filled(at)
     status = Memory(at.workspace).status()
-    assert status_json(status)["vectors"] == {"rows": 2, "missing": 3, "model": "words"}
+    assert to_json(status)["vectors"] == {"rows": 2, "missing": 3, "model": "words"}
     assert "2 by words, 3 missing" in status_text(status)
     server.answer = answer
     filled(at)
-    assert status_json(Memory(at.workspace).status())["vectors"]["missing"] == 0
+    assert to_json(Memory(at.workspace).status())["vectors"]["missing"] == 0
     assert len(set(server.texts)) == 5
     outcomes = [each.outcome for each in read_records(at.workspace.state)]
     assert outcomes == ["answered", "bad-answer", "answered", "answered"]
@@ -235,7 +236,7 @@ def test_off_leaves_no_trace(at: Desk, server: VectorServer):
     catch_up([at.root])
     assert not server.requests
     assert not (at.workspace.state / FOLDER_NAME).exists()
-    assert "vectors" not in status_json(Memory(at.workspace).status())
+    assert "vectors" not in to_json(Memory(at.workspace).status())
 
 
 @pytest.mark.costly

@@ -19,7 +19,8 @@ from mdmem.llm.asking import LOG_NAME
 from mdmem.memory import Memory
 from mdmem.model.searches import Search, SearchResult
 from mdmem.model.writes import Forget, Remember, WriteOptions
-from mdmem.show.hits import search_json, search_text
+from mdmem.show.hits import search_text
+from mdmem.show.values import to_json
 from mdmem.vectors import questions
 from mdmem.vectors.store import FOLDER_NAME, ROWS_NAME, TABLE_NAME
 
@@ -78,7 +79,7 @@ def test_an_entry_without_a_word_of_the_question(at: Desk, server: VectorServer)
     assert texts(found)[0] == "the charabanc went to Zoe"
     assert found.hits[0].like
     assert found.vectors is None
-    assert search_json(found)["hits"][0]["like"] is True
+    assert to_json(found)["hits"][0]["like"] is True
     assert "(like)" in search_text(found, False)
     assert server.texts == [CAR]
 
@@ -137,15 +138,15 @@ def test_always_asked(at: Desk, server: VectorServer):
 
 def test_words_only(at: Desk, server: VectorServer):
     found = search(at, CAR, words_only=True)
-    assert (found.vectors, search_json(found)["vectors"]) == ("off", "off")
+    assert (found.vectors, to_json(found)["vectors"]) == ("off", "off")
     assert not server.requests
 
 
 def test_the_same_question_twice(at: Desk, server: VectorServer):
     memory = Memory(at.workspace)
-    first = search_json(memory.search(Search(query=CAR)))
-    again = search_json(memory.search(Search(query=CAR)))
-    in_another_process = search_json(search(at, CAR))
+    first = to_json(memory.search(Search(query=CAR)))
+    again = to_json(memory.search(Search(query=CAR)))
+    in_another_process = to_json(search(at, CAR))
     assert first == again == in_another_process
     assert len(server.requests) == 1
 
@@ -228,9 +229,9 @@ def test_behind_before_it_is_filled(at: Desk, server: VectorServer):
     ],
 )
 def test_a_bad_answer(at: Desk, server: VectorServer, data: bytes):
-    expected = search_json(search(at, "rope in the attic of Wilhelmina", words_only=True))
+    expected = to_json(search(at, "rope in the attic of Wilhelmina", words_only=True))
     server.answer = lambda texts: data
-    found = search_json(search(at, "rope in the attic of Wilhelmina"))
+    found = to_json(search(at, "rope in the attic of Wilhelmina"))
     assert found.pop("vectors") == "down"
     assert {**expected, "vectors": None} == {**found, "vectors": None}
 
@@ -323,7 +324,7 @@ def test_settings_that_are_incomplete(at: Desk, server: VectorServer):
 def test_off_is_as_if_there_were_none(at: Desk, server: VectorServer):
     (at.world.home / ".config/mdmem/config.toml").unlink()
     query = "rope in the attic of Wilhelmina"
-    off = search_json(search(at, query))
+    off = to_json(search(at, query))
     assert "vectors" not in off
     script = (
         "import sys, os; from pathlib import Path; from mdmem.memory import Memory\n"

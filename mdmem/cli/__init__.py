@@ -70,7 +70,9 @@ def _run(words: Sequence[str]) -> int:
     with _progress(call):
         answer = command(call.command)(call, **call.values)
     if call.as_json and answer.data:
-        print(json_line(answer.data))
+        from mdmem.show.values import to_json  # noqa: PLC0415
+
+        print(json_line(to_json(answer.data)))
         return answer.status
     if answer.text and sys.stdout.isatty():
         terminal.show(answer.text)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mdmem.cli.fast_parser import Call
 from mdmem.cli.messages import count, say
@@ -203,7 +203,7 @@ def command(name: str) -> Callable[..., Answer]:
 class Answer:
     """An object for programs, text for people, notes for standard error, and the exit status."""
 
-    data: Mapping[str, Any]
+    data: object
     text: str
     notes: Sequence[str] = ()
     status: int = 0

@@ -32,7 +32,8 @@ from mdmem.model.proposals import (
 from mdmem.model.writes import Contradict, Forget, Resolve, UserEdit, WriteOptions
 from mdmem.show import hits, maintenance
 from mdmem.show import proposals as show
-from mdmem.show.proposals import proposed_json, proposed_text
+from mdmem.show.proposals import proposed_text
+from mdmem.show.values import to_json
 from mdmem.wording import shell_word
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def propose_write(memory: Memory, change: UserEdit, is_asked: bool, again: bool)
     done = memory.proposals.propose(Propose(edit=change, again=again))
     result = done.result
     fact = next(reversed(result.removed if isinstance(change, Forget) else result.added), None)
-    return Answer(proposed_json(done), proposed_text(done, fact), result.notes)
+    return Answer(done, proposed_text(done, fact), result.notes)
 
 
 def propose(
@@ -102,7 +103,7 @@ def propose(
         allow=frozenset(allow or ()),
     )
     view = open_memory(call).proposals.propose_branch(request)
-    return Answer(show.proposal_json(view), show.proposal_text(view))
+    return Answer(view, show.proposal_text(view))
 
 
 def proposals(
@@ -120,7 +121,7 @@ def proposals(
     memory = open_memory(call)
     if proposal is not None:
         view = memory.proposals.show(proposal)
-        return Answer(show.proposal_json(view), show.proposal_text(view))
+        return Answer(view, show.proposal_text(view))
     listed, now = memory.proposals.standing(), memory.workspace.now()
     return Answer(
         show.proposals_json(listed, now),
@@ -184,9 +185,7 @@ def accept(
         options=write_options(shared),
     )
     decision = memory.proposals.accept(request)
-    return Answer(
-        show.accepted_json(decision), show.accepted_text(decision), show.decision_notes(decision)
-    )
+    return Answer(decision, show.accepted_text(decision), show.decision_notes(decision))
 
 
 def reject(
@@ -279,7 +278,7 @@ def _decide(memory: Memory, request: Decide) -> Answer:
     if decision.moved is not None:
         raise _moved(memory, decision)
     return Answer(
-        show.list_decision_json(decision),
+        decision,
         show.list_decision_text(decision, request.accepts),
         show.list_decision_notes(decision, request.accepts),
     )
@@ -294,7 +293,7 @@ def _moved(memory: Memory, decision: ListDecision) -> ProposalProblem:
         "proposals-moved",
         f"the proposals have changed since list {decision.stamp}; nothing was done",
         f"They are now:\n{text}" if text else "There are no open proposals.",
-        **show.numbered_json(moved),
+        **to_json(moved),
     )
 
 
@@ -374,7 +373,7 @@ def review(
             return review_room.review(memory, numbered, result.advice)
     waits = result.waiting.proposals or result.waiting.unreadable
     return Answer(
-        maintenance.reviewed_json(result),
+        result,
         maintenance.reviewed_text(result),
         () if result.advice or waits else ("nothing to tidy",),
     )
@@ -422,4 +421,4 @@ def conflicts(
     listed = open_memory(call).conflicts()
     count = len(listed.conflicts)
     notes, status = hits.answer_notes("conflicts", count, listed), hits.answer_status(count, listed)
-    return Answer(hits.conflicts_json(listed), hits.conflicts_text(listed), notes, status)
+    return Answer(listed, hits.conflicts_text(listed), notes, status)

@@ -81,7 +81,7 @@ def context(
         session=session,
     )
     block = open_memory(call).context(request)
-    return Answer(contexts.context_json(block), block.text, contexts.context_notes(block))
+    return Answer(block, block.text, contexts.context_notes(block))
 
 
 def flush(
@@ -139,7 +139,7 @@ def flush(
         silent=silent,
     )
     result = open_memory(call).flush(request)
-    return Answer(contexts.flush_json(result), contexts.flush_text(result, check))
+    return Answer(result.prompts or result, contexts.flush_text(result, check))
 
 
 def agent_hook(call: Call, as_json: Json = False) -> Answer:

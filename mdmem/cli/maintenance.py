@@ -22,6 +22,7 @@ from mdmem.model.reads import FoundWorkspace, Initialise
 from mdmem.model.rules import parse_allowances
 from mdmem.show import maintenance, reads
 from mdmem.show.formatting import VerbatimText
+from mdmem.show.values import to_json
 from mdmem.startup.records import replace
 from mdmem.text import check
 from mdmem.wording import number_of
@@ -66,7 +67,7 @@ def find(call: Call, yes: bool) -> Answer:
     if own and not chosen:
         notes.append("To adopt those in which you are the only author: mdmem init --found --yes")
     return Answer(
-        maintenance.found_json(found, adopted),
+        {"found": found, "adopted": sorted(adopted)},
         maintenance.found_text(found, adopted),
         notes,
     )
@@ -187,7 +188,7 @@ def init(
     if result.newly_adopted and asks and sys.stderr.isatty():
         result = replace(result, notes=(*result.notes, *_ask_who_wrote(result.workspace)))
     return Answer(
-        maintenance.initialised_json(result) | {"notes": [in_flags(note) for note in result.notes]},
+        replace(result, notes=tuple(map(in_flags, result.notes))),
         maintenance.initialised_text(result),
         result.notes,
     )
@@ -245,7 +246,7 @@ def check_(
         for problem in problems
     )
     return Answer(
-        reads.problems_json(problems),
+        {"problems": problems},
         "\n".join(map(reads.problem_text, problems)),
         () if problems else ("no problems",),
         status,
@@ -260,7 +261,7 @@ def redact(call: Call, as_json: Json = False) -> Answer:
     text = read_argument("-")
     clean = secrets.redact(text)
     if call.as_json or sys.stdout.isatty():
-        answer = maintenance.redacted_json(clean, secrets.find(text))
+        answer = {"text": clean, "secrets": secrets.find(text)}
         return Answer(answer, VerbatimText(maintenance.redacted_text(clean)))
     sys.stdout.buffer.write(clean.encode("utf-8", "surrogateescape"))
     return Answer({}, "")
@@ -269,7 +270,7 @@ def redact(call: Call, as_json: Json = False) -> Answer:
 def status(call: Call, as_json: Json = False) -> Answer:
     """Show the state of the workspace and of its index."""
     state = open_memory(call).status()
-    return Answer(reads.status_json(state), reads.status_text(state), state.notes)
+    return Answer(state, reads.status_text(state), state.notes)
 
 
 def sync(
@@ -310,10 +311,9 @@ def sync(
             Sync(dry_run=dry_run, wait=wait, all_files=all_files, join=join, purge=purge)
         )
         left = len(memory.conflicts().conflicts) if result.merged else 0
-    values = maintenance.sync_json(result)
-    incoming = [each | {"undo": in_flags(each["undo"])} for each in values["incoming"]]
+    incoming = [{**to_json(each), "undo": in_flags(each.undo)} for each in result.incoming]
     return Answer(
-        values | {"incoming": incoming},
+        {**to_json(result), "incoming": incoming},
         maintenance.sync_text(result),
         tuple(maintenance.sync_notes(result, left)),
     )
@@ -333,8 +333,12 @@ def doctor(
         replace(finding, message=in_flags(finding.message), hint=in_flags(finding.hint))
         for finding in open_memory(call, any_settings=True).examine(fix)
     ]
-    answer = maintenance.findings_json(findings)
-    return Answer(answer, maintenance.findings_text(findings), status=0 if answer["sound"] else 1)
+    sound = maintenance.is_sound(findings)
+    return Answer(
+        {"findings": findings, "sound": sound},
+        maintenance.findings_text(findings),
+        status=0 if sound else 1,
+    )
 
 
 def reindex(

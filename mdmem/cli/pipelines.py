@@ -62,13 +62,13 @@ def sessions(
     if reference is None:
         listed = memory.pipelines.list_sessions(request)
         return Answer(
-            reads.sessions_json(listed),
+            listed,
             reads.sessions_text(listed, use_colour()),
             reads.sessions_notes(listed),
         )
     view = memory.pipelines.show_session(request, reference)
     return Answer(
-        reads.session_view_json(view),
+        view,
         reads.session_view_text(view, use_colour()),
         reads.session_view_notes(view),
     )
@@ -126,7 +126,7 @@ def digest(
     )
     result = open_memory(call).pipelines.digest(request)
     return Answer(
-        pipelines.digest_json(result),
+        result,
         pipelines.digest_text(result),
         (_NOTHING_WRITTEN,) if dry_run else (),
         status=1 if result.failed else 0,
@@ -170,7 +170,7 @@ def dream(
         Dream(days=tuple(days or ()), apply=applies, model=asks_model, dry_run=dry_run)
     )
     return Answer(
-        pipelines.dream_json(result),
+        result,
         pipelines.dream_text(result),
         (*map(in_flags, pipelines.dream_notes(result)), *((_NOTHING_WRITTEN,) if dry_run else ())),
         status=0 if result.outcome in ("", *PASSING) else 1,
@@ -204,7 +204,7 @@ def run(
         ),
     )
     return Answer(
-        pipelines.run_json(result),
+        result,
         pipelines.run_text(result, only_failures),
         status=1 if result.failed else 0,
     )
@@ -232,7 +232,7 @@ def schedule(
     result = open_memory(call).pipelines.schedule(request)
     result = replace(result, next=tuple(map(in_flags, result.next)))
     return Answer(
-        pipelines.schedule_json(result),
+        result,
         pipelines.schedule_text(request, result),
         pipelines.schedule_notes(request, result),
     )

@@ -14,17 +14,12 @@ from mdmem.model.reads import ListFiles, SectionView, Show
 from mdmem.show import reads
 from mdmem.show.formatting import VerbatimText, also_notes
 from mdmem.show.history import (
-    blame_json,
     blame_text,
-    changes_json,
     changes_notes,
     changes_text,
-    day_json,
     day_notes,
     day_text,
-    history_json,
     history_text,
-    presences_json,
     presences_text,
 )
 from mdmem.wording import field, shell_word
@@ -87,12 +82,12 @@ def show_(
     view = memory.show_named(request) if as_of is None else memory.show_as_of(request, as_of)
     if not isinstance(view, SectionView):
         return Answer(
-            day_json(view),
+            view,
             VerbatimText(day_text(view, sys.stdout.isatty(), use_colour())),
             day_notes(view),
         )
     return Answer(
-        reads.section_json(view),
+        view,
         VerbatimText(reads.section_text(view, sys.stdout.isatty())),
         reads.section_notes(view),
     )
@@ -122,14 +117,14 @@ def outline(
         request = ListFiles(**{name: n for name, n in given.items() if n is not None})
         listed = memory.files(request)
         return Answer(
-            reads.files_json(listed),
+            listed,
             reads.files_text(listed),
             reads.files_notes(listed, request),
         )
     if limit is not None or offset is not None:
         raise UsageProblem(f"{field('limit')} and {field('offset')} count files: leave out {file}")
     result = memory.outline(file)
-    return Answer(reads.outline_json(result), reads.outline_text(result))
+    return Answer(result, reads.outline_text(result))
 
 
 # Their past.
@@ -179,7 +174,7 @@ def history(
     )
     result = open_memory(call).history(request)
     if call.as_json:
-        return Answer(history_json(result), "")
+        return Answer(result, "")
     text = history_text(result, words, use_colour())
     notes = (*result.notes, *also_notes(result.also))
     return Answer({}, text, notes if text else (*notes, "nothing is committed yet"))
@@ -210,7 +205,7 @@ def blame(
     result = open_memory(call).blame(
         ShowBlame(section=section, file=file, nth=nth, preamble=preamble)
     )
-    return Answer(blame_json(result), blame_text(result, use_colour()), result.notes)
+    return Answer(result, blame_text(result, use_colour()), result.notes)
 
 
 def when(
@@ -221,7 +216,7 @@ def when(
     """Show when text was added to memory, and when it was removed."""
     result = open_memory(call).when(text)
     return Answer(
-        presences_json(result),
+        result,
         presences_text(result),
         result.notes if result.stays else (*result.notes, "not found in any commit"),
     )
@@ -265,7 +260,7 @@ def changes(
         )
     )
     return Answer(
-        changes_json(result),
+        result,
         changes_text(result.changes, use_colour()),
         changes_notes(result),
     )

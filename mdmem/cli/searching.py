@@ -108,7 +108,7 @@ def _search(memory: Memory, request: Search) -> Answer:
         else memory.empty_answer_notes(request.file, request.section)
     )
     return Answer(
-        hits.search_json(result),
+        hits.with_excerpts(result),
         hits.search_text(result, use_colour()),
         (*hits.search_notes(result), *notes),
         hits.answer_status(len(result.hits) + len(result.messages), result),
@@ -123,7 +123,7 @@ def _search_proposed(memory: Memory, request: Search) -> Answer:
         raise UsageProblem("--proposed goes only with -n")
     matches = memory.proposals.search(request.query, request.limit)
     return Answer(
-        proposals.hits_json(request.query, matches),
+        {"query": request.query, "proposed": True, "hits": matches},
         proposals.hits_text(matches),
         () if matches else ("no match",),
     )
@@ -180,7 +180,7 @@ def facts(
         else ()
     )
     return Answer(
-        hits.facts_json(listed),
+        listed,
         hits.facts_text(listed),
         (*hits.facts_notes(listed), *notes),
         hits.answer_status(len(listed.facts), listed),
@@ -207,7 +207,7 @@ def recall(
     """
     listed = open_memory(call).recall(tuple(tags), limit, actor, session)
     return Answer(
-        hits.facts_json(listed),
+        listed,
         hits.facts_text(listed),
         hits.facts_notes(listed),
         hits.answer_status(len(listed.facts), listed),
@@ -222,7 +222,7 @@ def tags(call: Call, added: With = None, alone: Alone = False, as_json: Json = F
     catalogue = open_memory(call).tags()
     count = len(catalogue.tags)
     return Answer(
-        hits.tags_json(catalogue),
+        catalogue,
         hits.tags_text(catalogue),
         hits.answer_notes("tags", count, catalogue),
         hits.answer_status(count, catalogue),

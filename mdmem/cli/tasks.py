@@ -15,6 +15,7 @@ from mdmem.memory import markdown_trends
 from mdmem.model.reads import ShowFigures
 from mdmem.show import figures, reads, writes
 from mdmem.show.formatting import one_line
+from mdmem.show.values import to_json
 from mdmem.startup.records import replace
 from mdmem.wording import near_names
 
@@ -46,7 +47,7 @@ def task_start(
         return write_answer(result)
     notes = memory.tasks.show(name)
     return Answer(
-        writes.write_json(result) | {"text": notes.text},
+        {**to_json(result), "text": notes.text},
         f"{writes.write_text(result)}\n{reads.section_text(notes, sys.stdout.isatty())}",
     )
 
@@ -98,11 +99,9 @@ def task_show(
     memory = open_memory(call)
     if name is None:
         names = memory.tasks.names()
-        return Answer(
-            reads.tasks_json(names), reads.tasks_text(names), () if names else ("no tasks",)
-        )
+        return Answer({"tasks": names}, reads.tasks_text(names), () if names else ("no tasks",))
     view = memory.tasks.show(name)
-    return Answer(reads.section_json(view), reads.section_text(view, sys.stdout.isatty()))
+    return Answer(view, reads.section_text(view, sys.stdout.isatty()))
 
 
 def stats(
@@ -135,7 +134,7 @@ def stats(
     if subject is None:
         by_verb = open_memory(call).figures.of_verbs(ShowFigures(weeks))
         return Answer(
-            figures.figures_json(by_verb),
+            by_verb,
             figures.figures_text(by_verb, use_colour()),
             figures.notes(
                 by_verb.damaged, "" if by_verb.verbs else "nothing was done in these weeks"
@@ -144,14 +143,14 @@ def stats(
     if subject == _CONTEXT:
         blocks = open_memory(call).figures.of_contexts(ShowFigures(weeks))
         return Answer(
-            figures.contexts_json(blocks),
+            blocks,
             figures.contexts_text(blocks, use_colour()),
             figures.notes(blocks.damaged, "" if blocks.weeks else "no blocks in these weeks"),
         )
     if subject == _RUNS:
         of_runs = open_memory(call).pipelines.figures(ShowFigures(weeks))
         return Answer(
-            figures.runs_json(of_runs),
+            of_runs,
             figures.runs_text(of_runs, use_colour()),
             () if of_runs.weeks else ("no runs in these weeks",),
         )
@@ -159,7 +158,7 @@ def stats(
         raise UsageProblem(f"no figures for {subject!r}", _nearest(subject))
     weekly = open_memory(call).figures.of_searches(ShowFigures(weeks))
     return Answer(
-        figures.searches_json(weekly),
+        weekly,
         figures.searches_text(weekly, use_colour()),
         figures.notes(weekly.damaged, "" if weekly.weeks else "no searches in these weeks"),
     )
@@ -183,7 +182,7 @@ def trends(
     place = Path(folder or call.workspace or ".")
     found = markdown_trends(place, ShowFigures(weeks), os.environ)
     return Answer(
-        figures.trends_json(found),
+        found,
         figures.trends_text(found, use_colour(), use_blocks()),
         () if found.commits else ("no commit changed a Markdown file",),
     )

@@ -13,6 +13,7 @@ from mdmem.folder import trust
 from mdmem.model import FactId, Source
 from mdmem.model.writes import WriteOptions, WriteResult
 from mdmem.show import writes
+from mdmem.startup.records import replace
 
 
 def write_options(shared: Mapping[str, Any], supersedes: str | None = None) -> WriteOptions:
@@ -35,7 +36,8 @@ def _at_own_terminal() -> bool:
 def write_answer(result: WriteResult, facts: Sequence[FactId] = ()) -> Answer:
     """The answer of a write; its id is the last of `facts`."""
     hint = in_flags(writes.write_hint(result))
-    data = writes.write_json(result) | ({"hint": hint} if hint else {})
     return Answer(
-        data, writes.write_text(result, facts[-1] if facts else None), writes.write_notes(result)
+        replace(result, hint=hint),
+        writes.write_text(result, facts[-1] if facts else None),
+        writes.write_notes(result),
     )

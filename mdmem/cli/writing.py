@@ -340,7 +340,10 @@ def _purge(call: Call, fact: str, options: WriteOptions, yes: bool) -> Answer:
     memory = open_memory(call)
     if options.dry_run:
         plan = memory.plan_purge(request)
-        return Answer(writes.purge_plan_json(plan), writes.purge_plan_text(plan))
+        return Answer(
+            {"changed": False, "commit": None, "plan": plan, "notices": plan.notices},
+            writes.purge_plan_text(plan),
+        )
     if not yes:
         if call.as_json or not sys.stdin.isatty():
             raise UsageProblem(
@@ -351,7 +354,7 @@ def _purge(call: Call, fact: str, options: WriteOptions, yes: bool) -> Answer:
             return Answer({}, "nothing was changed")
     with nullcontext() if call.as_json or call.quiet else shown("forget", None):
         result = memory.purge(request)
-    return Answer(writes.purged_json(result), writes.purged_text(result), result.notices)
+    return Answer(result, writes.purged_text(result), result.notices)
 
 
 def _agreed(question: str) -> bool:
@@ -378,7 +381,10 @@ def save(
     inferred, not as your word.
     """
     commit, paths = open_memory(call).save(Save(message, frozenset(allow or ()), actor))
-    return Answer(writes.saved_json(commit, paths), writes.saved_text(commit, paths))
+    return Answer(
+        {"changed": commit is not None, "commit": commit, "paths": paths},
+        writes.saved_text(commit, paths),
+    )
 
 
 def revert(

@@ -27,6 +27,7 @@ from mdmem.show import history as histories
 from mdmem.show import writes
 from mdmem.show.formatting import also_notes, hit_remarks, section_line, unread_text
 from mdmem.show.history import changes_text
+from mdmem.show.values import to_json
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import item_text
 
@@ -154,9 +155,7 @@ def _context(memory: Memory, call: ToolCall) -> str:
 def _written(result: WriteResult) -> str:
     hint = in_arguments(writes.write_hint(result, may_promote=False))
     like = tuple(replace(each, text=clean(each.text)) for each in result.like)
-    return json_line(
-        writes.write_json(replace(result, like=like)) | ({"hint": hint} if hint else {})
-    )
+    return json_line(to_json(replace(result, like=like, hint=hint)))
 
 
 def _remember(memory: Memory, call: ToolCall) -> str:
@@ -250,8 +249,8 @@ def _task(memory: Memory, call: ToolCall) -> str:
             result = memory.tasks.start(name, text, call.options)
             if result.changed or result.proposed:
                 return _written(result)
-            notes = {"text": clean(memory.tasks.show(name).text)}
-            return json_line(writes.write_json(result) | notes)
+            notes = clean(memory.tasks.show(name).text)
+            return json_line({**to_json(result), "text": notes})
         case "note":
             return _written(memory.tasks.note(name, text, call.options))
         case "done":

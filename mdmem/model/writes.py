@@ -410,6 +410,7 @@ class WriteResult:
     facts that another one takes the place of; of a revert, of those that go, and `restored` of
     those that come back. `proposed`: an agent's write that became part of a
     `proposal` (None: of a dry run); `taken_back`: that only removed what its actor had proposed.
+    `hint`: the next step, in a door's words.
     """
 
     changed: bool
@@ -441,6 +442,7 @@ class WriteResult:
     replaced: tuple[str, ...] = ()
     marked: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from mdmem.page.views import (
     today,
     trends,
 )
+from mdmem.show.values import to_json
 
 ROUTES: Mapping[str, View] = {
     "/": today.today,
@@ -110,7 +111,7 @@ def _sent(reader: Reader, request: Request, fields: dict[str, str]) -> Response:
 
 def _response(reader: Reader, request: Request, page: Page) -> Response:
     if wants_json(request):
-        return Response(json_line(page.data), page.status, media_type=_JSON)
+        return Response(json_line(to_json(page.data)), page.status, media_type=_JSON)
     frame = outcome_of(lambda: frame_of(reader, request.query_params.get("done")))
     if isinstance(frame, Exception):
         if page.status < _FAILED:

@@ -62,7 +62,7 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page: its template, its title, values for the template, and JSON for programs.
+    """A page: its template, its title, values for the template, and those for programs.
 
     `back` is its own address, for its forms to lead back to.
     """
@@ -70,7 +70,7 @@ class Page:
     template: str
     title: str
     values: Mapping[str, Any]
-    data: Mapping[str, Any]
+    data: object
     tab: str = ""
     back: str = "/"
     status: int = 200

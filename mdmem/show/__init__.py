@@ -1,1 +1,1 @@
-"""Results: `…_json` for programs, `…_text` for people, `…_notes` for standard error."""
+"""Results: `values.to_json` for programs, `…_text` for people, `…_notes` for standard error."""

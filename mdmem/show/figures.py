@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 
 from mdmem.history.figures import week_name
 from mdmem.model import Source
-from mdmem.model.trends import FactDay, FactTrends, MarkdownTrends, TrendSection
+from mdmem.model.trends import FactTrends, MarkdownTrends, TrendSection
 from mdmem.show.formatting import dim, one_line
 from mdmem.stats import ContextFigures, Drift, Figures, RunFigures, SearchFigures, Week
 from mdmem.text.addresses import join_path
@@ -19,7 +18,6 @@ _HEIGHTS = ".:-=+*#"  # from zero to the maximum
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _MOST_AUTHORS = 10
 _SURVIVAL_DAYS = (7, 30, 90, 365)
-_DIGITS = 3
 _FIGURES = {
     "without_hit": "the share of searches without a hit",
     "median_ms": "the time that a search takes, in ms,",
@@ -32,15 +30,6 @@ _FIGURES = {
     "again": "the share of what was found that had been given before",
 }
 _SHARES = ("without_hit", "answered", "again")
-
-
-def figures_json(figures: Figures) -> dict[str, Any]:
-    names = ("verb", "count", "median_ms", "p95_ms", "refused", "failed", "bugs")
-    verbs = [
-        {**{name: _short(getattr(verb, name)) for name in names}, "weeks": list(verb.weeks)}
-        for verb in figures.verbs
-    ]
-    return {"weeks": list(figures.weeks), "verbs": verbs, "damaged": figures.damaged}
 
 
 def figures_text(figures: Figures, colour: bool) -> str:
@@ -81,32 +70,6 @@ def _heights(counts: Sequence[int], heights: str = _HEIGHTS) -> str:
     return "".join(heights[-(-max(0, count) * (len(heights) - 1) // most)] for count in counts)
 
 
-def searches_json(figures: SearchFigures) -> dict[str, Any]:
-    return _weekly_json(
-        figures,
-        (
-            "week",
-            "searches",
-            "without_hit",
-            "median_ms",
-            "median_hits",
-            "median_first",
-            "median_spread",
-            "median_age_days",
-            "behind",
-        ),
-    )
-
-
-def _weekly_json(figures: SearchFigures | ContextFigures, names: Sequence[str]) -> dict[str, Any]:
-    weeks = [{name: _short(getattr(week, name)) for name in names} for week in figures.weeks]
-    drift = [
-        {name: _short(getattr(drift, name)) for name in ("figure", "value", "low", "high")}
-        for drift in figures.drift
-    ]
-    return {"weeks": weeks, "drift": drift, "damaged": figures.damaged}
-
-
 def _weekly_text(
     figures: SearchFigures | ContextFigures,
     head: Sequence[str],
@@ -115,11 +78,6 @@ def _weekly_text(
 ) -> str:
     drift = [drift_sentence(figures.weeks[-1].week, figures.drift)] if figures.drift else []
     return "\n".join([*_columns(head, rows, colour), *drift])
-
-
-def _short(value: Any) -> Any:
-    # drops digits that say nothing
-    return round(value, _DIGITS) if isinstance(value, float) else value
 
 
 def searches_text(figures: SearchFigures, colour: bool) -> str:
@@ -154,23 +112,6 @@ def searches_text(figures: SearchFigures, colour: bool) -> str:
     return _weekly_text(figures, head, rows, colour)
 
 
-def contexts_json(figures: ContextFigures) -> dict[str, Any]:
-    return _weekly_json(
-        figures,
-        (
-            "week",
-            "prompts",
-            "answered",
-            "median_tokens",
-            "session_tokens",
-            "again",
-            "kept",
-            "guarded",
-            "refused",
-        ),
-    )
-
-
 def contexts_text(figures: ContextFigures, colour: bool) -> str:
     if not figures.weeks:
         return ""
@@ -203,28 +144,6 @@ def contexts_text(figures: ContextFigures, colour: bool) -> str:
         for week in figures.weeks
     ]
     return _weekly_text(figures, head, rows, colour)
-
-
-def runs_json(figures: RunFigures) -> dict[str, Any]:
-    names = (
-        "steps",
-        "failed",
-        "sessions",
-        "messages",
-        "noise",
-        "entries",
-        "doubled",
-        "redacted",
-        "refused",
-        "by_model",
-        "tokens",
-    )
-    return {
-        "weeks": [
-            {"week": week.week, "bytes": week.size, **{name: getattr(week, name) for name in names}}
-            for week in figures.weeks
-        ]
-    }
 
 
 def runs_text(figures: RunFigures, colour: bool) -> str:
@@ -265,65 +184,6 @@ def runs_text(figures: RunFigures, colour: bool) -> str:
         for week in figures.weeks
     ]
     return "\n".join(_columns(head, rows, colour))
-
-
-def trends_json(trends: MarkdownTrends) -> dict[str, Any]:
-    return {
-        "commits": trends.commits,
-        "lines": trends.lines,
-        "files": trends.files,
-        "added": trends.added,
-        "removed": trends.removed,
-        "half_life_days": _short(trends.half_life_days),
-        "weeks": [
-            {name: getattr(week, name) for name in ("week", "commits", "added", "removed", "lines")}
-            for week in trends.weeks
-        ],
-        "authors": [
-            {
-                "name": author.name,
-                "commits": author.commits,
-                "added": author.added,
-                "removed": author.removed,
-                "last": author.last.isoformat(),
-            }
-            for author in trends.authors
-        ],
-        "largest": [{"path": file.path, "lines": file.lines} for file in trends.largest],
-        **({} if trends.facts is None else {"facts": fact_trends_json(trends.facts)}),
-    }
-
-
-def fact_trends_json(trends: FactTrends) -> dict[str, Any]:
-    names = FactDay.__match_args__[1:]
-    return {
-        "current": trends.current,
-        "half_life_days": _short(trends.half_life_days),
-        "survival": [[age, _short(share)] for age, share in trends.survival],
-        "days": [
-            {"day": day.day.isoformat(), **{name: getattr(day, name) for name in names}}
-            for day in trends.days
-        ],
-        "writers": [
-            {"name": each.name, "agent": each.is_agent, "count": each.count, "days": each.days}
-            for each in trends.writers
-        ],
-        "kinds": [
-            {"kind": each.kind or None, "count": each.count, "days": each.days}
-            for each in trends.kinds
-        ],
-        "changed_most": list(map(_section_json, trends.changed_most)),
-        "untouched": list(map(_section_json, trends.untouched)),
-    }
-
-
-def _section_json(section: TrendSection) -> dict[str, Any]:
-    return {
-        "path": section.path,
-        "section": join_path(section.section),
-        "count": section.count,
-        "last": section.last.isoformat(),
-    }
 
 
 def trends_text(trends: MarkdownTrends, colour: bool, blocks: bool) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mdmem.errors import printable
 from mdmem.model import CommitId, Op, OtherReading, SectionPath, Source, Status
@@ -71,18 +70,10 @@ def _short_reference(cited: str) -> str:
     return f"{client}/{session[:_SHORT_SESSION]}#{line}"
 
 
-def days_json(result: SearchResult | FactList | ChangeList) -> dict[str, str]:
-    days = (("since", result.since), ("until", result.until))
-    return {name: day.isoformat() for name, day in days if day is not None}
-
-
 def days_notes(result: SearchResult | FactList | ChangeList) -> tuple[str, ...]:
-    days = " ".join(f"{name} {day}" for name, day in days_json(result).items())
-    return (f"showing results {days}",) if days else ()
-
-
-def iso(moment: date | None) -> str | None:
-    return moment.isoformat() if moment else None
+    days = (("since", result.since), ("until", result.until))
+    words = " ".join(f"{name} {day}" for name, day in days if day is not None)
+    return (f"showing results {words}",) if words else ()
 
 
 def dim(text: str, colour: bool) -> str:
@@ -96,10 +87,6 @@ _ALSO = {
     "place": "the same fact is also in {}",
     "day": "the name is also a day: {}",
 }
-
-
-def also_json(also: Sequence[OtherReading]) -> dict[str, Any]:
-    return {"also": [{"sort": each.sort, "name": each.name} for each in also]} if also else {}
 
 
 def also_notes(also: Sequence[OtherReading]) -> tuple[str, ...]:
@@ -156,24 +143,10 @@ def unread_text(building: BuildProgress) -> str:
     )
 
 
-def waiting_json(waiting: Waiting) -> dict[str, Any]:
-    return {
-        "proposals": waiting.proposals,
-        "since": waiting.since.isoformat() if waiting.since else None,
-        "unreadable": unreadable_json(waiting.unreadable),
-    }
-
-
 def waiting_line(waiting: Waiting) -> str:
     """A line for the proposals that wait for a person, and since when; empty where none does."""
     since = f", oldest {waiting.since.date()}" if waiting.since else ""
     return f"{number_of(waiting.proposals, 'proposal')}{since}" if waiting.proposals else ""
-
-
-def unreadable_json(unreadable: Sequence[UnreadableProposal]) -> list[dict[str, str]]:
-    return [
-        {"proposal": each.id, "branch": each.branch, "reason": each.reason} for each in unreadable
-    ]
 
 
 def unreadable_line(proposal: UnreadableProposal) -> str:

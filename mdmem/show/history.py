@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
 
 from mdmem.errors import printable
-from mdmem.history.differences import DiffKind, line_difference, word_difference
+from mdmem.history.differences import DiffKind, word_difference
 from mdmem.model import Op, Status
 from mdmem.model.history import (
     Blame,
@@ -18,7 +17,6 @@ from mdmem.model.history import (
     ChangeKind,
     ChangeList,
     DayView,
-    EndView,
     FactChange,
     FactHistory,
     FactLink,
@@ -30,20 +28,15 @@ from mdmem.model.history import (
 )
 from mdmem.show.formatting import (
     PLAIN,
-    also_json,
     attribution,
     cites_text,
-    days_json,
     days_notes,
     dim,
-    iso,
     location,
     one_line,
     short_id,
     steerless,
 )
-from mdmem.show.reads import section_json
-from mdmem.text.addresses import join_path
 from mdmem.wording import number_of
 
 _FORGOTTEN = "forgotten"
@@ -52,51 +45,9 @@ _KIND_WIDTH = max(map(len, (*ChangeKind, _FORGOTTEN)))
 _MARGIN = " " * len("  09:30  ")
 
 
-def changes_json(listed: ChangeList) -> dict[str, Any]:
-    return {"changes": [_change_json(change) for change in listed.changes]} | days_json(listed)
-
-
 def changes_notes(listed: ChangeList) -> tuple[str, ...]:
     empty = () if listed.changes else ("no changes",)
     return (*days_notes(listed), *listed.notes, *empty)
-
-
-def _change_json(change: FactChange) -> dict[str, Any]:
-    replaced = change.replaced
-    return {
-        "change": change.kind,
-        "fact": change.fact,
-        "text": change.text,
-        "replaced": (
-            replaced
-            and {
-                "fact": replaced.id,
-                "text": replaced.text,
-                "path": replaced.path,
-                "section": join_path(replaced.section),
-            }
-        ),
-        "path": change.path,
-        "section": join_path(change.section),
-        "line": change.line,
-        "commit": change.commit,
-        "time": change.time.isoformat(),
-        "author": change.author,
-        "actor": change.actor,
-        "session": change.session,
-        "op": change.op,
-        "source": change.source,
-        "confidence": change.confidence,
-        "claimed_by": change.claimed_by,
-        "reason": change.reason,
-        "run": change.run,
-        "proposal": change.proposal,
-        **_proposer_json(change),
-    }
-
-
-def _proposer_json(change: FactChange | RevisionView | FactLink | EndView) -> dict[str, str]:
-    return {"proposed_by": change.proposed_by} if change.proposed_by else {}
 
 
 def changes_text(changes: Sequence[FactChange], colour: bool) -> str:
@@ -130,14 +81,6 @@ def _words(text: str) -> str:
     return " ".join(text.split())
 
 
-def day_json(view: DayView) -> dict[str, Any]:
-    return {
-        "day": view.day.isoformat(),
-        "logs": [section_json(log) for log in view.logs],
-        "changes": [_change_json(change) for change in view.changes],
-    }
-
-
 def day_text(view: DayView, terminal: bool, colour: bool) -> str:
     logs = [
         steerless(text) if terminal else text
@@ -163,52 +106,6 @@ _INDENT = "    "
 
 
 # The history of a section.
-
-
-def history_json(history: SectionHistory | FactHistory) -> dict[str, Any]:
-    also = also_json(history.also) | _gone_json(history)
-    if isinstance(history, FactHistory):
-        return {
-            "fact": history.fact,
-            "status": history.status,
-            "chain": [_link_json(link) for link in history.chain],
-        } | also
-    return {
-        "path": history.path,
-        "section": join_path(history.section),
-        "revisions": [_revision_json(revision) for revision in history.revisions],
-    } | also
-
-
-def _gone_json(answer: SectionHistory | FactHistory | Blame) -> dict[str, Any]:
-    return {"gone": list(answer.gone)} if answer.gone else {}
-
-
-def _revision_json(revision: RevisionView) -> dict[str, Any]:
-    end = "\r\n" if "\r\n" in revision.before + revision.text else "\n"
-    # A revision's last line has no line end.
-    before, text = (
-        value and value.rstrip("\r\n") + end for value in (revision.before, revision.text)
-    )
-    return {
-        "commit": revision.commit,
-        "time": revision.time.isoformat(),
-        "author": revision.author,
-        "actor": revision.actor,
-        "op": revision.op,
-        "source": revision.source,
-        "confidence": revision.confidence,
-        "reason": revision.reason,
-        "diff": line_difference(before, text),
-        "text": revision.text,
-        "claimed_by": revision.claimed_by,
-        "path": revision.path,
-        "section": join_path(revision.section),
-        "cites": list(revision.cites),
-        "run": revision.run,
-        "merged": _merge_json(revision.merged),
-        **_proposer_json(revision),
-    }
 
 
 def history_text(history: SectionHistory | FactHistory, words: bool, colour: bool) -> str:
@@ -289,58 +186,12 @@ def _with_tabs(text: str) -> str:
 # The history of a fact.
 
 
-def _link_json(link: FactLink) -> dict[str, Any]:
-    return {
-        "id": link.id,
-        "text": link.text,
-        "from": link.start.isoformat(),
-        "to": iso(link.end),
-        "source": link.source,
-        "confidence": link.confidence,
-        "commit": link.commit,
-        "path": link.path,
-        "section": join_path(link.section),
-        "status": link.status,
-        "author": link.author,
-        "actor": link.actor,
-        "op": link.op,
-        "reason": link.reason,
-        "claimed_by": link.claimed_by,
-        "cites": list(link.cites),
-        "run": link.run,
-        "ended_by": _end_json(link.ended_by),
-        "merged": _merge_json(link.merged),
-        "also_by": [_end_json(each) for each in link.also_by],
-        **_proposer_json(link),
-    }
-
-
-def _merge_json(merge: MergeView | None) -> dict[str, Any] | None:
-    return None if merge is None else {"commit": merge.commit, "time": merge.time.isoformat()}
-
-
 def _merged(said: datetime, merge: MergeView | None) -> str:
     return (
         f"said {said:%Y-%m-%d}, merged {merge.time:%Y-%m-%d} ({short_id(merge.commit)})"
         if merge
         else ""
     )
-
-
-def _end_json(end: EndView | None) -> dict[str, Any] | None:
-    if end is None:
-        return None
-    return {
-        "commit": end.commit,
-        "time": end.time.isoformat(),
-        "author": end.author,
-        "actor": end.actor,
-        "op": end.op,
-        "reason": end.reason,
-        "source": end.source,
-        "confidence": end.confidence,
-        **_proposer_json(end),
-    }
 
 
 def _is_retracted(link: FactLink) -> bool:
@@ -427,26 +278,6 @@ def _marked(piece: DiffKind, text: str, colour: bool) -> str:
 # Line by line, and by text.
 
 
-def blame_json(blame: Blame) -> dict[str, Any]:
-    return {
-        "path": blame.path,
-        "section": join_path(blame.section),
-        "lines": [
-            {
-                "line": line.line,
-                "text": line.text,
-                "commit": line.commit,
-                "time": iso(line.time),
-                "author": line.author,
-                "source": line.source,
-                "confidence": line.confidence,
-                "cites": list(line.cites),
-            }
-            for line in blame.lines
-        ],
-    } | _gone_json(blame)
-
-
 def blame_text(blame: Blame, colour: bool) -> str:
     width = max((len(line.source or "") for line in blame.lines), default=0)
     return "\n".join(_blamed_line(line, blame, width, colour) for line in blame.lines)
@@ -461,25 +292,6 @@ def _origin_columns(line: BlamedLine, width: int) -> str:
     if line.commit is None or line.time is None:
         return "uncommitted".ljust(len("0123456789 2026-03-05 ") + width)
     return f"{short_id(line.commit)} {line.time:%Y-%m-%d} {line.source or '':<{width}}"
-
-
-def presences_json(history: TextHistory) -> dict[str, Any]:
-    return {
-        "text": history.text,
-        "stays": [
-            {
-                "path": presence.path,
-                "section": join_path(presence.section),
-                "came": presence.came,
-                "came_at": iso(presence.came_at),
-                "went": presence.went,
-                "went_at": iso(presence.went_at),
-                "ended_by": _end_json(presence.ended_by),
-                "merged": _merge_json(presence.merged),
-            }
-            for presence in history.stays
-        ],
-    }
 
 
 def presences_text(history: TextHistory) -> str:

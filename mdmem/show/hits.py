@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import fsum
-from typing import Any
 
-from mdmem.model import Status
 from mdmem.model.searches import (
     ConflictList,
-    Explanation,
     FactList,
     Factor,
     Hit,
@@ -21,18 +18,16 @@ from mdmem.model.searches import (
 from mdmem.show.formatting import (
     PLAIN,
     cites_text,
-    days_json,
     days_notes,
     dim,
     hit_remarks,
-    iso,
     one_line,
     section_line,
     short_id,
     unread_text,
 )
 from mdmem.startup import late
-from mdmem.text.addresses import join_path
+from mdmem.startup.records import replace
 from mdmem.text.render import plain
 from mdmem.wording import field
 
@@ -74,102 +69,11 @@ _SIMPLE_MARKS = late.pattern(
 )
 
 
-def hit_json(hit: Hit) -> dict[str, Any]:
-    answer = {
-        "path": hit.path,
-        "start_line": hit.start_line,
-        "end_line": hit.end_line,
-        "section": join_path(hit.section),
-        "kind": hit.kind,
-        "day": iso(hit.day),
-        "text": hit.text,
-        "score": hit.score,
-        "fact": hit.fact,
-        "tags": list(hit.tags),
-        "source": hit.source,
-        "confidence": hit.confidence,
-        "status": hit.status,
-        "superseded_by": hit.superseded_by,
-        "contradicts": list(hit.contradicts),
-        "later": hit.later,
-        "near": hit.near,
-        "commit": hit.commit,
-        "uncommitted": hit.uncommitted,
-        "cites": list(hit.cites),
-        "also": list(hit.also),
-        "author": hit.author,
-        "about": hit.about or None,
-        "workspace": hit.workspace,
-    }
-    if hit.proposed:
-        answer["proposed"] = True
-    if hit.like:
-        answer["like"] = True
-    return answer if hit.explanation is None else answer | {"explain": _why_json(hit.explanation)}
-
-
-def _message_json(message: MessageHit, query: str) -> dict[str, Any]:
-    return {
-        "path": message.path,
-        "start_line": message.line,
-        "end_line": message.line,
-        "section": None,
-        "kind": "session",
-        "day": iso(message.time.date() if message.time else None),
-        "text": _window(message.text, _stems(query), _EXCERPT),
-        "score": message.score,
-        "fact": None,
-        "tags": [],
-        "source": None,
-        "confidence": None,
-        "status": Status.CURRENT,
-        "superseded_by": None,
-        "contradicts": [],
-        "later": None,
-        "near": False,
-        "commit": None,
-        "uncommitted": False,
-        "cites": [],
-        "also": [],
-        "author": None,
-        "about": None,
-        "workspace": None,
-        "reference": message.reference,
-        "speaker": message.speaker,
-        "sender": message.sender,
-        "time": iso(message.time),
-        "project": message.project,
-    }
-
-
-def _why_json(why: Explanation) -> dict[str, Any]:
-    return {
-        "parts": [
-            {"field": part.field, "term": part.term, "said": part.query_word, "score": part.score}
-            for part in why.parts
-        ],
-        "factors": [{"name": factor.name, "value": factor.value} for factor in why.factors],
-    }
-
-
-def search_json(result: SearchResult) -> dict[str, Any]:
-    answer: dict[str, Any] = {
-        "query": result.query,
-        "as_of": result.as_of,
-        **({"commits": list(result.commits)} if result.commits else {}),
-        "commit": result.commit,
-        "stale": result.stale,
-        "hits": [
-            *map(hit_json, result.hits),
-            *(_message_json(message, result.query) for message in result.messages),
-        ],
-    }
-    vectors = {} if result.vectors is None else {"vectors": result.vectors}
-    return answer | vectors | days_json(result) | _missing_json(result)
-
-
-def _missing_json(answer: FactList | TagCatalogue | SearchResult) -> dict[str, list[str]]:
-    return {} if answer.missing is None else {"missing": list(answer.missing)}
+def with_excerpts(result: SearchResult) -> SearchResult:
+    """A result whose messages are cut around the words of the query, for programs."""
+    stems = _stems(result.query)
+    messages = (replace(each, text=_window(each.text, stems, _EXCERPT)) for each in result.messages)
+    return replace(result, messages=tuple(messages))
 
 
 def answer_notes(
@@ -330,33 +234,6 @@ def _window(words: str, stems: set[str], most: int = _SNIPPET) -> str:
     )
 
 
-def facts_json(listed: FactList) -> dict[str, Any]:
-    rows = (
-        {
-            "id": hit.fact,
-            "text": hit.text,
-            "key": hit.key,
-            "kind": hit.kind,
-            "tags": list(hit.tags),
-            "path": hit.path,
-            "section": join_path(hit.section),
-            "line": hit.start_line,
-            "source": hit.source,
-            "confidence": hit.confidence,
-            "status": hit.status,
-            "until": iso(hit.until),
-            "cites": list(hit.cites),
-            "attribute": hit.attribute,
-            "also": list(hit.also),
-            "author": hit.author,
-            "workspace": hit.workspace,
-        }
-        for hit in listed.facts
-    )
-    answer = {"total": listed.total, "stale": listed.stale, "facts": list(rows)}
-    return answer | days_json(listed) | _missing_json(listed)
-
-
 def facts_text(listed: FactList) -> str:
     return "\n".join(_fact_text(hit) for hit in listed.facts)
 
@@ -378,27 +255,8 @@ def _fact_text(hit: Hit) -> str:
     return one_line(f"{hit.fact}  {kind}{' '.join(hit.text.split())}{tags}{remarks}  {hit.place}")
 
 
-def tags_json(catalogue: TagCatalogue) -> dict[str, Any]:
-    return {
-        "stale": catalogue.stale,
-        "tags": [{"tag": tag.tag, "count": tag.count} for tag in catalogue.tags],
-    } | _missing_json(catalogue)
-
-
 def tags_text(catalogue: TagCatalogue) -> str:
     return "\n".join(one_line(f"{tag.tag} {tag.count}") for tag in catalogue.tags)
-
-
-def conflicts_json(listed: ConflictList) -> dict[str, Any]:
-    rows = (
-        {"key": pair.key, "one": _since_json(pair.first), "other": _since_json(pair.second)}
-        for pair in listed.conflicts
-    )
-    return {"stale": listed.stale, "conflicts": list(rows)}
-
-
-def _since_json(hit: Hit) -> dict[str, Any]:
-    return {**hit_json(hit), "since": iso(hit.since)}
 
 
 def conflicts_text(listed: ConflictList) -> str:

@@ -4,42 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mdmem.folder.layout import CURATED_NAMES
 from mdmem.model.pipelines import SyncResult
 from mdmem.model.proposals import Advice, ReviewResult
-from mdmem.secrets import Secret
 from mdmem.show.formatting import (
     named_commit,
     one_line,
     steerless,
     unreadable_line,
-    waiting_json,
     waiting_line,
 )
-from mdmem.text.addresses import join_path
 from mdmem.wording import number_of, shell_word, verb
 
 if TYPE_CHECKING:
     from mdmem.doctor import Finding
     from mdmem.model.reads import FoundWorkspace, InitResult
-
-
-def initialised_json(result: InitResult) -> dict[str, Any]:
-    return {
-        "workspace": str(result.workspace),
-        "made_repository": result.made_repository,
-        "written": list(result.written),
-        "took_out": result.took_out,
-        "commit": result.commit,
-        "hooks": list(result.hooks),
-        "merging": list(result.merging),
-        "notes": list(result.notes),
-        "adopted": result.adopted,
-        "project": str(result.project) if result.project else None,
-        "dry_run": result.planned,
-    }
 
 
 def initialised_text(result: InitResult) -> str:
@@ -55,16 +36,6 @@ def initialised_text(result: InitResult) -> str:
     files += f" for {result.project}" if result.project else ""
     files += f", removed the instructions from {result.took_out}" if result.took_out else ""
     return one_line(f"{done} {result.workspace}{files}{named_commit(result.commit)}")
-
-
-def found_json(found: Iterable[FoundWorkspace], adopted: Collection[str]) -> dict[str, Any]:
-    return {
-        "found": [
-            {"workspace": each.path, "own": each.own, "last_change": each.last_change}
-            for each in found
-        ],
-        "adopted": sorted(adopted),
-    }
 
 
 def found_text(found: Iterable[FoundWorkspace], adopted: Collection[str]) -> str:
@@ -87,20 +58,8 @@ def found_line(workspace: FoundWorkspace) -> str:
     return one_line(f"{workspace.path}{author}")
 
 
-def findings_json(findings: Sequence[Finding]) -> dict[str, Any]:
-    return {
-        "findings": [
-            {
-                "check": f.check,
-                "level": f.level,
-                "message": f.message,
-                "fixed": f.fixed,
-                "hint": f.hint,
-            }
-            for f in findings
-        ],
-        "sound": not any(f.level == "error" and not f.fixed for f in findings),
-    }
+def is_sound(findings: Iterable[Finding]) -> bool:
+    return not any(each.level == "error" and not each.fixed for each in findings)
 
 
 def findings_text(findings: Sequence[Finding]) -> str:
@@ -119,25 +78,6 @@ def findings_text(findings: Sequence[Finding]) -> str:
             ),
         ]
     )
-
-
-def reviewed_json(result: ReviewResult) -> dict[str, Any]:
-    applied = [{**_advice_json(advice), "commit": result.commit} for advice, result in result.done]
-    advice = [_advice_json(advice) for advice in result.advice]
-    return {"advice": advice, "applied": applied, "waiting": waiting_json(result.waiting)}
-
-
-def _advice_json(advice: Advice) -> dict[str, Any]:
-    return {
-        "kind": advice.kind,
-        "path": advice.path,
-        "section": join_path(advice.section),
-        "line": advice.line,
-        "facts": list(advice.facts),
-        "message": advice.message,
-        "command": list(advice.command),
-        "safe": advice.safe,
-    }
 
 
 def reviewed_text(review: ReviewResult) -> str:
@@ -165,47 +105,11 @@ def _where(advice: Advice) -> str:
     return f"{advice.path}:{advice.line}: {advice.kind}: {advice.message}"
 
 
-def redacted_json(clean: str, secrets: Iterable[Secret]) -> dict[str, Any]:
-    return {
-        "text": clean,
-        "secrets": [{"kind": secret.kind, "line": secret.line} for secret in secrets],
-    }
-
-
 def redacted_text(clean: str) -> str:
     return steerless(clean).removesuffix("\n")
 
 
 # Syncs.
-
-
-def sync_json(result: SyncResult) -> dict[str, Any]:
-    return {
-        "remote": result.remote,
-        "branch": result.branch,
-        "state": result.state,
-        "pulled": result.pulled,
-        "pushed": result.pushed,
-        "merged": result.merged,
-        "taken_in": list(result.taken_in),
-        "contradicts": [list(pair) for pair in result.contradicts],
-        "kept": list(result.kept),
-        "kept_files": list(result.kept_files),
-        "set_aside": [{"path": each.path, "blob": each.blob} for each in result.set_aside],
-        "incoming": [
-            {
-                "path": each.path,
-                "code": each.code,
-                "message": each.message,
-                "commit": each.commit,
-                "author": each.author or None,
-                "undo": each.undo,
-            }
-            for each in result.incoming
-        ],
-        "retries": result.retries,
-        "ms": result.ms,
-    }
 
 
 def sync_text(result: SyncResult) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from mdmem import secrets
 from mdmem.model.pipelines import (
     MOST_STANDING_PARTS,
     NOTHING_TO_DO,
@@ -14,7 +12,6 @@ from mdmem.model.pipelines import (
     TOO_MANY_WAIT,
     UNCHANGED,
     DigestResult,
-    DreamChange,
     DreamOp,
     DreamResult,
     LeftSession,
@@ -25,45 +22,7 @@ from mdmem.model.pipelines import (
     StepResult,
 )
 from mdmem.show.formatting import one_line
-from mdmem.steps import record_json
-from mdmem.text.addresses import join_path
 from mdmem.wording import number_of, shell_word, verb
-
-
-def digest_json(result: DigestResult) -> dict[str, Any]:
-    return {
-        "run": result.run,
-        "sessions": result.sessions,
-        "messages": result.messages,
-        "bytes": result.size,
-        "noise": result.noise,
-        "entries": [
-            {
-                "fact": entry.fact,
-                "day": entry.day.isoformat(),
-                "time": entry.minute,
-                "kind": entry.kind,
-                "text": entry.text,
-                "source": entry.source.value,
-                "confidence": entry.confidence,
-                "cites": list(entry.cites),
-            }
-            for entry in result.entries
-        ],
-        "already": result.repeated,
-        "redacted": result.redacted,
-        "refused": result.refused,
-        "surplus": result.surplus,
-        "tokens": result.model.tokens if result.model else 0,
-        "model": _model_json(result.model) if result.model else None,
-        "commits": list(result.commits),
-        "left": [{"session": left.session, "why": left.why} for left in result.left],
-    }
-
-
-def _model_json(figures: ModelFigures) -> dict[str, Any]:
-    names = ("requests", "size", "entries", "bad_answers", "waiting", "outcome", "message")
-    return {("bytes" if name == "size" else name): getattr(figures, name) for name in names}
 
 
 def digest_text(result: DigestResult) -> str:
@@ -139,37 +98,6 @@ def _exceptions(result: DigestResult) -> Iterator[tuple[int, str]]:
 _SIGNS = {DreamOp.ADD: "+", DreamOp.UPDATE: "~", DreamOp.DELETE: "-", DreamOp.NONE: " "}
 
 
-def dream_json(result: DreamResult) -> dict[str, Any]:
-    return {
-        "run": result.run,
-        "days": [day.isoformat() for day in result.days],
-        "changes": [_change_json(change) for change in result.changes],
-        "requests": result.requests,
-        "bytes": result.size,
-        "tokens": result.tokens,
-        "refused": result.refused,
-        "outcome": result.outcome,
-        "message": result.message,
-    }
-
-
-def _change_json(change: DreamChange) -> dict[str, Any]:
-    return {
-        "op": change.op.value,
-        "fact": change.fact,
-        "old": change.old,
-        "path": change.path,
-        "section": join_path(change.section),
-        "text": secrets.redact(change.text) if change.op is DreamOp.NONE else change.text,
-        "source": change.source.value,
-        "applied": change.applied,
-        "why": change.why,
-        "cites": list(change.cites),
-        "commit": change.commit if change.applied else None,
-        "proposal": change.proposal,
-    }
-
-
 def dream_text(result: DreamResult) -> str:
     return "\n".join(one_line(line) for line in _dream_lines(result))
 
@@ -215,22 +143,6 @@ def dream_notes(result: DreamResult) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def run_json(result: RunResult) -> dict[str, Any]:
-    return {"steps": [_step_json(step) for step in result.steps]}
-
-
-def _step_json(step: StepResult) -> dict[str, Any]:
-    left = [{"session": left.session, "why": left.why} for left in step.left]
-    return {
-        **record_json(step.record),
-        "left": left,
-        "outside": step.outside,
-        **({"pulled": step.sync.pulled, "pushed": step.sync.pushed} if step.sync else {}),
-        "message": step.message,
-        "hint": step.hint,
-    }
-
-
 def run_text(result: RunResult, only_failures: bool) -> str:
     return "\n".join(
         one_line(line)
@@ -272,18 +184,6 @@ def _step_lines(step: StepResult) -> Iterator[str]:
     if step.outside:
         yield f"  warning: {_outside_line(step.outside)}"
     yield from (f"  {_skipped(left)}" for left in step.left)
-
-
-def schedule_json(result: ScheduleResult) -> dict[str, Any]:
-    return {
-        "schedule": result.system,
-        "files": [{"path": file.path, "text": file.text} for file in result.files],
-        "timer": result.timer,
-        "changed": result.changed,
-        "active": result.active,
-        "next": list(result.next),
-        "notes": list(result.notes),
-    }
 
 
 def schedule_text(request: Schedule, result: ScheduleResult) -> str:

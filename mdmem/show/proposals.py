@@ -14,8 +14,6 @@ from mdmem.model.proposals import (
     DecidedItem,
     Decision,
     ListDecision,
-    ListedPart,
-    NumberedList,
     PartOp,
     PartState,
     PartView,
@@ -25,8 +23,8 @@ from mdmem.model.proposals import (
     ProposedWrite,
 )
 from mdmem.model.rules import BLANK
-from mdmem.show.formatting import iso, named_commit, unreadable_json
-from mdmem.show.writes import proposed_line, write_json, write_text
+from mdmem.show.formatting import named_commit
+from mdmem.show.writes import proposed_line, write_text
 from mdmem.text.addresses import join_path
 from mdmem.wording import number_of, shell_word
 
@@ -70,10 +68,6 @@ def shown_line(text: str) -> str:
 # What a verb proposed.
 
 
-def proposed_json(done: ProposedWrite) -> dict[str, Any]:
-    return write_json(done.result) | {"proposal": done.proposal}
-
-
 def proposed_text(done: ProposedWrite, fact: str | None = None) -> str:
     if not done.repeats and (done.result.diff is not None or not done.result.changed):
         return write_text(done.result, fact)
@@ -83,73 +77,14 @@ def proposed_text(done: ProposedWrite, fact: str | None = None) -> str:
 # Proposals.
 
 
-def _part_json(part: PartView) -> dict[str, Any]:
-    return {
-        "part": part.name,
-        "path": part.path,
-        "section": join_path(part.section),
-        "op": part.op.value,
-        "old": part.old,
-        "new": part.new,
-        "source": part.origin.source.value,
-        "confidence": part.origin.confidence,
-        "reason": part.origin.reason,
-        "cites": list(part.origin.cites),
-        "state": part.state.value,
-        "standing": part.standing,
-    }
-
-
-def proposal_json(view: ProposalView) -> dict[str, Any]:
-    return {
-        "proposal": view.id,
-        "actor": view.actor,
-        "base": view.base,
-        "tip": view.tip,
-        "parts": [_part_json(part) for part in view.parts],
-    }
-
-
 def proposals_json(listed: ProposalList, now: datetime) -> dict[str, Any]:
+    numbered = listed.numbered
     return {
         "proposals": [_summary_json(view, now) for view in listed.views],
-        "unreadable": unreadable_json(listed.unreadable),
-        **numbered_json(listed.numbered),
-    }
-
-
-def numbered_json(numbered: NumberedList) -> dict[str, Any]:
-    return {
+        "unreadable": listed.unreadable,
         "stamp": numbered.stamp or None,
-        "items": [
-            {
-                "number": item.number,
-                **_value_json(item.values[0]),
-                "rivals": [_value_json(value) for value in item.values[1:]],
-            }
-            for item in numbered.items
-        ],
+        "items": numbered.items,
         "unlisted": numbered.unlisted,
-    }
-
-
-def _value_json(value: Sequence[ListedPart]) -> dict[str, Any]:
-    newest = value[0]
-    changed = newest.view.changed
-    return {
-        "proposal": newest.proposal,
-        **_part_json(newest.view),
-        "actor": newest.actor,
-        "since": newest.since.isoformat(),
-        "outdated": (
-            {"by": changed.actor, "since": iso(changed.time)}
-            if changed and newest.view.state is PartState.OVERTAKEN
-            else None
-        ),
-        "voices": [
-            {"proposal": part.proposal, "part": part.view.name, "actor": part.actor}
-            for part in value[1:]
-        ],
     }
 
 
@@ -160,7 +95,7 @@ def _summary_json(view: ProposalView, now: datetime) -> dict[str, Any]:
         "proposal": view.id,
         "actor": view.actor,
         "branch": view.branch,
-        "since": view.since.isoformat(),
+        "since": view.since,
         "days": _days(view.since, now),
         "parts": len(waiting),
         "added": sum(part.new is not None for part in waiting),
@@ -241,17 +176,6 @@ def _indented(text: str) -> list[str]:
 # Decisions.
 
 
-def accepted_json(decision: Decision) -> dict[str, Any]:
-    return {
-        "changed": any(result.changed for _, result in decision.parts),
-        "proposal": decision.proposal,
-        "accepted": [{"part": part.name, **write_json(result)} for part, result in decision.parts],
-        "overtaken": [_part_json(part) for part in decision.overtaken],
-        "commits": list(decision.commits),
-        "closed": decision.closed,
-    }
-
-
 def accepted_text(decision: Decision) -> str:
     if decision.dry_run:
         return "\n".join(write_text(result) for _, result in decision.parts) or "nothing to accept"
@@ -284,7 +208,7 @@ def rejected_json(decision: Decision) -> dict[str, Any]:
         "changed": bool(decision.parts) and not decision.dry_run,
         "proposal": decision.proposal,
         "rejected": [part.name for part, _ in decision.parts],
-        "commits": list(decision.commits),
+        "commits": decision.commits,
         "closed": decision.closed,
     }
 
@@ -302,31 +226,6 @@ def _with_text(part: PartView) -> str:
 
 
 # Decisions by number.
-
-
-def list_decision_json(decision: ListDecision) -> dict[str, Any]:
-    return {
-        "changed": bool(decision.commits),
-        "accepted": [
-            {
-                "number": each.number,
-                "proposal": each.proposal,
-                "part": each.part.name,
-                **write_json(each.result),
-            }
-            for each in decision.accepted
-        ],
-        "rejected": [
-            {"number": each.number, "proposal": each.proposal, "part": each.part.name}
-            for each in decision.rejected
-        ],
-        "superseded": [
-            {"proposal": proposal, "part": part.name} for proposal, part in decision.superseded
-        ],
-        "left": [{"number": left.number or None, "reason": left.why} for left in decision.left],
-        "commits": list(decision.commits),
-        "closed": list(decision.closed),
-    }
 
 
 def list_decision_text(decision: ListDecision, accepts: bool) -> str:
@@ -370,22 +269,6 @@ def list_decision_notes(decision: ListDecision, accepts: bool) -> tuple[str, ...
 
 
 # Hits.
-
-
-def hits_json(query: str, hits: Sequence[ProposedHit]) -> dict[str, Any]:
-    return {
-        "query": query,
-        "proposed": True,
-        "hits": [
-            {
-                "proposal": hit.proposal,
-                "actor": hit.actor,
-                "score": hit.score,
-                **_part_json(hit.part),
-            }
-            for hit in hits
-        ],
-    }
 
 
 def hits_text(hits: Sequence[ProposedHit]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any
 
 from mdmem.errors import printable
 from mdmem.model import FileKind, Problem
@@ -20,70 +19,19 @@ from mdmem.model.reads import (
 )
 from mdmem.model.sessions import SessionList, SessionSummary, SessionView, ShownMessage
 from mdmem.show.formatting import (
-    also_json,
     also_notes,
     dim,
-    iso,
     one_line,
     section_line,
     short_id,
     some_of,
     steerless,
     unreadable_line,
-    waiting_json,
     waiting_line,
 )
-from mdmem.startup.records import asdict
-from mdmem.text.addresses import join_path
 from mdmem.wording import field, number_of, shell_word
 
 _COLUMNS = 80
-
-
-def sessions_json(listed: SessionList) -> dict[str, Any]:
-    answer: dict[str, Any] = {"sessions": [_session_json(session) for session in listed.sessions]}
-    if listed.folders:
-        answer["folders"] = [
-            {"client": each.client, "folder": each.folder, "files": each.files}
-            for each in listed.folders
-        ]
-    return answer
-
-
-def _session_json(session: SessionSummary) -> dict[str, Any]:
-    return {
-        "client": session.client,
-        "session": session.session,
-        "path": session.path,
-        "project": session.project,
-        "started": iso(session.started),
-        "ended": iso(session.ended),
-        "messages": session.messages,
-        "read_line": session.read_line,
-        "new_bytes": session.new_bytes,
-        "new_messages": session.new_messages,
-        "gone": session.gone,
-    }
-
-
-def session_view_json(view: SessionView) -> dict[str, Any]:
-    return {
-        "sessions": [_session_json(view.session)],
-        "messages": [
-            {
-                "line": message.line,
-                "time": iso(message.time),
-                "speaker": message.speaker,
-                "sender": message.sender,
-                "typed": message.typed,
-                "text": message.text,
-                "cut": message.cut,
-            }
-            for message in view.messages
-        ],
-        "older": view.older,
-        "newer": view.newer,
-    }
 
 
 def sessions_text(listed: SessionList, colour: bool) -> str:
@@ -171,33 +119,6 @@ def _minute(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M}" if moment else "(no time)"
 
 
-def section_json(view: SectionView) -> dict[str, Any]:
-    return {
-        "path": view.path,
-        "section": join_path(view.section),
-        "level": view.level,
-        "text": view.text,
-        "etag": view.etag,
-        "tree_etag": view.tree_etag,
-        "start_line": view.start_line,
-        "end_line": view.end_line,
-        "commit": view.commit,
-        "uncommitted": view.uncommitted,
-        "subsections": [join_path(path) for path in view.subsections],
-    } | (_fact_json(view) | _past_json(view))
-
-
-def _past_json(view: SectionView) -> dict[str, Any]:
-    if view.as_of is None:
-        return {}
-    return {"as_of": view.as_of, "commits": list(view.commits), "said_by_then": list(view.said)}
-
-
-def _fact_json(view: SectionView) -> dict[str, Any]:
-    fact: dict[str, Any] = {"fact": view.fact} if view.fact else {}
-    return fact | also_json(view.also)
-
-
 def section_notes(view: SectionView) -> tuple[str, ...]:
     place = f"{view.path}:{view.start_line}  {section_line(view.section)}".rstrip()
     return (
@@ -212,28 +133,8 @@ def section_text(view: SectionView, terminal: bool) -> str:
     return steerless(text) if terminal else text
 
 
-def tasks_json(names: Iterable[str]) -> dict[str, Any]:
-    return {"tasks": list(names)}
-
-
 def tasks_text(names: Iterable[str]) -> str:
     return "\n".join(map(one_line, names))
-
-
-def outline_json(outline: Outline) -> dict[str, Any]:
-    return {
-        "path": outline.path,
-        "sections": [
-            {
-                "section": join_path(row.section),
-                "level": row.level,
-                "line": row.line,
-                "etag": row.etag,
-                "lines": row.lines,
-            }
-            for row in outline.sections
-        ],
-    }
 
 
 def outline_text(outline: Outline) -> str:
@@ -243,26 +144,6 @@ def outline_text(outline: Outline) -> str:
         for row in outline.sections
     )
     return "\n".join(one_line(row) for row in rows) or f"{outline.path} has no headings"
-
-
-def files_json(listed: FileList) -> dict[str, Any]:
-    return {
-        "total": listed.total,
-        "stale": listed.stale,
-        "files": [
-            {
-                "path": row.path,
-                "title": row.title,
-                "changed": iso(row.changed),
-                "facts": row.facts,
-                "sections": [
-                    {"section": join_path(each.section), "level": each.level, "facts": each.facts}
-                    for each in row.sections
-                ],
-            }
-            for row in listed.files
-        ],
-    }
 
 
 def files_text(listed: FileList) -> str:
@@ -285,105 +166,11 @@ def files_notes(listed: FileList, request: ListFiles) -> tuple[str, ...]:
     return (*listed.notes, *more)
 
 
-def problems_json(problems: Iterable[Problem]) -> dict[str, Any]:
-    return {
-        "problems": [
-            {"path": p.path, "line": p.line, "code": p.code, "level": p.level, "message": p.message}
-            for p in problems
-        ]
-    }
-
-
 def problem_text(problem: Problem) -> str:
     line = one_line(
         f"{problem.path}:{problem.line}: {problem.level}: {problem.message} ({problem.code})"
     )
     return f"{line}\n    {printable(problem.hint)}" if problem.hint else line
-
-
-def status_json(status: WorkspaceStatus) -> dict[str, Any]:
-    return (
-        {
-            "workspace": status.workspace,
-            "adopted": status.adopted,
-            "branch": status.branch,
-            "commit": status.commit,
-            "files": dict(status.files),
-            "paths": dict(status.paths),
-            "other_markdown": status.other_markdown,
-            "uncommitted": list(status.uncommitted),
-            "conflicts": [{"path": path, "line": line} for path, line in status.conflicts],
-            "skipped": [{"path": path, "reason": reason} for path, reason in status.skipped],
-            "index": {
-                "current": status.current,
-                "entries": status.entries,
-                "commit": status.indexed_commit,
-            },
-            "hooks": dict(status.hooks),
-            "pipelines": _pipelines_json(status.pipelines) if status.pipelines else None,
-            "sync": status.sync,
-            "branches": [{"branch": each.branch, "facts": each.count} for each in status.branches],
-            "waiting": waiting_json(status.waiting),
-        }
-        | _vectors_json(status)
-        | ({"pool": _pool_json(status)} if status.pool else {})
-    )
-
-
-def _vectors_json(status: WorkspaceStatus) -> dict[str, Any]:
-    return {} if status.vectors is None else {"vectors": asdict(status.vectors)}
-
-
-def _pool_json(status: WorkspaceStatus) -> dict[str, Any]:
-    return {
-        name: {"folder": folder, "problem": problem or None}
-        for name, folder, problem in status.pool
-    }
-
-
-def _pipelines_json(status: PipelineStatus) -> dict[str, Any]:
-    last = {
-        "step": status.last_step,
-        "run": status.last_run,
-        "time": status.last_time.isoformat(timespec="seconds") if status.last_time else None,
-        "outcome": status.last_outcome,
-    }
-    oldest = {
-        "path": status.oldest_unread,
-        "time": status.oldest_time.isoformat(timespec="seconds") if status.oldest_time else None,
-    }
-    return {
-        "last": last if status.last_step else None,
-        "unread": {"count": status.unread, "oldest": oldest if status.unread else None},
-        "silent": [
-            {
-                "step": each.step,
-                "since": each.since.isoformat(timespec="seconds"),
-                "bytes": each.size,
-            }
-            for each in status.silent
-        ],
-        "dreamt": status.dreamt.isoformat() if status.dreamt else None,
-        "model": _model_json(status.model) if status.model else None,
-        "skipped": [
-            {"path": each.path, "lines": each.count, "first": each.line, "reason": each.reason}
-            for each in status.skipped
-        ],
-    }
-
-
-def _model_json(status: ModelStatus) -> dict[str, Any]:
-    last = {
-        "outcome": status.last_outcome,
-        "time": status.last_time.isoformat(timespec="seconds") if status.last_time else None,
-    }
-    return {
-        "tokens_used": status.tokens_used,
-        "tokens_a_day": status.tokens_a_day,
-        "waiting": status.waiting,
-        "given_up": status.given_up,
-        "last": last if status.last_time else None,
-    }
 
 
 def _index_state(status: WorkspaceStatus) -> str:

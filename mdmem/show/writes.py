@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from mdmem.errors import printable
 from mdmem.folder.layout import CURATED_NAMES
@@ -11,44 +10,11 @@ from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.writes import PurgePlan, PurgeResult, WriteResult
 from mdmem.show.formatting import named_commit, one_line, section_line, some_of
 from mdmem.startup import late
-from mdmem.text.addresses import join_path
 from mdmem.wording import field, number_of, shell_word, verb
 
 _SHELL_SIGNS = late.pattern(r'["$`\\!]')
 _MAX_QUOTED = 60
 _MAX_LIKE = 100
-
-
-def write_json(result: WriteResult) -> dict[str, Any]:
-    answer: dict[str, Any] = {
-        "changed": result.changed,
-        "path": result.path,
-        "section": join_path(result.section),
-        "etag": result.etag,
-        "commit": result.commit,
-        "added": list(result.added),
-        "removed": list(result.removed),
-        "supersedes": [
-            *({"old": pair.old, "new": pair.new} for pair in result.supersedes),
-            *({"old": fact, "new": None} for fact in result.ended),
-        ],
-        "contradicts": list(result.contradicts),
-        "kept": list(result.kept),
-        "like": [
-            {"fact": each.fact, "text": each.text, "path": each.path, "line": each.line}
-            for each in result.like
-        ],
-        "warnings": list(result.warnings),
-    }
-    if result.forgotten or result.also:
-        answer |= {"forgotten": list(result.forgotten), "also": list(result.also)}
-    if result.day is not None:
-        answer["day"] = result.day
-    if result.proposed:
-        answer |= {"proposed": True, "proposal": result.proposal}
-    if result.taken_back:
-        answer["taken_back"] = True
-    return answer if result.diff is None else answer | {"diff": result.diff}
 
 
 def write_text(result: WriteResult, fact: str | None = None) -> str:
@@ -173,20 +139,12 @@ def _done(result: WriteResult) -> str:
     return result.op.done if result.op else "changed"
 
 
-def saved_json(commit: CommitId | None, paths: Sequence[FilePath]) -> dict[str, Any]:
-    return {"changed": commit is not None, "commit": commit, "paths": list(paths)}
-
-
 def saved_text(commit: CommitId | None, paths: Sequence[FilePath]) -> str:
     return (
         one_line(f"saved {', '.join(some_of(paths))}{named_commit(commit)}")
         if commit
         else "nothing to save"
     )
-
-
-def purge_plan_json(plan: PurgePlan) -> dict[str, Any]:
-    return {"changed": False, "commit": None, "plan": _numbers(plan), "notices": list(plan.notices)}
 
 
 def _numbers(plan: PurgePlan) -> dict[str, int]:
@@ -205,15 +163,6 @@ def purge_plan_text(plan: PurgePlan) -> str:
     return "\n".join(
         [f"to purge: {', '.join(numbers)}", *(one_line(f"  {notice}") for notice in plan.notices)]
     )
-
-
-def purged_json(done: PurgeResult) -> dict[str, Any]:
-    return {
-        "changed": done.plan.has_changes,
-        "commit": done.commit,
-        "plan": _numbers(done.plan),
-        "notices": list(done.notices),
-    }
 
 
 def purged_text(done: PurgeResult) -> str:

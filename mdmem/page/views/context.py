@@ -14,7 +14,6 @@ from mdmem.model.prompts import (
     count_tokens,
 )
 from mdmem.page.pages import Page, Query, Reader
-from mdmem.show.contexts import context_json
 from mdmem.startup.records import dataclass, replace
 
 _MOST_OMITTED = 30
@@ -79,7 +78,7 @@ def context(reader: Reader, query: Query) -> Page:
         template="context",
         title="Agent view",
         values=values,
-        data=context_json(block),
+        data=block,
         back=reader.links.context(q=prompt, session=session),
     )
 

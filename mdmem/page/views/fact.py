@@ -18,7 +18,6 @@ from mdmem.model.sessions import ShownMessage, ShowSessions
 from mdmem.page import charts
 from mdmem.page.charts import Period, short_day
 from mdmem.page.pages import Page, Query, Reader, SourceMark, source_mark
-from mdmem.show.history import history_json
 from mdmem.startup.records import dataclass
 from mdmem.text.facts import key_and_value, parse_item, shortened
 
@@ -86,7 +85,7 @@ def fact(reader: Reader, query: Query) -> Page:
         template="fact",
         title=_cut(text) or history.fact,
         values=page_values,
-        data=history_json(history),
+        data=history,
         tab="memory",
         back=links.fact(history.fact),
     )

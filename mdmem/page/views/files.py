@@ -9,8 +9,7 @@ from mdmem.folder import layout
 from mdmem.model import FileKind, FilePath, SectionPath
 from mdmem.model.reads import FileRow, ListFiles, Outline
 from mdmem.page.pages import Page, Query, Reader, kept, number_in
-from mdmem.show.hits import tags_json
-from mdmem.show.reads import files_json, outline_json
+from mdmem.show.values import to_json
 from mdmem.startup.records import dataclass
 from mdmem.text import frontmatter
 from mdmem.text.document import Document, Section, parse
@@ -56,7 +55,7 @@ def files(reader: Reader, query: Query) -> Page:
         template="files",
         title="Memory",
         values=values,
-        data=files_json(listed) | tags_json(tags),
+        data={**to_json(listed), **to_json(tags)},
         tab="memory",
         back=back,
     )
@@ -106,7 +105,7 @@ def file(reader: Reader, query: Query) -> Page:
         "others": max(0, len(outline.sections) - _MOST_LISTED),
         "log_day": layout.day_of(path, reader.memory.workspace.daily),
     }
-    data = outline_json(outline) | {"text": text}
+    data = {**to_json(outline), "text": text}
     return Page(
         template="file",
         title=title,

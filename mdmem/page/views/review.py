@@ -25,9 +25,7 @@ from mdmem.model.proposals import (
 )
 from mdmem.model.searches import ConflictView, Hit
 from mdmem.page.pages import Page, Piece, Query, Reader, SourceMark, difference, kept, source_mark
-from mdmem.show.hits import conflicts_json
-from mdmem.show.maintenance import reviewed_json
-from mdmem.show.proposals import proposal_json, proposals_json
+from mdmem.show.proposals import proposals_json
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import before_marks, key_and_value, split_kind
 from mdmem.wording import shell_word
@@ -95,9 +93,9 @@ def review(reader: Reader, query: Query) -> Page:
         "unreadable": listed.unreadable,
     }
     data = {
-        "conflicts": conflicts_json(conflicts),
+        "conflicts": conflicts,
         "proposals": proposals_json(listed, reader.now()),
-        "review": reviewed_json(replace(advice, advice=advice.advice[:_MAX_LISTED])),
+        "review": replace(advice, advice=advice.advice[:_MAX_LISTED]),
     }
     return Page(
         template="review",
@@ -129,7 +127,7 @@ def proposal(reader: Reader, query: Query) -> Page:
         template="proposal",
         title="Proposal",
         values=values,
-        data=proposal_json(view),
+        data=view,
         tab="review",
         back=reader.links.review(view.id),
     )

@@ -11,7 +11,7 @@ from mdmem.model.rules import is_iso_day
 from mdmem.model.searches import Hit, Search
 from mdmem.page.pages import FilterLink, Page, Query, Reader, SourceMark, source_mark
 from mdmem.show.formatting import days_notes
-from mdmem.show.hits import marked_words, search_json
+from mdmem.show.hits import marked_words, with_excerpts
 from mdmem.startup.records import dataclass
 
 _MOST_HITS = 30
@@ -75,7 +75,7 @@ def search(reader: Reader, query: Query) -> Page:
         "without": {name: value for name, value in asked.items() if name not in ("at", "history")},
     }
     title = f"{asked['q']} · Search" if "q" in asked else "Search"
-    data = search_json(result) if result else {"query": "", "hits": []}
+    data = with_excerpts(result) if result else {"query": "", "hits": []}
     return Page(
         template="search",
         title=title,

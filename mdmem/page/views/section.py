@@ -26,9 +26,7 @@ from mdmem.page.pages import (
     number_in,
     source_mark,
 )
-from mdmem.show.history import history_json
-from mdmem.show.hits import facts_json
-from mdmem.show.reads import section_json
+from mdmem.show.values import to_json
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.addresses import join_path
@@ -142,7 +140,7 @@ def section(reader: Reader, query: Query) -> Page:
         "number": number,
         "past": _past(reader, versions[0], history.revisions[0], now) if number else None,
     }
-    data = history_json(history) | facts_json(listed) | (section_json(view) if view else {})
+    data = {**to_json(history), **to_json(listed), **(to_json(view) if view else {})}
     title = names[-1] if names else path.rpartition("/")[2]
     back = reader.links.section(path, names, nth=place.nth)
     return Page(template="section", title=title, values=values, data=data, tab="memory", back=back)

@@ -24,8 +24,7 @@ from mdmem.page.pages import (
     error_page,
     kept,
 )
-from mdmem.page.views.today import BARS, MOST_COUNTED, changes_of_day, day_json
-from mdmem.show.history import changes_json
+from mdmem.page.views.today import BARS, MOST_COUNTED, changes_of_both, changes_of_day
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.document import parse
 from mdmem.text.entries import entries, shown_text
@@ -79,13 +78,12 @@ def timeline(reader: Reader, query: Query) -> Page:
         "newest": reader.links.days(**asked) if before else "",
         "is_filtered": bool(asked or before),
     }
-    data = changes_json(ChangeList(tuple(changes)))
     back = reader.links.days(before=before, **asked)
     return Page(
         template="timeline",
         title="Timeline",
         values=values,
-        data=data,
+        data=ChangeList(tuple(changes)),
         tab="timeline",
         back=back,
     )
@@ -179,7 +177,7 @@ def day(reader: Reader, query: Query) -> Page:
         template="day",
         title=f"{shown:%A} {shown.day} {shown:%B} {shown.year}",
         values=values,
-        data=day_json(curated, logged),
+        data=changes_of_both(curated, logged),
         tab="timeline",
         back=reader.links.day(text),
     )
@@ -279,7 +277,7 @@ def commit(reader: Reader, query: Query) -> Page:
         template="commit",
         title=f"Change {name[:_SHORT]}",
         values=values,
-        data=changes_json(listed),
+        data=listed,
         tab="timeline",
         back=reader.links.commit(name),
     )

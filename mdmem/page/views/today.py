@@ -14,11 +14,10 @@ from mdmem.model.searches import ConflictView, FactList, Hit, ListFacts
 from mdmem.model.trends import ShowTrends
 from mdmem.page import charts
 from mdmem.page.pages import Page, Query, Reader, change_row, kept
-from mdmem.show.history import changes_json
-from mdmem.show.hits import conflicts_json, facts_json
-from mdmem.show.maintenance import findings_json
+from mdmem.show.maintenance import is_sound
 from mdmem.show.proposals import proposals_json
-from mdmem.show.reads import kinds_line, status_json
+from mdmem.show.reads import kinds_line
+from mdmem.show.values import to_json
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import key_and_value, parse_text, shortened
 from mdmem.wording import plain
@@ -79,11 +78,11 @@ def today(reader: Reader, query: Query) -> Page:
         "is_empty": not (fact_count or curated.changes or logged.changes),
     }
     data = {
-        **day_json(curated, logged),
-        **conflicts_json(conflicts),
+        **to_json(changes_of_both(curated, logged)),
+        **to_json(conflicts),
         **proposals_json(standing, now),
-        **facts_json(expiring),
-        "uncommitted": list(unsaved),
+        **to_json(expiring),
+        "uncommitted": unsaved,
     }
     return Page(
         template="today",
@@ -101,10 +100,10 @@ def changes_of_day(reader: Reader, day: date, where: str) -> ChangeList:
     return reader.memory.changes(wanted)
 
 
-def day_json(curated: ChangeList, logged: ChangeList) -> dict[str, Any]:
-    """The changes of a day as JSON, newest first."""
+def changes_of_both(curated: ChangeList, logged: ChangeList) -> ChangeList:
+    """The changes of a day, newest first."""
     changes = sorted((*curated.changes, *logged.changes), key=lambda each: each.time, reverse=True)
-    return changes_json(replace(curated, changes=tuple(changes)))
+    return replace(curated, changes=tuple(changes))
 
 
 def _all_of(reader: Reader, listed: ChangeList) -> str:
@@ -216,12 +215,12 @@ def health(reader: Reader, query: Query) -> Page:
     memory, links = reader.memory, reader.links
     status = memory.status()
     findings = memory.examine() if query.get("examine") else None
-    data = status_json(status) if findings is None else findings_json(findings)
+    examined = findings and {"findings": findings, "sound": is_sound(findings)}
     values = {"status": status, "files": kinds_line(status), "findings": findings}
     return Page(
         template="health",
         title="Health",
         values=values,
-        data=data,
+        data=status if findings is None else examined,
         back=links.health() if findings is None else links.health(examine=1),
     )

@@ -14,7 +14,7 @@ from mdmem.model.trends import FactDay, FactTrends, ShowTrends
 from mdmem.page import charts
 from mdmem.page.charts import Series, short_day
 from mdmem.page.pages import Page, Query, Reader, kept
-from mdmem.show.figures import drift_sentence, fact_trends_json, searches_json
+from mdmem.show.figures import drift_sentence
 from mdmem.startup.records import dataclass
 from mdmem.stats import SearchFigures, Week
 from mdmem.wording import number_of
@@ -81,7 +81,7 @@ def trends(reader: Reader, query: Query) -> Page:
         "drift": drift_sentence(searches.weeks[-1].week, searches.drift) if searches.drift else "",
         "room": _room(reader),
     }
-    data = {"trends": fact_trends_json(facts), "searches": searches_json(searches)}
+    data = {"trends": facts, "searches": searches}
     return Page(
         template="trends",
         title="Trends",
