@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
+from mdmem.editors.pairs import pair_by_key
 from mdmem.model import FactId, FilePath
 from mdmem.model.trail import Entry, Mark, Occurrence
 from mdmem.startup.records import dataclass
@@ -55,36 +56,30 @@ def match_entries(
     ones each is matched once, in order.
     """
     marks, promoted = marks_by_occurrence(trail, path), trail.promoted_in(path)
-    unmatched = {occurrence.number: occurrence for occurrence in trail.live_occurrences(path)}
-    states: dict[int, EntryState] = {}
-    for key, committed in ((identity_on_disk, True), (_fact_in_section, False)):
-        for index, occurrence in _matches(key, entries, states, unmatched):
-            del unmatched[occurrence.number]
-            states[index] = EntryState(
-                occurrence, marks[occurrence.number], committed, promoted.get(occurrence.number)
-            )
-    removed = tuple(
-        EntryState(occurrence, marks[occurrence.number]) for occurrence in unmatched.values()
+    exact, rest, unmatched = pair_by_key(
+        enumerate(entries),
+        trail.live_occurrences(path),
+        lambda entry: identity_on_disk(entry[1]),
+        lambda occurrence: identity_on_disk(occurrence.entry),
     )
-    return tuple(states.get(index, EntryState()) for index in range(len(entries))), removed
+    of_fact, _, removed = pair_by_key(
+        rest,
+        unmatched,
+        lambda entry: _fact_in_section(entry[1]),
+        lambda occurrence: _fact_in_section(occurrence.entry),
+    )
+    states = {
+        index: EntryState(
+            occurrence, marks[occurrence.number], committed, promoted.get(occurrence.number)
+        )
+        for committed, pairs in ((True, exact), (False, of_fact))
+        for (index, _), occurrence in pairs
+    }
+    return (
+        tuple(states.get(index, EntryState()) for index in range(len(entries))),
+        tuple(EntryState(occurrence, marks[occurrence.number]) for occurrence in removed),
+    )
 
 
 def _fact_in_section(entry: Entry) -> Hashable:
-    return (entry.section, entry.fact) if entry.fact else None
-
-
-def _matches(
-    key: Callable[[Entry], Hashable],
-    entries: Sequence[Entry],
-    states: Mapping[int, EntryState],
-    unmatched: Mapping[int, Occurrence],
-) -> list[tuple[int, Occurrence]]:
-    waiting: dict[Hashable, deque[Occurrence]] = defaultdict(deque)
-    for occurrence in unmatched.values():
-        waiting[key(occurrence.entry)].append(occurrence)
-    pairs = []
-    for index, entry in enumerate(entries):
-        entry_key = key(entry) if index not in states else None
-        if entry_key is not None and waiting[entry_key]:
-            pairs.append((index, waiting[entry_key].popleft()))
-    return pairs
+    return (entry.section, entry.fact) if entry.fact else object()  # like no other

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from mdmem.editors import likeness
+from mdmem.editors.pairs import one_to_one, pair_by_key, unmatched_between
 from mdmem.model import FactId, SectionPath, Supersession
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document
@@ -22,14 +22,6 @@ class FactDifference:
     removed: tuple[Item, ...] = ()
     added: tuple[Item, ...] = ()
     supersedes: tuple[Supersession, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _SectionDifference:
-    before: Sequence[Item]
-    after: Sequence[Item]
-    removed: Sequence[Item]
-    added: Sequence[Item]
 
 
 _Pair = tuple[Item, Item]
@@ -55,18 +47,13 @@ def fact_difference(
 def items_difference(
     old: Mapping[SectionPath, Sequence[Item]], new: Mapping[SectionPath, Sequence[Item]]
 ) -> FactDifference:
-    differences = [
-        _compare(old.get(path, []), new.get(path, [])) for path in dict.fromkeys((*old, *new))
+    sections = [
+        _Section(old.get(path, []), new.get(path, [])) for path in dict.fromkeys((*old, *new))
     ]
-    removed = tuple(item for difference in differences for item in difference.removed)
-    added = tuple(item for difference in differences for item in difference.added)
+    removed = tuple(item for section in sections for item in section.removed)
+    added = tuple(item for section in sections for item in section.added)
     moved = {item.fact.id for item in removed} & {item.fact.id for item in added}
-    pairs = [
-        pair
-        for difference in differences
-        if difference.removed and difference.added
-        for pair in _match(difference, moved)
-    ]
+    pairs = [pair for section in sections for pair in section.successors(moved)]
     return FactDifference(
         removed,
         added,
@@ -103,51 +90,62 @@ def _items_by_section(
     return by_section
 
 
-def _compare(before: Sequence[Item], after: Sequence[Item]) -> _SectionDifference:
-    return _SectionDifference(
-        before, after, removed=_missing_in(after, before), added=_missing_in(before, after)
-    )
+class _Section:
+    """The facts of a section before and after, and which of them superseded which."""
 
+    def __init__(self, before: Sequence[Item], after: Sequence[Item]) -> None:
+        self._before, self._after = before, after
+        self._kept, self.removed, self.added = pair_by_key(before, after, _fact_id, _fact_id)
 
-def _missing_in(version: Iterable[Item], candidates: Iterable[Item]) -> list[Item]:
-    unmatched = Counter(item.fact.id for item in version)
-    missing = []
-    for item in candidates:
-        if unmatched[item.fact.id]:
-            unmatched[item.fact.id] -= 1
-        else:
-            missing.append(item)
-    return missing
-
-
-# Which item superseded which, in one section: by key, by place, by likeness.
-
-
-def _match(difference: _SectionDifference, moved: Collection[FactId]) -> list[_Pair]:
-    removed = [item for item in difference.removed if item.fact.id not in moved]
-    added = [item for item in difference.added if item.fact.id not in moved]
-    pairs = _match_by_key(removed, added)
-    removed, added = _unmatched(removed, added, pairs)
-    if not removed or not added:
+    def successors(self, moved: Collection[FactId]) -> list[_Pair]:
+        """By key, by place, by likeness."""
+        removed, added = (
+            [item for item in items if item.fact.id not in moved]
+            for items in (self.removed, self.added)
+        )
+        pairs: list[_Pair] = []
+        for match in (_match_by_key, self._match_in_place, _match_by_likeness):
+            pairs += match(removed, added, pairs)
+            removed = _without(removed, (old for old, _ in pairs))
+            added = _without(added, (new for _, new in pairs))
         return pairs
-    successors = {item.start: successor.fact.id for item, successor in pairs}
-    pairs += _match_in_place(
-        _by_gap(difference.before, removed, successors), _by_gap(difference.after, added, {})
-    )
-    removed, added = _unmatched(removed, added, pairs)
-    return pairs + (_match_by_likeness(removed, added) if removed and added else [])
+
+    def _match_in_place(
+        self, removed: Sequence[Item], added: Sequence[Item], pairs: Sequence[_Pair]
+    ) -> list[_Pair]:
+        """A gap's only removed and added items if of one key, or a little alike and not of two."""
+        matches = {old.start: new.start for old, new in (*self._kept, *pairs)}
+        ours = unmatched_between((item.start for item in self._before), matches)
+        theirs = unmatched_between(
+            (item.start for item in self._after), {new: new for new in matches.values()}
+        )
+        alone = {
+            lines[0]: theirs[gap][0]
+            for gap, lines in ours.items()
+            if len(lines) == len(theirs.get(gap, ())) == 1
+        }
+        at = {item.start: item for item in added}
+        found = [(old, at[alone[old.start]]) for old in removed if alone.get(old.start) in at]
+        return [
+            pair
+            for pair in found
+            if _same_key(*pair)
+            or (not _two_keys(*pair) and _likeness(*pair) >= _MIN_LIKENESS_IN_PLACE)
+        ]
 
 
-def _unmatched(
-    removed: Iterable[Item], added: Iterable[Item], pairs: Sequence[_Pair]
-) -> tuple[list[Item], list[Item]]:
-    old, new = {item.start for item, _ in pairs}, {successor.start for _, successor in pairs}
-    return [item for item in removed if item.start not in old], [
-        item for item in added if item.start not in new
-    ]
+def _fact_id(item: Item) -> FactId:
+    return item.fact.id
 
 
-def _match_by_key(removed: Sequence[Item], added: Sequence[Item]) -> list[_Pair]:
+def _without(items: Iterable[Item], others: Iterable[Item]) -> list[Item]:
+    lines = {item.start for item in others}
+    return [item for item in items if item.start not in lines]
+
+
+def _match_by_key(
+    removed: Sequence[Item], added: Sequence[Item], _: Sequence[_Pair]
+) -> list[_Pair]:
     keys = {normalise(item.fact.key) for item in added if item.fact.key}
     old, new = _holders(removed, keys), _holders(added, keys)
     return [
@@ -165,52 +163,9 @@ def _holders(candidates: Iterable[Item], keys: Collection[str]) -> dict[str, lis
     return holders
 
 
-_Neighbour = tuple[str, int]
-"""A fact's id and number in the section; an empty id is the section's beginning or end."""
-_Gap = tuple[_Neighbour, _Neighbour]
-
-
-def _match_in_place(
-    removed: Mapping[_Gap, Sequence[Item]], added: Mapping[_Gap, Sequence[Item]]
+def _match_by_likeness(
+    removed: Sequence[Item], added: Sequence[Item], _: Sequence[_Pair]
 ) -> list[_Pair]:
-    """Pair a gap's only removed and added items if of one key, or a little alike and not of two."""
-    pairs = [
-        (removed[gap][0], added[gap][0])
-        for gap in removed
-        if len(removed[gap]) == len(added.get(gap, ())) == 1
-    ]
-    return [
-        pair
-        for pair in pairs
-        if _same_key(*pair) or (not _two_keys(*pair) and _likeness(*pair) >= _MIN_LIKENESS_IN_PLACE)
-    ]
-
-
-def _by_gap(
-    section: Sequence[Item], selected: Iterable[Item], successors: Mapping[int, FactId]
-) -> dict[_Gap, list[Item]]:
-    """Items by the gap that they fill; a superseded neighbour has its successor's id."""
-    selected_lines = {item.start for item in selected}
-    counts: defaultdict[str, int] = defaultdict(int)
-    gaps: dict[_Gap, list[Item]] = {}
-    above: _Neighbour = ("", 0)
-    filling: list[Item] = []
-    for item in section:
-        if item.start in selected_lines:
-            filling.append(item)
-            continue
-        fact = successors.get(item.start, item.fact.id)
-        counts[fact] += 1
-        below = (fact, counts[fact])
-        if filling:
-            gaps[above, below] = filling
-        above, filling = below, []
-    if filling:
-        gaps[above, ("", 0)] = filling
-    return gaps
-
-
-def _match_by_likeness(removed: Sequence[Item], added: Sequence[Item]) -> list[_Pair]:
     ranked = []
     for a, b in likeness.candidate_pairs(
         [item.fact.text for item in removed], [item.fact.text for item in added]
@@ -220,15 +175,8 @@ def _match_by_likeness(removed: Sequence[Item], added: Sequence[Item]) -> list[_
             continue
         alike = _likeness(old, new)
         if alike >= _MIN_LIKENESS:
-            ranked.append((-alike, abs(a - b), a, b))
-    matched_old: set[int] = set()
-    matched_new: set[int] = set()
-    pairs = []
-    for _, _, a, b in sorted(ranked):
-        if a not in matched_old and b not in matched_new:
-            matched_old.add(a)
-            matched_new.add(b)
-            pairs.append((removed[a], added[b]))
+            ranked.append(((-alike, abs(a - b)), a, b))
+    pairs = [(removed[a], added[b]) for _, a, b in one_to_one(sorted(ranked))]
     return sorted(pairs, key=lambda pair: pair[1].start)
 
 

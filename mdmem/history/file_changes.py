@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Protocol, TypeVar
+from typing import Protocol
 
+from mdmem.editors.pairs import pair_by_key
 from mdmem.history.sections import SectionPart, changed_ranges, match_sections, whole_range
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.trail import Entry, Mark, Occurrence, Revision, StatedRevert, TrailCommit
@@ -199,8 +199,6 @@ def changed_revisions(
     return sorted(ended), begun
 
 
-Old = TypeVar("Old")
-New = TypeVar("New")
 _FEW = 16
 """With more lines than this for each changed entry, the trail is asked for these alone."""
 
@@ -318,33 +316,6 @@ def match_across(files: Sequence[EntryMatches]) -> None:
                 file.moved.append(MovedEntry(old, entry, False, False))
             else:
                 file.unmatched_new.append(entry)
-
-
-def pair_by_key(
-    old: Iterable[Old],
-    new: Iterable[New],
-    old_key: Callable[[Old], Hashable],
-    new_key: Callable[[New], Hashable],
-) -> tuple[list[tuple[Old, New]], list[Old], list[New]]:
-    """Pair items with the same key, one to one and in their order; with what remains of both."""
-    olds, news = list(old), list(new)
-    if not olds or not news:
-        return [], olds, news
-    waiting: dict[Hashable, deque[tuple[int, New]]] = {}
-    for index, new_item in enumerate(news):
-        waiting.setdefault(new_key(new_item), deque()).append((index, new_item))
-    pairs: list[tuple[Old, New]] = []
-    remaining: list[Old] = []
-    taken: set[int] = set()
-    for old_item in olds:
-        group = waiting.get(old_key(old_item))
-        if group:
-            index, new_item = group.popleft()
-            taken.add(index)
-            pairs.append((old_item, new_item))
-        else:
-            remaining.append(old_item)
-    return pairs, remaining, [new_item for index, new_item in enumerate(news) if index not in taken]
 
 
 def entry_identity(entry: Entry) -> tuple[SectionPath, str, str]:

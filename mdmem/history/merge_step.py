@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
+from mdmem.editors.pairs import pair_by_key
 from mdmem.history.file_changes import (
     ChangedSections,
     EarlierTrail,
@@ -21,7 +22,6 @@ from mdmem.history.file_changes import (
     OldEntry,
     entry_content,
     entry_identity,
-    pair_by_key,
 )
 from mdmem.history.replay import CombinedLine, StepBuilder, step_builder
 from mdmem.history.sections import section_parts

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple, TypeAlias
 from mdmem.editors.merge3.sequences import (
     matching_items,
     merge_order,
-    one_to_one,
     slid_down,
-    unmatched_between,
 )
+from mdmem.editors.pairs import one_to_one, unmatched_between
 from mdmem.startup.records import dataclass, field
 
 Atom: TypeAlias = Any

@@ -24,8 +24,8 @@ from mdmem.editors.merge3.block_parts import (
     TableLine,
     read_sentences,
 )
-from mdmem.editors.merge3.sequences import half_in_common
 from mdmem.editors.merge3.values import choices, merge_items, merge_lines
+from mdmem.editors.pairs import half_in_common
 from mdmem.errors import TextProblem
 from mdmem.text.document import fold_space
 from mdmem.text.scan import BlockKind

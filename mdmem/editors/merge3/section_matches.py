@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 
-from mdmem.editors.merge3.sequences import one_to_one, unmatched_between
 from mdmem.editors.merge3.versions import SectionTree
+from mdmem.editors.pairs import one_to_one, unmatched_between
 from mdmem.startup.records import dataclass
 
 _MOST_HOLDERS = 50

@@ -1,17 +1,15 @@
-"""Common items of two and three sequences, and orders of two. Linear except for sorting."""
+"""Common items of two sequences, and one order of two. Linear except for sorting."""
 
 from __future__ import annotations
 
 import difflib
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
 _MOST_COMPARED = 10_000
 """Maximum pairs compared where no item is unique on each side."""
-_MOST_HOLDERS = 50
-"""Parts that more of them have say nothing about which are the same."""
 ItemT = TypeVar("ItemT", bound=Hashable)
 
 
@@ -115,52 +113,6 @@ def _ascending(numbers: Sequence[int]) -> list[int]:
         run.append(n)
         n = previous[n]
     return run[::-1]
-
-
-def unmatched_between(
-    items: Iterable[int], matches: Mapping[int, int]
-) -> dict[tuple[int, int], list[int]]:
-    """Unmatched runs by the matches before and after them; -1 at an end."""
-    runs: dict[tuple[int, int], list[int]] = {}
-    before, run = -1, list[int]()
-    for item in (*items, -1):
-        if item >= 0 and item not in matches:
-            run.append(item)
-            continue
-        behind = matches.get(item, -1)
-        if run:
-            runs[before, behind] = run
-        before, run = behind, []
-    return runs
-
-
-def half_in_common(
-    old: Mapping[int, Collection[Hashable]], new: Mapping[int, Collection[Hashable]]
-) -> list[tuple[int, int, int]]:
-    """Numbers of old and new things with half of the old one's parts in common.
-
-    Behind the negative number of these: sorted, the pairs with most of them come first.
-    """
-    holders: dict[Hashable, list[int]] = {}
-    for number, parts in new.items():
-        for part in parts:
-            holders.setdefault(part, []).append(number)
-    ranked = []
-    for number, parts in old.items():
-        groups = (holders.get(part, []) for part in parts)
-        shared = Counter(n for group in groups if len(group) <= _MOST_HOLDERS for n in group)
-        ranked += [(-count, number, n) for n, count in shared.items() if 2 * count >= len(parts)]
-    return sorted(ranked)
-
-
-def one_to_one(ranked: Iterable[tuple[float, int, int]]) -> Iterator[tuple[float, int, int]]:
-    """The pairs, each with its rank, of which neither is in an earlier pair."""
-    olds, news = set[int](), set[int]()
-    for rank, old, new in ranked:
-        if old not in olds and new not in news:
-            olds.add(old)
-            news.add(new)
-            yield rank, old, new
 
 
 def merge_order(
