@@ -7,10 +7,10 @@ from itertools import chain
 from typing import Protocol
 
 from mdmem.editors.pairs import pair_by_key
-from mdmem.history.sections import SectionPart, changed_ranges, match_sections, whole_range
+from mdmem.editors.sections import Part, became, ranges_to_match, under_paths, whole_range
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.trail import Entry, Mark, Occurrence, Revision, StatedRevert, TrailCommit
-from mdmem.startup.records import dataclass, replace
+from mdmem.startup.records import dataclass
 from mdmem.text.document import Document, common_ends
 from mdmem.text.entries import entries
 
@@ -104,9 +104,9 @@ class ChangedSections:
     `continuation` has the section that each old one became, by its old position.
     """
 
-    old: tuple[SectionPart, ...]
-    new: tuple[SectionPart, ...]
-    continuation: Mapping[int, SectionPart]
+    old: tuple[Part, ...]
+    new: tuple[Part, ...]
+    continuation: Mapping[int, Part]
     old_lines: tuple[int, int]
     new_lines: tuple[int, int]
 
@@ -117,52 +117,45 @@ class ChangedSections:
         old, new = (
             (whole_range(before), whole_range(after))
             if change.is_renamed
-            else changed_ranges(before, after)
+            else ranges_to_match(before, after)
         )
-        old_parts, new_parts = old.parts, new.parts
-        # An entry may have an equal in another section of the same path, which then has to be
-        # compared too.
-        if not old.outside().isdisjoint(part.section for part in (*old_parts, *new_parts)):
-            old, new = whole_range(before), whole_range(after)
+        around = old.around() | new.around()
+        old_parts, new_parts = old.parts(around), new.parts(around)
         return cls(
-            old=old_parts,
-            new=new_parts,
-            continuation=match_sections(old_parts, new_parts),
+            old=tuple(filter(old.holds, old_parts.sections)),
+            new=tuple(filter(new.holds, new_parts.sections)),
+            continuation={
+                old_parts.sections[before].position: new_parts.sections[after]
+                for before, after in became(old_parts, new_parts).items()
+            },
             old_lines=old.lines,
             new_lines=new.lines,
         )
 
     @property
     def paths(self) -> set[SectionPath]:
-        return {part.section for part in (*self.old, *self.new)}
+        return {part.path for part in (*self.old, *self.new)}
 
     @property
     def new_paths(self) -> dict[int, SectionPath]:
-        return {position: part.section for position, part in self.continuation.items()}
+        return {position: part.path for position, part in self.continuation.items()}
 
     def renamed(self, before: Document) -> Document:
         """The old document with its sections under the paths that they have in the new one."""
-        paths = self.new_paths
-        sections = tuple(
-            replace(section, path=paths.get(section.index + 1, section.path))
-            for section in before.sections
-        )
-        return before if sections == before.sections else replace(before, sections=sections)
+        return under_paths(before, self.new_paths)
 
 
 def changed_revisions(
     number: int, change: FileChange, sections: ChangedSections, trail: EarlierTrail
 ) -> tuple[list[int], list[Revision]]:
     """The rows of a file's revisions that commit `number` ended, and the revisions it began."""
-    paths = {part.section for part in sections.old}
+    paths = {part.path for part in sections.old}
     rows = (
         {(row.section, row.nth): row for row in trail.live_revisions(change.before_path, paths)}
         if paths
         else {}
     )
-    old = {
-        part.position: row for part in sections.old if (row := rows.get((part.section, part.nth)))
-    }
+    old = {part.position: row for part in sections.old if (row := rows.get((part.path, part.nth)))}
     previous = {
         part.position: old[position]
         for position, part in sections.continuation.items()
@@ -174,12 +167,12 @@ def changed_revisions(
     for part in sections.new:
         before = previous.get(part.position)
         if before is None and part.text and not is_first:
-            before = trail.last_revision(change.path, part.section, part.nth)
+            before = trail.last_revision(change.path, part.path, part.nth)
         if (
             before
             and before.number in ended
             and (before.path, before.section, before.nth, before.text)
-            == (change.path, part.section, part.nth, part.text)
+            == (change.path, part.path, part.nth, part.text)
         ):
             ended.discard(before.number)
         elif part.text:
@@ -187,7 +180,7 @@ def changed_revisions(
                 lineage=before.lineage if before else 0,
                 begun=number,
                 path=change.path,
-                section=part.section,
+                section=part.path,
                 nth=part.nth,
                 text=part.text,
                 unchanged_text=part.position in previous

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import zip_longest
 
 from mdmem.editors.pairs import pair_by_key
+from mdmem.editors.sections import Parts
 from mdmem.history.file_changes import (
     ChangedSections,
     EarlierTrail,
@@ -24,7 +25,6 @@ from mdmem.history.file_changes import (
     entry_identity,
 )
 from mdmem.history.replay import CombinedLine, StepBuilder, step_builder
-from mdmem.history.sections import section_parts
 from mdmem.history.step_marks import merge_contradictions
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
 from mdmem.model.trail import Entry, Fate, Mark, MarkKind, Occurrence, Origin, Revision, TrailCommit
@@ -321,8 +321,8 @@ def match_revisions(
     if file.same_as is not None:
         texts = {(each.section, each.nth): each.text for each in of_sides[file.same_as]}
     else:
-        parts = section_parts(file.page.document) if file.page else ()
-        texts = {(part.section, part.nth): part.text for part in parts if part.text}
+        parts = Parts(file.page.document).sections if file.page else ()
+        texts = {(part.path, part.nth): part.text for part in parts if part.text}
     live = {
         each.number
         for path in dict.fromkeys((*file.before, file.path))

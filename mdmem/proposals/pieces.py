@@ -8,9 +8,8 @@ from functools import cached_property
 from itertools import groupby
 
 from mdmem.editors.fact_difference import changed_paths, items_difference
-from mdmem.editors.merge3.section_matches import match_sections
-from mdmem.editors.merge3.versions import SectionTree
 from mdmem.editors.outline import strip_blank_lines
+from mdmem.editors.sections import Parts, became, under_paths
 from mdmem.history.messages import section_name
 from mdmem.model import FactId, SectionPath, Supersession
 from mdmem.startup import late
@@ -325,19 +324,17 @@ def with_paths_of(
     """The first version under the second's section paths, and the new path of each old one."""
     if [section.path for section in base.sections] == [section.path for section in tip.sections]:
         return base, {}
-    matches = match_sections(SectionTree(base), SectionTree(tip))
+    old_parts, new_parts = Parts(base), Parts(tip)
     paths = {
-        base.sections[old - 1].path: tip.sections[new - 1].path
-        for old, new in matches.items()
+        old_parts.sections[old].path: new_parts.sections[new].path
+        for old, new in became(old_parts, new_parts).items()
         if old and new
     }
     renamed = {old: new for old, new in paths.items() if old != new}
     if not renamed:
         return base, {}
-    sections = tuple(
-        replace(section, path=renamed.get(section.path, section.path)) for section in base.sections
-    )
-    return replace(base, sections=sections), renamed
+    places = {part.position: renamed.get(part.path, part.path) for part in old_parts.sections}
+    return under_paths(base, places), renamed
 
 
 def section_pieces(

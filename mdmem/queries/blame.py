@@ -6,39 +6,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from mdmem import catchup
+from mdmem.editors.sections import Part, Parts, became
 from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
-from mdmem.history import differences, sections
+from mdmem.history import differences
 from mdmem.history.notes import line_origin, restated, statement_of
 from mdmem.model import PATH_SEPARATOR, FilePath, SectionPath
 from mdmem.model.history import Blame, BlamedLine, ShowBlame
 from mdmem.model.trail import Origin, Revision
 from mdmem.queries import dates, lookup
-from mdmem.startup.records import dataclass
 from mdmem.text.addresses import find_section, join_path, preamble_remedy
-from mdmem.text.document import Document, Section, parse_bytes, plain_title
+from mdmem.text.document import parse_bytes, plain_title
 from mdmem.text.facts import items
 from mdmem.trail import Trail
 from mdmem.wording import field, shell_word, verb
 from mdmem.workspace import Say, Workspace, read_committed
 
 TimeOf = Callable[[int], datetime]
-
-
-@dataclass(frozen=True, slots=True)
-class SectionOnDisk:
-    """A section on disk, lines from 0; position 0 with the empty path is the preamble.
-
-    `nth` counts the sections with this path, from 1.
-    """
-
-    document: Document
-    position: int
-    section: SectionPath
-    nth: int
-    start: int
-    end: int
 
 
 def commit_times(workspace: Workspace, trail: Trail) -> TimeOf:
@@ -48,7 +33,7 @@ def commit_times(workspace: Workspace, trail: Trail) -> TimeOf:
 
 def section_on_disk(
     workspace: Workspace, path: FilePath, address: str | None, nth: int | None
-) -> SectionOnDisk:
+) -> Part:
     """The section of an address, or the preamble; raises PathProblem, SectionProblem."""
     data = files.read(files.path_on_disk(workspace.root, path))
     if data is None:
@@ -56,40 +41,18 @@ def section_on_disk(
     document = parse_bytes(data)
     if address is not None:
         remedy = preamble_remedy(document)
-        return _on_disk(document, find_section(document, address, nth, file=path, remedy=remedy))
+        section = find_section(document, address, nth, file=path, remedy=remedy)
+        return Parts(document).sections[section.index + 1]
     if not document.slice(document.front, document.preamble_end).strip():
         raise SectionProblem("section-not-found", f"{path} has no text before the first heading")
-    return _on_disk(document, None)
+    return Parts(document).sections[0]
 
 
-def sections_on_disk(workspace: Workspace, path: FilePath) -> list[SectionOnDisk]:
+def sections_on_disk(workspace: Workspace, path: FilePath) -> list[Part]:
     """Every section of a file, and first its preamble, if any. Raises PathProblem."""
     document = parse_bytes(files.read(files.path_on_disk(workspace.root, path)) or b"")
     has_preamble = bool(document.slice(document.front, document.preamble_end).strip())
-    return [
-        _on_disk(document, section)
-        for section in (*([None] if has_preamble else []), *document.sections)
-    ]
-
-
-def _on_disk(document: Document, section: Section | None) -> SectionOnDisk:
-    if section is None:
-        return SectionOnDisk(
-            document=document,
-            position=0,
-            section=(),
-            nth=1,
-            start=document.front,
-            end=document.preamble_end,
-        )
-    return SectionOnDisk(
-        document=document,
-        position=section.index + 1,
-        section=section.path,
-        nth=1 + sum(earlier.path == section.path for earlier in document.sections[: section.index]),
-        start=section.start,
-        end=section.end,
-    )
+    return list(Parts(document).sections[0 if has_preamble else 1 :])
 
 
 def find_newest_revision(
@@ -127,34 +90,31 @@ def find_newest_revision(
 
 
 def newest_revision(
-    workspace: Workspace, trail: Trail, path: FilePath, section: SectionOnDisk
+    workspace: Workspace, trail: Trail, path: FilePath, section: Part
 ) -> Revision | None:
     """The newest revision, which a commit of the section on disk would continue, if any."""
     count = (
-        sum(each.path == section.section for each in section.document.sections)
+        sum(each.path == section.path for each in section.document.sections)
         if section.position
         else 1
     )
-    live = trail.live_revisions(path, {section.section})
+    live = trail.live_revisions(path, {section.path})
     if len(live) == count:
         return next(revision for revision in live if revision.nth == section.nth)
     live = trail.live_revisions(path)
     if not live:
         return None
     head = parse_bytes(read_committed(workspace, path, trail.head) or b"")
-    old, new = sections.whole_range(head).parts, sections.whole_range(section.document).parts
-    matches = sections.match_sections(old, new)
-    before = next(
-        (old[position] for position, part in matches.items() if part.position == section.position),
-        None,
-    )
+    old, new = Parts(head), Parts(section.document)
+    matches = became(old, new)
+    before = next((old.sections[a] for a, b in matches.items() if b == section.position), None)
     if before is None:
         return None
     return next(
         (
             revision
             for revision in live
-            if (revision.section, revision.nth) == (before.section, before.nth)
+            if (revision.section, revision.nth) == (before.path, before.nth)
         ),
         None,
     )
@@ -219,7 +179,7 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
             ) from problem
         lines = _blamed_lines(workspace, trail, path, [section])
         return Blame(
-            path=path, section=section.section, lines=lines, notes=shallow_notes(workspace, trail)
+            path=path, section=section.path, lines=lines, notes=shallow_notes(workspace, trail)
         )
 
 
@@ -245,7 +205,7 @@ def _blame_fact(
                 )
                 return Blame(
                     path=path,
-                    section=section.section,
+                    section=section.path,
                     lines=lines,
                     notes=shallow_notes(workspace, trail),
                 )
@@ -266,13 +226,13 @@ def _blame_file(
 
 
 def _blamed_lines(
-    workspace: Workspace, trail: Trail, path: FilePath, sections: Sequence[SectionOnDisk]
+    workspace: Workspace, trail: Trail, path: FilePath, sections: Sequence[Part]
 ) -> tuple[BlamedLine, ...]:
     time_of = commit_times(workspace, trail)
     # A line may have another source than its commit states: it was confirmed, or a revert brought
     # it back.
     live = trail.live_occurrences(
-        path, [section.section for section in sections] if len(sections) == 1 else None
+        path, [section.path for section in sections] if len(sections) == 1 else None
     )
     origins = {(each.entry.section, each.entry.first_line): each.origin for each in live}
     return tuple(
@@ -286,7 +246,7 @@ def _lines_of_section(
     workspace: Workspace,
     trail: Trail,
     path: FilePath,
-    section: SectionOnDisk,
+    section: Part,
     time_of: TimeOf,
     origins: Mapping[tuple[SectionPath, str], Origin],
 ) -> Iterator[BlamedLine]:
@@ -300,7 +260,7 @@ def _lines_of_section(
         trail_commit = trail.commit_numbered(line.commit) if line.commit else None
         commit = statement_of(trail_commit) if trail_commit else None
         origin = line_origin(commit, line.text) if commit else None
-        if origin and (live_origin := origins.get((section.section, line.text.strip()))):
+        if origin and (live_origin := origins.get((section.path, line.text.strip()))):
             origin = restated(origin, live_origin)
         yield BlamedLine(
             line=number,

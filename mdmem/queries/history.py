@@ -194,7 +194,7 @@ def _section_history(
     newest = find_newest_revision(workspace, trail, path, request.target, request.nth)
     notes = shallow_notes(workspace, trail)
     if newest is None:
-        section = section_on_disk(workspace, path, request.target, request.nth).section
+        section = section_on_disk(workspace, path, request.target, request.nth).path
         return SectionHistory(path=path, section=section, revisions=(), notes=notes)
     changes = workspace.resources.get(_KeptPasts).changes(trail, newest)
     upto = len(changes) if request.upto is None else request.upto

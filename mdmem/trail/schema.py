@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mdmem.model.trail import Fate, MarkKind
 
-TRAIL_VERSION = 31
+TRAIL_VERSION = 32
 """A file of another version counts as empty."""
 APPLICATION_ID = 0x6D646D76
 """Tells the file apart from those of other programs (`PRAGMA application_id`)."""

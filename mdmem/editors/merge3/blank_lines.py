@@ -12,7 +12,8 @@ from mdmem.editors.merge3.sections import MergedSection
 from mdmem.editors.merge3.unit_matches import UnitMatches, UnitTriple
 from mdmem.editors.merge3.units import MergedUnit
 from mdmem.editors.merge3.values import choices
-from mdmem.editors.merge3.versions import Unit, Version, indented
+from mdmem.editors.merge3.versions import Version
+from mdmem.editors.text_units import Unit, indented
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.document import BOM, parse, with_line_end

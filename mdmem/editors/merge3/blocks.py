@@ -13,7 +13,9 @@ from mdmem.editors.merge3.atoms import (
     merge_atoms,
     versions_of_sides,
 )
-from mdmem.editors.merge3.block_parts import (
+from mdmem.editors.merge3.values import choices, merge_items, merge_lines
+from mdmem.editors.pairs import half_in_common
+from mdmem.editors.text_units import (
     BY_LINE,
     ENDS_UNSPACED,
     LONG,
@@ -24,8 +26,6 @@ from mdmem.editors.merge3.block_parts import (
     TableLine,
     read_sentences,
 )
-from mdmem.editors.merge3.values import choices, merge_items, merge_lines
-from mdmem.editors.pairs import half_in_common
 from mdmem.errors import TextProblem
 from mdmem.text.document import fold_space
 from mdmem.text.scan import BlockKind

@@ -11,7 +11,9 @@ from mdmem.editors.merge3.sections import MergedSection, SectionOrder, merge_sec
 from mdmem.editors.merge3.unit_matches import match_units
 from mdmem.editors.merge3.units import MergedUnit, UnitOrder, merge_units
 from mdmem.editors.merge3.values import choices, merge_front_matter
-from mdmem.editors.merge3.versions import SectionTree, Version, atoms_of
+from mdmem.editors.merge3.versions import Version
+from mdmem.editors.sections import Parts
+from mdmem.editors.text_units import atoms_of
 from mdmem.errors import PathProblem, TextProblem
 from mdmem.folder import budget
 from mdmem.model import FactId, FileKind
@@ -96,7 +98,7 @@ class NamedAtom(NamedTuple):
 def named_atoms(document: Document) -> Iterator[NamedAtom]:
     if "\r" in document.text:
         document = parse(with_line_end(document.text, "\n"))
-    version = Version(SectionTree(document))
+    version = Version(Parts(document))
     for unit, start in zip(version.units, version.line_of, strict=True):
         for text, line in atoms_of(unit):
             yield NamedAtom(fact_id(text), text, start + line)
@@ -104,7 +106,7 @@ def named_atoms(document: Document) -> Iterator[NamedAtom]:
 
 _MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d\Z")
 _DAY = late.pattern(r"\d{4}-\d{2}-\d{2}\Z")
-_Trees = tuple[SectionTree, SectionTree, SectionTree]
+_Trees = tuple[Parts, Parts, Parts]
 
 
 class Combination(NamedTuple):
@@ -156,7 +158,7 @@ def _merged(base: bytes, ours: bytes, theirs: bytes, kind: FileKind) -> MergeRes
         return _left(str(problem))
     if any(document.open_line is not None for document in documents):
         return _left("a version ends inside an open fence or comment")
-    trees = (SectionTree(documents[0]), SectionTree(documents[1]), SectionTree(documents[2]))
+    trees = (Parts(documents[0]), Parts(documents[1]), Parts(documents[2]))
     try:
         plan = _plan(trees, kind is FileKind.DAILY, form.line_end)
     except TextProblem as problem:
@@ -228,7 +230,7 @@ def _split(
         ours, theirs = triple.sides
         if triple.base is not None and len(ours) == len(theirs) == 1:
             numbers = (triple.base, ours[0], theirs[0])
-            own = [tree.own(number) for tree, number in zip(trees, numbers, strict=True)]
+            own = [tree.sections[number].own for tree, number in zip(trees, numbers, strict=True)]
             if own[0] == own[1] == own[2]:
                 for members, number in zip(whole, numbers, strict=True):
                     members.add(number)
@@ -240,7 +242,7 @@ def _split(
     )
 
 
-def _flat_sections(tree: SectionTree, is_flat: Callable[[str], bool]) -> set[int]:
+def _flat_sections(tree: Parts, is_flat: Callable[[str], bool]) -> set[int]:
     return {section.number for section in tree.sections if is_flat(section.title)}
 
 
@@ -265,7 +267,7 @@ def _reads_as_planned(plan: _Plan) -> bool:
         section += element.is_heading
         if element.unit and element.unit.is_whole:
             whole.add(section)
-    tree = SectionTree(document)
+    tree = Parts(document)
     version = Version(tree, whole, _flat_sections(tree, plan.is_flat))
     read = [(element.is_heading, version.text_of(element)) for element in version.elements]
     return "".join(version.front) == plan.front and read == [

@@ -15,12 +15,11 @@ from mdmem.editors.merge3.unit_matches import UnitMatches, UnitTriple
 from mdmem.editors.merge3.values import choices
 from mdmem.editors.merge3.versions import (
     MOST_SPACES,
-    Unit,
     Version,
     number_of_item,
     with_number,
-    without_number,
 )
+from mdmem.editors.text_units import Unit, without_number
 from mdmem.startup.records import dataclass, replace
 from mdmem.text.facts import MARKER
 from mdmem.text.scan import BlockKind
