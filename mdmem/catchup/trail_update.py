@@ -15,7 +15,7 @@ from mdmem.editors.daily import is_minute_title
 from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
 from mdmem.folder import budget, files
 from mdmem.history.copies import CopyFates
-from mdmem.history.file_changes import EarlierTrail, FileChange, FileVersion
+from mdmem.history.file_changes import FileChange, FileVersion
 from mdmem.history.merge_step import Combination, MergeFile, MergeParent, build_merge_step
 from mdmem.history.replay import build_step, confirmed_facts
 from mdmem.merge import again, merge_by_section
@@ -28,6 +28,7 @@ from mdmem.text import frontmatter
 from mdmem.text.document import lines_without_ends, parse_bytes
 from mdmem.text.facts import fact_id
 from mdmem.trail import BrokenTrail, Step, Trail, discard, past_of, side_of
+from mdmem.trail.line import EarlierTrail
 from mdmem.workspace import Progress, Say, Workspace
 
 _PAGES_KEPT = 200

@@ -5,28 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from itertools import pairwise
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source, Status
-from mdmem.model.trail import CLOSING_MARKS, Fate, Mark, MarkKind, Occurrence, TrailCommit
+from mdmem.model.trail import CLOSING_MARKS, Fate, MarkKind, Occurrence, TrailCommit
 from mdmem.startup.records import dataclass
+
+if TYPE_CHECKING:
+    from mdmem.trail import Trail
 
 _Location = tuple[FilePath, SectionPath]
 _Key = tuple[int, int]
-
-
-class FactTrail(Protocol):
-    """The part of the trail that a chain needs."""
-
-    def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]: ...
-
-    def predecessors_of(self, fact: FactId) -> tuple[Occurrence, ...]: ...
-
-    def marks_of(self, number: int) -> tuple[Mark, ...]: ...
-
-    def ranks(self, numbers: Collection[int]) -> Mapping[int, int]: ...
-
-    def commit_numbered(self, number: int) -> TrailCommit | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +44,7 @@ class ChainLink:
 
 
 def fact_chain(
-    fact: FactId, trail: FactTrail, among: Collection[int] | None = None
+    fact: FactId, trail: Trail, among: Collection[int] | None = None
 ) -> tuple[ChainLink, ...]:
     """Follow a fact to what it replaced and what replaced it, and so on; oldest first.
 
@@ -97,7 +86,7 @@ class _OccurrenceRun:
 
 
 class _ChainBuilder:
-    def __init__(self, trail: FactTrail) -> None:
+    def __init__(self, trail: Trail) -> None:
         self._trail = trail
         self._runs: dict[FactId, list[_OccurrenceRun]] = {}
         self._ranks: Mapping[int, int] = {}

@@ -9,44 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from mdmem.history.chains import joined_by_moves
 from mdmem.history.messages import quoted_line
 from mdmem.history.notes import QuotingNote, parse_message, parse_notes
 from mdmem.history.step_marks import taken_back
 from mdmem.model import CommitId, FactId, FilePath, Op
-from mdmem.model.trail import Fate, Mark, MarkKind, Occurrence, StatedRevert, TrailCommit
+from mdmem.model.trail import Fate, Mark, MarkKind, Occurrence
 from mdmem.startup.records import dataclass, field
 from mdmem.text.facts import fact_id, may_have_copies
+
+if TYPE_CHECKING:
+    from mdmem.trail import Trail
 
 _MINUTE = 60
 _FORGETTING = (Op.FORGET, Op.ACCEPT)
 """The operations that remove a fact for good; any other one removes only a line."""
 _Line = Sequence[Occurrence]
 """The occurrences of one line of a file: each became the next."""
-
-
-class CopyTrail(Protocol):
-    """The part of the trail from which the fate of copies is told."""
-
-    def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]: ...
-
-    def stated_marks_of(self, number: int, include_ended: bool = False) -> tuple[Mark, ...]: ...
-
-    def contested_ends_of(self, number: int) -> tuple[Occurrence, ...]: ...
-
-    def promotions_of(self, fact: FactId) -> tuple[tuple[int, FactId], ...]: ...
-
-    def reverts(self) -> tuple[StatedRevert, ...]: ...
-
-    def reverts_of(self, commit: CommitId) -> tuple[CommitId, ...]: ...
-
-    def order(self, number: int) -> tuple[int, CommitId]: ...
-
-    def commit_numbered(self, number: int) -> TrailCommit | None: ...
-
-    def commit_with_id(self, commit: CommitId) -> TrailCommit | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +58,7 @@ class CopyFates:
 
     def __init__(
         self,
-        trail: CopyTrail,
+        trail: Trail,
         is_log: Callable[[FilePath], bool],
         said: Callable[[Occurrence], int],
     ) -> None:

@@ -10,12 +10,15 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from io import StringIO
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from mdmem.model import CommitId, FilePath, SectionPath
-from mdmem.model.trail import Revision, TrailCommit
+from mdmem.model.trail import Revision
 from mdmem.startup.records import dataclass
 from mdmem.text.document import common_ends, is_blank, split_lines
+
+if TYPE_CHECKING:
+    from mdmem.trail import Trail
 
 _NO_LINE_END = "\n\\ No newline at end of file\n"
 _WORD = (
@@ -151,18 +154,6 @@ _Line = tuple[str, int | None]
 _Order = Callable[[int], tuple[int, CommitId]]
 
 
-class TextTrail(Protocol):
-    """The part of the trail that text presences need."""
-
-    def revisions_containing(self, text: str) -> tuple[Revision, ...]: ...
-
-    def ends_of_revision(self, revision: Revision) -> tuple[int, ...]: ...
-
-    def order(self, number: int) -> tuple[int, CommitId]: ...
-
-    def commit_numbered(self, number: int) -> TrailCommit | None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class LineOrigin:
     """One line of a section and its number from 1; `commit` is None if it is not committed."""
@@ -232,7 +223,7 @@ class TextPresence:
     section: SectionPath
 
 
-def text_presences(trail: TextTrail, text: str) -> tuple[TextPresence, ...]:
+def text_presences(trail: Trail, text: str) -> tuple[TextPresence, ...]:
     """List the periods in which a section contained a text, oldest first.
 
     Renames and other changes do not end one, nor on how many sides it began.
@@ -244,7 +235,7 @@ def text_presences(trail: TextTrail, text: str) -> tuple[TextPresence, ...]:
     )
 
 
-def _joined_revisions(trail: TextTrail, revisions: Sequence[Revision]) -> list[list[Revision]]:
+def _joined_revisions(trail: Trail, revisions: Sequence[Revision]) -> list[list[Revision]]:
     of_number = {each.number: each for each in revisions}
     of_place: dict[tuple[object, ...], list[int]] = {}
     for each in revisions:
@@ -273,7 +264,7 @@ def _joined_revisions(trail: TextTrail, revisions: Sequence[Revision]) -> list[l
     return list(groups.values())
 
 
-def _continues(trail: TextTrail, revision: Revision, before: Revision) -> bool:
+def _continues(trail: Trail, revision: Revision, before: Revision) -> bool:
     """True unless a section was removed before it was brought back."""
     if before.ended == revision.begun:
         return True
@@ -286,7 +277,7 @@ def _continues(trail: TextTrail, revision: Revision, before: Revision) -> bool:
     )
 
 
-def _presence(trail: TextTrail, group: Sequence[Revision]) -> TextPresence:
+def _presence(trail: Trail, group: Sequence[Revision]) -> TextPresence:
     numbers = {each.number for each in group}
     came = min(
         (each.begun for each in group if numbers.isdisjoint(each.previous)),
@@ -298,7 +289,7 @@ def _presence(trail: TextTrail, group: Sequence[Revision]) -> TextPresence:
     return TextPresence(came, None if live else _last_end(trail, group), last.path, last.section)
 
 
-def _last_end(trail: TextTrail, group: Sequence[Revision]) -> int:
+def _last_end(trail: Trail, group: Sequence[Revision]) -> int:
     """The earliest end that was not undone; a merge's only where no side has one."""
     begun = [
         commit for commit in map(trail.commit_numbered, {each.begun for each in group}) if commit

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from mdmem.editors.pairs import pair_by_key
 from mdmem.editors.sections import Part, became, ranges_to_match, under_paths, whole_range
-from mdmem.model import CommitId, FactId, FilePath, SectionPath
-from mdmem.model.trail import Entry, Mark, Occurrence, Revision, StatedRevert, TrailCommit
+from mdmem.model import FactId, FilePath, SectionPath
+from mdmem.model.trail import Entry, Occurrence, Revision
 from mdmem.startup.records import dataclass
 from mdmem.text.document import Document, common_ends
 from mdmem.text.entries import entries
+
+if TYPE_CHECKING:
+    from mdmem.trail.line import EarlierTrail
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,48 +56,6 @@ class FileChange:
     @property
     def is_renamed(self) -> bool:
         return self.path != self.before_path
-
-
-class EarlierTrail(Protocol):
-    """The part of the trail that replaying a commit needs, of the commits of its past."""
-
-    def live_occurrences(
-        self, path: FilePath, among: Collection[SectionPath] | None = None
-    ) -> tuple[Occurrence, ...]: ...
-
-    def live_numbers(self, path: FilePath, among: Collection[SectionPath]) -> frozenset[int]: ...
-
-    def live_revisions(
-        self, path: FilePath, among: Collection[SectionPath] | None = None
-    ) -> tuple[Revision, ...]: ...
-
-    def last_revision(self, path: FilePath, section: SectionPath, nth: int) -> Revision | None: ...
-
-    def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]: ...
-
-    def logged_facts_citing(self, cited: str) -> tuple[FactId, ...]: ...
-
-    def occurrences_ended(self, after: int, upto: int) -> tuple[Occurrence, ...]: ...
-
-    def order(self, number: int) -> tuple[int, CommitId]: ...
-
-    def replaced_after(self, path: FilePath, time: int) -> tuple[Occurrence, ...]: ...
-
-    def marks(self, path: FilePath) -> tuple[Mark, ...]: ...
-
-    def overruled_marks(self, path: FilePath) -> tuple[Mark, ...]: ...
-
-    def stated_marks_of(self, number: int) -> tuple[Mark, ...]: ...
-
-    def marks_stated_by(self, commit: CommitId) -> tuple[Mark, ...]: ...
-
-    def commits_with_marks_from(self, number: int) -> tuple[CommitId, ...]: ...
-
-    def reverts(self) -> tuple[StatedRevert, ...]: ...
-
-    def stating_commit(self, digits: str) -> CommitId | None: ...
-
-    def commit_with_id(self, commit: CommitId) -> TrailCommit | None: ...
 
 
 @dataclass(frozen=True, slots=True)

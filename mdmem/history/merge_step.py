@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from mdmem.editors.pairs import pair_by_key
 from mdmem.editors.sections import Parts
 from mdmem.history.file_changes import (
     ChangedSections,
-    EarlierTrail,
     EntryMatches,
     FileChange,
     FileVersion,
@@ -31,6 +31,9 @@ from mdmem.model.trail import Entry, Fate, Mark, MarkKind, Occurrence, Origin, R
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.text.document import split_lines
 from mdmem.trail import Ending, Step
+
+if TYPE_CHECKING:
+    from mdmem.trail.line import EarlierTrail
 
 Order = Callable[[int], tuple[int, CommitId]]
 """A commit's place among others, by its number: its moment, then its id."""

@@ -15,12 +15,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from mdmem.editors import likeness
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.history.file_changes import (
     ChangedSections,
-    EarlierTrail,
     EntryMatches,
     FileChange,
     FileVersion,
@@ -53,6 +53,9 @@ from mdmem.model.trail import Entry, Fate, Mark, Occurrence, Origin, TrailCommit
 from mdmem.model.writes import is_night
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.trail import Ending, Step
+
+if TYPE_CHECKING:
+    from mdmem.trail.line import EarlierTrail
 
 
 @dataclass(frozen=True, slots=True)

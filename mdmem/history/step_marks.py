@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import combinations
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from mdmem.history.chains import joined_by_moves
-from mdmem.history.file_changes import EarlierTrail
 from mdmem.history.messages import ParsedNote
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.trail import (
@@ -27,6 +26,9 @@ from mdmem.model.trail import (
 )
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.text.facts import normalise
+
+if TYPE_CHECKING:
+    from mdmem.trail.line import EarlierTrail
 
 # The commits whose statements a revert ends, or a reverted revert restores
 
@@ -124,15 +126,7 @@ def _restored_marks(commits: Collection[CommitId], trail: EarlierTrail) -> Itera
 # Marks
 
 
-class SuccessorTrail(Protocol):
-    """The part of the trail that following a fact to its successors needs."""
-
-    def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]: ...
-
-    def stated_marks_of(self, number: int) -> tuple[Mark, ...]: ...
-
-
-def current_successor(fact: FactId | None, trail: SuccessorTrail) -> FactId | None:
+def current_successor(fact: FactId | None, trail: EarlierTrail) -> FactId | None:
     """The current fact that a fact has become, itself if current; None if it was removed."""
     passed = set[FactId]()
     while fact is not None and fact not in passed:
@@ -160,7 +154,7 @@ def share_key(first: Iterable[Entry], second: Iterable[Entry]) -> bool:
 
 def merge_contradictions(
     replaced: Iterable[Occurrence],
-    sides: Sequence[SuccessorTrail],
+    sides: Sequence[EarlierTrail],
     order: Callable[[int], tuple[int, CommitId]],
     entries_in_merge: Callable[[FactId], Collection[Entry]],
 ) -> Iterator[Mark]:
@@ -185,7 +179,7 @@ def merge_contradictions(
             )
 
 
-def _replacement(occurrence: Occurrence, trail: SuccessorTrail) -> tuple[FactId, int] | None:
+def _replacement(occurrence: Occurrence, trail: EarlierTrail) -> tuple[FactId, int] | None:
     """The current fact that a side made of an occurrence, and the commit that did so first.
 
     One that a side has only moved is itself: where another side replaced it, both stand.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from operator import itemgetter
+from typing import TypeAlias
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.ranges import Ranges, holds, union
@@ -50,9 +51,7 @@ _CONTESTED, _SECTION, _REVISION_END = 3, 5, 9
 
 
 class LineTrail:
-    """A trail without the commits `missing`: it answers as `Trail`, for
-    `history.file_changes.EarlierTrail`.
-    """
+    """A trail without the commits `missing`: it answers as `Trail`, where one is replayed."""
 
     def __init__(self, trail: Trail, missing: Ranges) -> None:
         self._trail = trail
@@ -246,12 +245,16 @@ class LineTrail:
         return found if found and not holds(self._missing, found.number) else None
 
 
-def past_of(trail: Trail, commit: TrailCommit) -> Trail | LineTrail:
+EarlierTrail: TypeAlias = Trail | LineTrail
+"""What a commit is replayed on: the trail of its past."""
+
+
+def past_of(trail: Trail, commit: TrailCommit) -> EarlierTrail:
     """The trail of the past of the commit that comes next."""
     return LineTrail(trail, commit.missing) if commit.missing else trail
 
 
-def side_of(trail: Trail, merge: TrailCommit, parent: TrailCommit) -> Trail | LineTrail:
+def side_of(trail: Trail, merge: TrailCommit, parent: TrailCommit) -> EarlierTrail:
     """The trail of one side of the merge that comes next: of a parent and its past."""
     later = ((parent.number + 1, merge.number - 1),) if parent.number < merge.number - 1 else ()
     missing = union(parent.missing, later)
