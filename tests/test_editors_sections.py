@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from mdmem.editors.sections import Parts, became, changed_ranges, ranges_to_match
+from mdmem.editors.sections import SectionParts, became, changed_ranges, ranges_to_match
 from mdmem.text.document import Document, parse
 
 FEW_TITLES = ["Work", "Home", "Pets", "Empty", "`Work`", "*Notes*", "Notes", "10:00", "Plan"]
@@ -76,7 +76,7 @@ def test_the_history_and_the_merge_name_the_same_pairs(titles: list[str]) -> Non
         for _ in range(chance.randint(1, 4)):
             changed = edited(chance, changed, titles)
         before, after = parse("\n".join(lines) + "\n"), parse("\n".join(changed) + "\n")
-        if pairs_of_ranges(before, after) != became(Parts(before), Parts(after)):
+        if pairs_of_ranges(before, after) != became(SectionParts(before), SectionParts(after)):
             differ.append(seed)
     assert differ == []
 

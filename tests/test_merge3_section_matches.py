@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mdmem.editors.merge3.section_matches import match_all_sections
-from mdmem.editors.sections import Parts
+from mdmem.editors.sections import SectionParts
 from mdmem.text.document import parse
 
 BASE = "# M\n## Work\n- a\n- b\n## Home\n- cat\n- dog\n### Pets\n- fish\n## Empty\n"
@@ -15,7 +15,7 @@ def heads(base: str, ours: str, theirs: str) -> set[tuple[str, str, str]]:
     """The headings of each matched section in the three versions; of a section that a version
     lacks, nothing.
     """
-    texts = [Parts(parse(text)) for text in (base, ours, theirs)]
+    texts = [SectionParts(parse(text)) for text in (base, ours, theirs)]
     matches = match_all_sections(
         texts[0], (texts[1], texts[2]), lambda title: title.startswith("10:")
     )
@@ -53,7 +53,7 @@ def test_what_became_of_a_section(ours: str, expected: tuple[str, str]) -> None:
 def test_of_equal_titles_each_is_matched_with_its_text() -> None:
     base = "# M\n## N\n- a\n## N\n- b\n"
     swapped = "# M\n## N\n- b\n## N\n- a\n"
-    trees = [Parts(parse(text)) for text in (base, swapped, base)]
+    trees = [SectionParts(parse(text)) for text in (base, swapped, base)]
     matches = match_all_sections(trees[0], (trees[1], trees[2]), lambda _: False)
     assert [triple.sides for triple in matches.triples] == [
         ([0], [0]),

@@ -7,14 +7,14 @@ import pytest
 from mdmem.editors.merge3.section_matches import match_all_sections
 from mdmem.editors.merge3.unit_matches import match_units
 from mdmem.editors.merge3.versions import Version
-from mdmem.editors.sections import Parts
+from mdmem.editors.sections import SectionParts
 from mdmem.text.document import parse
 
 
 def texts_of_triples(
     base: str, ours: str, theirs: str
 ) -> list[tuple[str | None, str | None, str | None]]:
-    trees = [Parts(parse(text)) for text in (base, ours, theirs)]
+    trees = [SectionParts(parse(text)) for text in (base, ours, theirs)]
     sections = match_all_sections(trees[0], (trees[1], trees[2]), lambda _: False)
     versions = [Version(tree) for tree in trees]
     matches = match_units(

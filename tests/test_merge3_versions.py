@@ -7,14 +7,14 @@ from generated_markdown import documents
 from hypothesis import given
 
 from mdmem.editors.merge3.versions import Version
-from mdmem.editors.sections import Parts
+from mdmem.editors.sections import SectionParts
 from mdmem.text.document import parse
 
 TEXT = "intro\n\n# Memory\n- a\n- b #t\n\n## Work `x`\n\npara\nof two\n***\n```\n# no heading\n```\n### Deep\n# Last\n"
 
 
 def version(text: str, whole: frozenset[int] = frozenset()) -> Version:
-    return Version(Parts(parse(text)), whole)
+    return Version(SectionParts(parse(text)), whole)
 
 
 @given(documents)
@@ -23,7 +23,7 @@ def test_elements_and_gaps_are_the_text(text: str) -> None:
     document = parse(text)
     number = len(document.sections)
     for whole in (frozenset(), frozenset(range(0, number + 1, 2))):
-        parts = Version(Parts(document), whole)
+        parts = Version(SectionParts(document), whole)
         pieces = [
             gap + parts.text_of(element)
             for gap, element in zip(parts.gaps, parts.elements, strict=False)
@@ -53,7 +53,7 @@ def test_the_own_text_of_a_section_may_be_one_unit() -> None:
 
 
 def test_sections_know_their_paths_and_children() -> None:
-    tree = Parts(parse(TEXT))
+    tree = SectionParts(parse(TEXT))
     assert [tree.name(section.number)[0] for section in tree.sections] == [
         (),
         ("Memory",),

@@ -20,7 +20,7 @@ from workspaces import Desk, append, desk
 
 from mdmem import catchup
 from mdmem.catchup import trail_update
-from mdmem.editors.sections import Parts
+from mdmem.editors.sections import SectionParts
 from mdmem.errors import MdmemError
 from mdmem.folder import files
 from mdmem.memory import Memory
@@ -329,6 +329,6 @@ def sections_at(at: Desk, commit: str) -> Iterator[tuple[str, tuple[str, ...], i
     """The sections of the memory files of a commit, as the trail keeps them."""
     for path in at.git("ls-tree", "-r", "--name-only", commit).split():
         document = parse(at.git("show", f"{commit}:{path}"))
-        for part in Parts(document).sections:
+        for part in SectionParts(document).sections:
             if part.text:
                 yield path, part.path, part.nth, part.text

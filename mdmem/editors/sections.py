@@ -26,7 +26,7 @@ _MOST_HOLDERS = 50
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SectionPart:
     """A heading with its own text, or (number 0, empty path) the text before the first heading.
 
     `position` is its number in the whole document, `parent` a number; `nth` counts the sections
@@ -52,7 +52,7 @@ class Part:
 
     @property
     def heading(self) -> str:
-        """As written, without its last line end."""
+        """The heading as written, without its last line end."""
         return without_line_end(self.document.slice(self.start, self.body))
 
     @property
@@ -68,7 +68,7 @@ class Part:
         return self.document.slice(self.start, end).rstrip("\r\n")
 
 
-class Parts:
+class SectionParts:
     """The text before the first heading and the sections of a document; none without one.
 
     Of `heads`, where they are given: positions of sections, with those around them.
@@ -98,9 +98,9 @@ class Parts:
         return units
 
 
-def _read(document: Document, heads: Container[int] | None) -> Iterator[Part]:
+def _read(document: Document, heads: Container[int] | None) -> Iterator[SectionPart]:
     counts = Counter[SectionPath]()
-    preamble = Part(
+    preamble = SectionPart(
         document=document,
         number=0,
         position=0,
@@ -121,7 +121,7 @@ def _read(document: Document, heads: Container[int] | None) -> Iterator[Part]:
             continue
         while parts[around[-1]].level >= head.level:
             around.pop()
-        part = Part(
+        part = SectionPart(
             document=document,
             number=len(parts),
             position=position,
@@ -176,14 +176,14 @@ class Range:
         behind = self.document.sections[self.last :] if self.document else ()
         return bool(behind) and any(section.tree_end > behind[0].start for section in self.sections)
 
-    def holds(self, part: Part) -> bool:
+    def holds(self, part: SectionPart) -> bool:
         return not part.position or self.first < part.position <= self.last
 
-    def parts(self, around: Collection[int]) -> Parts:
+    def parts(self, around: Collection[int]) -> SectionParts:
         """The text before the first heading, its sections, and others at some positions."""
         if self.document and len(self.sections) == len(self.document.sections):
-            return Parts(self.document)
-        return Parts(self.document, {*around, *range(self.first + 1, self.last + 1)})
+            return SectionParts(self.document)
+        return SectionParts(self.document, {*around, *range(self.first + 1, self.last + 1)})
 
     def around(self) -> set[int]:
         """The positions of the sections before it that some of its sections are in."""
@@ -271,14 +271,14 @@ def under_paths(document: Document, paths: Mapping[int, SectionPath]) -> Documen
     return document if sections == document.sections else replace(document, sections=sections)
 
 
-def became(old: Parts, new: Parts) -> dict[int, int]:
+def became(old: SectionParts, new: SectionParts) -> dict[int, int]:
     """The new number of each old section; the first rule that decides counts:
 
     the same path; a title unique among the rest; half of the content; an empty one's place.
     """
     if not old.sections or not new.sections:
         return {}
-    matcher = _Matcher(old, new)
+    matcher = _SectionMatcher(old, new)
     matcher.match(0, 0)
     matcher.by_path()
     matcher.twins()
@@ -292,8 +292,8 @@ def became(old: Parts, new: Parts) -> dict[int, int]:
 _Group = tuple[list[int], list[int]]
 
 
-class _Matcher:
-    def __init__(self, old: Parts, new: Parts) -> None:
+class _SectionMatcher:
+    def __init__(self, old: SectionParts, new: SectionParts) -> None:
         self._old, self._new = old, new
         self.matches: dict[int, int] = {}
         self._taken: set[int] = set()
@@ -322,7 +322,9 @@ class _Matcher:
                     self._ambiguous.append((numbers, others))
 
     @staticmethod
-    def _left_in(version: Parts, parent: int, matched: Container[int]) -> dict[str, list[int]]:
+    def _left_in(
+        version: SectionParts, parent: int, matched: Container[int]
+    ) -> dict[str, list[int]]:
         titles: dict[str, list[int]] = {}
         for number in version.sections[parent].children:
             if number not in matched:
@@ -415,7 +417,7 @@ class _Matcher:
             yield old, new
 
     def _contents(
-        self, version: Parts, number: int, is_old: bool
+        self, version: SectionParts, number: int, is_old: bool
     ) -> Iterator[tuple[Hashable, ...]]:
         section = version.sections[number]
         for unit in version.units(number):
@@ -465,11 +467,11 @@ class _Matcher:
         )
 
 
-def _text(version: Parts, number: int) -> str:
+def _text(version: SectionParts, number: int) -> str:
     return version.sections[number].own.strip()
 
 
-def _single(numbers: Iterable[int], version: Parts) -> dict[str, int]:
+def _single(numbers: Iterable[int], version: SectionParts) -> dict[str, int]:
     titles: dict[str, list[int]] = {}
     for number in numbers:
         titles.setdefault(version.sections[number].title, []).append(number)

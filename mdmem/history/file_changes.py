@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from mdmem.editors.pairs import pair_by_key
-from mdmem.editors.sections import Part, became, ranges_to_match, under_paths, whole_range
+from mdmem.editors.sections import SectionPart, became, ranges_to_match, under_paths, whole_range
 from mdmem.model import FactId, FilePath, SectionPath
 from mdmem.model.trail import Entry, Occurrence, Revision
 from mdmem.startup.records import dataclass
@@ -65,9 +65,9 @@ class ChangedSections:
     `continuation` has the section that each old one became, by its old position.
     """
 
-    old: tuple[Part, ...]
-    new: tuple[Part, ...]
-    continuation: Mapping[int, Part]
+    old: tuple[SectionPart, ...]
+    new: tuple[SectionPart, ...]
+    continuation: Mapping[int, SectionPart]
     old_lines: tuple[int, int]
     new_lines: tuple[int, int]
 

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from mdmem.editors.pairs import pair_by_key
-from mdmem.editors.sections import Parts
+from mdmem.editors.sections import SectionParts
 from mdmem.history.file_changes import (
     ChangedSections,
     EntryMatches,
@@ -324,7 +324,7 @@ def match_revisions(
     if file.same_as is not None:
         texts = {(each.section, each.nth): each.text for each in of_sides[file.same_as]}
     else:
-        parts = Parts(file.page.document).sections if file.page else ()
+        parts = SectionParts(file.page.document).sections if file.page else ()
         texts = {(part.path, part.nth): part.text for part in parts if part.text}
     live = {
         each.number

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from mdmem.editors.fact_difference import changed_paths, items_difference
 from mdmem.editors.outline import strip_blank_lines
-from mdmem.editors.sections import Parts, became, under_paths
+from mdmem.editors.sections import SectionParts, became, under_paths
 from mdmem.history.messages import section_name
 from mdmem.model import FactId, SectionPath, Supersession
 from mdmem.startup import late
@@ -324,7 +324,7 @@ def with_paths_of(
     """The first version under the second's section paths, and the new path of each old one."""
     if [section.path for section in base.sections] == [section.path for section in tip.sections]:
         return base, {}
-    old_parts, new_parts = Parts(base), Parts(tip)
+    old_parts, new_parts = SectionParts(base), SectionParts(tip)
     paths = {
         old_parts.sections[old].path: new_parts.sections[new].path
         for old, new in became(old_parts, new_parts).items()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from mdmem import catchup
-from mdmem.editors.sections import Part, Parts, became
+from mdmem.editors.sections import SectionPart, SectionParts, became
 from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
@@ -33,7 +33,7 @@ def commit_times(workspace: Workspace, trail: Trail) -> TimeOf:
 
 def section_on_disk(
     workspace: Workspace, path: FilePath, address: str | None, nth: int | None
-) -> Part:
+) -> SectionPart:
     """The section of an address, or the preamble; raises PathProblem, SectionProblem."""
     data = files.read(files.path_on_disk(workspace.root, path))
     if data is None:
@@ -42,17 +42,17 @@ def section_on_disk(
     if address is not None:
         remedy = preamble_remedy(document)
         section = find_section(document, address, nth, file=path, remedy=remedy)
-        return Parts(document).sections[section.index + 1]
+        return SectionParts(document).sections[section.index + 1]
     if not document.slice(document.front, document.preamble_end).strip():
         raise SectionProblem("section-not-found", f"{path} has no text before the first heading")
-    return Parts(document).sections[0]
+    return SectionParts(document).sections[0]
 
 
-def sections_on_disk(workspace: Workspace, path: FilePath) -> list[Part]:
+def sections_on_disk(workspace: Workspace, path: FilePath) -> list[SectionPart]:
     """Every section of a file, and first its preamble, if any. Raises PathProblem."""
     document = parse_bytes(files.read(files.path_on_disk(workspace.root, path)) or b"")
     has_preamble = bool(document.slice(document.front, document.preamble_end).strip())
-    return list(Parts(document).sections[0 if has_preamble else 1 :])
+    return list(SectionParts(document).sections[0 if has_preamble else 1 :])
 
 
 def find_newest_revision(
@@ -90,7 +90,7 @@ def find_newest_revision(
 
 
 def newest_revision(
-    workspace: Workspace, trail: Trail, path: FilePath, section: Part
+    workspace: Workspace, trail: Trail, path: FilePath, section: SectionPart
 ) -> Revision | None:
     """The newest revision, which a commit of the section on disk would continue, if any."""
     count = (
@@ -105,7 +105,7 @@ def newest_revision(
     if not live:
         return None
     head = parse_bytes(read_committed(workspace, path, trail.head) or b"")
-    old, new = Parts(head), Parts(section.document)
+    old, new = SectionParts(head), SectionParts(section.document)
     matches = became(old, new)
     before = next((old.sections[a] for a, b in matches.items() if b == section.position), None)
     if before is None:
@@ -226,7 +226,7 @@ def _blame_file(
 
 
 def _blamed_lines(
-    workspace: Workspace, trail: Trail, path: FilePath, sections: Sequence[Part]
+    workspace: Workspace, trail: Trail, path: FilePath, sections: Sequence[SectionPart]
 ) -> tuple[BlamedLine, ...]:
     time_of = commit_times(workspace, trail)
     # A line may have another source than its commit states: it was confirmed, or a revert brought
@@ -246,7 +246,7 @@ def _lines_of_section(
     workspace: Workspace,
     trail: Trail,
     path: FilePath,
-    section: Part,
+    section: SectionPart,
     time_of: TimeOf,
     origins: Mapping[tuple[SectionPath, str], Origin],
 ) -> Iterator[BlamedLine]:

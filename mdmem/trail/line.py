@@ -246,7 +246,7 @@ class LineTrail:
 
 
 EarlierTrail: TypeAlias = Trail | LineTrail
-"""What a commit is replayed on: the trail of its past."""
+"""The trail of a commit's past, on which it is replayed."""
 
 
 def past_of(trail: Trail, commit: TrailCommit) -> EarlierTrail:

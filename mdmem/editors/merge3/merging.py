@@ -12,7 +12,7 @@ from mdmem.editors.merge3.unit_matches import match_units
 from mdmem.editors.merge3.units import MergedUnit, UnitOrder, merge_units
 from mdmem.editors.merge3.values import choices, merge_front_matter
 from mdmem.editors.merge3.versions import Version
-from mdmem.editors.sections import Parts
+from mdmem.editors.sections import SectionParts
 from mdmem.editors.text_units import atoms_of
 from mdmem.errors import PathProblem, TextProblem
 from mdmem.folder import budget
@@ -98,7 +98,7 @@ class NamedAtom(NamedTuple):
 def named_atoms(document: Document) -> Iterator[NamedAtom]:
     if "\r" in document.text:
         document = parse(with_line_end(document.text, "\n"))
-    version = Version(Parts(document))
+    version = Version(SectionParts(document))
     for unit, start in zip(version.units, version.line_of, strict=True):
         for text, line in atoms_of(unit):
             yield NamedAtom(fact_id(text), text, start + line)
@@ -106,7 +106,7 @@ def named_atoms(document: Document) -> Iterator[NamedAtom]:
 
 _MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d\Z")
 _DAY = late.pattern(r"\d{4}-\d{2}-\d{2}\Z")
-_Trees = tuple[Parts, Parts, Parts]
+_Trees = tuple[SectionParts, SectionParts, SectionParts]
 
 
 class Combination(NamedTuple):
@@ -158,7 +158,7 @@ def _merged(base: bytes, ours: bytes, theirs: bytes, kind: FileKind) -> MergeRes
         return _left(str(problem))
     if any(document.open_line is not None for document in documents):
         return _left("a version ends inside an open fence or comment")
-    trees = (Parts(documents[0]), Parts(documents[1]), Parts(documents[2]))
+    trees = (SectionParts(documents[0]), SectionParts(documents[1]), SectionParts(documents[2]))
     try:
         plan = _plan(trees, kind is FileKind.DAILY, form.line_end)
     except TextProblem as problem:
@@ -242,7 +242,7 @@ def _split(
     )
 
 
-def _flat_sections(tree: Parts, is_flat: Callable[[str], bool]) -> set[int]:
+def _flat_sections(tree: SectionParts, is_flat: Callable[[str], bool]) -> set[int]:
     return {section.number for section in tree.sections if is_flat(section.title)}
 
 
@@ -267,7 +267,7 @@ def _reads_as_planned(plan: _Plan) -> bool:
         section += element.is_heading
         if element.unit and element.unit.is_whole:
             whole.add(section)
-    tree = Parts(document)
+    tree = SectionParts(document)
     version = Version(tree, whole, _flat_sections(tree, plan.is_flat))
     read = [(element.is_heading, version.text_of(element)) for element in version.elements]
     return "".join(version.front) == plan.front and read == [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from mdmem.editors.sections import Parts, became
+from mdmem.editors.sections import SectionParts, became
 from mdmem.startup.records import dataclass
 
 
@@ -36,7 +36,7 @@ class SectionMatches:
 
 
 def match_all_sections(
-    base: Parts, sides: tuple[Parts, Parts], folds: Callable[[str], bool]
+    base: SectionParts, sides: tuple[SectionParts, SectionParts], folds: Callable[[str], bool]
 ) -> SectionMatches:
     """Match the sections of three versions; of titles that fold, one section is under a parent."""
     triples = [SectionTriple(section.number, ([], [])) for section in base.sections]
@@ -57,8 +57,8 @@ class _NewSections:
     def __init__(
         self,
         matches: SectionMatches,
-        base: Parts,
-        sides: tuple[Parts, Parts],
+        base: SectionParts,
+        sides: tuple[SectionParts, SectionParts],
         folds: Callable[[str], bool],
     ) -> None:
         self._matches, self._base, self._sides, self._folds = matches, base, sides, folds

@@ -9,14 +9,14 @@ from mdmem.editors.merge3.section_matches import SectionMatches, SectionTriple
 from mdmem.editors.merge3.sequences import merge_order, merge_set_order
 from mdmem.editors.merge3.units import MergedUnit
 from mdmem.editors.merge3.values import choices
-from mdmem.editors.sections import Part, Parts
+from mdmem.editors.sections import SectionPart, SectionParts
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.document import split_lines
 
 
 def _remaining_sections(
-    base: Parts,
+    base: SectionParts,
     sections: Sequence[MergedSection],
     units: Sequence[Sequence[MergedUnit]],
     is_minute: Sequence[bool],
@@ -47,7 +47,7 @@ def _remaining_sections(
 class SectionOrder:
     def __init__(
         self,
-        trees: tuple[Parts, Parts, Parts],
+        trees: tuple[SectionParts, SectionParts, SectionParts],
         matches: SectionMatches,
         sections: Sequence[MergedSection],
         units: Sequence[Sequence[MergedUnit]],
@@ -156,7 +156,7 @@ def _at_level(heading: str, old: int, level: int) -> str:
 
 
 def merge_sections(
-    base: Parts, sides: tuple[Parts, Parts], matches: SectionMatches
+    base: SectionParts, sides: tuple[SectionParts, SectionParts], matches: SectionMatches
 ) -> list[MergedSection]:
     merged = [_merge_section(triple, base, sides, matches) for triple in matches.triples]
     _break_circles(merged, base)
@@ -165,8 +165,8 @@ def merge_sections(
 
 def _merge_section(
     triple: SectionTriple,
-    base: Parts,
-    sides: tuple[Parts, Parts],
+    base: SectionParts,
+    sides: tuple[SectionParts, SectionParts],
     matches: SectionMatches,
 ) -> MergedSection:
     old = base.sections[triple.base] if triple.base is not None else None
@@ -211,23 +211,23 @@ def _choices_of(base: Value | None, sides: Sequence[Value]) -> Sequence[Value]:
     return choices(base, sides[0], sides[-1]) if sides else (base,)
 
 
-def _headings(old: Part | None, sections: Sequence[Part]) -> list[Part]:
+def _headings(old: SectionPart | None, sections: Sequence[SectionPart]) -> list[SectionPart]:
     by_body = {_body(section): section for section in (*([old] if old else []), *sections)}
     bodies = _choices_of(_body(old) if old else None, [_body(section) for section in sections])
     by_title = {by_body[body].title: by_body[body] for body in sorted(bodies, reverse=True)}
     return sorted(by_title.values(), key=_body)
 
 
-def _steps(version: Parts, section: Part) -> int:
+def _steps(version: SectionParts, section: SectionPart) -> int:
     return section.level - version.sections[section.parent].level
 
 
-def _body(section: Part) -> str:
+def _body(section: SectionPart) -> str:
     match = _ATX.match(section.heading) if len(split_lines(section.heading)) == 1 else None
     return match[1] + section.heading[match.end() :] if match else section.heading
 
 
-def _break_circles(merged: list[MergedSection], base: Parts) -> None:
+def _break_circles(merged: list[MergedSection], base: SectionParts) -> None:
     for attempt in range(_MOST_ATTEMPTS):
         circular = _in_circles([section.parent for section in merged])
         if not circular:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from mdmem.editors.sections import Part, Parts
+from mdmem.editors.sections import SectionPart, SectionParts
 from mdmem.editors.text_units import NUMBERED, Unit, indented, without_line_end
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -133,7 +133,7 @@ class Version:
     """
 
     def __init__(
-        self, tree: Parts, whole: Collection[int] = (), flat: Collection[int] = ()
+        self, tree: SectionParts, whole: Collection[int] = (), flat: Collection[int] = ()
     ) -> None:
         """Own texts of `whole` sections are one unit; items of `flat` ones hold those beneath."""
         self.tree = tree
@@ -203,7 +203,7 @@ class Version:
         )
 
 
-def _whole(part: Part) -> tuple[tuple[Unit, int, int], ...]:
+def _whole(part: SectionPart) -> tuple[tuple[Unit, int, int], ...]:
     """A section's own text as one unit, without blank lines around it; none if blank."""
     lines, start, end = part.document.lines, part.body, part.end
     while start < end and is_blank(lines[start]):
